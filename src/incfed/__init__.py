@@ -1,0 +1,87 @@
+"""Incentivized federated bandits: many parties learn together, each shares only when it pays.
+
+Names are imported on first use, so that `import incfed` and the command line start at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from .algorithms import Centralized, DisLinUCB, IncFedUCB, Independent, thresholds
+    from .environments import Synthetic, Trace, World
+    from .inputs import InputError
+    from .mechanisms import (
+        Decision,
+        Mechanism,
+        MechanismError,
+        PayEveryone,
+        PaymentEfficient,
+        PaymentFree,
+        Round,
+        check_mechanism,
+    )
+    from .results import Result, load
+    from .simulation import Simulation, simulate
+
+_HOMES = {
+    "algorithms": ("Centralized", "DisLinUCB", "IncFedUCB", "Independent"),
+    "environments": ("Synthetic", "Trace", "World"),
+    "inputs": ("InputError",),
+    "mechanisms": (
+        "Decision",
+        "Mechanism",
+        "MechanismError",
+        "PayEveryone",
+        "PaymentEfficient",
+        "PaymentFree",
+        "Round",
+        "check_mechanism",
+    ),
+    "results": ("Result", "load"),
+    "simulation": ("Simulation", "simulate"),
+}
+_HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Centralized",
+    "Decision",
+    "DisLinUCB",
+    "IncFedUCB",
+    "Independent",
+    "InputError",
+    "Mechanism",
+    "MechanismError",
+    "PayEveryone",
+    "PaymentEfficient",
+    "PaymentFree",
+    "Result",
+    "Round",
+    "Simulation",
+    "Synthetic",
+    "Trace",
+    "World",
+    "__version__",
+    "check_mechanism",
+    "load",
+    "simulate",
+    "thresholds",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "thresholds":
+        value: Any = import_module(".algorithms.thresholds", __name__)
+    elif name in _HOME_OF:
+        value = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

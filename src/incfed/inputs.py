@@ -1,0 +1,104 @@
+"""What is refused, and how that is said: the field, the value, what is allowed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+class InputError(ValueError):
+    """An input that cannot be used; the message says which, what it was, and what is allowed."""
+
+
+def refuse(name: str, value: object, allowed: str) -> InputError:
+    """The error to raise: `raise refuse("beta", 2, "a number from 0 to 1")`."""
+    shown = repr(value)
+    return InputError(f"{name}: got {shown[:120]}{'...' * (len(shown) > 120)}, must be {allowed}")
+
+
+def number(
+    name: str,
+    value: object,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    open_low: bool = False,
+    open_high: bool = False,
+    finite: bool = True,
+) -> float:
+    """`value` as a float between `low` and `high` (an open end excludes the limit itself)."""
+    allowed = _range("a number" if finite else "a number (or inf)", low, high, open_low, open_high)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        raise refuse(name, value, allowed)
+    if isinstance(value, np.complexfloating):
+        raise refuse(name, value, allowed)
+    try:
+        result = float(value)
+    except OverflowError:
+        raise refuse(name, value, allowed) from None
+    too_low = result < low or (open_low and result == low)
+    too_high = result > high or (open_high and result == high)
+    if math.isnan(result) or (finite and math.isinf(result)) or too_low or too_high:
+        raise refuse(name, value, allowed)
+    return result
+
+
+def integer(name: str, value: object, *, low: int | None = None, high: int | None = None) -> int:
+    """`value` as an int between `low` and `high`, both included."""
+    lowest = -math.inf if low is None else low
+    highest = math.inf if high is None else high
+    allowed = _range("a whole number", lowest, highest, False, False)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise refuse(name, value, allowed)
+    if not lowest <= int(value) <= highest:
+        raise refuse(name, value, allowed)
+    return int(value)
+
+
+def choice(name: str, value: object, allowed: Collection[str]) -> str:
+    """`value` if it is one of the `allowed` words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise refuse(name, value, "one of " + ", ".join(repr(word) for word in allowed))
+    return value
+
+
+def flag(name: str, value: object) -> bool:
+    """`value` if it is true or false, and nothing that merely looks like it."""
+    if not isinstance(value, bool | np.bool_):
+        raise refuse(name, value, "true or false")
+    return bool(value)
+
+
+def array(name: str, value: object, *, ndim: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """`value` as a fresh C-ordered array of `ndim` dimensions, every entry finite."""
+    whole = np.issubdtype(np.dtype(dtype), np.integer)
+    allowed = f"{'whole' if whole else 'finite'} numbers in {ndim} dimension{'s' * (ndim != 1)}"
+    try:
+        raw = np.asarray(value)
+    except (TypeError, ValueError):
+        raise refuse(name, type(value).__name__, allowed) from None
+    if raw.ndim != ndim:
+        raise refuse(name, f"an array of shape {raw.shape}", allowed)
+    if raw.dtype.kind not in "iuf" or (whole and raw.dtype.kind == "f"):
+        raise refuse(name, f"an array of {raw.dtype}", allowed)
+    if raw.dtype.kind == "f" and not np.isfinite(raw).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(raw))[0])
+        raise refuse(f"{name}[{', '.join(map(str, where))}]", float(raw[where]), "a finite number")
+    return np.array(raw, dtype=dtype, order="C")
+
+
+def _range(noun: str, low: float, high: float, open_low: bool, open_high: bool) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return noun
+    if math.isinf(high):
+        return f"{noun} {'above' if open_low else 'of at least'} {low:g}"
+    if math.isinf(low):
+        return f"{noun} {'below' if open_high else 'of at most'} {high:g}"
+    ends = {(False, False): "", (True, True): " (ends excluded)"}.get((open_low, open_high))
+    if ends is None:
+        ends = f" ({low if open_low else high:g} excluded)"
+    return f"{noun} from {low:g} to {high:g}{ends}"

@@ -1,0 +1,1 @@
+"""The maths, compiled. Nothing here knows about rounds, money or files."""

@@ -1,0 +1,162 @@
+"""What one client knows and does: bring its model up to date, learn, remember."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compiling import compiled
+from .factor import Floats, add_outer, dot, factorize, solve, update
+from .store import (
+    AGE,
+    DENSE,
+    KNOWN,
+    OLD,
+    OLD_BLOCK,
+    OWN,
+    PENDING,
+    SERVER,
+    TAIL,
+    VERSION,
+    Store,
+    free_chain,
+    take_block,
+    take_pair,
+)
+from .ucb import Bench
+
+# A factor is made afresh from V after so many of the client's *own* updates: a count that does not
+# depend on how a run is cut into pieces.
+REFRESH = 256
+
+
+@compiled
+def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
+    """Bring theta, log det and factor up to the shared statistics downloaded since."""
+    row, version = store.table[client], store.table[SERVER, VERSION]
+    if row[OWN] == 0 or row[VERSION] == version:
+        return
+    if row[DENSE]:
+        refactor(store, client, ridge, b)
+    else:
+        logdet = store.logdet[SERVER, 0]
+        pair = row[TAIL]
+        while pair:  # V_i^-1 once more, one pending step at a time
+            square = inverse_times(store, client, pair, store.pairs[pair, 0], b)
+            logdet += np.log1p(square)
+            keep_width(store, pair, square, b)
+            pair = store.before[pair]
+        store.logdet[client, 0] = logdet
+        own = store.pairs[row[OWN]]
+        inverse_times(store, client, 0, store.pairs[0, 1] + own[1], b)
+        own[0] = b.v
+    row[VERSION] = version
+    row[KNOWN] = version
+
+
+@compiled
+def refactor(store: Store, client: int, ridge: float, b: Bench) -> None:
+    """A dense client's factor, log det and theta from V_i = V_g + dV_i itself."""
+    block, own = store.blocks[store.table[client, DENSE]], store.pairs[store.table[client, OWN]]
+    store.logdet[client, 0] = factorize(store.blocks[0, 1] + block[1], ridge, b.R, block[0])
+    solve(block[0], store.pairs[0, 1] + own[1], b.p, b.v)
+    own[0] = b.v
+    store.table[client, AGE] = 0
+
+
+@compiled
+def inverse_times(store: Store, client: int, until: int, x: Floats, b: Bench) -> float:
+    """b.v = V_i^-1 x for a client kept as pairs, newest first, up to but without pair `until`."""
+    d = x.shape[0]
+    square = solve(store.blocks[0, 0], x, b.p, b.v)
+    pair = store.table[client, TAIL]
+    while pair != until:
+        w = store.pairs[pair, 1]
+        along = dot(w, x, d)
+        square -= along * along
+        for j in range(d):
+            b.v[j] -= along * w[j]
+        pair = store.before[pair]
+    return max(0.0, square)
+
+
+@compiled
+def keep_width(store: Store, pair: int, square: float, b: Bench) -> None:
+    """w = V^-1 x / sqrt(1 + x' V^-1 x): what this step takes from V^-1 is w w'."""
+    scale = 1.0 / np.sqrt(1.0 + square)
+    w = store.pairs[pair, 1]
+    for j in range(w.shape[0]):
+        w[j] = b.v[j] * scale
+
+
+@compiled
+def learn(
+    store: Store, client: int, x: Floats, y: float, limit: int, ridge: float, b: Bench
+) -> None:
+    """Alg. 1 lines 6-7: add (x, y) to the client's own and to its pending statistics.
+
+    The caller has refreshed the client and made sure that there is room for a step.
+    """
+    d = x.shape[0]
+    row = store.table[client]
+    if row[OWN] == 0:  # nothing pending so far: it starts from the shared statistics
+        row[OWN] = take_pair(store)
+        row[VERSION] = row[KNOWN] = store.table[SERVER, VERSION]
+        store.pairs[row[OWN], 0] = store.pairs[0, 0]
+        store.pairs[row[OWN], 1] = 0.0
+        store.logdet[client, 0] = store.logdet[SERVER, 0]
+    if row[PENDING] == limit and row[DENSE] == 0:
+        condense(store, client, ridge, b)
+    own = store.pairs[row[OWN]]
+    error = y - dot(own[0], x, d)
+    if row[DENSE]:
+        block = store.blocks[row[DENSE]]
+        add_outer(block[1], x)
+        square = update(block[0], x, b.p, b.v)
+        row[AGE] += 1
+    else:
+        square = inverse_times(store, client, 0, x, b)
+        pair = take_pair(store)
+        store.pairs[pair, 0] = x
+        keep_width(store, pair, square, b)
+        store.before[pair] = row[TAIL]
+        row[TAIL] = pair
+    store.logdet[client, 0] += np.log1p(square)
+    gain = error / (1.0 + square)
+    for j in range(d):
+        own[0, j] += gain * b.v[j]
+        own[1, j] += y * x[j]
+    row[PENDING] += 1
+    if row[AGE] == REFRESH:
+        refactor(store, client, ridge, b)
+
+
+@compiled
+def condense(store: Store, client: int, ridge: float, b: Bench) -> None:
+    """From pairs to the matrix dV_i and a factor of the client's own."""
+    block = take_block(store)
+    store.table[client, DENSE] = block
+    gram = store.blocks[block, 1]
+    gram[:] = 0.0
+    pair = store.table[client, TAIL]
+    while pair:
+        add_outer(gram, store.pairs[pair, 0])
+        pair = store.before[pair]
+    free_chain(store, client)
+    refactor(store, client, ridge, b)
+
+
+@compiled
+def remember(store: Store, client: int, b: Bench) -> None:
+    """Keep the model as it stands after the client's own step (stale reads choose with it)."""
+    row = store.table[client]
+    if row[OLD] == 0:
+        row[OLD] = take_pair(store)
+        row[OLD_BLOCK] = take_block(store)
+    store.logdet[client, 1] = store.logdet[client, 0]
+    store.pairs[row[OLD], 0] = store.pairs[row[OWN], 0]
+    factor = store.blocks[row[OLD_BLOCK], 0]
+    factor[:] = store.blocks[row[DENSE], 0]
+    pair = row[TAIL]
+    while pair:
+        update(factor, store.pairs[pair, 0], b.p, b.v)
+        pair = store.before[pair]

@@ -1,0 +1,70 @@
+"""How the kernels are compiled, and where the compiled code is kept between runs.
+
+numba notices a change of the file a function stands in, not of the files it calls into; here every
+function's cache is stamped with the whole room, so that an edited kernel is never run in its old
+form. Where no cache can be written (a read-only install, a full disk) the code is compiled afresh
+and the run goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numba
+from numba.core import caching
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_ROOM = Path(__file__).parent
+
+
+def _room_stamp() -> tuple[tuple[str, float, int], ...]:
+    files = sorted(_ROOM.glob("*.py"))
+    return tuple((f.name, f.stat().st_mtime, f.stat().st_size) for f in files)
+
+
+_STAMP = _room_stamp()
+
+
+def _stamped(locator: type) -> type:
+    """The same place on disk, but valid for this state of the whole room only."""
+    return type(locator.__name__, (locator,), {"get_source_stamp": lambda self: _STAMP})
+
+
+class _RoomCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes: ClassVar = [
+        _stamped(caching.UserProvidedCacheLocator),
+        _stamped(caching.InTreeCacheLocator),
+        _stamped(caching.UserWideCacheLocator),
+    ]
+
+
+class _RoomCache(caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _RoomCacheImpl
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError:  # no room or no right to write: only the next start is slower
+            self.disable()
+
+
+def compiled(function: Function) -> Function:
+    """Compile on first call; multiply-adds may be fused, nothing else is reordered."""
+    return _compile(function, {"contract"})
+
+
+def compiled_sum(function: Function) -> Function:
+    """As `compiled`, for short sums whose terms may be added in any order (so SIMD applies)."""
+    return _compile(function, {"contract", "reassoc", "nsz"})
+
+
+def _compile(function: Function, fastmath: set[str]) -> Function:
+    dispatcher = numba.njit(function, fastmath=fastmath, error_model="numpy", nogil=True)
+    with suppress(RuntimeError):  # numba: "no locator available", there is nowhere to write
+        dispatcher._cache = _RoomCache(function)
+    result: Function = dispatcher
+    return result

@@ -1,0 +1,109 @@
+"""What clients have not shared yet, as a round sees it: rows where few, a matrix where many."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .compiling import compiled
+from .factor import Floats, add_outer, cholesky, dot, factorize, update, whiten
+from .store import DENSE, KNOWN, PENDING, SERVER, TAIL, VERSION, Ints, Store
+
+
+class Pending(NamedTuple):
+    """The uploads dV_j of n clients."""
+
+    rows: Floats  # [sum r, d]   dV_j = sum over its rows of x x'
+    start: Ints  # [n + 1]      client j has rows start[j] to start[j + 1]
+    grams: Floats  # [q, d, d]
+    dense: Ints  # [n]          dV_j = grams[dense[j]], -1: kept as rows
+
+
+@compiled
+def collect(store: Store, ridge: float) -> tuple[Ints, Floats, Pending]:
+    """Clients with pending data, in ascending order: their ids, log det V_i, and uploads."""
+    table, version = store.table, store.table[SERVER, VERSION]
+    n = q = total = 0
+    for client in range(table.shape[0] - 1):
+        if table[client, PENDING]:
+            n += 1
+            if table[client, DENSE]:
+                q += 1
+            else:
+                total += table[client, PENDING]
+    d = store.pairs.shape[2]
+    ids, start, dense = np.empty(n, np.int64), np.zeros(n + 1, np.int64), np.full(n, -1)
+    logdets, rows, grams = np.empty(n), np.empty((total, d)), np.empty((q, d, d))
+    pending = Pending(rows, start, grams, dense)
+    V, U, logdet = store.blocks[0, 1], store.blocks[0, 0], store.logdet[SERVER, 0]
+    R = np.empty((d, d))
+    j = q = 0
+    for client in range(table.shape[0] - 1):
+        row = table[client]
+        if row[PENDING] == 0:
+            continue
+        ids[j] = client
+        start[j + 1] = start[j]
+        if row[DENSE]:
+            dense[j] = q
+            grams[q] = store.blocks[row[DENSE], 1]
+            q += 1
+        else:
+            start[j + 1] += row[PENDING]
+        pair = row[TAIL]
+        for place in range(start[j + 1] - 1, start[j] - 1, -1):  # oldest first
+            rows[place] = store.pairs[pair, 0]
+            pair = store.before[pair]
+        if row[KNOWN] != version:  # others' data came in since it last acted
+            store.logdet[client, 0] = logdet + log_gain(V, U, logdet, ridge, pending, j, R)
+            row[KNOWN] = version
+        logdets[j] = store.logdet[client, 0]
+        j += 1
+    return ids, logdets, pending
+
+
+@compiled
+def add_to(V: Floats, pending: Pending, j: int) -> None:
+    """V += dV_j."""
+    if pending.dense[j] >= 0:
+        V += pending.grams[pending.dense[j]]
+    for row in range(pending.start[j], pending.start[j + 1]):
+        add_outer(V, pending.rows[row])
+
+
+@compiled
+def log_gain(
+    V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending, j: int, R: Floats
+) -> float:
+    """log det(V + dV_j) - log det V: for r rows X it is log det(I_r + X V^-1 X'), r by r."""
+    if pending.dense[j] >= 0:
+        total = cholesky(V + pending.grams[pending.dense[j]], ridge, R)
+        return max(0.0, total - logdet)
+    first = pending.start[j]
+    r = pending.start[j + 1] - first
+    d = V.shape[0]
+    if r == 1:
+        return float(np.log1p(whiten(U, pending.rows[first], R[0])))
+    white = np.empty((r, d))
+    for i in range(r):
+        whiten(U, pending.rows[first + i], white[i])
+    outer = np.empty((r, r))
+    for i in range(r):
+        for k in range(i + 1):
+            outer[k, i] = outer[i, k] = dot(white[i], white[k], d)
+    return max(0.0, cholesky(outer, 1.0, np.empty((r, r))))
+
+
+@compiled
+def absorb(
+    V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending, j: int, R: Floats
+) -> float:
+    """V += dV_j in V and its factor U; returns the new log det. Only ever adds: nothing drifts."""
+    add_to(V, pending, j)
+    first, last = pending.start[j], pending.start[j + 1]
+    if pending.dense[j] >= 0 or 3 * (last - first) > V.shape[0]:
+        return factorize(V, ridge, R, U)
+    for row in range(first, last):
+        logdet += np.log1p(update(U, pending.rows[row], R[0], R[1]))
+    return logdet

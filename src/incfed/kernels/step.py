@@ -1,0 +1,106 @@
+"""One step = choose + learn + trigger (Alg. 1 lines 4-9), and the loop of steps between rounds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .client import learn, refresh, remember
+from .compiling import compiled
+from .factor import Floats
+from .store import (
+    BLOCKS_A_STEP,
+    CLOCK,
+    DENSE,
+    OLD,
+    OLD_BLOCK,
+    OWN,
+    PAIRS_A_STEP,
+    PRIOR,
+    SERVER,
+    TAIL,
+    Ints,
+    Store,
+)
+from .ucb import Bench, confidence, narrow, pick, score
+
+DONE, TRIGGERED, FULL = 0, 1, 2
+
+
+class Rules(NamedTuple):
+    """The numbers of Alg. 1 that a client needs."""
+
+    ridge: float
+    noise: float
+    surprise: float  # 2 log(1/delta)
+    exploration: float  # NaN: the formula of Eq. 2
+    threshold: float  # D_c
+    stale: bool  # choose with the model as it was after the client's own last step
+    limit: int  # pending steps kept as vectors
+
+
+class Steps(NamedTuple):
+    """A stretch of the world, and where its outcome is written."""
+
+    clients: Ints  # [n]
+    arms: Ints  # [n, K] rows of items
+    items: Floats  # [M, d]
+    rewards: Floats  # [n, K]
+    expected: Floats  # [n, K]
+    reward: Floats  # [n] out
+    regret: Floats  # [n] out
+
+
+@compiled
+def choose(
+    store: Store, client: int, items: Floats, ids: NDArray[np.int64], rules: Rules, b: Bench
+) -> int:
+    """Eq. 2 for one client, who is up to date."""
+    row = store.table[client]
+    if rules.stale:  # the empty prior before its first step
+        logdet = store.logdet[client, 1] if row[OLD] else store.logdet[SERVER, 1]
+        pair, block = (row[OLD], row[OLD_BLOCK]) if row[OLD] else (PRIOR, PRIOR)
+        score(items, ids, store.blocks[block, 0], store.pairs[pair, 0], b)
+    else:
+        logdet = store.logdet[client if row[OWN] else SERVER, 0]
+        score(items, ids, store.blocks[row[DENSE], 0], store.pairs[row[OWN], 0], b)
+        pair = row[TAIL]
+        while pair:
+            narrow(store.pairs[pair, 1], b)
+            pair = store.before[pair]
+    d = items.shape[1]
+    alpha = confidence(logdet, d, rules.ridge, rules.noise, rules.surprise, rules.exploration)
+    return pick(alpha, b)
+
+
+@compiled
+def triggered(store: Store, client: int, threshold: float) -> bool:
+    """Alg. 1 line 8: delta t * log(det V_i / det(V_i - dV_i)) > D_c; V_i - dV_i is V_g."""
+    grown = store.logdet[client, 0] - store.logdet[SERVER, 0]
+    return bool(store.table[client, CLOCK] * grown > threshold)
+
+
+@compiled
+def advance(steps: Steps, store: Store, rules: Rules, b: Bench, begin: int) -> tuple[int, int]:
+    """Run steps from `begin` until one triggers a round; returns (next step, DONE/TRIGGERED/FULL).
+
+    FULL is answered before a step is taken: after room is made it runs as if nothing had been.
+    """
+    for t in range(begin, steps.clients.shape[0]):
+        if store.free[0] < PAIRS_A_STEP or store.free[1] < BLOCKS_A_STEP:
+            return t, FULL
+        client = steps.clients[t]
+        refresh(store, client, rules.ridge, b)
+        k = choose(store, client, steps.items, steps.arms[t], rules, b)
+        steps.reward[t] = steps.rewards[t, k]
+        steps.regret[t] = steps.expected[t].max() - steps.expected[t, k]
+        x = steps.items[steps.arms[t, k]]
+        learn(store, client, x, steps.reward[t], rules.limit, rules.ridge, b)
+        if rules.stale:
+            remember(store, client, b)
+        store.table[client, CLOCK] += 1
+        if triggered(store, client, rules.threshold):
+            return t + 1, TRIGGERED
+    return steps.clients.shape[0], DONE

@@ -1,0 +1,156 @@
+"""Where statistics live: a pool of vectors, a pool of matrices, and a table of who holds which.
+
+A client is the shared statistics plus what it has not shared yet. While that is few steps, they are
+kept as vectors x (and w, with V_i^-1 = V_g^-1 - sum w w'), one chain a client; past `thin_limit`
+steps as the matrix dV_i and a factor of its own. A row of zeros is a client with nothing pending:
+it reads the server's vectors and matrices and costs no memory. So memory grows with pending data.
+
+    pairs[0] = (theta_g, b_g)     blocks[0] = (factor of V_g, V_g)     the server
+    pairs[1] = (0, 0)             blocks[1] = (factor of 0, 0)         the empty prior
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiling import compiled
+from .factor import Floats
+
+Ints = NDArray[np.int64]
+
+# Columns of the table, a row a client; the last row is the server's.
+PENDING = 0  # own steps not yet shared
+CLOCK = 1  # own steps since the last round: delta t of Alg. 1 line 8
+OWN = 2  # its pair (theta_i, db_i), 0: the server's
+TAIL = 3  # its newest pair (x, w), 0: none
+DENSE = 4  # its block (factor of V_i, dV_i), 0: kept as pairs
+AGE = 5  # own updates since that factor was made afresh
+VERSION = 6  # of the shared statistics that theta, w and factor refer to
+KNOWN = 7  # ... that log det refers to
+OLD = 8  # stale reads: its pair (theta, .) right after its own last step
+OLD_BLOCK = 9  # ... and its block (factor, .)
+COLUMNS = 10
+
+SERVER = -1
+PRIOR = 1
+
+PAIRS_A_STEP, BLOCKS_A_STEP = 3, 2  # one step takes no more than this
+
+
+class Store(NamedTuple):
+    table: Ints  # [N + 1, COLUMNS]
+    logdet: Floats  # [N + 1, 2]  log det V_i(lambda), and as it was after the last own step
+    pairs: Floats  # [., 2, d]
+    before: Ints  # [.]  the next older pair of a client's chain, 0: none
+    blocks: Floats  # [., 2, d, d]
+    free_pairs: Ints  # stack
+    free_blocks: Ints  # stack
+    free: Ints  # [2]  how many are on each stack
+
+
+def empty_store(count: int, dim: int, ridge: float) -> Store:
+    store = Store(
+        table=np.zeros((count + 1, COLUMNS), np.int64),
+        logdet=np.zeros((count + 1, 2)),
+        pairs=np.zeros((2, 2, dim)),
+        before=np.zeros(2, np.int64),
+        blocks=np.zeros((2, 2, dim, dim)),
+        free_pairs=np.zeros(0, np.int64),
+        free_blocks=np.zeros(0, np.int64),
+        free=np.zeros(2, np.int64),
+    )
+    store.blocks[:, 0] = np.eye(dim) / np.sqrt(ridge)
+    store.logdet[SERVER] = dim * np.log(ridge)
+    return store
+
+
+def thin_limit(dim: int) -> int:
+    """How many pending steps are kept as vectors: past this the matrix is smaller and faster."""
+    return max(1, dim // 2)
+
+
+def make_room(store: Store) -> Store:
+    """The same store with half as many places again wherever a step might not find enough."""
+    if store.free[0] < PAIRS_A_STEP:
+        pairs, stack = _larger(store.pairs, store.free_pairs, store.free, 0)
+        before = np.zeros(len(pairs), np.int64)
+        before[: len(store.before)] = store.before
+        store = store._replace(pairs=pairs, free_pairs=stack, before=before)
+    if store.free[1] < BLOCKS_A_STEP:
+        blocks, stack = _larger(store.blocks, store.free_blocks, store.free, 1)
+        store = store._replace(blocks=blocks, free_blocks=stack)
+    return store
+
+
+def _larger(pool: Floats, stack: Ints, free: Ints, kind: int) -> tuple[Floats, Ints]:
+    old, top = len(pool), int(free[kind])
+    new = old + max(8, old // 2)
+    larger = np.zeros((new, *pool.shape[1:]))
+    larger[:old] = pool
+    places = np.concatenate([stack[:top], np.arange(new - 1, old - 1, -1)])
+    free[kind] = len(places)
+    return larger, np.concatenate([places, np.zeros(old, np.int64)])
+
+
+def memory(store: Store) -> int:
+    """Bytes set aside."""
+    return sum(field.nbytes for field in store)
+
+
+@compiled
+def take_pair(store: Store) -> int:
+    store.free[0] -= 1
+    return int(store.free_pairs[store.free[0]])
+
+
+@compiled
+def take_block(store: Store) -> int:
+    store.free[1] -= 1
+    return int(store.free_blocks[store.free[1]])
+
+
+@compiled
+def free_pair(store: Store, pair: int) -> None:
+    store.free_pairs[store.free[0]] = pair
+    store.free[0] += 1
+
+
+@compiled
+def free_chain(store: Store, client: int) -> None:
+    pair = store.table[client, TAIL]
+    while pair:
+        free_pair(store, pair)
+        pair = store.before[pair]
+    store.table[client, TAIL] = 0
+
+
+@compiled
+def release(store: Store, clients: Ints) -> None:
+    """These clients have shared everything: what they held is free again."""
+    for client in clients:
+        free_chain(store, client)
+        free_pair(store, store.table[client, OWN])
+        block = store.table[client, DENSE]
+        if block:
+            store.free_blocks[store.free[1]] = block
+            store.free[1] += 1
+        store.table[client, OWN] = 0
+        store.table[client, DENSE] = 0
+        store.table[client, PENDING] = 0
+
+
+@compiled
+def download(
+    store: Store, V: Floats, b: Floats, factor: Floats, theta: Floats, logdet: float
+) -> None:
+    """Alg. 1 lines 17-20: the server's new statistics reach every client (who uses them when it
+    next acts)."""
+    store.pairs[0, 0] = theta
+    store.pairs[0, 1] = b
+    store.blocks[0, 0] = factor
+    store.blocks[0, 1] = V
+    store.logdet[SERVER, 0] = logdet
+    store.table[SERVER, VERSION] += 1
