@@ -1,0 +1,61 @@
+"""A world says who acts, which arms it sees, and what each would pay."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.factor import Floats
+from ..kernels.store import Ints
+
+
+class Events(NamedTuple):
+    """Consecutive steps."""
+
+    clients: Ints  # [n]     who acts
+    arms: Ints  # [n, K]  what it can pick: rows of the stream's `items`
+    rewards: Floats  # [n, K]  what each pick would pay
+    expected: Floats  # [n, K]  without noise; NaN where nobody knows
+
+
+class Stream(ABC):
+    """One run through a world: a fixed table of items and events to be taken in order."""
+
+    items: Floats  # [M, d]
+
+    @abstractmethod
+    def take(self, n: int) -> Events:
+        """The next n steps; the same ones however they are cut into pieces."""
+
+
+class World(ABC):
+    """What a world is; `open` starts a run. One seed gives every algorithm the same run."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """N, the number of clients."""
+
+    @property
+    @abstractmethod
+    def dim(self) -> int:
+        """d, the number of features."""
+
+    @property
+    @abstractmethod
+    def arms_per_step(self) -> int:
+        """K."""
+
+    @property
+    def length(self) -> int | None:
+        """How many steps there are; None: as many as you like."""
+        return None
+
+    @abstractmethod
+    def open(self, seed: np.random.SeedSequence) -> Stream: ...
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """What a result records about it."""

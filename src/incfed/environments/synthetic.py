@@ -1,0 +1,113 @@
+"""The paper's synthetic world: one unit-norm theta, a pool of unit-norm arms, Gaussian noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from .. import inputs
+from ..kernels.factor import Floats
+from ..kernels.sample import draw
+from ..kernels.store import Ints
+from .base import Events, Stream, World
+
+
+@dataclass(frozen=True)
+class Synthetic(World):
+    """N clients that share one linear reward; each step shows one of them K arms of a fixed pool.
+
+    activity: None, all clients act equally often; a number s, client i acts in proportion to
+    1 / (i + 1)^s; or one weight per client.
+    """
+
+    clients: int = 50
+    dim: int = 25
+    arms: int = 25
+    pool: int = 1000
+    noise: float = 0.1
+    activity: float | Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        inputs.integer("clients", self.clients, low=1)
+        inputs.integer("dim", self.dim, low=1)
+        inputs.integer("arms", self.arms, low=1)
+        inputs.integer("pool", self.pool, low=1)
+        inputs.number("noise", self.noise, low=0.0)
+        object.__setattr__(self, "activity", _activity(self.activity, self.clients))
+        if self.arms > self.pool:
+            allowed = f"at most the pool ({self.pool}), from which they are drawn"
+            raise inputs.refuse("arms", self.arms, allowed)
+
+    @property
+    def count(self) -> int:
+        return self.clients
+
+    @property
+    def arms_per_step(self) -> int:
+        return self.arms
+
+    def open(self, seed: np.random.SeedSequence) -> SyntheticStream:
+        return SyntheticStream(self, seed)
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": "Synthetic", **{f.name: getattr(self, f.name) for f in fields(self)}}
+
+    def shares(self) -> Floats:
+        """The probability of each client to be the next to act."""
+        weights: Floats
+        if self.activity is None:
+            weights = np.ones(self.clients)
+        elif isinstance(self.activity, Sequence):
+            weights = np.array(self.activity, np.float64)
+        else:
+            weights = np.arange(1, self.clients + 1) ** -float(self.activity)
+        return np.asarray(weights / weights.sum())
+
+
+class SyntheticStream(Stream):
+    def __init__(self, world: Synthetic, seed: np.random.SeedSequence) -> None:
+        # A stream of its own for each kind of chance, so that none depends on how many of
+        # another were drawn.
+        model, self._who, self._which, self._noise = map(np.random.default_rng, seed.spawn(4))
+        theta = model.standard_normal(world.dim)
+        theta /= np.linalg.norm(theta)
+        spread = np.sqrt((world.dim - np.arange(world.dim)) / world.dim)
+        items = model.standard_normal((world.pool, world.dim)) * spread
+        items /= np.linalg.norm(items, axis=1, keepdims=True)
+        self.items = items
+        self.theta = theta
+        self._means = items @ theta
+        self._world = world
+        self._order = np.arange(world.pool)
+        self._up_to = np.cumsum(world.shares()) if world.activity is not None else None
+
+    def take(self, n: int) -> Events:
+        world = self._world
+        arms = np.empty((n, world.arms), np.int64)
+        draw(self._order, self._which.random((n, world.arms)), arms)
+        expected = self._means[arms]
+        noise = world.noise * self._noise.standard_normal(n)
+        return Events(self._clients(n), arms, expected + noise[:, None], expected)
+
+    def _clients(self, n: int) -> Ints:
+        uniform = self._who.random(n)
+        if self._up_to is None:
+            who = (uniform * self._world.clients).astype(np.int64)
+        else:
+            who = np.searchsorted(self._up_to, uniform, side="right")
+        return np.minimum(who, self._world.clients - 1)
+
+
+def _activity(value: object, clients: int) -> float | tuple[float, ...] | None:
+    if value is None:
+        return None
+    if isinstance(value, int | float | np.number):
+        return inputs.number("activity", value, low=0.0)
+    weights = inputs.array("activity", value, ndim=1)
+    if len(weights) != clients or (weights < 0).any() or weights.sum() <= 0:
+        allowed = f"{clients} weights of at least 0 (one per client), not all 0"
+        raise inputs.refuse("activity", weights.tolist(), allowed)
+    return tuple(weights.tolist())

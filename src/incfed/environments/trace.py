@@ -1,0 +1,167 @@
+"""A recorded world: bring your own log as arrays."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import inputs
+from ..kernels.factor import Floats
+from ..kernels.store import Ints
+from .base import Events, Stream, World
+
+
+class Trace(World):
+    """T recorded steps: who acted, what it could pick, what each pick would have paid.
+
+    clients  int   [T]       ids from 0
+    arms     float [T, K, d] features, or int [T, K] ids into `items`, float [M, d]
+    rewards  float [T, K]
+    expected float [T, K]    noiseless rewards, optional: without them regret is NaN
+    count    N, if larger than the largest id + 1
+    """
+
+    def __init__(
+        self,
+        clients: ArrayLike,
+        arms: ArrayLike,
+        rewards: ArrayLike,
+        expected: ArrayLike | None = None,
+        count: int | None = None,
+        items: ArrayLike | None = None,
+    ) -> None:
+        self.clients = inputs.array("clients", clients, ndim=1, dtype=np.int64)
+        self.rewards = inputs.array("rewards", rewards, ndim=2)
+        self.arms, self.items = _arms(arms, items)
+        steps, choices = self.rewards.shape
+        if choices == 0:
+            raise inputs.refuse("rewards", f"an array of shape {self.rewards.shape}", "K >= 1 wide")
+        _same_steps("clients", self.clients, (steps,), "rewards")
+        _same_steps("arms", self.arms, (steps, choices), "rewards")
+        self.expected = None
+        if expected is not None:
+            self.expected = inputs.array("expected", expected, ndim=2)
+            _same_steps("expected", self.expected, (steps, choices), "rewards")
+        if steps and self.clients.min() < 0:
+            raise inputs.refuse("clients", int(self.clients.min()), "ids of at least 0")
+        seen = int(self.clients.max()) + 1 if steps else 1
+        if count is None:
+            count = seen
+        self._count = inputs.integer("count", count, low=1)
+        if self._count < seen:
+            allowed = f"at least {seen}: clients holds the id {seen - 1}"
+            raise inputs.refuse("count", count, allowed)
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    @property
+    def dim(self) -> int:
+        return int(self.items.shape[1])
+
+    @property
+    def arms_per_step(self) -> int:
+        return int(self.arms.shape[1])
+
+    @property
+    def length(self) -> int:
+        return len(self.clients)
+
+    def open(self, seed: np.random.SeedSequence) -> TraceStream:
+        return TraceStream(self)
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "kind": "Trace",
+            "clients": self.count,
+            "dim": self.dim,
+            "arms": self.arms_per_step,
+            "length": self.length,
+            "items": len(self.items),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write an .npz file: under a temporary name first, then renamed."""
+        target = Path(path)
+        if target.suffix != ".npz":
+            raise inputs.refuse("path", str(path), "a name that ends in .npz")
+        arrays: dict[str, Any] = {
+            "clients": self.clients,
+            "arms": self.arms,
+            "items": self.items,
+            "rewards": self.rewards,
+            "count": np.array(self.count),
+        }
+        if self.expected is not None:
+            arrays["expected"] = self.expected
+        partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            with partial.open("wb") as file:
+                np.savez_compressed(file, **arrays)
+            partial.replace(target)
+        except OSError as error:
+            raise inputs.refuse("path", str(path), f"writable ({error.strerror})") from None
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Trace:
+        """Read an .npz file with arrays named as the arguments of Trace (`items` optional)."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+        except FileNotFoundError:
+            raise inputs.refuse("path", str(path), "an existing .npz file") from None
+        except (OSError, ValueError, EOFError, AttributeError) as error:
+            raise inputs.refuse("path", str(path), f"a readable .npz file ({error})") from None
+        known = {"clients", "arms", "rewards", "expected", "count", "items"}
+        unknown, missing = set(arrays) - known, {"clients", "arms", "rewards"} - set(arrays)
+        if unknown or missing:
+            allowed = f"a file of the arrays {sorted(known)} (expected, count, items optional)"
+            raise inputs.refuse(f"arrays in {path}", sorted(arrays), allowed)
+        if "count" in arrays:
+            arrays["count"] = arrays["count"].item()
+        return cls(**arrays)
+
+
+class TraceStream(Stream):
+    def __init__(self, trace: Trace) -> None:
+        self.items = trace.items
+        self._trace = trace
+        self._next = 0
+
+    def take(self, n: int) -> Events:
+        trace, part = self._trace, slice(self._next, self._next + n)
+        self._next += n
+        rewards = trace.rewards[part]
+        expected = np.full_like(rewards, np.nan) if trace.expected is None else trace.expected[part]
+        return Events(trace.clients[part], trace.arms[part], rewards, expected)
+
+
+def _arms(arms: ArrayLike, items: ArrayLike | None) -> tuple[Ints, Floats]:
+    """Arms as ids into a table of items: [T, K, d] features are a table with a row each."""
+    if items is None:
+        features = inputs.array("arms", arms, ndim=3)
+        steps, choices, dim = features.shape
+        if dim == 0:
+            raise inputs.refuse("arms", f"an array of shape {features.shape}", "d >= 1 deep")
+        ids = np.arange(steps * choices).reshape(steps, choices)
+        return ids, features.reshape(steps * choices, dim)
+    table = inputs.array("items", items, ndim=2)
+    if table.shape[1] == 0:
+        raise inputs.refuse("items", f"an array of shape {table.shape}", "d >= 1 wide")
+    ids = inputs.array("arms", arms, ndim=2, dtype=np.int64)
+    if ids.size and not (ids.min() >= 0 and ids.max() < len(table)):
+        wrong = int(ids.min() if ids.min() < 0 else ids.max())
+        raise inputs.refuse("arms", wrong, f"rows of items, 0 to {len(table) - 1}")
+    return ids, table
+
+
+def _same_steps(name: str, array: np.ndarray, shape: tuple[int, ...], other: str) -> None:
+    if array.shape != shape:
+        raise inputs.refuse(name, f"an array of shape {array.shape}", f"{shape}, as {other} has it")
