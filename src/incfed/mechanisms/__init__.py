@@ -1,0 +1,19 @@
+"""Who takes part in a round and what each is paid; one mechanism a file."""
+
+from .base import Coalition, Decision, Mechanism, MechanismError, Round
+from .checks import check_mechanism
+from .pay_everyone import PayEveryone
+from .payment_efficient import PaymentEfficient
+from .payment_free import PaymentFree
+
+__all__ = [
+    "Coalition",
+    "Decision",
+    "Mechanism",
+    "MechanismError",
+    "PayEveryone",
+    "PaymentEfficient",
+    "PaymentFree",
+    "Round",
+    "check_mechanism",
+]

@@ -1,0 +1,231 @@
+"""A mechanism sees a `Round` (what the server knows) and answers with a `Decision`.
+
+The clients of a round are those with pending data, n of them; a set S of them is a boolean mask of
+length n. Clients with nothing to share cost nothing, always take part, and are only counted. All
+determinants are of the matrix plus lambda I, and in logarithms: at d = 25 the plain ones overflow.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels import coalition
+from ..kernels.factor import Floats
+from ..kernels.pending import Pending
+from ..kernels.store import Ints
+
+Mask = NDArray[np.bool_]
+
+MEETS = 1e-9  # READING 7: log ratio >= log beta - 1e-9
+WILLING = 1e-9  # READING 15: incentive >= cost - 1e-9 (1 + cost)
+LARGEST = float(np.log(np.finfo(float).max))  # exp of more than this overflows
+
+
+class MechanismError(AssertionError):
+    """A mechanism breaks a rule; the message says, in plain words, which and where."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """Who shares (a mask over the round's clients) and what each is paid (0 outside the mask)."""
+
+    participants: Mask
+    payments: Floats
+
+
+class Round:
+    """One communication round as the server sees it; read only."""
+
+    def __init__(
+        self,
+        *,
+        clients: Ints,
+        costs: Floats,
+        count: int,
+        V: Floats,
+        factor: Floats,
+        logdet: float,
+        ridge: float,
+        pending: Pending,
+        logdets: Floats,
+        number: int = 0,
+        step: int = 0,
+        trigger: int = -1,
+        spent: float = 0.0,
+        budget_left: float = np.inf,
+    ) -> None:
+        self.clients = clients  # [n] ids with pending data, ascending
+        self.costs = costs  # [n] D^p of each
+        self.count = count  # N: clients in all, those without pending data included
+        self.number = number  # rounds before this one
+        self.step = step  # steps before the one that triggered
+        self.trigger = trigger  # id of the client that did
+        self.spent = spent  # money paid in earlier rounds
+        self.budget_left = budget_left
+        self.logdets = logdets  # [n] log det V_i of each client as it stands
+        self._shared = (V, factor, logdet)
+        self._ridge = ridge
+        self.pending = pending
+
+    def __len__(self) -> int:
+        return len(self.clients)
+
+    @property
+    def everyone(self) -> Mask:
+        return np.ones(len(self.clients), np.bool_)
+
+    @property
+    def nobody(self) -> Mask:
+        return np.zeros(len(self.clients), np.bool_)
+
+    def value(self, S: Mask) -> float:
+        """log det V_g(S): what the server would know."""
+        return coalition.log_value(self._shared[0], self._ridge, self.pending, S)
+
+    @cached_property
+    def full_value(self) -> float:
+        """log det V_g(everyone), the oracle that beta is measured against."""
+        return self.value(self.everyone)
+
+    def meets(self, S: Mask, beta: float) -> bool:
+        """det V_g(S) / det V_g(everyone) >= beta."""
+        return reaches(self.value(S), self.full_value, beta)
+
+    def contributions(self, S: Mask) -> Floats:
+        """log c_j(S) of Eq. 6 for every j outside S; 0 for those inside."""
+        V, U, logdet = coalition.form(self._shared[0], self._ridge, self.pending, S)
+        return coalition.log_gains(V, U, logdet, self._ridge, self.pending, S)
+
+    def incentives(self, S: Mask) -> Floats:
+        """I^d_i(S) of Eq. 3: for members what S gives them, for others what joining S would."""
+        if S.all():
+            return self.gain_from(self.value(S))
+        V, U, logdet = coalition.form(self._shared[0], self._ridge, self.pending, S)
+        gains = coalition.log_gains(V, U, logdet, self._ridge, self.pending, S)
+        return self.gain_from(logdet + gains)
+
+    def willing(self, S: Mask) -> Mask:
+        """Whose data incentive under S covers its cost."""
+        return self.incentives(S) >= self.costs - WILLING * (1.0 + self.costs)
+
+    @cached_property
+    def needed(self) -> Floats:
+        """tau_i: client i shares for data alone once log det(V_g(S) + dV_i) reaches this.
+
+        `willing` in logarithms: I^d >= D - 1e-9 (1 + D) is 1 + I^d >= (1 - 1e-9)(1 + D).
+        """
+        needed: Floats = np.log1p(self.costs) + (np.log1p(-WILLING) + self.logdets)
+        return needed
+
+    def growth(self, order: Ints) -> Floats:
+        """log det V_g(first k of `order`) for k = 1, 2, ..., len(order)."""
+        V, U, logdet = self._shared
+        return coalition.growth(V, U, logdet, self._ridge, self.pending, order)
+
+    def settle(self, S: Mask) -> Decision:
+        """S takes part, and each is paid what data alone does not cover."""
+        owed = np.maximum(0.0, self.costs - self.incentives(S))
+        return Decision(S, np.where(S, owed, 0.0))
+
+    def coalition(self, S: Mask) -> Coalition:
+        """A copy of S that can grow, one client at a time."""
+        return Coalition(self, S)
+
+    def gain_from(self, logdet: Floats | float) -> Floats:
+        """The data incentive of ending up with log det `logdet`."""
+        grown = np.minimum(np.maximum(logdet - self.logdets, 0.0), LARGEST)
+        return np.expm1(grown)
+
+
+class Coalition:
+    """A growing set S with V_g(S) at hand: who adds most, who would join now, does it suffice."""
+
+    def __init__(self, round: Round, S: Mask) -> None:
+        self.round = round
+        self.members = S.copy()
+        self.all = round.everyone
+        self._V, self._U, self.value = coalition.form(
+            round._shared[0], round._ridge, round.pending, S
+        )
+        self._bound = np.full(len(round), np.inf)  # contributions, or upper bounds of them
+        self._exact = np.zeros(len(round), np.bool_)
+
+    def contributions(self, among: Mask) -> Floats:
+        """log c_j(S) of Eq. 6 for the clients `among` outside S; 0 for all others."""
+        gains = coalition.log_gains(*self._state(), self.members | ~among)
+        self._bound[among] = gains[among]
+        self._exact[among] = True
+        return gains
+
+    def best(self, among: Mask) -> int:
+        """The largest contributor of `among`, computed lazily; ties to the lowest id."""
+        return coalition.best(*self._state(), among & ~self.members, self._bound, self._exact)
+
+    def meets(self, beta: float, plus: int | None = None) -> bool:
+        """Does S (with client `plus`, just ranked) meet beta?"""
+        value = self.value if plus is None else self.value + self._bound[plus]
+        return reaches(value, self.round.full_value, beta)
+
+    def add(self, j: int) -> None:
+        self.value = coalition.join(*self._state(), self.members, self._exact, j)
+
+    def welcome(self, among: Mask) -> None:
+        """Add whoever of `among` data alone now convinces (Alg. 4 lines 5-8)."""
+        self.value = coalition.welcome(
+            *self._state(), self.members, among, self._bound, self._exact, self.round.needed
+        )
+
+    @property
+    def owed(self) -> Floats:
+        """What S leaves uncovered of each member's cost (READING 5); no meaning outside S."""
+        return np.maximum(0.0, self.round.costs - self.round.gain_from(self.value))
+
+    def _state(self) -> tuple[Floats, Floats, float, float, Pending]:
+        return self._V, self._U, self.value, self.round._ridge, self.round.pending
+
+
+def malformed(decision: object, n: int) -> str | None:
+    """What is wrong with the form of a decision over n clients; None: nothing."""
+    if not isinstance(decision, Decision):
+        return f"it did not return a Decision: got {type(decision).__name__}"
+    members, payments = decision.participants, decision.payments
+    if not isinstance(members, np.ndarray) or members.dtype != np.bool_ or members.shape != (n,):
+        return f"participants is not a boolean array with an entry per client: {members!r:.60}"
+    if not isinstance(payments, np.ndarray) or payments.shape != (n,):
+        return f"payments is not an array with an entry per client: {payments!r:.60}"
+    if payments.dtype.kind != "f" or not np.isfinite(payments).all():
+        return f"payments are not finite floats: {payments!r:.60}"
+    if n and payments.min() < 0:
+        return f"a payment is negative: client {payments.argmin()} is paid {payments.min():g}"
+    if payments[~members].any():
+        j = int(np.flatnonzero(~members & (payments != 0))[0])
+        return f"somebody who does not take part is paid: client {j} gets {payments[j]:g}"
+    return None
+
+
+def reaches(value: float, full: float, beta: float) -> bool:
+    """det ratio >= beta, in logarithms (READING 7)."""
+    return beta <= 0.0 or value - full >= np.log(beta) - MEETS
+
+
+class Mechanism(ABC):
+    """Write `decide`; set `beta` if the decision always keeps det V_g(S) / det V_g(all) >= beta.
+
+    A mechanism is a pure function of the round: what it may need of the past is in it.
+    """
+
+    beta: float | None = None
+
+    @abstractmethod
+    def decide(self, round: Round) -> Decision: ...
+
+    def settings(self) -> dict[str, Any]:
+        """What a result records about it."""
+        names: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
+        return {"kind": type(self).__name__, **{name: getattr(self, name) for name in names}}

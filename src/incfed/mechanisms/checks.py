@@ -1,0 +1,87 @@
+"""A conformance kit: does a mechanism keep what every mechanism must?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .base import Decision, Mechanism, MechanismError, Round, malformed
+from .rehearsal import rehearse
+
+SLACK = 1e-6  # relative: far above rounding, far below any payment that matters
+
+
+def check_mechanism(mechanism: Mechanism, *, rounds: int = 200, seed: int = 0) -> int:
+    """Try `mechanism` on many made-up rounds; raise MechanismError saying what broke.
+
+    Every participant must gain at least its cost from data and money together; nobody is paid a
+    negative or infinite sum, or paid without taking part; where the mechanism states a `beta`,
+    every decision meets it; the same round gets the same decision; and the round is left as it was.
+    Returns how many rounds were tried.
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise MechanismError(
+            f"{mechanism!r} is not a Mechanism: derive your class from incfed.Mechanism, "
+            "and pass an object of it, not the class"
+        )
+    faults: dict[str, list[str]] = {}
+    tried = 0
+    for title, round in rehearse(rounds, seed):
+        tried += 1
+        for fault in _faults(mechanism, round):
+            faults.setdefault(fault.split(":")[0], []).append(f"{fault} ({title})")
+    if faults:
+        lines = [
+            f"- {where[0]}" + (f"; and {len(where) - 1} more rounds" if len(where) > 1 else "")
+            for where in faults.values()
+        ]
+        name = type(mechanism).__name__
+        raise MechanismError(f"{name} broke {len(faults)} rule(s):\n" + "\n".join(lines))
+    return tried
+
+
+def _faults(mechanism: Mechanism, round: Round) -> list[str]:
+    before = _everything(round)
+    try:
+        decision = mechanism.decide(round)
+        again = mechanism.decide(round)
+    except Exception as error:  # whatever a plug-in raises is the answer the author needs
+        return [f"it raised an error: {type(error).__name__}: {error}"]
+    faults = []
+    if not _same(before, _everything(round)):
+        faults.append("it changed the round it was given: work on copies")
+    form = malformed(decision, len(round))
+    if form:
+        return [*faults, form]
+    members, payments = decision.participants, decision.payments
+    if not (
+        isinstance(again, Decision)
+        and np.array_equal(members, again.participants)
+        and np.array_equal(payments, again.payments)
+    ):
+        faults.append("it is not deterministic: the same round was decided differently twice")
+    gained = round.incentives(members) + payments
+    short = members & (gained < round.costs - SLACK * (1.0 + round.costs))
+    if short.any():
+        j = int(np.flatnonzero(short)[0])
+        faults.append(
+            "a participant loses by sharing (not individually rational): "
+            f"client {j} has cost {round.costs[j]:g} and gets {gained[j]:g} in data and money"
+        )
+    if mechanism.beta is not None and not round.meets(members, mechanism.beta):
+        ratio = float(np.exp(round.value(members) - round.full_value))
+        faults.append(f"the promised beta is not met: {ratio:.4g} is below {mechanism.beta:g}")
+    return faults
+
+
+def _everything(round: Round) -> list[Any]:
+    return [
+        np.copy(value)
+        for name, value in sorted(vars(round).items())
+        if isinstance(value, np.ndarray | int | float) and name not in ("full_value", "needed")
+    ] + [np.copy(part) for part in (*round.pending, *round._shared)]
+
+
+def _same(before: list[Any], after: list[Any]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
