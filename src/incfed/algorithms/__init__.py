@@ -1,0 +1,7 @@
+"""A trigger, a mechanism and their settings put together."""
+
+from .base import Algorithm
+from .baselines import Centralized, DisLinUCB, Independent
+from .inc_fed_ucb import IncFedUCB
+
+__all__ = ["Algorithm", "Centralized", "DisLinUCB", "IncFedUCB", "Independent"]

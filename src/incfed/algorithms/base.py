@@ -1,0 +1,84 @@
+"""What every algorithm says of itself; the simulator needs no more."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from .. import inputs
+from ..kernels.factor import Floats
+from ..kernels.step import Rules
+from ..kernels.store import thin_limit
+from ..mechanisms.base import Mechanism
+from ..mechanisms.pay_everyone import PayEveryone
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm:
+    """How each client learns and chooses: ridge regression and an upper confidence bound (Eq. 2).
+
+    ridge, noise, delta are lambda, sigma and delta of the paper. `exploration`: a number to use as
+    alpha instead of its formula. `reads`: "fresh" chooses with the client's present model; "stale"
+    with the model as it stood after the client's own last step, which is how the paper's figures
+    came about.
+    """
+
+    ridge: float = 0.1
+    noise: float = 0.1
+    delta: float = 0.1
+    exploration: float | None = None
+    reads: str = "fresh"
+
+    def __post_init__(self) -> None:
+        inputs.number("ridge", self.ridge, low=0.0, open_low=True)
+        inputs.number("noise", self.noise, low=0.0)
+        inputs.number("delta", self.delta, low=0.0, high=1.0, open_low=True, open_high=True)
+        if self.exploration is not None:
+            inputs.number("exploration", self.exploration, low=0.0)
+        inputs.choice("reads", self.reads, ("fresh", "stale"))
+
+    @property
+    def trigger(self) -> float:
+        """D_c; infinite: no round is ever triggered."""
+        return math.inf
+
+    @property
+    def pays(self) -> Mechanism:
+        """Who decides a round."""
+        return PayEveryone()
+
+    @property
+    def pooled(self) -> bool:
+        """True: every step is shared at once, so that all clients are one."""
+        return False
+
+    @property
+    def all_clocks(self) -> bool:
+        """True: a round restarts every client's clock, not only the participants'."""
+        return True
+
+    def prices(self, count: int) -> Floats:
+        """D^p of each of `count` clients."""
+        return np.zeros(count)
+
+    def rules(self, dim: int) -> Rules:
+        return Rules(
+            ridge=float(self.ridge),
+            noise=float(self.noise),
+            surprise=2.0 * math.log(1.0 / self.delta),
+            exploration=math.nan if self.exploration is None else float(self.exploration),
+            threshold=float(self.trigger),
+            stale=self.reads == "stale",
+            limit=thin_limit(dim),
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """What a result records about it."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name, value in values.items():
+            if isinstance(value, Mechanism):
+                values[name] = value.settings()
+        return {"kind": type(self).__name__, **values}

@@ -1,0 +1,37 @@
+"""What Inc-FedUCB is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import inputs
+from .base import Algorithm
+
+
+@dataclass(frozen=True)
+class DisLinUCB(Algorithm):
+    """Everyone shares for free whenever a client's trigger fires (Wang et al., 2020)."""
+
+    threshold: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        inputs.number("threshold", self.threshold, low=0.0, finite=False)
+
+    @property
+    def trigger(self) -> float:
+        return self.threshold
+
+
+@dataclass(frozen=True)
+class Independent(Algorithm):
+    """Nobody talks: each client learns from its own steps alone."""
+
+
+@dataclass(frozen=True)
+class Centralized(Algorithm):
+    """Every step is shared with everybody at once, at the price of the traffic."""
+
+    @property
+    def pooled(self) -> bool:
+        return True

@@ -1,0 +1,37 @@
+"""The paper's three formulas for the communication threshold D_c."""
+
+from __future__ import annotations
+
+import math
+
+from .. import inputs
+
+
+def high(*, steps: int, clients: int, dim: int) -> float:
+    """T / (N d ln T): Table 1."""
+    _check(steps, clients, dim)
+    return steps / (clients * dim * math.log(steps))
+
+
+def low(*, steps: int, clients: int, dim: int) -> float:
+    """T / (N^2 d ln T): Theorem 2 at beta = 1."""
+    return high(steps=steps, clients=clients, dim=dim) / clients
+
+
+def theory(*, steps: int, clients: int, dim: int, beta: float, ridge: float) -> float:
+    """Theorem 2: T / (N^2 d ln T) - sqrt(T^2 / (N^2 d R ln T)) ln beta (READING 12).
+
+    R = ceil(d ln(1 + T / (lambda d))).
+    """
+    inputs.number("beta", beta, low=0.0, high=1.0, open_low=True)
+    inputs.number("ridge", ridge, low=0.0, open_low=True)
+    base = low(steps=steps, clients=clients, dim=dim)
+    rounds = math.ceil(dim * math.log1p(steps / (ridge * dim)))
+    slack = math.sqrt(steps**2 / (clients**2 * dim * rounds * math.log(steps)))
+    return base - slack * math.log(beta)
+
+
+def _check(steps: int, clients: int, dim: int) -> None:
+    inputs.integer("steps", steps, low=2)
+    inputs.integer("clients", clients, low=1)
+    inputs.integer("dim", dim, low=1)

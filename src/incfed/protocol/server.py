@@ -1,0 +1,91 @@
+"""The server's half of Algorithm 1 (lines 10-20), without I/O: uploads in, a closed round out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import coalition
+from ..kernels.factor import Floats
+from ..kernels.pending import Pending
+from ..kernels.store import Ints
+from ..mechanisms.base import Decision, Mechanism, MechanismError, Round, malformed
+from .shared import Shared
+
+
+class Uploads(NamedTuple):
+    """Line 10: what the clients with pending data send when a round opens."""
+
+    clients: Ints  # [n] ascending
+    logdets: Floats  # [n] log det V_i
+    pending: Pending  # dV_i
+
+
+class Closed(NamedTuple):
+    """What a round came to."""
+
+    participants: Ints  # ids of those with pending data who shared
+    payments: Floats  # what each of them was paid
+    idle: int  # clients with nothing pending: participants all the same
+    communication: float  # scalars
+    ratio: float  # det V_g(S) / det V_g(everyone)
+
+
+class Server:
+    """Holds (V_g, b_g), asks the mechanism, adds what participants share."""
+
+    def __init__(
+        self, *, count: int, dim: int, mechanism: Mechanism, costs: Floats, ridge: float
+    ) -> None:
+        self.shared = Shared.empty(dim, ridge)
+        self.rounds = 0
+        self.spent = 0.0
+        self._count = count
+        self._dim = dim
+        self._mechanism = mechanism
+        self._costs = costs
+        self._ridge = ridge
+
+    def decide(self, uploads: Uploads, *, step: int, trigger: int) -> tuple[Round, Decision]:
+        """Line 11: the incentive mechanism selects participants and payments."""
+        round = Round(
+            clients=uploads.clients,
+            costs=self._costs[uploads.clients],
+            count=self._count,
+            V=self.shared.V,
+            factor=self.shared.factor,
+            logdet=self.shared.logdet,
+            ridge=self._ridge,
+            pending=uploads.pending,
+            logdets=uploads.logdets,
+            number=self.rounds,
+            step=step,
+            trigger=trigger,
+            spent=self.spent,
+        )
+        decision = self._mechanism.decide(round)
+        fault = malformed(decision, len(round))
+        if fault:
+            name = type(self._mechanism).__name__
+            raise MechanismError(f"{name}, round {self.rounds}: {fault}")
+        return round, decision
+
+    def close(self, round: Round, decision: Decision, db: Floats) -> Closed:
+        """Lines 12-20: add the participants' data (db: theirs, in order of id); book the round."""
+        members = decision.participants
+        payments = decision.payments[members]
+        if members.any():
+            V = coalition.joined(self.shared.V, round.pending, members)
+            self.shared = Shared.of(V, self.shared.b + db.sum(axis=0), self._ridge)
+        self.rounds += 1
+        self.spent += float(payments.sum())
+        idle = self._count - len(round)
+        ratio = float(np.exp(min(0.0, self.shared.logdet - round.full_value)))
+        cost = communication(self._count, self._dim, idle + len(payments))
+        return Closed(round.clients[members], payments, idle, cost, ratio)
+
+
+def communication(count: int, dim: int, participants: int) -> float:
+    """Scalars moved in a round: all dV up, participants' db up, everything down (READING 11)."""
+    return float(count * dim**2 + participants * dim + count * (dim**2 + dim))

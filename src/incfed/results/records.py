@@ -1,0 +1,118 @@
+"""What a run leaves behind: four curves over the steps, and one record for every round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from incfed.inputs import InputError
+from incfed.results.arrays import FloatArray, Record, floats
+from incfed.results.numbers import human
+from incfed.results.rounds import RoundRecord, Rounds
+from incfed.results.settings import plain
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    from matplotlib.figure import Figure
+
+__all__ = ["Result", "RoundRecord", "Rounds"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Record):
+    """A finished run. The four curves are cumulative: entry t counts steps 0 to t."""
+
+    regret: FloatArray
+    reward: FloatArray
+    communication: FloatArray
+    payment: FloatArray
+    rounds: Rounds
+    settings: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        for name in ("regret", "reward", "communication", "payment"):
+            object.__setattr__(self, name, floats(name, getattr(self, name)))
+            if getattr(self, name).size != self.regret.size:
+                raise InputError(
+                    f"{name}: {getattr(self, name).size} steps; allowed are the "
+                    f"{self.regret.size} of regret"
+                )
+        object.__setattr__(self, "settings", plain(self.settings))
+        steps = self.rounds.step
+        if steps.size and not 0 <= steps[0] <= steps[-1] < self.regret.size:
+            raise InputError(
+                f"rounds.step: from {steps[0]} to {steps[-1]}; allowed are steps 0 to "
+                f"{self.regret.size - 1}"
+            )
+
+    def summary(self) -> dict[str, Any]:
+        """The final figures. Regret is NaN if expected rewards are unknown, participation (the
+        mean share of clients with pending data that shared it) if there was no round."""
+        shares = self.rounds.participation
+        shares = shares[~np.isnan(shares)]
+        return {
+            "steps": self.regret.size,
+            "clients": self.settings.get("clients"),
+            "regret": _last(self.regret),
+            "reward": _last(self.reward),
+            "communication": _last(self.communication),
+            "payment": _last(self.payment),
+            "rounds": len(self.rounds),
+            "participation": float(shares.mean()) if shares.size else float("nan"),
+            "paid": int(np.count_nonzero(self.rounds.payments > 0)),
+        }
+
+    @property
+    def name(self) -> str:
+        """What kind of algorithm this was, for people."""
+        return str(dict(self.settings.get("algorithm") or {}).get("kind", "result"))
+
+    def to_polars(self) -> polars.DataFrame:
+        """One row a step: step, regret, reward, communication, payment."""
+        from incfed.results.frames import steps_polars
+
+        return steps_polars(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a step: step, regret, reward, communication, payment."""
+        from incfed.results.frames import steps_pandas
+
+        return steps_pandas(self)
+
+    def plot(self, metric: str | None = None) -> Figure:
+        """A matplotlib figure of one metric, or the four most telling ones."""
+        from incfed.results.plots import overview, plot
+
+        runs = {self.name: [self]}
+        return overview(runs) if metric is None else plot(runs, metric)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write this result to a folder; see `incfed.results.save`."""
+        from incfed.results.storage import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Result:
+        """Read a result that was saved to a folder; see `incfed.results.load`."""
+        from incfed.results.storage import load
+
+        return load(path)
+
+    def __repr__(self) -> str:
+        final = {name: human(value) for name, value in self.summary().items() if value is not None}
+        return (
+            f"<{self.name}: {final['steps']} steps, {final.get('clients', '?')} clients: "
+            f"regret {final['regret']}, reward {final['reward']}, "
+            f"communication {final['communication']}, payment {final['payment']}, "
+            f"{final['rounds']} rounds>"
+        )
+
+
+def _last(curve: FloatArray) -> float:
+    return float(curve[-1]) if curve.size else 0.0

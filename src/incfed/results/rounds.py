@@ -1,0 +1,170 @@
+"""Communication rounds: who triggered, who shared, who was paid what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from incfed.inputs import InputError
+from incfed.results.arrays import FloatArray, IntArray, Record, floats, integers
+from incfed.results.numbers import human
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RoundRecord(Record):
+    """One communication round. `participants[k]` was paid `payments[k]`."""
+
+    step: int
+    trigger: int
+    pending: int
+    idle: int
+    communication: float
+    ratio: float
+    participants: IntArray
+    payments: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "participants", integers("participants", self.participants))
+        object.__setattr__(self, "payments", floats("payments", self.payments))
+        if self.participants.shape != self.payments.shape:
+            raise InputError(
+                f"payments: {self.payments.size} values for {self.participants.size} participants"
+            )
+
+    @property
+    def payment(self) -> float:
+        """Money paid in this round."""
+        return float(self.payments.sum())
+
+    @property
+    def paid(self) -> int:
+        """How many clients got money (the others shared for the data alone)."""
+        return int(np.count_nonzero(self.payments > 0))
+
+    def __repr__(self) -> str:
+        return (
+            f"<round at step {self.step}: client {self.trigger} triggered, "
+            f"{self.participants.size} of {self.pending} with pending data shared, "
+            f"{self.paid} paid {human(self.payment)}, ratio {self.ratio:.3g}>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rounds(Record):
+    """All rounds of a run, one array a column: `len`, iteration and `rounds[-1]` give records.
+
+    Round r's participants are `participants[offsets[r]:offsets[r + 1]]`, their payments likewise.
+    """
+
+    step: IntArray
+    trigger: IntArray
+    pending: IntArray
+    idle: IntArray
+    communication: FloatArray
+    ratio: FloatArray
+    offsets: IntArray
+    participants: IntArray
+    payments: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("step", "trigger", "pending", "idle", "offsets", "participants"):
+            object.__setattr__(self, name, integers(f"rounds.{name}", getattr(self, name)))
+        for name in ("communication", "ratio", "payments"):
+            object.__setattr__(self, name, floats(f"rounds.{name}", getattr(self, name)))
+        for name in ("trigger", "pending", "idle", "communication", "ratio"):
+            if getattr(self, name).size != len(self):
+                raise InputError(
+                    f"rounds.{name}: {getattr(self, name).size} values; allowed is one for each "
+                    f"of the {len(self)} rounds"
+                )
+        flat, bounds = self.participants.size, self.offsets
+        if bounds.size != len(self) + 1 or bounds[0] != 0 or bounds[-1] != flat:
+            raise InputError(
+                f"rounds.offsets: must hold {len(self) + 1} values from 0 to {flat}, has "
+                f"{bounds.size}"
+            )
+        if np.any(np.diff(bounds) < 0) or np.any(np.diff(self.step) < 0):
+            raise InputError("rounds.offsets and rounds.step: must not decrease")
+        if self.payments.size != flat:
+            raise InputError(
+                f"rounds.payments: {self.payments.size} values for {flat} participants"
+            )
+        if np.any(self.shared > self.pending):
+            raise InputError("rounds.pending: fewer clients than shared")
+
+    @classmethod
+    def collect(cls, records: Iterable[RoundRecord]) -> Rounds:
+        """Put records together into columns; no records, no rounds."""
+        rows = list(records)
+        return cls(
+            step=integers("step", [row.step for row in rows]),
+            trigger=integers("trigger", [row.trigger for row in rows]),
+            pending=integers("pending", [row.pending for row in rows]),
+            idle=integers("idle", [row.idle for row in rows]),
+            communication=floats("communication", [row.communication for row in rows]),
+            ratio=floats("ratio", [row.ratio for row in rows]),
+            offsets=np.cumsum([0, *(row.participants.size for row in rows)]),
+            participants=np.concatenate([np.empty(0, np.int64), *(r.participants for r in rows)]),
+            payments=np.concatenate([np.empty(0), *(row.payments for row in rows)]),
+        )
+
+    def __len__(self) -> int:
+        return self.step.size
+
+    def __getitem__(self, index: int) -> RoundRecord:
+        row = range(len(self))[index]  # IndexError and negative numbers as in a list
+        part = slice(self.offsets[row], self.offsets[row + 1])
+        return RoundRecord(
+            step=int(self.step[row]),
+            trigger=int(self.trigger[row]),
+            pending=int(self.pending[row]),
+            idle=int(self.idle[row]),
+            communication=float(self.communication[row]),
+            ratio=float(self.ratio[row]),
+            participants=self.participants[part],
+            payments=self.payments[part],
+        )
+
+    def __iter__(self) -> Iterator[RoundRecord]:
+        return (self[row] for row in range(len(self)))
+
+    @property
+    def shared(self) -> IntArray:
+        """[R] how many clients with pending data shared it."""
+        return np.diff(self.offsets)
+
+    @property
+    def participation(self) -> FloatArray:
+        """[R] share of the clients with pending data that shared it; NaN where nobody had any."""
+        with np.errstate(invalid="ignore"):
+            return self.shared / self.pending
+
+    @property
+    def payment(self) -> FloatArray:
+        """[R] money paid in each round."""
+        row = np.repeat(np.arange(len(self)), self.shared)
+        total = np.bincount(row, weights=self.payments, minlength=len(self))
+        return total.astype(np.float64)  # bincount of nothing would be whole numbers
+
+    def to_polars(self) -> polars.DataFrame:
+        """One row a round; participants and payments are list columns."""
+        from incfed.results.frames import rounds_polars
+
+        return rounds_polars(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a round; participants and payments are columns of lists."""
+        from incfed.results.frames import rounds_pandas
+
+        return rounds_pandas(self)
+
+    def __repr__(self) -> str:
+        paid = int(np.count_nonzero(self.payments > 0))
+        return f"<Rounds: {human(len(self))} rounds, {human(paid)} payments>"

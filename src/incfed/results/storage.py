@@ -1,0 +1,153 @@
+"""Saved results: a folder with steps.parquet, rounds.parquet and result.json. No pickle.
+
+A result is written beside its place and renamed into it, so a reader sees a whole result or none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import uuid
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from incfed.inputs import InputError
+from incfed.results.frames import CURVES, ROUND_COLUMNS
+from incfed.results.optional import needs
+from incfed.results.records import Result, Rounds
+
+if TYPE_CHECKING:
+    import polars
+
+FORMAT, VERSION = "incfed.result", 1
+STEPS, ROUNDS, INDEX = "steps.parquet", "rounds.parquet", "result.json"
+
+
+def save(result: Result, path: str | PathLike[str]) -> None:
+    """Write `result` to the folder `path`; parent folders are made if needed.
+
+    A saved result that is already there is replaced: the old one is moved aside before the new
+    one takes its name, and deleted last, so at no moment is neither on disk. Anything else at
+    `path` (a file, a folder with other contents) is refused and left alone.
+    """
+    target = Path(path).resolve()  # through links: replace what they point to, not the link
+    _refuse_foreign(target)
+    mark = uuid.uuid4().hex
+    fresh, old = (target.with_name(f".{target.name}.{mark}.{end}") for end in ("new", "old"))
+    try:
+        fresh.mkdir(parents=True)
+    except OSError as error:
+        raise InputError(f"path: cannot write to {target.parent}: {error.strerror}") from error
+    try:
+        result.to_polars().write_parquet(fresh / STEPS)
+        result.rounds.to_polars().write_parquet(fresh / ROUNDS)
+        index = {
+            "format": FORMAT,
+            "version": VERSION,
+            "settings": result.settings,
+            "summary": _without_nan(result.summary()),  # for people; not read back
+            "sha256": {name: _digest(fresh / name) for name in (STEPS, ROUNDS)},
+        }
+        text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
+        (fresh / INDEX).write_text(text + "\n", encoding="utf-8")
+        if target.exists():
+            os.rename(target, old)
+        try:
+            os.rename(fresh, target)
+        except OSError:
+            if old.exists():
+                os.rename(old, target)
+            raise
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def load(path: str | PathLike[str]) -> Result:
+    """Read a saved result; the same arrays, bit for bit, or an InputError that says why not."""
+    folder = Path(path)
+    index = _index(folder)
+    for name in (STEPS, ROUNDS):
+        if not (folder / name).is_file():
+            raise InputError(f"path: the saved result {folder} is incomplete: {name} is missing")
+        if _digest(folder / name) != index["sha256"].get(name):
+            raise InputError(f"path: the saved result {folder} is corrupt: {name} has changed")
+    with needs("polars", "loading a result", "polars"):
+        import polars
+    try:
+        steps = polars.read_parquet(folder / STEPS)
+        rounds = polars.read_parquet(folder / ROUNDS)
+        return Result(
+            **{name: steps[name].to_numpy() for name in CURVES},
+            rounds=_rounds(rounds),
+            settings=index["settings"],
+        )
+    except (InputError, OSError, polars.exceptions.PolarsError) as error:
+        raise InputError(f"path: the saved result {folder} is corrupt: {error}") from error
+
+
+def _rounds(frame: polars.DataFrame) -> Rounds:
+    # An exploded empty list may leave a null behind; payments themselves are never null.
+    flat = {name: frame[name].explode().drop_nulls() for name in ("participants", "payments")}
+    return Rounds(
+        **{name: frame[name].to_numpy() for name in ROUND_COLUMNS},
+        **{name: series.to_numpy() for name, series in flat.items()},
+        offsets=np.cumsum([0, *frame["participants"].list.len().to_list()]),
+    )
+
+
+def _index(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise InputError(f"path: {folder} is not there, or not a folder; allowed is a saved result")
+    try:
+        index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"path: {folder} is not a saved result: it has no {INDEX}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"path: {folder / INDEX} cannot be read: {error}") from error
+    if not isinstance(index, dict) or index.get("format") != FORMAT:
+        raise InputError(f"path: {folder} is not a saved result: its {INDEX} is something else")
+    if index.get("version") != VERSION:
+        raise InputError(
+            f"path: {folder} has format version {index.get('version')!r}; this incfed reads "
+            f"version {VERSION}"
+        )
+    if not all(isinstance(index.get(name), dict) for name in ("settings", "sha256")):
+        raise InputError(f"path: the saved result {folder} is corrupt: {INDEX} lacks a part")
+    return index
+
+
+def _refuse_foreign(target: Path) -> None:
+    """Only nothing, an empty folder or a saved result, with no other file in it, may go."""
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise InputError(f"path: {target} is a file; allowed is a folder to make or to replace")
+    names = {entry.name for entry in target.iterdir()}
+    if not names:
+        return
+    others = sorted(names - {STEPS, ROUNDS, INDEX, ".DS_Store"})
+    if others or INDEX not in names:
+        raise InputError(
+            f"path: {target} holds {', '.join(others or sorted(names))}, which saving would "
+            "delete; allowed are a new folder, an empty one or a saved result"
+        )
+    _index(target)
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _without_nan(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in figures.items()
+    }

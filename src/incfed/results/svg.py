@@ -1,0 +1,76 @@
+"""A figure as an SVG element for the inside of a page: small, and in the page's colours.
+
+matplotlib writes files that stand alone. Inside a page, several figures share one space of ids and
+styles, need no metadata or name spaces, and should follow the page's font and dark mode.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from typing import TYPE_CHECKING
+
+from incfed.results.optional import needs
+from incfed.results.palette import DARK, GRID, INK, LIGHT, MUTED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# The fixed colours of our figures, as variables that the page defines for light and dark.
+VARIABLES = {
+    INK: "--ink",
+    MUTED: "--muted",
+    GRID: "--grid",
+    **{shade: f"--line-{n}" for n, shade in enumerate(LIGHT)},
+}
+
+
+def inline_svg(figure: Figure, prefix: str, description: str) -> str:
+    """`prefix` must differ between the figures of a page; `description` is read to the blind."""
+    with needs("matplotlib", "plotting", "'incfed[plot]'"):
+        import matplotlib
+    target = io.StringIO()
+    # The only way to these three settings; rc_context restores them.
+    with matplotlib.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": prefix, "svg.image_inline": True}
+    ):
+        figure.savefig(target, format="svg", transparent=True, metadata={"Date": None})
+    text = target.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"(?s)<metadata>.*?</metadata>|<style[^>]*>.*?</style>|<!--.*?-->", "", text)
+    names = {one or two for one, two in re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text)}
+    # Tag by tag, so that nothing a label says is taken for an attribute.
+    text = re.sub(r"<[^>]+>", lambda match: _tag(match[0], names, prefix), text)
+    text = re.sub(r">\s+<", "><", text)
+    box = re.search(r'viewBox="([^"]*)"', text)
+    assert box is not None  # matplotlib always writes one
+    label = html.escape(description, quote=True)
+    head = f'<svg class="figure" role="img" aria-label="{label}" viewBox="{box[1]}">'
+    return head + text[text.index(">") + 1 :].strip()
+
+
+def colour(code: str) -> str:
+    """A colour of our figures as the page's variable; any other as it is."""
+    return f"var({VARIABLES[code]})" if code in VARIABLES else code
+
+
+def page_colours(dark: bool) -> str:
+    """CSS definitions of the line colours."""
+    shades = DARK if dark else LIGHT
+    return " ".join(f"--line-{n}: {shade};" for n, shade in enumerate(shades))
+
+
+def _tag(tag: str, names: set[str], prefix: str) -> str:
+    """Keep only ids that something refers to, make them this figure's own, and save digits."""
+    tag = re.sub(r'(?:xlink:)?href="#', f'href="#{prefix}-', tag)
+    tag = re.sub(r"url\(#", f"url(#{prefix}-", tag)
+    tag = re.sub(r' id="([^"]*)"', lambda m: f' id="{prefix}-{m[1]}"' if m[1] in names else "", tag)
+    tag = re.sub(r'( d| transform)="([^"]*)"', _shorten, tag)
+    return re.sub(r"#[0-9a-f]{6}\b", lambda m: colour(m[0]), tag)
+
+
+def _shorten(match: re.Match[str]) -> str:
+    """Two decimals are a hundredth of a point; matplotlib writes six."""
+    numbers = re.sub(r"-?\d+\.\d+", lambda m: f"{round(float(m[0]), 2):g}", match[2])
+    return f'{match[1]}="{" ".join(numbers.split())}"'

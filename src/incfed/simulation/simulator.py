@@ -1,0 +1,148 @@
+"""A whole federation in one process: the same kernels and the same server as the live one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import inputs
+from .._version import __version__
+from ..algorithms.base import Algorithm
+from ..environments.base import World
+from ..kernels.factor import Floats
+from ..kernels.pending import collect
+from ..kernels.step import FULL, TRIGGERED, Steps, advance
+from ..kernels.store import CLOCK, OWN, PENDING, download, empty_store, make_room, release
+from ..kernels.ucb import bench
+from ..protocol.server import Server, Uploads
+from ..results.records import Result
+from .book import RoundBook
+
+CHUNK = 1024  # steps taken from the world at a time: enough to amortise, small enough for the cache
+
+
+def simulate(
+    world: World,
+    algorithm: Algorithm,
+    *,
+    steps: int | None = None,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Result:
+    """Run `algorithm` in `world` for `steps` steps (None: all that a recorded world has).
+
+    The same seed gives the same numbers, and every algorithm the same clients, arms and noise.
+    `progress` is called with the number of steps done so far.
+    """
+    steps = _steps(world, steps)
+    run = Simulation(world, algorithm, seed=seed)
+    while run.steps < steps:
+        run.advance(min(CHUNK, steps - run.steps))
+        if progress is not None:
+            progress(run.steps)
+    return run.result()
+
+
+class Simulation:
+    """A run that can be advanced piece by piece; the pieces change nothing."""
+
+    def __init__(self, world: World, algorithm: Algorithm, *, seed: int = 0) -> None:
+        if not isinstance(world, World):
+            raise inputs.refuse("world", world, "a World, such as Synthetic() or Trace(...)")
+        if not isinstance(algorithm, Algorithm):
+            raise inputs.refuse("algorithm", algorithm, "an Algorithm, such as IncFedUCB(...)")
+        self._seed = inputs.integer("seed", seed, low=0)
+        self._world = world
+        self._algorithm = algorithm
+        self._stream = world.open(np.random.SeedSequence(self._seed))
+        count = 1 if algorithm.pooled else world.count
+        self._rules = algorithm.rules(world.dim)
+        self._server = Server(
+            count=count,
+            dim=world.dim,
+            mechanism=algorithm.pays,
+            costs=algorithm.prices(count),
+            ridge=self._rules.ridge,
+        )
+        self._store = empty_store(count, world.dim, self._rules.ridge)
+        self._bench = bench(world.dim, world.arms_per_step)
+        self._outcomes: list[tuple[Floats, Floats]] = []
+        self._book = RoundBook()
+        self.steps = 0
+
+    def advance(self, n: int) -> None:
+        """Run n more steps."""
+        events = self._stream.take(n)
+        clients = np.zeros_like(events.clients) if self._algorithm.pooled else events.clients
+        steps = Steps(
+            clients, events.arms, self._stream.items, events.rewards, events.expected,
+            np.empty(n), np.empty(n),
+        )  # fmt: skip
+        done, state = 0, FULL
+        while done < n or state == TRIGGERED:
+            if state == FULL:
+                self._store = make_room(self._store)
+            elif state == TRIGGERED:
+                self._round(self.steps + done - 1, int(clients[done - 1]))
+            done, state = advance(steps, self._store, self._rules, self._bench, done)
+        self._outcomes.append((steps.reward, steps.regret))
+        self.steps += n
+
+    def result(self) -> Result:
+        """Everything so far."""
+        world, algorithm = self._world, self._algorithm
+        rounds = self._book.rounds()
+        communication, payment = np.zeros(self.steps), np.zeros(self.steps)
+        if algorithm.pooled:  # d^2 + d up and to each of N clients down, every step
+            communication += (1 + world.count) * (world.dim**2 + world.dim)
+        np.add.at(communication, rounds.step, rounds.communication)
+        np.add.at(payment, rounds.step, self._book.payment())
+        reward, regret = (np.concatenate(part) for part in zip(*self._outcomes, strict=True))
+        return Result(
+            regret=np.cumsum(regret),
+            reward=np.cumsum(reward),
+            communication=np.cumsum(communication),
+            payment=np.cumsum(payment),
+            rounds=rounds,
+            settings=self._settings(),
+        )
+
+    def _round(self, step: int, trigger: int) -> None:
+        """One communication round (Alg. 1 lines 9-20)."""
+        store, server = self._store, self._server
+        uploads = Uploads(*collect(store, self._rules.ridge))
+        round, decision = server.decide(uploads, step=step, trigger=trigger)
+        sharing = uploads.clients[decision.participants]
+        closed = server.close(round, decision, store.pairs[store.table[sharing, OWN], 1])
+        if len(sharing):
+            release(store, sharing)
+            download(store, *server.shared)
+        heard = slice(None) if self._algorithm.all_clocks else store.table[:, PENDING] == 0
+        store.table[heard, CLOCK] = 0  # READING 2: all talked to the server
+        self._book.add(step, trigger, len(round), closed)
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "world": self._world.settings(),
+            "algorithm": self._algorithm.settings(),
+            "seed": self._seed,
+            "steps": self.steps,
+            "clients": self._world.count,
+            "dim": self._world.dim,
+            "incfed": __version__,
+        }
+
+
+def _steps(world: World, steps: int | None) -> int:
+    if not isinstance(world, World):
+        raise inputs.refuse("world", world, "a World, such as Synthetic() or Trace(...)")
+    if steps is None:
+        if world.length is None:
+            raise inputs.refuse("steps", None, "given: this world has no end of its own")
+        return world.length
+    steps = inputs.integer("steps", steps, low=1)
+    if world.length is not None and steps > world.length:
+        raise inputs.refuse("steps", steps, f"at most {world.length}, the length of the trace")
+    return steps
