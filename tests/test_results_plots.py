@@ -41,7 +41,7 @@ def test_every_metric_can_be_drawn(metric: str) -> None:
     (axes,) = plot(RUNS, metric).axes
     assert axes.get_title(loc="left").lower() == metric
     assert len(axes.lines) == 2
-    # one band: the other label has one seed only, and participation does not vary
+    # One band: "b" has one seed only, and the other metrics are the same for all seeds of "a".
     assert len(axes.collections) == (1 if metric in ("regret", "reward") else 0)
 
 
@@ -121,10 +121,10 @@ def test_lines_on_top_of_each_other_both_show() -> None:
 
 
 def test_labels_are_taken_literally() -> None:
-    names = ["_hidden", "$a_b^", "plain"]
+    names = ["_hidden", "$a_b^$", "plain"]
     figure = overview({name: [sample()] for name in names})
     assert [text.get_text() for text in figure.legends[0].get_texts()] == names
-    figure.draw_without_rendering()  # "$a_b^" would fail as mathematics
+    figure.draw_without_rendering()  # "$a_b^$" would fail as mathematics
     ends = plot({name: [sample()] for name in names}, "regret")
     ends.draw_without_rendering()
     assert set(names) <= {text.get_text() for text in ends.axes[0].texts}
@@ -136,6 +136,22 @@ def test_far_apart_communication_gets_a_log_scale() -> None:
     for runs, scale in [({"a": [sample()], "b": [big]}, "symlog"), (RUNS, "linear")]:
         (axes,) = plot(runs, "communication").axes
         assert axes.get_yscale() == scale
+
+
+def test_axes_start_at_zero() -> None:
+    for runs in (RUNS, {"free": [silent()]}):
+        for axes in overview(runs).axes:
+            assert axes.get_ylim()[0] == 0
+            assert axes.get_ylim()[1] >= 1
+    (axes,) = plot({"a": [bare(np.linspace(0, -5, 10))]}, "reward").axes
+    assert axes.get_ylim()[0] <= -5
+
+
+def test_rounding_is_no_spread() -> None:
+    same = [bare(np.linspace(0.1, 7.7, 50))] * 3
+    assert 0 < curve(same, "reward").sd.max() < 1e-12
+    (axes,) = plot({"a": same}, "reward").axes
+    assert not axes.collections
 
 
 def test_labels_are_moved_apart_and_no_further() -> None:

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats
-from ..kernels.store import Ints
+from ..kernels.factor import Floats, Ints
 
 
 class Events(NamedTuple):

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import inputs
-from ..kernels.factor import Floats
+from ..kernels.factor import Floats, Ints
 from ..kernels.sample import draw
-from ..kernels.store import Ints
 from .base import Events, Stream, World
 
 
@@ -63,7 +62,7 @@ class Synthetic(World):
         elif isinstance(self.activity, Sequence):
             weights = np.array(self.activity, np.float64)
         else:
-            weights = np.arange(1, self.clients + 1) ** -float(self.activity)
+            weights = np.arange(1.0, self.clients + 1.0) ** -float(self.activity)
         return np.asarray(weights / weights.sum())
 
 
@@ -85,12 +84,12 @@ class SyntheticStream(Stream):
         self._up_to = np.cumsum(world.shares()) if world.activity is not None else None
 
     def take(self, n: int) -> Events:
-        world = self._world
-        arms = np.empty((n, world.arms), np.int64)
-        draw(self._order, self._which.random((n, world.arms)), arms)
-        expected = self._means[arms]
-        noise = world.noise * self._noise.standard_normal(n)
-        return Events(self._clients(n), arms, expected + noise[:, None], expected)
+        shape = (n, self._world.arms)
+        bits = self._which.integers(0, 2**32, shape, dtype=np.uint32)
+        noise = self._world.noise * self._noise.standard_normal(n)
+        arms, rewards, expected = np.empty(shape, np.int64), np.empty(shape), np.empty(shape)
+        draw(self._order, bits, self._means, noise, arms, rewards, expected)
+        return Events(self._clients(n), arms, rewards, expected)
 
     def _clients(self, n: int) -> Ints:
         uniform = self._who.random(n)

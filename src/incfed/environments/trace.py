@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import inputs
-from ..kernels.factor import Floats
-from ..kernels.store import Ints
+from ..kernels.factor import Floats, Ints
 from .base import Events, Stream, World
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import compiled
+from .compiling import compiled, compiled_inline
 from .factor import Floats, add_outer, dot, factorize, solve, update
 from .store import (
     AGE,
@@ -29,12 +29,17 @@ from .ucb import Bench
 REFRESH = 256
 
 
+@compiled_inline
+def outdated(store: Store, client: int) -> bool:
+    """Has it data of its own, and others' data come in since it last acted?"""
+    row = store.table[client]
+    return bool(row[OWN] and row[VERSION] != store.table[SERVER, VERSION])
+
+
 @compiled
 def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
     """Bring theta, log det and factor up to the shared statistics downloaded since."""
     row, version = store.table[client], store.table[SERVER, VERSION]
-    if row[OWN] == 0 or row[VERSION] == version:
-        return
     if row[DENSE]:
         refactor(store, client, ridge, b)
     else:
@@ -79,13 +84,12 @@ def inverse_times(store: Store, client: int, until: int, x: Floats, b: Bench) ->
     return max(0.0, square)
 
 
-@compiled
+@compiled_inline
 def keep_width(store: Store, pair: int, square: float, b: Bench) -> None:
     """w = V^-1 x / sqrt(1 + x' V^-1 x): what this step takes from V^-1 is w w'."""
     scale = 1.0 / np.sqrt(1.0 + square)
-    w = store.pairs[pair, 1]
-    for j in range(w.shape[0]):
-        w[j] = b.v[j] * scale
+    for j in range(b.v.shape[0]):
+        store.pairs[pair, 1, j] = b.v[j] * scale
 
 
 @compiled
@@ -97,17 +101,13 @@ def learn(
     The caller has refreshed the client and made sure that there is room for a step.
     """
     d = x.shape[0]
-    row = store.table[client]
-    if row[OWN] == 0:  # nothing pending so far: it starts from the shared statistics
-        row[OWN] = take_pair(store)
-        row[VERSION] = row[KNOWN] = store.table[SERVER, VERSION]
-        store.pairs[row[OWN], 0] = store.pairs[0, 0]
-        store.pairs[row[OWN], 1] = 0.0
-        store.logdet[client, 0] = store.logdet[SERVER, 0]
+    row, pairs = store.table[client], store.pairs
+    if row[OWN] == 0:
+        set_out(store, client)
     if row[PENDING] == limit and row[DENSE] == 0:
         condense(store, client, ridge, b)
-    own = store.pairs[row[OWN]]
-    error = y - dot(own[0], x, d)
+    own = row[OWN]
+    error = y - dot(pairs[own, 0], x, d)
     if row[DENSE]:
         block = store.blocks[row[DENSE]]
         add_outer(block[1], x)
@@ -116,18 +116,31 @@ def learn(
     else:
         square = inverse_times(store, client, 0, x, b)
         pair = take_pair(store)
-        store.pairs[pair, 0] = x
         keep_width(store, pair, square, b)
+        for j in range(d):
+            pairs[pair, 0, j] = x[j]
         store.before[pair] = row[TAIL]
         row[TAIL] = pair
     store.logdet[client, 0] += np.log1p(square)
     gain = error / (1.0 + square)
     for j in range(d):
-        own[0, j] += gain * b.v[j]
-        own[1, j] += y * x[j]
+        pairs[own, 0, j] += gain * b.v[j]
+        pairs[own, 1, j] += y * x[j]
     row[PENDING] += 1
     if row[AGE] == REFRESH:
         refactor(store, client, ridge, b)
+
+
+@compiled_inline
+def set_out(store: Store, client: int) -> None:
+    """A client with nothing pending starts from the shared statistics."""
+    row, own = store.table[client], take_pair(store)
+    row[OWN] = own
+    row[VERSION] = row[KNOWN] = store.table[SERVER, VERSION]
+    store.logdet[client, 0] = store.logdet[SERVER, 0]
+    for j in range(store.pairs.shape[2]):
+        store.pairs[own, 0, j] = store.pairs[0, 0, j]
+        store.pairs[own, 1, j] = 0.0
 
 
 @compiled

@@ -3,39 +3,49 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .compiling import compiled
-from .factor import Floats, cholesky, factorize
-from .pending import Pending, absorb, add_to, log_gain
-from .store import Ints
+from .factor import Floats, cholesky, factorize, solve
+from .pending import Mask, Pending, absorb, add_to, log_gain
 from .ucb import TIE
 
-Mask = NDArray[np.bool_]
+LARGEST = float(np.log(np.finfo(float).max))  # exp of more than this overflows
 
 
 @compiled
-def joined(V: Floats, pending: Pending, members: Mask) -> Floats:
-    """V_g(S)."""
-    total = V.copy()
-    for j in range(members.shape[0]):
-        if members[j]:
-            add_to(total, pending, j)
-    return total
+def merge(
+    V: Floats,
+    b: Floats,
+    pending: Pending,
+    members: Mask,
+    db: Floats,
+    ridge: float,
+    factor: Floats,
+    theta: Floats,
+) -> float:
+    """S shares: V_g and b_g (db: one row a member) grow in place, by id; returns log det V_g."""
+    add_to(V, pending, members)
+    for row in range(db.shape[0]):
+        b += db[row]
+    logdet = factorize(V, ridge, np.empty_like(V), factor)
+    solve(factor, b, np.empty_like(b), theta)
+    return logdet
 
 
 @compiled
 def log_value(V: Floats, ridge: float, pending: Pending, members: Mask) -> float:
     """log det V_g(S)."""
-    return cholesky(joined(V, pending, members), ridge, np.empty_like(V))
+    V = V.copy()
+    add_to(V, pending, members)
+    return cholesky(V, ridge, np.empty_like(V))
 
 
 @compiled
 def form(V: Floats, ridge: float, pending: Pending, members: Mask) -> tuple[Floats, Floats, float]:
     """V_g(S), its factor and log det."""
-    total = joined(V, pending, members)
-    U = np.empty_like(V)
-    return total, U, factorize(total, ridge, np.empty_like(V), U)
+    V, U = V.copy(), np.empty_like(V)
+    add_to(V, pending, members)
+    return V, U, factorize(V, ridge, np.empty_like(V), U)
 
 
 @compiled
@@ -52,17 +62,28 @@ def log_gains(
 
 
 @compiled
-def growth(
-    V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending, order: Ints
-) -> Floats:
-    """log det V_g(first k clients of `order`), k = 1, 2, ...: built up, one client at a time."""
-    V, U = V.copy(), U.copy()
-    R = np.empty_like(V)
-    values = np.empty(order.shape[0])
+def stable(
+    V: Floats, U: Floats, logdet: float, full: float, ridge: float, pending: Pending, needed: Floats
+) -> Mask:
+    """Alg. 2: the largest S in which log det V_g(S) reaches what each member needs.
+
+    It holds the clients that need least: the longest prefix, in that order, whose value reaches
+    the need of its last. The prefixes are built up, one low-rank update a client; none can be worth
+    more than everyone together (`full`), so whoever needs more than that is out at once.
+    """
+    order = np.argsort(needed, kind="mergesort")
+    members = np.zeros(needed.shape[0], np.bool_)
+    V, U, R = V.copy(), U.copy(), np.empty_like(V)
+    length = 0
     for k in range(order.shape[0]):
+        if needed[order[k]] > full:
+            break
         logdet = absorb(V, U, logdet, ridge, pending, order[k], R)
-        values[k] = logdet
-    return values
+        if logdet >= needed[order[k]]:
+            length = k + 1
+    for k in range(length):
+        members[order[k]] = True
+    return members
 
 
 @compiled
@@ -149,3 +170,61 @@ def welcome(
         if logdet + bound[j] >= needed[j]:
             logdet = join(V, U, logdet, ridge, pending, members, exact, j)
     return logdet
+
+
+@compiled
+def recruit(
+    V: Floats,
+    U: Floats,
+    logdet: float,
+    ridge: float,
+    pending: Pending,
+    members: Mask,
+    among: Mask,
+    bound: Floats,
+    exact: Mask,
+    needed: Floats,
+    convinced: bool,
+    goal: float,
+    picked: Mask,
+) -> float:
+    """Turns of Alg. 4, lines 3-8, until log det V_g(S) reaches `goal` or nobody is left.
+
+    Each turn the best of `among` joins, and then (if `convinced`) whom that convinces. Whom the
+    turns chose is marked in `picked`. At least one turn is taken.
+    """
+    while True:
+        j = best(V, U, logdet, ridge, pending, among & ~members, bound, exact)
+        if j < 0:
+            return logdet
+        picked[j] = True
+        logdet = join(V, U, logdet, ridge, pending, members, exact, j)
+        if convinced:
+            logdet = welcome(V, U, logdet, ridge, pending, members, among, bound, exact, needed)
+        if logdet >= goal:
+            return logdet
+
+
+@compiled
+def owed(costs: Floats, logdets: Floats, logdet: float, paid: Mask) -> Floats:
+    """READING 5: what data leaves uncovered, max(0, D_i - I^d_i), for those in `paid`; else 0."""
+    money = np.zeros(paid.shape[0])
+    for i in range(paid.shape[0]):
+        if paid[i]:
+            money[i] = max(0.0, costs[i] - incentive(logdet - logdets[i]))
+    return money
+
+
+@compiled
+def incentive(grown: float) -> float:
+    """Eq. 3: the determinant's growth less 1, kept finite."""
+    return float(np.expm1(min(max(0.0, grown), LARGEST)))
+
+
+@compiled
+def sound(members: Mask, payments: Floats) -> bool:
+    """No payment is negative, infinite or NaN, and none goes to anybody outside."""
+    for j in range(payments.shape[0]):
+        if not 0.0 <= payments[j] < np.inf or (payments[j] > 0.0 and not members[j]):
+            return False
+    return True

@@ -57,13 +57,20 @@ def compiled(function: Function) -> Function:
     return _compile(function, {"contract"})
 
 
+def compiled_inline(function: Function) -> Function:
+    """As `compiled`, for small pieces of a step: handing them a store costs more than they do."""
+    return _compile(function, {"contract"}, forceinline=True)
+
+
 def compiled_sum(function: Function) -> Function:
     """As `compiled`, for short sums whose terms may be added in any order (so SIMD applies)."""
     return _compile(function, {"contract", "reassoc", "nsz"})
 
 
-def _compile(function: Function, fastmath: set[str]) -> Function:
-    dispatcher = numba.njit(function, fastmath=fastmath, error_model="numpy", nogil=True)
+def _compile(function: Function, fastmath: set[str], forceinline: bool = False) -> Function:
+    dispatcher = numba.njit(
+        function, fastmath=fastmath, error_model="numpy", nogil=True, forceinline=forceinline
+    )
     with suppress(RuntimeError):  # numba: "no locator available", there is nowhere to write
         dispatcher._cache = _RoomCache(function)
     result: Function = dispatcher

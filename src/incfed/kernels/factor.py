@@ -2,7 +2,9 @@
 
 Everything the paper asks of V(lambda) comes from U: V^-1 = U'U, so ||x||_{V^-1} = ||U x||; a new
 observation changes U in O(d^2) without forming V^-1; and a product with a triangle costs half of
-one with the full inverse. U'U is positive semi-definite whatever the rounding.
+one with the full inverse. U'U is positive semi-definite whatever the rounding. Loops run over four
+rows at a time, so that what is loaded is used four times; U is zero above its diagonal, so that a
+block of rows may be taken as long as its last.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from .compiling import compiled, compiled_sum
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @compiled_sum
@@ -23,60 +26,82 @@ def dot(a: Floats, b: Floats, n: int) -> float:
     return total
 
 
-@compiled
-def cholesky(V: Floats, ridge: float, R: Floats) -> float:
-    """R upper triangular with R'R = V(ridge); returns log det V(ridge).
+@compiled_sum
+def cholesky(V: Floats, ridge: float, L: Floats) -> float:
+    """L lower triangular with L L' = V(ridge), its upper part untouched; returns log det V(ridge).
 
     Every pivot is a Schur complement of V(ridge), hence at least `ridge`: what rounding takes away
     below that is given back.
     """
     d = V.shape[0]
-    for i in range(d):
-        for j in range(i, d):
-            R[i, j] = V[i, j]
-        R[i, i] += ridge
     logdet = 0.0
-    for i in range(d):
-        pivot = max(R[i, i], ridge)
+    for j in range(d):
+        s0 = 0.0
+        for k in range(j):
+            s0 += L[j, k] * L[j, k]
+        pivot = max(V[j, j] + ridge - s0, ridge)
         logdet += np.log(pivot)
-        root = np.sqrt(pivot)
-        R[i, i] = root
-        inverse = 1.0 / root
-        for j in range(i + 1, d):
-            R[i, j] *= inverse
-        for k in range(i + 1, d):
-            r = R[i, k]
-            for j in range(k, d):
-                R[k, j] -= r * R[i, j]
+        L[j, j] = np.sqrt(pivot)
+        inverse = 1.0 / L[j, j]
+        whole = d - (d - j - 1) % 4
+        for i in range(j + 1, whole, 4):
+            s0 = s1 = s2 = s3 = 0.0
+            for k in range(j):
+                u = L[j, k]
+                s0 += u * L[i, k]
+                s1 += u * L[i + 1, k]
+                s2 += u * L[i + 2, k]
+                s3 += u * L[i + 3, k]
+            L[i, j] = (V[i, j] - s0) * inverse
+            L[i + 1, j] = (V[i + 1, j] - s1) * inverse
+            L[i + 2, j] = (V[i + 2, j] - s2) * inverse
+            L[i + 3, j] = (V[i + 3, j] - s3) * inverse
+        for i in range(whole, d):
+            L[i, j] = (V[i, j] - dot(L[j], L[i], j)) * inverse
     return logdet
 
 
 @compiled
-def factorize(V: Floats, ridge: float, R: Floats, U: Floats) -> float:
-    """U = inverse of R', from scratch; returns log det V(ridge). R is scratch."""
+def factorize(V: Floats, ridge: float, L: Floats, U: Floats) -> float:
+    """U = L^-1 from scratch, zero above its diagonal; returns log det V(ridge). L is scratch."""
     d = V.shape[0]
-    logdet = cholesky(V, ridge, R)
+    logdet = cholesky(V, ridge, L)
     for i in range(d):
         for j in range(d):
             U[i, j] = 0.0
-        U[i, i] = 1.0
-        for k in range(i):
-            r = R[k, i]
+        for k in range(0, i - 3, 4):
+            u0, u1, u2, u3 = L[i, k], L[i, k + 1], L[i, k + 2], L[i, k + 3]
+            for j in range(k + 4):
+                U[i, j] -= u0 * U[k, j] + u1 * U[k + 1, j] + u2 * U[k + 2, j] + u3 * U[k + 3, j]
+        for k in range(i - i % 4, i):
+            u0 = L[i, k]
             for j in range(k + 1):
-                U[i, j] -= r * U[k, j]
-        inverse = 1.0 / R[i, i]
+                U[i, j] -= u0 * U[k, j]
+        U[i, i] = 1.0
+        inverse = 1.0 / L[i, i]
         for j in range(i + 1):
             U[i, j] *= inverse
     return logdet
 
 
-@compiled
+@compiled_sum
 def whiten(U: Floats, x: Floats, out: Floats) -> float:
     """out = U x; returns ||U x||^2 = x' V^-1 x."""
     d = U.shape[0]
-    for i in range(d):
+    square = 0.0
+    for i in range(0, d - 3, 4):
+        s0 = s1 = s2 = s3 = 0.0
+        for j in range(i + 4):
+            s0 += U[i, j] * x[j]
+            s1 += U[i + 1, j] * x[j]
+            s2 += U[i + 2, j] * x[j]
+            s3 += U[i + 3, j] * x[j]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = s0, s1, s2, s3
+        square += s0 * s0 + s1 * s1 + s2 * s2 + s3 * s3
+    for i in range(d - d % 4, d):
         out[i] = dot(U[i], x, i + 1)
-    return dot(out, out, d)
+        square += out[i] * out[i]
+    return square
 
 
 @compiled
@@ -86,7 +111,11 @@ def solve(U: Floats, x: Floats, p: Floats, out: Floats) -> float:
     square = whiten(U, x, p)
     for j in range(d):
         out[j] = 0.0
-    for i in range(d):
+    for i in range(0, d - 3, 4):
+        p0, p1, p2, p3 = p[i], p[i + 1], p[i + 2], p[i + 3]
+        for j in range(i + 4):
+            out[j] += p0 * U[i, j] + p1 * U[i + 1, j] + p2 * U[i + 2, j] + p3 * U[i + 3, j]
+    for i in range(d - d % 4, d):
         pi = p[i]
         for j in range(i + 1):
             out[j] += pi * U[i, j]
@@ -103,9 +132,9 @@ def update(U: Floats, x: Floats, p: Floats, out: Floats) -> float:
     The running sum ends as U'p = V^-1 x.
     """
     d = U.shape[0]
+    whiten(U, x, p)
     for j in range(d):
         out[j] = 0.0
-        p[j] = dot(U[j], x, j + 1)
     before = 1.0
     for i in range(d):
         pi = p[i]

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .compiling import compiled
-from .factor import Floats
-from .store import Ints
+from .factor import Floats, Ints
 
 
 @compiled
-def draw(order: Ints, uniform: Floats, out: Ints) -> None:
-    """out[t] = K of the ids in `order`: a partial Fisher-Yates shuffle, which `order` carries on.
+def draw(
+    order: Ints,
+    bits: NDArray[np.uint32],
+    means: Floats,
+    noise: Floats,
+    arms: Ints,
+    rewards: Floats,
+    expected: Floats,
+) -> None:
+    """arms[t] = K of the ids in `order`, with what each pays and is expected to pay.
 
-    A uniform draw from any permutation is uniform, so the permutation need not be reset.
+    A partial Fisher-Yates shuffle, one 32-bit draw an arm. A uniform draw from any permutation is
+    uniform, so `order` is carried on from step to step and never reset.
     """
-    for t in range(uniform.shape[0]):
-        for k in range(uniform.shape[1]):
-            left = order.shape[0] - k
-            j = k + min(int(uniform[t, k] * left), left - 1)
-            out[t, k] = order[j]
+    for t in range(bits.shape[0]):
+        for k in range(bits.shape[1]):
+            left = np.uint64(order.shape[0] - k)
+            j = k + np.int64((np.uint64(bits[t, k]) * left) >> np.uint64(32))
+            arm = order[j]
             order[j] = order[k]
-            order[k] = out[t, k]
+            order[k] = arm
+            arms[t, k] = arm
+            expected[t, k] = means[arm]
+            rewards[t, k] = means[arm] + noise[t]

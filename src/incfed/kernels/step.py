@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from .client import learn, refresh, remember
-from .compiling import compiled
-from .factor import Floats
+from .client import learn, outdated, refresh, remember
+from .compiling import compiled, compiled_inline
+from .factor import Floats, Ints
 from .store import (
     BLOCKS_A_STEP,
     CLOCK,
@@ -21,10 +18,10 @@ from .store import (
     PRIOR,
     SERVER,
     TAIL,
-    Ints,
+    VERSION,
     Store,
 )
-from .ucb import Bench, confidence, narrow, pick, score
+from .ucb import Bench, confidence, estimate, narrow, pick, score, score_shared
 
 DONE, TRIGGERED, FULL = 0, 1, 2
 
@@ -54,9 +51,7 @@ class Steps(NamedTuple):
 
 
 @compiled
-def choose(
-    store: Store, client: int, items: Floats, ids: NDArray[np.int64], rules: Rules, b: Bench
-) -> int:
+def choose(store: Store, client: int, items: Floats, ids: Ints, rules: Rules, b: Bench) -> int:
     """Eq. 2 for one client, who is up to date."""
     row = store.table[client]
     if rules.stale:  # the empty prior before its first step
@@ -65,17 +60,23 @@ def choose(
         score(items, ids, store.blocks[block, 0], store.pairs[pair, 0], b)
     else:
         logdet = store.logdet[client if row[OWN] else SERVER, 0]
-        score(items, ids, store.blocks[row[DENSE], 0], store.pairs[row[OWN], 0], b)
-        pair = row[TAIL]
-        while pair:
-            narrow(store.pairs[pair, 1], b)
-            pair = store.before[pair]
+        if row[DENSE]:
+            score(items, ids, store.blocks[row[DENSE], 0], store.pairs[row[OWN], 0], b)
+        else:
+            version = store.table[SERVER, VERSION]
+            score_shared(items, ids, store.blocks[0, 0], store.pairs[0, 0], version, b)
+            if row[OWN]:
+                estimate(items, ids, store.pairs[row[OWN], 0], b)
+            pair = row[TAIL]
+            while pair:
+                narrow(items, ids, store.pairs[pair, 1], b)
+                pair = store.before[pair]
     d = items.shape[1]
     alpha = confidence(logdet, d, rules.ridge, rules.noise, rules.surprise, rules.exploration)
     return pick(alpha, b)
 
 
-@compiled
+@compiled_inline
 def triggered(store: Store, client: int, threshold: float) -> bool:
     """Alg. 1 line 8: delta t * log(det V_i / det(V_i - dV_i)) > D_c; V_i - dV_i is V_g."""
     grown = store.logdet[client, 0] - store.logdet[SERVER, 0]
@@ -92,7 +93,8 @@ def advance(steps: Steps, store: Store, rules: Rules, b: Bench, begin: int) -> t
         if store.free[0] < PAIRS_A_STEP or store.free[1] < BLOCKS_A_STEP:
             return t, FULL
         client = steps.clients[t]
-        refresh(store, client, rules.ridge, b)
+        if outdated(store, client):
+            refresh(store, client, rules.ridge, b)
         k = choose(store, client, steps.items, steps.arms[t], rules, b)
         steps.reward[t] = steps.rewards[t, k]
         steps.regret[t] = steps.expected[t].max() - steps.expected[t, k]
@@ -104,3 +106,11 @@ def advance(steps: Steps, store: Store, rules: Rules, b: Bench, begin: int) -> t
         if triggered(store, client, rules.threshold):
             return t + 1, TRIGGERED
     return steps.clients.shape[0], DONE
+
+
+@compiled
+def advance_flat(*flat: Any) -> tuple[int, int]:
+    """advance_flat(*steps, *store, *rules, *b, begin): numba recognises plain arrays faster."""
+    return advance(
+        Steps(*flat[:7]), Store(*flat[7:15]), Rules(*flat[15:22]), Bench(*flat[22:30]), flat[30]
+    )

@@ -11,15 +11,12 @@ it reads the server's vectors and matrices and costs no memory. So memory grows 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .compiling import compiled
-from .factor import Floats
-
-Ints = NDArray[np.int64]
+from .compiling import compiled, compiled_inline
+from .factor import Floats, Ints
 
 # Columns of the table, a row a client; the last row is the server's.
 PENDING = 0  # own steps not yet shared
@@ -100,19 +97,19 @@ def memory(store: Store) -> int:
     return sum(field.nbytes for field in store)
 
 
-@compiled
+@compiled_inline
 def take_pair(store: Store) -> int:
     store.free[0] -= 1
     return int(store.free_pairs[store.free[0]])
 
 
-@compiled
+@compiled_inline
 def take_block(store: Store) -> int:
     store.free[1] -= 1
     return int(store.free_blocks[store.free[1]])
 
 
-@compiled
+@compiled_inline
 def free_pair(store: Store, pair: int) -> None:
     store.free_pairs[store.free[0]] = pair
     store.free[0] += 1
@@ -154,3 +151,24 @@ def download(
     store.blocks[0, 1] = V
     store.logdet[SERVER, 0] = logdet
     store.table[SERVER, VERSION] += 1
+
+
+@compiled
+def restart_clocks(store: Store, everyone: bool) -> None:
+    """READING 2: after a round all clocks restart, or (Alg. 1 as printed) the participants'."""
+    for client in range(store.table.shape[0]):
+        if everyone or store.table[client, PENDING] == 0:
+            store.table[client, CLOCK] = 0
+
+
+@compiled
+def conclude(*flat: Any) -> None:
+    """A round's end: conclude(*store, sharing, V, b, factor, theta, logdet, everyone).
+
+    Flat, because numba takes longer to recognise a NamedTuple than to do this.
+    """
+    store = Store(*flat[:8])
+    release(store, flat[8])
+    if flat[8].shape[0]:
+        download(store, flat[9], flat[10], flat[11], flat[12], flat[13])
+    restart_clocks(store, flat[14])

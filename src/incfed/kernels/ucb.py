@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .compiling import compiled
-from .factor import Floats
+from .compiling import compiled, compiled_sum
+from .factor import Floats, Ints, dot
 
 TIE = 1e-9  # scores closer than this are equal (READING 15): rounding must not decide
 
@@ -16,26 +15,22 @@ TIE = 1e-9  # scores closer than this are equal (READING 15): rounding must not 
 class Bench(NamedTuple):
     """Scratch space for K arms in d dimensions."""
 
-    arms: Floats  # [d, K]: an arm a column, so that the inner loop runs over arms
-    line: Floats  # [K]
     width: Floats  # [K]  ||x||^2 in V^-1
     score: Floats  # [K]
     p: Floats  # [d]
     v: Floats  # [d]
     R: Floats  # [d, d]
+    # Under the shared factor an item's width and score are the same for whoever looks at it.
+    known: Floats  # [M, 2]  width and score of an item ...
+    when: Ints  # [M]        ... under this version of the shared statistics
+    missing: Ints  # [K]
 
 
-def bench(dim: int, arms: int) -> Bench:
-    line, width, score = np.zeros((3, arms))
-    return Bench(
-        np.zeros((dim, arms)),
-        line,
-        width,
-        score,
-        np.zeros(dim),
-        np.zeros(dim),
-        np.zeros((dim, dim)),
-    )
+def bench(dim: int, arms: int, items: int) -> Bench:
+    width, score = np.zeros((2, arms))
+    p, v = np.zeros((2, dim))
+    known, when = np.zeros((items, 2)), np.full(items, -1)
+    return Bench(width, score, p, v, np.zeros((dim, dim)), known, when, np.zeros(arms, np.int64))
 
 
 @compiled
@@ -49,51 +44,83 @@ def confidence(
     return float(noise * np.sqrt(growth + surprise) + np.sqrt(ridge))
 
 
-@compiled
-def score(items: Floats, ids: NDArray[np.int64], U: Floats, theta: Floats, b: Bench) -> None:
-    """b.score = x'theta and b.width = ||U x||^2 for every arm; b.arms is filled on the way."""
-    d, K = b.arms.shape
-    for k in range(K):
-        row = ids[k]
-        b.width[k] = 0.0
-        b.score[k] = 0.0
+@compiled_sum
+def score(items: Floats, ids: Ints, U: Floats, theta: Floats, b: Bench) -> None:
+    """b.score = x'theta and b.width = ||U x||^2 for every arm.
+
+    Four arms against two rows of U at a time: eight running sums share six loads. The two rows are
+    taken equally long, since U is zero above its diagonal.
+    """
+    d, K = items.shape[1], ids.shape[0]
+    for k in range(0, K, 4):
+        last = min(k + 3, K - 1)  # the last few arms may be computed twice
+        a0, a1, a2, a3 = ids[k], ids[min(k + 1, last)], ids[min(k + 2, last)], ids[last]
+        q0 = q1 = q2 = q3 = 0.0
+        for i in range(0, d, 2):
+            other = min(i + 1, d - 1)
+            s0 = s1 = s2 = s3 = r0 = r1 = r2 = r3 = 0.0
+            for j in range(other + 1):
+                u, v = U[i, j], U[other, j]
+                x0, x1, x2, x3 = items[a0, j], items[a1, j], items[a2, j], items[a3, j]
+                s0 += u * x0
+                s1 += u * x1
+                s2 += u * x2
+                s3 += u * x3
+                r0 += v * x0
+                r1 += v * x1
+                r2 += v * x2
+                r3 += v * x3
+            if other == i:  # d is odd: the last row stood in for both
+                r0 = r1 = r2 = r3 = 0.0
+            q0 += s0 * s0 + r0 * r0
+            q1 += s1 * s1 + r1 * r1
+            q2 += s2 * s2 + r2 * r2
+            q3 += s3 * s3 + r3 * r3
+        m0 = m1 = m2 = m3 = 0.0
         for j in range(d):
-            b.arms[j, k] = items[row, j]
-    for i in range(d):
-        for k in range(K):
-            b.line[k] = 0.0
-        head = (i + 1) % 4  # four columns of U at a time keep the multipliers busy
-        for j in range(head):
-            u = U[i, j]
-            for k in range(K):
-                b.line[k] += u * b.arms[j, k]
-        for j in range(head, i + 1, 4):
-            u0, u1, u2, u3 = U[i, j], U[i, j + 1], U[i, j + 2], U[i, j + 3]
-            for k in range(K):
-                b.line[k] += (
-                    u0 * b.arms[j, k]
-                    + u1 * b.arms[j + 1, k]
-                    + u2 * b.arms[j + 2, k]
-                    + u3 * b.arms[j + 3, k]
-                )
-        th = theta[i]
-        for k in range(K):
-            b.width[k] += b.line[k] * b.line[k]
-            b.score[k] += th * b.arms[i, k]
+            m0 += theta[j] * items[a0, j]
+            m1 += theta[j] * items[a1, j]
+            m2 += theta[j] * items[a2, j]
+            m3 += theta[j] * items[a3, j]
+        b.width[last], b.score[last] = q3, m3
+        b.width[min(k + 2, last)], b.score[min(k + 2, last)] = q2, m2
+        b.width[min(k + 1, last)], b.score[min(k + 1, last)] = q1, m1
+        b.width[k], b.score[k] = q0, m0
 
 
 @compiled
-def narrow(w: Floats, b: Bench) -> None:
-    """b.width -= (w'x)^2: V^-1 has lost w w' against U'U."""
-    d, K = b.arms.shape
-    for k in range(K):
-        b.line[k] = 0.0
-    for j in range(d):
-        wj = w[j]
-        for k in range(K):
-            b.line[k] += wj * b.arms[j, k]
-    for k in range(K):
-        b.width[k] -= b.line[k] * b.line[k]
+def score_shared(
+    items: Floats, ids: Ints, U: Floats, theta: Floats, version: int, b: Bench
+) -> None:
+    """`score` under the shared statistics, computed once an item and version."""
+    m = 0
+    for k in range(ids.shape[0]):
+        if b.when[ids[k]] != version:
+            b.when[ids[k]] = version
+            b.missing[m] = ids[k]
+            m += 1
+    score(items, b.missing[:m], U, theta, b)
+    for k in range(m):
+        b.known[b.missing[k], 0] = b.width[k]
+        b.known[b.missing[k], 1] = b.score[k]
+    for k in range(ids.shape[0]):
+        b.width[k] = b.known[ids[k], 0]
+        b.score[k] = b.known[ids[k], 1]
+
+
+@compiled
+def narrow(items: Floats, ids: Ints, w: Floats, b: Bench) -> None:
+    """b.width -= (w'x)^2 for every arm: V^-1 has lost w w' against U'U."""
+    for k in range(ids.shape[0]):
+        along = dot(w, items[ids[k]], w.shape[0])
+        b.width[k] -= along * along
+
+
+@compiled
+def estimate(items: Floats, ids: Ints, theta: Floats, b: Bench) -> None:
+    """b.score = x'theta for every arm."""
+    for k in range(ids.shape[0]):
+        b.score[k] = dot(theta, items[ids[k]], theta.shape[0])
 
 
 @compiled

@@ -7,6 +7,7 @@ determinants are of the matrix plus lambda I, and in logarithms: at d = 25 the p
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -16,15 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import coalition
-from ..kernels.factor import Floats
+from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Pending
-from ..kernels.store import Ints
 
 Mask = NDArray[np.bool_]
 
 MEETS = 1e-9  # READING 7: log ratio >= log beta - 1e-9
 WILLING = 1e-9  # READING 15: incentive >= cost - 1e-9 (1 + cost)
-LARGEST = float(np.log(np.finfo(float).max))  # exp of more than this overflows
 
 
 class MechanismError(AssertionError):
@@ -69,6 +68,7 @@ class Round:
         self.spent = spent  # money paid in earlier rounds
         self.budget_left = budget_left
         self.logdets = logdets  # [n] log det V_i of each client as it stands
+        self._all = np.ones(len(clients), np.bool_)
         self._shared = (V, factor, logdet)
         self._ridge = ridge
         self.pending = pending
@@ -78,7 +78,7 @@ class Round:
 
     @property
     def everyone(self) -> Mask:
-        return np.ones(len(self.clients), np.bool_)
+        return self._all.copy()
 
     @property
     def nobody(self) -> Mask:
@@ -91,11 +91,15 @@ class Round:
     @cached_property
     def full_value(self) -> float:
         """log det V_g(everyone), the oracle that beta is measured against."""
-        return self.value(self.everyone)
+        return self.value(self._all)
 
     def meets(self, S: Mask, beta: float) -> bool:
         """det V_g(S) / det V_g(everyone) >= beta."""
-        return reaches(self.value(S), self.full_value, beta)
+        return self.value(S) >= self.goal(beta)
+
+    def goal(self, beta: float) -> float:
+        """The log det V_g(S) that meets beta (READING 7)."""
+        return -np.inf if beta <= 0.0 else self.full_value + math.log(beta) - MEETS
 
     def contributions(self, S: Mask) -> Floats:
         """log c_j(S) of Eq. 6 for every j outside S; 0 for those inside."""
@@ -104,11 +108,10 @@ class Round:
 
     def incentives(self, S: Mask) -> Floats:
         """I^d_i(S) of Eq. 3: for members what S gives them, for others what joining S would."""
-        if S.all():
-            return self.gain_from(self.value(S))
         V, U, logdet = coalition.form(self._shared[0], self._ridge, self.pending, S)
         gains = coalition.log_gains(V, U, logdet, self._ridge, self.pending, S)
-        return self.gain_from(logdet + gains)
+        grown = np.minimum(np.maximum(logdet + gains - self.logdets, 0.0), coalition.LARGEST)
+        return np.expm1(grown)
 
     def willing(self, S: Mask) -> Mask:
         """Whose data incentive under S covers its cost."""
@@ -123,24 +126,25 @@ class Round:
         needed: Floats = np.log1p(self.costs) + (np.log1p(-WILLING) + self.logdets)
         return needed
 
-    def growth(self, order: Ints) -> Floats:
-        """log det V_g(first k of `order`) for k = 1, 2, ..., len(order)."""
+    def stable_set(self) -> Mask:
+        """The largest S in which every member is willing: what Algorithm 2 ends with.
+
+        Client i of S is willing when log det V_g(S) >= `needed[i]`. The left side grows with S, so
+        the largest such set is unique and does not depend on who is removed first.
+        """
         V, U, logdet = self._shared
-        return coalition.growth(V, U, logdet, self._ridge, self.pending, order)
+        return coalition.stable(
+            V, U, logdet, self.full_value, self._ridge, self.pending, self.needed
+        )
 
     def settle(self, S: Mask) -> Decision:
         """S takes part, and each is paid what data alone does not cover."""
-        owed = np.maximum(0.0, self.costs - self.incentives(S))
-        return Decision(S, np.where(S, owed, 0.0))
+        value = self.full_value if S.all() else self.value(S)
+        return Decision(S, coalition.owed(self.costs, self.logdets, value, S))
 
     def coalition(self, S: Mask) -> Coalition:
         """A copy of S that can grow, one client at a time."""
         return Coalition(self, S)
-
-    def gain_from(self, logdet: Floats | float) -> Floats:
-        """The data incentive of ending up with log det `logdet`."""
-        grown = np.minimum(np.maximum(logdet - self.logdets, 0.0), LARGEST)
-        return np.expm1(grown)
 
 
 class Coalition:
@@ -170,21 +174,31 @@ class Coalition:
     def meets(self, beta: float, plus: int | None = None) -> bool:
         """Does S (with client `plus`, just ranked) meet beta?"""
         value = self.value if plus is None else self.value + self._bound[plus]
-        return reaches(value, self.round.full_value, beta)
+        return bool(value >= self.round.goal(beta))
 
     def add(self, j: int) -> None:
         self.value = coalition.join(*self._state(), self.members, self._exact, j)
 
     def welcome(self, among: Mask) -> None:
         """Add whoever of `among` data alone now convinces (Alg. 4 lines 5-8)."""
-        self.value = coalition.welcome(
-            *self._state(), self.members, among, self._bound, self._exact, self.round.needed
-        )
+        self.value = coalition.welcome(*self._state(), *self._search(among))
 
-    @property
-    def owed(self) -> Floats:
-        """What S leaves uncovered of each member's cost (READING 5); no meaning outside S."""
-        return np.maximum(0.0, self.round.costs - self.round.gain_from(self.value))
+    def recruit(self, among: Mask, *, until: float, welcome: bool) -> Mask:
+        """Turns of Alg. 4 lines 3-8: add the best of `among`, then (`welcome`) whom that convinces.
+
+        Goes on until beta = `until` is met (0: one turn) or nobody is left; returns whom it picked.
+        """
+        picked = np.zeros_like(among)
+        goal = self.round.goal(until)
+        self.value = coalition.recruit(*self._state(), *self._search(among), welcome, goal, picked)
+        return picked
+
+    def owed(self, paid: Mask) -> Floats:
+        """What S leaves uncovered of the costs of those members (READING 5); 0 for all others."""
+        return coalition.owed(self.round.costs, self.round.logdets, self.value, paid)
+
+    def _search(self, among: Mask) -> tuple[Mask, Mask, Floats, Mask, Floats]:
+        return self.members, among, self._bound, self._exact, self.round.needed
 
     def _state(self) -> tuple[Floats, Floats, float, float, Pending]:
         return self._V, self._U, self.value, self.round._ridge, self.round.pending
@@ -199,19 +213,16 @@ def malformed(decision: object, n: int) -> str | None:
         return f"participants is not a boolean array with an entry per client: {members!r:.60}"
     if not isinstance(payments, np.ndarray) or payments.shape != (n,):
         return f"payments is not an array with an entry per client: {payments!r:.60}"
-    if payments.dtype.kind != "f" or not np.isfinite(payments).all():
-        return f"payments are not finite floats: {payments!r:.60}"
-    if n and payments.min() < 0:
+    if payments.dtype != np.float64:
+        return f"payments are not floats: {payments!r:.60}"
+    if coalition.sound(members, payments):
+        return None
+    if not np.isfinite(payments).all():
+        return f"payments are not finite: {payments!r:.60}"
+    if (payments < 0).any():
         return f"a payment is negative: client {payments.argmin()} is paid {payments.min():g}"
-    if payments[~members].any():
-        j = int(np.flatnonzero(~members & (payments != 0))[0])
-        return f"somebody who does not take part is paid: client {j} gets {payments[j]:g}"
-    return None
-
-
-def reaches(value: float, full: float, beta: float) -> bool:
-    """det ratio >= beta, in logarithms (READING 7)."""
-    return beta <= 0.0 or value - full >= np.log(beta) - MEETS
+    j = int(np.flatnonzero(~members & (payments != 0))[0])
+    return f"somebody who does not take part is paid: client {j} gets {payments[j]:g}"
 
 
 class Mechanism(ABC):

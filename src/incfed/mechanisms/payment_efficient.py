@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,11 @@ import numpy as np
 from .. import inputs
 from ..kernels.factor import Floats
 from ..kernels.ucb import TIE
-from .base import WILLING, Coalition, Decision, Mask, Mechanism, Round
-from .payment_free import stable_set
+from .base import Coalition, Decision, Mask, Mechanism, Round
+
+
+class TooDear(Exception):
+    """The search found nothing better than the last resort."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +42,18 @@ class PaymentEfficient(Mechanism):
         inputs.flag("absorb", self.absorb)
 
     def decide(self, round: Round) -> Decision:
-        first = stable_set(round) if self.payment_free else round.costs == 0
+        first = round.stable_set() if self.payment_free else round.costs == 0
         S = round.coalition(first)
         if S.meets(self.beta):  # READING 4: data suffices, nobody is paid
             return Decision(first, np.zeros(len(round)))
         resort, invalid = self._last_resort(S, ~first)
-        last = np.inf if resort is None else self._alone(round, first, resort).payments.sum()
-        found = self._search(S, invalid, float(last))
-        if found is None:
-            assert resort is not None  # a search over everybody ends in a find
-            return self._alone(round, first, resort, absorb=self.absorb)
-        return found
+        if resort is None:  # then everybody is tried, and everybody together meets beta
+            return self._search(S, invalid, np.inf)
+        alone = self._alone(round, first, resort)
+        try:
+            return self._search(S, invalid, float(alone.payments.sum()))
+        except TooDear:
+            return self._alone(round, first, resort, absorb=True) if self.absorb else alone
 
     def _last_resort(self, S: Coalition, others: Mask) -> tuple[int | None, Mask]:
         """Alg. 3 lines 3-5: a client that meets beta alone, and the invalid list ranked before it.
@@ -65,24 +70,33 @@ class PaymentEfficient(Mechanism):
             invalid[j] = True
         return None, invalid
 
-    def _search(self, S: Coalition, invalid: Mask, last: float) -> Decision | None:
-        """Alg. 4: add the largest contributor and whom its data convinces, until beta is met (the
-        decision) or it costs more than the last resort (None, as when nobody is left)."""
+    def _search(self, S: Coalition, invalid: Mask, last: float) -> Decision:
+        """Alg. 4: add the largest contributor and whom its data convinces, until beta is met.
+
+        TooDear: that costs more than the last resort (READING 6), or all of the list does not do.
+        """
         paid = ~S.all
-        ranked = [] if self.iterative else ranking(S.contributions(invalid), invalid)
-        queue = iter(ranked)
-        while (left := invalid & ~S.members).any():
-            j = S.best(left) if self.iterative else next(j for j in queue if left[j])
-            S.add(j)
-            paid[j] = True
-            if self.payment_free:
-                S.welcome(invalid)
+        for picked in self._turns(S, invalid, until=self.beta if last == np.inf else 0.0):
+            paid |= picked
             decision = self._pay(S, paid)
-            if decision.payments.sum() > last + WILLING * (1.0 + last):  # READING 6
-                return None
+            if decision.payments.sum() > last + TIE * (1.0 + last):
+                break
             if S.meets(self.beta):
                 return decision
-        return None
+        raise TooDear
+
+    def _turns(self, S: Coalition, invalid: Mask, until: float) -> Iterator[Mask]:
+        """Alg. 4 lines 3-8: S grows; whom a turn (or all turns up to `until`) picks and pays."""
+        if self.iterative:
+            while (picked := S.recruit(invalid, until=until, welcome=self.payment_free)).any():
+                yield picked
+        else:
+            for j in ranking(S.contributions(invalid), invalid):
+                if not S.members[j]:
+                    S.add(j)
+                    if self.payment_free:
+                        S.welcome(invalid)
+                    yield np.arange(len(invalid)) == j
 
     def _alone(self, round: Round, first: Mask, j: int, absorb: bool = False) -> Decision:
         """The last resort: the first set and client j, who is paid."""
@@ -95,8 +109,8 @@ class PaymentEfficient(Mechanism):
 
     def _pay(self, S: Coalition, paid: Mask) -> Decision:
         """READING 5: what data leaves uncovered with S as it is; w/o PF the whole cost."""
-        owed = S.owed if self.payment_free else S.round.costs
-        return Decision(S.members, np.where(paid, owed, 0.0))
+        money = S.owed(paid) if self.payment_free else np.where(paid, S.round.costs, 0.0)
+        return Decision(S.members, money)
 
 
 def ranking(contributions: Floats, among: Mask) -> list[int]:

@@ -6,10 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels import coalition
-from ..kernels.factor import Floats
+from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Pending
-from ..kernels.store import Ints
 from ..mechanisms.base import Decision, Mechanism, MechanismError, Round, malformed
 from .shared import Shared
 
@@ -76,8 +74,7 @@ class Server:
         members = decision.participants
         payments = decision.payments[members]
         if members.any():
-            V = coalition.joined(self.shared.V, round.pending, members)
-            self.shared = Shared.of(V, self.shared.b + db.sum(axis=0), self._ridge)
+            self.shared = self.shared.plus(round.pending, members, db, self._ridge)
         self.rounds += 1
         self.spent += float(payments.sum())
         idle = self._count - len(round)

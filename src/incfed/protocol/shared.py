@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats, factorize, solve
+from ..kernels.coalition import merge
+from ..kernels.factor import Floats
+from ..kernels.pending import Mask, Pending
 
 
 class Shared(NamedTuple):
@@ -19,12 +21,13 @@ class Shared(NamedTuple):
     logdet: float  # log det V_g(lambda)
 
     @classmethod
-    def of(cls, V: Floats, b: Floats, ridge: float) -> Shared:
-        factor, theta = np.empty_like(V), np.empty_like(b)
-        logdet = factorize(V, ridge, np.empty_like(V), factor)
-        solve(factor, b, np.empty_like(b), theta)
-        return cls(V, b, factor, theta, logdet)
-
-    @classmethod
     def empty(cls, dim: int, ridge: float) -> Shared:
-        return cls.of(np.zeros((dim, dim)), np.zeros(dim), ridge)
+        V, b = np.zeros((dim, dim)), np.zeros(dim)
+        return cls(V, b, np.eye(dim) / np.sqrt(ridge), b.copy(), dim * float(np.log(ridge)))
+
+    def plus(self, pending: Pending, members: Mask, db: Floats, ridge: float) -> Shared:
+        """Lines 12-14: what the members share is added, in order of their ids."""
+        V, b = self.V.copy(), self.b.copy()
+        factor, theta = np.empty_like(V), np.empty_like(b)
+        logdet = merge(V, b, pending, members, db, ridge, factor, theta)
+        return Shared(V, b, factor, theta, logdet)

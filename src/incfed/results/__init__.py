@@ -3,14 +3,14 @@
 Nothing here loads polars, pandas or matplotlib until it is needed.
 """
 
-from incfed.results.numbers import human
-from incfed.results.palette import Pen, pens_for
-from incfed.results.plots import METRICS, overview, plot
-from incfed.results.records import Result, RoundRecord, Rounds
-from incfed.results.report import Section, write_report
-from incfed.results.settings import plain
-from incfed.results.storage import load, save
-from incfed.results.tables import Row, Runs, Spread, compare, to_markdown
+from .numbers import human
+from .palette import Pen, pens_for
+from .plots import METRICS, overview, plot
+from .records import Result, RoundRecord, Rounds
+from .report import Section, write_report
+from .settings import plain
+from .storage import load, save
+from .tables import Row, Runs, Spread, compare, to_markdown
 
 __all__ = [
     "METRICS",

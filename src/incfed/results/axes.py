@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from incfed.results.arrays import FloatArray
-from incfed.results.curves import Curve
-from incfed.results.numbers import tick
-from incfed.results.palette import GRID, INK, MUTED, Pens
+from .arrays import FloatArray
+from .curves import Curve
+from .numbers import tick
+from .palette import GRID, INK, MUTED, Pens
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,7 +102,7 @@ def legend(figure: Figure, pens: Pens) -> None:
         handlelength=1.5,
         columnspacing=1.8,
     )
-    # Set late: matplotlib drops labels that start with "_", and takes "$" for mathematics.
+    # Set late: older matplotlib drops labels that start with "_", and all take "$" for maths.
     for text, label in zip(box.get_texts(), pens, strict=True):
         text.set_parse_math(False)
         text.set_text(label)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incfed.inputs import InputError
-from incfed.results.arrays import FloatArray, IntArray
-from incfed.results.records import Result
+from ..inputs import InputError
+from .arrays import FloatArray, IntArray
+from .records import Result
 
 POINTS = 300
-SMOOTHING = 0.025  # participation: width of the moving average, as a share of all steps
+SMOOTHING = 0.08  # participation: how far the moving average reaches, as a share of all steps
 
 
 @dataclass(frozen=True)
@@ -35,36 +35,37 @@ def curve(results: Sequence[Result], metric: str) -> Curve:
         raise InputError("runs: a result without steps; allowed is at least one step")
     grid = np.unique(np.linspace(0, steps - 1, min(POINTS, steps)).round().astype(np.int64))
     if metric == "participation":
-        values = np.array([_participation(result, grid, steps) for result in results])
+        pairs = [_participation(result, grid, steps) for result in results]
+        values, weights = np.array([pair[0] for pair in pairs]), np.array([p[1] for p in pairs])
     else:
         values = np.array([getattr(result, metric)[grid] for result in results])
-    known = np.isfinite(values)
-    count = known.sum(axis=0)
-    if metric != "participation":
-        count[count < len(results)] = 0  # a mean over some seeds only would jump
+        weights = np.ones_like(values)
+    return Curve(grid + 1, *_mean_and_sd(values, weights))
+
+
+def _mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Over the first axis; with equal weights the plain mean and the sample standard deviation."""
+    known = (weights > 0).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        filled = np.where(known, values, 0.0)
-        mean = filled.sum(axis=0) / count
-        squares = np.where(known, values - mean, 0.0) ** 2
-        sd = np.sqrt(squares.sum(axis=0) / (count - 1))
-    mean[count < 1] = np.nan
-    sd[count < 2] = np.nan
-    return Curve(grid + 1, mean, sd)
+        share = weights / weights.sum(axis=0)
+        mean = (share * values).sum(axis=0)
+        variance = (share * (values - mean) ** 2).sum(axis=0) * known / (known - 1)
+    return mean, np.where(known > 1, np.sqrt(variance), np.nan)
 
 
-def _participation(result: Result, grid: IntArray, steps: int) -> FloatArray:
-    """Share of pending clients that joined, averaged over the rounds around each grid point.
+def _participation(result: Result, grid: IntArray, steps: int) -> tuple[FloatArray, FloatArray]:
+    """Share of pending clients that joined, averaged over the rounds around each grid point, and
+    how many rounds that is: a seed with more rounds near a point says more about it.
 
-    Single rounds jump between a few clients and all of them; a Gaussian window shows the trend.
-    NaN where no round is near. Rounds are first counted per grid cell: many rounds cost no more.
+    Single rounds jump between a few clients and all of them; a smooth window shows the trend.
+    Rounds are first counted per grid cell, so that many rounds cost no more than few.
     """
     share = result.rounds.participation
     use = np.isfinite(share) & (result.rounds.step < steps)
     cell = np.searchsorted(grid, result.rounds.step[use]).clip(max=grid.size - 1)
     total = np.bincount(cell, weights=share[use], minlength=grid.size)
     count = np.bincount(cell, minlength=grid.size)
-    width = max(SMOOTHING * steps, 1.0)
-    distance = (grid[:, None] - grid[None, :]) / width
-    weight = np.where(np.abs(distance) <= 3, np.exp(-0.5 * distance**2), 0.0)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((weight @ total) / (weight @ count), dtype=np.float64)
+    distance = (grid[:, None] - grid[None, :]) / max(SMOOTHING * steps, 1.0)
+    window = (1 - np.abs(distance).clip(max=1) ** 3) ** 3  # tricube: ends without a jump
+    weight = window @ count.astype(np.float64)
+    return (window @ total) / np.where(weight > 0, weight, 1.0), weight

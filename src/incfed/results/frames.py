@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incfed.results.optional import needs
+from .optional import needs
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
-    from incfed.results.records import Result, Rounds
+    from .records import Result, Rounds
 
 CURVES = ("regret", "reward", "communication", "payment")
 ROUND_COLUMNS = ("step", "trigger", "pending", "idle", "communication", "ratio")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from incfed.results.svg import page_colours
+from .svg import page_colours
 
 # The policy tells the browser to load nothing at all: a report opens the same without a network.
 _PAGE = """<!doctype html>

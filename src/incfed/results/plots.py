@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from incfed.inputs import choice
-from incfed.results import axes as style
-from incfed.results.curves import Curve, curve
-from incfed.results.optional import needs
-from incfed.results.palette import SOLID, Pen, Pens, pens_for
-from incfed.results.tables import Runs, checked
+from ..inputs import choice
+from . import axes as style
+from .curves import Curve, curve
+from .optional import needs
+from .palette import SOLID, Pen, Pens, pens_for
+from .tables import Runs, checked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,7 +71,7 @@ def _panel(axes: Axes, runs: Runs, metric: str, pens: Pens) -> dict[str, Curve]:
             continue
         pen = _visible(pens[label], line, drawn)
         order = len(drawn) / 100
-        if np.nanmax(line.sd, initial=0.0) > 0:
+        if np.nanmax(line.sd, initial=0.0) > 1e-6 * np.nanmax(np.abs(line.mean)):
             low, high = style.band(line, metric)
             half = slice(None, None, -2)  # every other point will do, the last one included
             axes.fill_between(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from incfed.inputs import InputError
-from incfed.results.arrays import FloatArray, Record, floats
-from incfed.results.numbers import human
-from incfed.results.rounds import RoundRecord, Rounds
-from incfed.results.settings import plain
+from ..inputs import InputError
+from .arrays import FloatArray, Record, floats
+from .numbers import human
+from .rounds import RoundRecord, Rounds
+from .settings import plain
 
 if TYPE_CHECKING:
     import pandas
@@ -74,33 +74,33 @@ class Result(Record):
 
     def to_polars(self) -> polars.DataFrame:
         """One row a step: step, regret, reward, communication, payment."""
-        from incfed.results.frames import steps_polars
+        from .frames import steps_polars
 
         return steps_polars(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a step: step, regret, reward, communication, payment."""
-        from incfed.results.frames import steps_pandas
+        from .frames import steps_pandas
 
         return steps_pandas(self)
 
     def plot(self, metric: str | None = None) -> Figure:
         """A matplotlib figure of one metric, or the four most telling ones."""
-        from incfed.results.plots import overview, plot
+        from .plots import overview, plot
 
         runs = {self.name: [self]}
         return overview(runs) if metric is None else plot(runs, metric)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write this result to a folder; see `incfed.results.save`."""
-        from incfed.results.storage import save
+        from .storage import save
 
         save(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Result:
         """Read a result that was saved to a folder; see `incfed.results.load`."""
-        from incfed.results.storage import load
+        from .storage import load
 
         return load(path)
 

@@ -13,13 +13,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incfed.inputs import InputError
-from incfed.results.page import page, paragraphs
-from incfed.results.palette import Pens, pens_for
-from incfed.results.plots import overview
-from incfed.results.settings import plain
-from incfed.results.svg import colour, inline_svg
-from incfed.results.tables import METRICS, Row, Runs, Spread, checked, compare
+from ..inputs import InputError
+from .page import page, paragraphs
+from .palette import Pens, pens_for
+from .plots import overview
+from .settings import plain
+from .svg import colour, inline_svg
+from .tables import METRICS, Row, Runs, Spread, checked, compare
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from incfed.inputs import InputError
-from incfed.results.arrays import FloatArray, IntArray, Record, floats, integers
-from incfed.results.numbers import human
+from ..inputs import InputError
+from .arrays import FloatArray, IntArray, Record, floats, integers
+from .numbers import human
 
 if TYPE_CHECKING:
     import pandas
@@ -155,13 +155,13 @@ class Rounds(Record):
 
     def to_polars(self) -> polars.DataFrame:
         """One row a round; participants and payments are list columns."""
-        from incfed.results.frames import rounds_polars
+        from .frames import rounds_polars
 
         return rounds_polars(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a round; participants and payments are columns of lists."""
-        from incfed.results.frames import rounds_pandas
+        from .frames import rounds_pandas
 
         return rounds_pandas(self)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from incfed.inputs import InputError
+from ..inputs import InputError
 
 
 def plain(value: Any, name: str = "settings") -> Any:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from incfed.inputs import InputError
-from incfed.results.frames import CURVES, ROUND_COLUMNS
-from incfed.results.optional import needs
-from incfed.results.records import Result, Rounds
+from ..inputs import InputError
+from .frames import CURVES, ROUND_COLUMNS
+from .optional import needs
+from .records import Result, Rounds
 
 if TYPE_CHECKING:
     import polars

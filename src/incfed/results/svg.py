@@ -11,8 +11,8 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from incfed.results.optional import needs
-from incfed.results.palette import DARK, GRID, INK, LIGHT, MUTED
+from .optional import needs
+from .palette import DARK, GRID, INK, LIGHT, MUTED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from incfed.inputs import InputError
-from incfed.results.numbers import human_spread, percent_spread
-from incfed.results.records import Result
+from ..inputs import InputError
+from .numbers import human_spread, percent_spread
+from .records import Result
 
 Runs = Mapping[str, Sequence[Result]]
 """Results by label: the same algorithm with several seeds under one label."""

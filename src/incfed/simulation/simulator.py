@@ -12,9 +12,9 @@ from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
 from ..kernels.factor import Floats
-from ..kernels.pending import collect
-from ..kernels.step import FULL, TRIGGERED, Steps, advance
-from ..kernels.store import CLOCK, OWN, PENDING, download, empty_store, make_room, release
+from ..kernels.pending import Pending, collect_flat
+from ..kernels.step import FULL, TRIGGERED, Steps, advance_flat
+from ..kernels.store import OWN, conclude, empty_store, make_room
 from ..kernels.ucb import bench
 from ..protocol.server import Server, Uploads
 from ..results.records import Result
@@ -67,7 +67,7 @@ class Simulation:
             ridge=self._rules.ridge,
         )
         self._store = empty_store(count, world.dim, self._rules.ridge)
-        self._bench = bench(world.dim, world.arms_per_step)
+        self._bench = bench(world.dim, world.arms_per_step, len(self._stream.items))
         self._outcomes: list[tuple[Floats, Floats]] = []
         self._book = RoundBook()
         self.steps = 0
@@ -86,7 +86,7 @@ class Simulation:
                 self._store = make_room(self._store)
             elif state == TRIGGERED:
                 self._round(self.steps + done - 1, int(clients[done - 1]))
-            done, state = advance(steps, self._store, self._rules, self._bench, done)
+            done, state = advance_flat(*steps, *self._store, *self._rules, *self._bench, done)
         self._outcomes.append((steps.reward, steps.regret))
         self.steps += n
 
@@ -112,15 +112,12 @@ class Simulation:
     def _round(self, step: int, trigger: int) -> None:
         """One communication round (Alg. 1 lines 9-20)."""
         store, server = self._store, self._server
-        uploads = Uploads(*collect(store, self._rules.ridge))
+        clients, logdets, rows, start, grams, dense = collect_flat(*store, self._rules.ridge)
+        uploads = Uploads(clients, logdets, Pending(rows, start, grams, dense))
         round, decision = server.decide(uploads, step=step, trigger=trigger)
-        sharing = uploads.clients[decision.participants]
+        sharing = clients[decision.participants]
         closed = server.close(round, decision, store.pairs[store.table[sharing, OWN], 1])
-        if len(sharing):
-            release(store, sharing)
-            download(store, *server.shared)
-        heard = slice(None) if self._algorithm.all_clocks else store.table[:, PENDING] == 0
-        store.table[heard, CLOCK] = 0  # READING 2: all talked to the server
+        conclude(*store, sharing, *server.shared, self._algorithm.all_clocks)
         self._book.add(step, trigger, len(round), closed)
 
     def _settings(self) -> dict[str, Any]:

@@ -1,0 +1,105 @@
+# Everything a developer types. `make` alone explains itself.
+#
+#   make test PYTHON=python3.13 VENV=.venv-3.13    another interpreter, beside the first
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= auto# test processes; "auto" is one a core
+
+BIN := $(VENV)/bin
+LOCK := requirements/test.txt
+READY := $(VENV)/.ready
+PARALLEL := -n $(JOBS) --maxprocesses 8 --dist worksteal
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL: # each check already uses the cores, and their output should not mix
+.PHONY: help demo test lint format types imports tests bench soak lowest setup lock clean
+
+help: ## show this
+	@echo 'incfed: incentivized federated bandits. Needs Python 3.11 or newer and make; the rest'
+	@echo 'is installed on first use into $(VENV), at the versions named in $(LOCK).'
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo 'Start with make demo. Another interpreter: make test PYTHON=python3.13 VENV=.venv-3.13'
+
+demo: $(READY) ## the paper in small: a table here, plots in demo/report.html
+	$(BIN)/incfed demo
+
+test: lint types imports tests ## all checks, as CI runs them: the four below
+
+lint: $(READY) ## style and likely bugs (ruff)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(READY) ## type check (mypy --strict)
+	$(BIN)/mypy --strict
+
+imports: $(READY) ## the order of the rooms (import-linter)
+	$(BIN)/lint-imports
+
+tests: $(READY) ## all tests, with coverage (pytest)
+	$(BIN)/pytest $(PARALLEL) --cov
+
+format: $(READY) ## put the code in order (ruff)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(READY) ## measure the speed; prints and stores the figures
+	$(BIN)/python benchmarks/run.py
+
+soak: $(READY) ## the random tests again, with far more examples
+	$(BIN)/pytest $(PARALLEL) --hypothesis-profile soak
+
+# Its own environment, made anew each time; old libraries may warn of things they cannot know yet.
+lowest: ## all tests with the oldest versions that pyproject.toml allows
+	$(PYTHON) -m venv --clear $(VENV)-lowest
+	$(VENV)-lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-lowest/bin/python -c 'import tomllib; \
+	  project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	  wanted = project["dependencies"] + sum(project["optional-dependencies"].values(), []); \
+	  print(*(w.replace(">=", "==") for w in wanted if ">=" in w), sep="\n")' \
+	  > $(VENV)-lowest/constraints.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --group dev --editable '.[all]' \
+	  --constraint $(VENV)-lowest/constraints.txt
+	$(VENV)-lowest/bin/pytest $(PARALLEL) -W default
+
+setup: $(READY) ## only make the environment
+
+# The stamp is touched last: an interrupted set-up is taken up again, not taken for a finished one.
+$(READY): $(LOCK) pyproject.toml
+	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	    echo 'incfed needs Python 3.11 or newer, but "$(PYTHON) --version" says:'; \
+	    $(PYTHON) --version; \
+	    echo 'Name another one, as in: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)'; \
+	    exit 1; } >&2; \
+	  $(PYTHON) -m venv --clear $(VENV) || { \
+	    echo 'Python could not make $(VENV). On Debian and Ubuntu: apt install python3-venv'; \
+	    exit 1; } >&2; \
+	fi
+	@echo 'Setting up $(VENV) (a minute or two the first time)'
+	$(PIP) install --requirement $(LOCK)
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Made with the oldest supported Python: what is new enough for it runs on the newer ones too, while
+# the newest releases for 3.13 may have dropped 3.11. Versions only, so that any index will do.
+lock: ## look for newer versions, and write them to requirements/test.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+	  echo 'The lock file is made with Python 3.11: make lock PYTHON=/path/to/python3.11' >&2; \
+	  exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-lock/bin/python -m pip install --quiet --group dev --editable '.[all]'
+	{ echo '# Every package of the test environment. Made by "make lock"; do not edit.' && \
+	  $(VENV)-lock/bin/python -m pip freeze --exclude-editable; } > $(VENV)-lock/versions
+	mv $(VENV)-lock/versions $(LOCK)
+	rm -rf $(VENV)-lock
+
+clean: ## remove what make made
+	rm -rf $(VENV) $(VENV)-lock $(VENV)-lowest demo build dist htmlcov \
+	  .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

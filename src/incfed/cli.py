@@ -1,0 +1,222 @@
+"""The command line. Thin: each command puts rooms together; the rest is in experiments/.
+
+Nothing heavy is imported before a command needs it, so that --help answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from .experiments import Experiment, Outcome
+    from .experiments.screen import Screen
+
+REFUSED, STOPPED, FAILED = 2, 130, 1  # exit codes
+
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", min=1, metavar="N", help="Processes; as many as cores if not given."
+    ),
+]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Redo all runs, also those that are already there.")
+]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with [bold]incfed demo[/bold]. "
+    "For an experiment of your own: [bold]incfed init[/bold], edit the file, then "
+    "[bold]incfed run incfed.toml[/bold].",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"incfed {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _incfed(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say which this is."),
+    ] = False,
+) -> None:
+    """Simulate incentivized federated bandits: many learn together, each shares when it pays."""
+
+
+@app.command(
+    epilog="[bold]incfed demo[/bold]   the whole of it\n\n"
+    "[bold]incfed demo --quick --output /tmp/try[/bold]   a smaller world, in seconds"
+)
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
+        "demo"
+    ),
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each algorithm.")] = 5,
+    jobs: Jobs = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A smaller world, fewer steps.")] = False,
+    fresh: Fresh = False,
+) -> None:
+    """The paper in small: what sharing costs, and how little money makes clients share.
+
+    Fifty clients, three costs of sharing, five algorithms. Prints a table for each cost and writes
+    report.html, which opens in any browser, also offline.
+    """
+    with _plainly() as screen:
+        from .experiments import demo as paper
+        from .experiments.outputs import publish
+        from .results import compare
+
+        experiment = paper.demo(output, seeds=seeds, quick=quick)
+        outcome = _carry_out(screen, experiment, jobs, fresh)
+        chapters = paper.chapters(outcome.runs)
+        words = paper.intro(experiment)
+        for chapter in chapters:
+            screen.table(chapter.heading, compare(chapter.runs), chapter.text)
+        with screen.busy("writing the report"):
+            report = publish(experiment.output, paper.TITLE, words, chapters)
+        _close(screen, outcome, {"report": report, "runs": experiment.output / "runs"})
+        if outcome.complete:
+            screen.hint("Next: open the report in a browser; `incfed init` starts one of your own.")
+
+
+@app.command(
+    epilog="[bold]incfed run incfed.toml[/bold]   on all cores\n\n"
+    "[bold]incfed run incfed.toml --seeds 20 --output more[/bold]   more seeds, elsewhere\n\n"
+    "[bold]incfed run incfed.toml > table.md[/bold]   the table as Markdown"
+)
+def run(
+    config: Annotated[Path, typer.Argument(help="A TOML file; `incfed init` writes one.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder, instead of the config's.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Number, instead of the config's.")
+    ] = None,
+    jobs: Jobs = None,
+    fresh: Fresh = False,
+) -> None:
+    """Run every algorithm of a config with every seed, and compare them.
+
+    Each run is saved as it finishes: after Ctrl-C, the same command goes on where it was. Writes
+    report.html, plots, a summary and all runs to the output folder.
+    """
+    with _plainly() as screen:
+        from .experiments import read
+        from .experiments.outputs import Chapter, draw, intro, publish
+        from .results import compare
+
+        experiment = read(config, seeds=seeds, output=output)
+        outcome = _carry_out(screen, experiment, jobs, fresh)
+        where = {"runs": experiment.output / "runs"}
+        if outcome.runs:
+            screen.table(config.stem, compare(outcome.runs))
+            words, chapter = intro(experiment, outcome), Chapter("Comparison", outcome.runs)
+            with screen.busy("drawing plots, writing the report"):
+                report = publish(experiment.output, config.stem, words, [chapter])
+                plots = draw(experiment.output, outcome.runs)
+            where = {"report": report, **({"plots": plots} if plots else {}), **where}
+        _close(screen, outcome, where)
+        if outcome.complete:
+            screen.hint("Next: open the report in a browser; change the config and run it again.")
+
+
+@app.command(epilog="[bold]incfed init study.toml && incfed run study.toml[/bold]")
+def init(
+    path: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("incfed.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+) -> None:
+    """Write a config with comments: a small experiment that runs as it is."""
+    with _plainly() as screen:
+        from .experiments.template import write_template
+
+        written = write_template(path, force=force)
+        screen.say(f"Wrote {written}. Edit it, then: incfed run {shlex.quote(str(written))}")
+
+
+@app.command(
+    epilog="[bold]incfed show results[/bold]   the table of an experiment\n\n"
+    "[bold]incfed show results/runs/payment-free/seed-0[/bold]   one run"
+)
+def show(
+    folder: Annotated[Path, typer.Argument(help="A run's folder, or that of an experiment.")],
+) -> None:
+    """Show a saved run, or the table of an experiment, finished or not."""
+    with _plainly() as screen:
+        from .experiments.show import show_folder
+
+        show_folder(screen, folder)
+
+
+def main() -> None:
+    """The console entry."""
+    # Before numpy is loaded. The kernels use one thread, and so do all processes of a sweep.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's Ctrl-C
+    app()
+
+
+@contextmanager
+def _plainly() -> Iterator[Screen]:
+    """Errors of the user's are said in a line, without a traceback."""
+    from .experiments.screen import Screen
+    from .inputs import InputError
+
+    screen = Screen()
+    try:
+        yield screen
+    except InputError as error:
+        screen.error(str(error))
+        raise typer.Exit(REFUSED) from None
+    except KeyboardInterrupt:
+        screen.error("stopped")
+        raise typer.Exit(STOPPED) from None
+
+
+def _carry_out(screen: Screen, experiment: Experiment, jobs: int | None, fresh: bool) -> Outcome:
+    """Run an experiment under a progress bar; say so and leave if it is interrupted."""
+    from .experiments.runner import plan, run
+
+    todo = plan(experiment, jobs=jobs, fresh=fresh)
+    screen.plan(todo)
+    with screen.progress(f"{len(todo.todo)} runs") as bar:
+        outcome = run(todo, progress=bar.update, slow=bar.compiling)
+    if outcome.interrupted:
+        again = [arg for arg in sys.argv[1:] if arg != "--fresh"]
+        screen.error(
+            f"stopped: {outcome.finished} of {outcome.total} runs are finished and kept in "
+            f"{experiment.output}; go on with: {shlex.join(['incfed', *again])}"
+        )
+        raise typer.Exit(STOPPED)
+    return outcome
+
+
+def _close(screen: Screen, outcome: Outcome, where: dict[str, Path]) -> None:
+    """Say where things are, and what went wrong."""
+    screen.places(where)
+    screen.failures(outcome.failures)
+    if outcome.failures:
+        screen.error(f"{len(outcome.failures)} of {outcome.total} runs failed; the others are kept")
+        raise typer.Exit(FAILED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""A config file becomes an experiment: every key checked before any work.
+
+[run]
+steps = 5000                # may be left out for a trace: all of it
+seeds = 5                   # a number, or a list [0, 7, 9]
+output = "results"          # relative to the config file
+[world]
+kind = "Synthetic"          # the other keys are the constructor's arguments
+[[algorithm]]
+label = "beta 0.7"
+kind = "IncFedUCB"
+mechanism = { kind = "PaymentEfficient", beta = 0.7 }
+threshold = "high"          # a number, or a formula of incfed.thresholds
+costs = 10.0
+"""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..algorithms import thresholds
+from ..environments.base import World
+from ..inputs import InputError, integer, refuse
+from ..results.settings import plain
+from . import kinds, places
+from .experiment import Experiment, Part, Recipe
+
+RUN_KEYS = ("steps", "seeds", "output")
+MANY = 100_000  # seeds: more is a slip of the pen
+FORMULAS: dict[str, Callable[..., float]] = {
+    name: formula
+    for name, formula in inspect.getmembers(thresholds, inspect.isfunction)
+    if not name.startswith("_")
+}
+
+
+def read(path: str | Path, *, seeds: int | None = None, output: Path | None = None) -> Experiment:
+    """The experiment in the file `path`; `seeds` and `output` take the place of the file's."""
+    file = Path(path)
+    try:
+        tables = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise InputError(
+            f"{file}: is not there, must be a config file; `incfed init {file}` writes one"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror})") from None
+    except ValueError as error:  # not UTF-8, or not TOML; says line and column
+        raise InputError(f"{file}: is not a TOML file: {error}") from None
+    recipe = Recipe(tables, file.resolve().parent, str(file))
+    changes = {"seeds": seeds, "output": None if output is None else str(output.absolute())}
+    return build(override(recipe, **changes))
+
+
+def override(recipe: Recipe, **changes: Any) -> Recipe:
+    """The same recipe with other values in its [run] table; None leaves a value as it is."""
+    given = {key: value for key, value in changes.items() if value is not None}
+    run = recipe.tables.get("run", {})
+    if not given or not isinstance(run, Mapping):  # build says what is wrong with it
+        return recipe
+    return replace(recipe, tables={**recipe.tables, "run": {**run, **given}})
+
+
+def build(recipe: Recipe) -> Experiment:
+    """The experiment of a recipe, or an InputError that names the file and the place in it."""
+    with places.at(recipe.name):
+        tables = recipe.tables
+        places.known("", tables, ["run", "world", "algorithm"])
+        run = places.table("run", tables.get("run", {}), "[run]")
+        places.known("run", run, RUN_KEYS)
+        seeds = _seeds(run.get("seeds", 1))
+        output = run.get("output", "results")
+        if not isinstance(output, str) or not output.strip() or "\0" in output:
+            raise refuse("run.output", output, "the name of a folder")
+        if "world" not in tables:
+            raise places.missing("world", 'given, such as [world] with kind = "Synthetic"')
+        world = places.table("world", tables["world"], '[world] with kind = "Synthetic"')
+        scene = kinds.build(kinds.WORLDS, world, "world", recipe.folder)
+        steps = _steps(run.get("steps"), scene.value)
+        return Experiment(
+            recipe=recipe,
+            scene=Part(scene.value, scene.sources, world),
+            entries=_entries(tables.get("algorithm"), scene.value, steps, recipe.folder),
+            steps=steps,
+            seeds=seeds,
+            output=recipe.folder / output,
+        )
+
+
+def _seeds(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        if not isinstance(value, int):
+            raise refuse("run.seeds", value, "a whole number, or a list of seeds such as [0, 7, 9]")
+        return tuple(range(integer("run.seeds", value, low=1, high=MANY)))
+    seeds = tuple(integer(f"run.seeds[{n}]", seed, low=0) for n, seed in enumerate(value, 1))
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise refuse("run.seeds", value, "at least one seed, each named once")
+    return seeds
+
+
+def _steps(value: object, world: World) -> int:
+    if value is None:
+        if world.length is None:
+            raise places.missing("run.steps", "given: this world has no end of its own")
+        return integer("the length of the trace", world.length, low=1)
+    steps = integer("run.steps", value, low=1)
+    if world.length is not None and steps > world.length:
+        raise refuse("run.steps", steps, f"at most {world.length}, the length of the trace")
+    return steps
+
+
+def _entries(value: object, world: World, steps: int, folder: Path) -> dict[str, Part]:
+    example = '[[algorithm]] with kind = "IncFedUCB"'
+    if value is None:
+        raise places.missing("algorithm", f"given at least once, such as {example}")
+    if isinstance(value, Mapping):
+        raise InputError("algorithm: is one table, must be a list of them: write [[algorithm]]")
+    if not isinstance(value, list) or not value:
+        raise refuse("algorithm", value, f"a list of at least one table, such as {example}")
+    entries: dict[str, Part] = {}
+    for n, one in enumerate(value, 1):
+        place = f"algorithm[{n}]"
+        table = places.table(place, one, example)
+        label = _label(table.get("label", table.get("kind")), place)
+        if label in entries:
+            allowed = f"unlike that of algorithm[{[*entries].index(label) + 1}]"
+            raise refuse(f"{place}.label", label, allowed)
+        entries[label] = _algorithm(table, place, world, steps, folder)
+    return entries
+
+
+def _label(value: object, place: str) -> str:
+    if value is None:
+        raise places.missing(f"{place}.label", "a short text, such as 'beta 0.7'")
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise refuse(f"{place}.label", value, "a short text, such as 'beta 0.7'")
+    if len(value) > 80:
+        raise refuse(f"{place}.label", value, "a text of at most 80 characters")
+    return value.strip()
+
+
+def _algorithm(
+    table: Mapping[str, Any], place: str, world: World, steps: int, folder: Path
+) -> Part:
+    given = {key: value for key, value in table.items() if key != "label"}
+    maker = kinds.find(kinds.ALGORITHMS, given, place, folder)
+    maker.check(given, place, extra=("label",))
+    sources: dict[str, str] = {}
+    if "mechanism" in given:
+        spot, value = f"{place}.mechanism", given["mechanism"]
+        example = '{ kind = "PaymentEfficient", beta = 0.7 }'
+        inner = {"kind": value} if isinstance(value, str) else places.table(spot, value, example)
+        mechanism = kinds.build(kinds.MECHANISMS, inner, spot, folder)
+        given["mechanism"] = mechanism.value
+        sources.update(mechanism.sources)
+    if isinstance(given.get("threshold"), str):
+        default = maker.parameters.get("ridge")
+        ridge = given.get("ridge", default.default if default else None)
+        beta = given["mechanism"].beta if "mechanism" in given else 1.0
+        given["threshold"] = _threshold(
+            given["threshold"],
+            f"{place}.threshold",
+            steps=steps,
+            clients=world.count,
+            dim=world.dim,
+            ridge=ridge,
+            beta=beta,
+        )
+    made = maker(given, place, folder)
+    sources.update(made.sources)
+    with places.at(place, given):
+        made.value.prices(world.count)  # as many costs as clients?
+        plain(made.value.settings())  # can it be saved?
+    return Part(made.value, sources, table)
+
+
+def _threshold(name: str, place: str, **known: Any) -> float:
+    if name not in FORMULAS:
+        words = ", ".join(f"{word!r}" for word in FORMULAS)
+        close = places.hint(name, FORMULAS)
+        raise InputError(f"{place}: got {name!r}{close}, must be a number or one of {words}")
+    needed = inspect.signature(FORMULAS[name]).parameters
+    if "beta" in needed and known["beta"] is None:
+        raise refuse(place, name, "a number or a formula without beta: the mechanism promises none")
+    try:
+        return FORMULAS[name](**{key: known[key] for key in needed})
+    except InputError as error:
+        raise InputError(f"{place}: {name!r} cannot be worked out from {error}") from None

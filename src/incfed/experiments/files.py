@@ -1,0 +1,75 @@
+"""Files and folders: nothing half-written, nothing of somebody else's overwritten."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..inputs import InputError
+
+INDEX = "experiment.json"  # marks a folder as one that incfed made
+OURS = ("runs", "plots", "report.html", "summary.md", "summary.json")
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A temporary name to write to (same ending); renamed to `target` if all goes well."""
+    fresh = target.with_name(f".{uuid.uuid4().hex}.{target.name}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield fresh
+        os.replace(fresh, target)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def write_text(target: Path, text: str) -> Path:
+    with replacing(target) as fresh:
+        fresh.write_text(text, encoding="utf-8")
+    return target
+
+
+def claim(folder: Path) -> None:
+    """Make the output folder, or refuse it: not writable, or with files that we did not make."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"output: got {str(folder)!r}, must be a folder that can be written to ({reason})"
+        ) from None
+    foreign = [name for name in OURS if (folder / name).exists()]
+    if foreign and not (folder / INDEX).exists():
+        raise InputError(
+            f"output: got {str(folder)!r}, must be a new folder or one that incfed made: this one "
+            f"has {', '.join(foreign)} of somebody else's, which would be overwritten"
+        )
+
+
+def slugs(labels: Sequence[str]) -> dict[str, str]:
+    """A folder name for each label; labels that would share one get a few digits more."""
+    plain = {label: _slug(label) for label in labels}
+    uses = Counter(plain.values())
+    return {
+        label: name if uses[name] == 1 else f"{name}-{_short_hash(label)}"
+        for label, name in plain.items()
+    }
+
+
+def _slug(label: str) -> str:
+    kept = "".join(c if c.isalnum() or c == "." else " " for c in label.casefold())
+    return "-".join(kept.replace(" .", " ").split())[:60].strip("-.") or _short_hash(label)
+
+
+def _short_hash(label: str) -> str:
+    return hashlib.sha256(label.encode()).hexdigest()[:8]

@@ -1,0 +1,110 @@
+"""What is written when an experiment is done: a summary, plots, and a report to read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._version import __version__
+from ..results import METRICS, Runs, Section, compare, overview, plot, to_markdown, write_report
+from ..results.palette import pens_for
+from ..results.report import common_settings
+from .experiment import Experiment
+from .files import replacing, write_text
+from .runner import Outcome
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NO_PLOTS = "without plots: they need matplotlib (pip install 'incfed[plot]')"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """Some runs to be compared, and a few words about them."""
+
+    heading: str
+    runs: Runs
+    text: str = ""
+
+
+def can_plot() -> bool:
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def publish(folder: Path, title: str, intro: str, chapters: Sequence[Chapter]) -> Path:
+    """Write summary.md, summary.json and report.html; the path of the report."""
+    tables = [f"## {one.heading}\n\n{to_markdown(compare(one.runs))}" for one in chapters]
+    write_text(folder / "summary.md", "\n".join([f"# {title}\n", *tables]))
+    figures = {one.heading: _figures(one.runs) for one in chapters}
+    write_text(folder / "summary.json", json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+    footer = f"Made by incfed {__version__}" + ("" if can_plot() else f", {NO_PLOTS}") + "."
+    return write_report(
+        folder / "report.html", title, intro, [_section(one) for one in chapters], footer=footer
+    )
+
+
+def draw(folder: Path, runs: Runs) -> Path | None:
+    """The plots as PNG and SVG in folder/plots; None without matplotlib."""
+    if not can_plot():
+        return None
+    _save(overview(runs), folder / "plots" / "overview")
+    for metric in METRICS:
+        finals = [getattr(row, metric).mean for row in compare(runs)]
+        if not all(map(math.isnan, finals)):  # a trace need not know its regret
+            _save(plot(runs, metric), folder / "plots" / metric)
+    return folder / "plots"
+
+
+def intro(experiment: Experiment, outcome: Outcome) -> str:
+    """What was run, in a sentence; and what is missing."""
+    world, seeds = experiment.world, len(experiment.seeds)
+    text = (
+        f"{world.count:,} clients, {experiment.steps:,} steps, {world.dim} features, "
+        f"{world.arms_per_step} arms to choose from; {seeds} seed{'s' * (seeds != 1)}. "
+        "All algorithms saw the same clients, arms and noise."
+    )
+    failed = len(outcome.failures)
+    return f"{text}\n\n{failed} of {outcome.total} runs failed and are missing." if failed else text
+
+
+def _section(chapter: Chapter) -> Section:
+    if can_plot():
+        return Section.of(chapter.heading, chapter.runs, chapter.text)
+    return Section(
+        heading=chapter.heading,
+        text=chapter.text,
+        rows=compare(chapter.runs),
+        settings=common_settings(chapter.runs),
+        pens=pens_for(chapter.runs),
+    )
+
+
+def _save(figure: Figure, stem: Path) -> None:
+    for ending in ("png", "svg"):
+        with replacing(stem.with_suffix(f".{ending}")) as fresh:
+            figure.savefig(fresh, dpi=150)
+
+
+def _figures(runs: Runs) -> dict[str, list[dict[str, Any]]]:
+    """The final figures of every single run, by label; what JSON cannot hold (NaN) is null."""
+    return {
+        label: [
+            {"seed": one.settings.get("seed")}
+            | {key: _finite(value) for key, value in one.summary().items()}
+            for one in results
+        ]
+        for label, results in runs.items()
+    }
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

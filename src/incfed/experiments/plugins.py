@@ -1,0 +1,99 @@
+"""Classes of the user's own: "my_file.py:MyClass" or "package.module:MyClass".
+
+The folder of the config is searched for modules too, after everything else, so that a file there
+can import its neighbours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..inputs import InputError
+from .places import hint, listed
+
+
+def find_class(address: str, base: type, folder: Path) -> tuple[type[Any], Path | None]:
+    """The class at `address`, which must derive from `base`, and the file it stands in."""
+    where, _, name = address.rpartition(":")
+    if not where or not name.isidentifier():
+        raise InputError(f"got {address!r}, must be like 'my_file.py:MyClass' or 'package:MyClass'")
+    module = _file(folder / where) if where.endswith(".py") else _module(where, folder)
+    found = getattr(module, name, None)
+    if found is None:
+        fitting = [key for key, value in vars(module).items() if _fits(value, base)]
+        raise InputError(
+            f"{where} has no {name}{hint(name, fitting)}; its {base.__name__} classes: "
+            f"{listed(fitting)}"
+        )
+    if not _fits(found, base):
+        raise InputError(f"{address} must be a class derived from incfed.{base.__name__}")
+    if inspect.isabstract(found):
+        lacking = ", ".join(sorted(found.__abstractmethods__))
+        raise InputError(f"{address} is not finished: it does not define {lacking}")
+    source = inspect.getsourcefile(found)
+    return found, None if source is None else Path(source)
+
+
+def digest(file: Path) -> str:
+    """The SHA-256 of a file's contents."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def explain(error: BaseException, files: list[str]) -> str:
+    """An error in somebody's class in one line, with the line of `files` where it happened."""
+    kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+    lines = [
+        f" ({Path(frame.filename).name}, line {frame.lineno})"
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename in files
+    ]
+    text = " ".join(str(error).split())
+    return (kind + text if text else type(error).__name__) + (lines[-1] if lines else "")
+
+
+def _fits(value: object, base: type) -> bool:
+    return isinstance(value, type) and issubclass(value, base) and value is not base
+
+
+def _file(path: Path) -> ModuleType:
+    path = path.resolve()
+    if not path.is_file():
+        raise InputError(f"the file {path} is not there")
+    # A name of its own for each file; dataclasses look their module up by name.
+    name = f"incfed_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None  # the name ends in .py
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    _reach(path.parent)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise InputError(f"{path.name} cannot be loaded: {explain(error, [str(path)])}") from None
+    return module
+
+
+def _module(name: str, folder: Path) -> ModuleType:
+    _reach(folder)
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise InputError(f"{name} cannot be imported: {explain(error, [])}") from None
+
+
+def _reach(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))

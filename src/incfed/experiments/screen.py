@@ -1,0 +1,181 @@
+"""What people see on a terminal. Tables go to the output, all else beside it, so that
+`incfed run config.toml > table.md` gives a plain table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from ..results.numbers import human
+from ..results.tables import HEADINGS, METRICS, Row, to_markdown
+
+if TYPE_CHECKING:
+    from .experiment import Job
+    from .runner import Plan
+
+COMPILING = "compiling the kernels: once, up to a minute; the next start finds them"
+NARROW = 104  # columns; below, some figures are left out
+
+
+class Screen:
+    """Two consoles: the output, and the notes beside it."""
+
+    def __init__(self) -> None:
+        self.out = Console(highlight=False)
+        self.err = Console(highlight=False, stderr=True)
+
+    def table(self, title: str, rows: Sequence[Row], text: str = "") -> None:
+        """A comparison, and a sentence on it; plain Markdown if the output is not a terminal."""
+        if not self.out.is_terminal:
+            words = f"{text}\n\n" if text else ""
+            self._line(f"## {title}\n\n{words}{to_markdown(rows)}")
+            return
+        shown = [name for name in METRICS if any(_known(row, name) for row in rows)]
+        if self.out.width < NARROW and "regret" in shown:
+            shown = [name for name in shown if name not in ("reward", "rounds")]
+        counts = {row.seeds for row in rows}
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        table.add_column("Algorithm", overflow="fold")
+        for name in shown:
+            table.add_column(name.capitalize(), justify="right", no_wrap=True)
+        for row in rows:
+            cells = dict(zip(HEADINGS, row.cells(), strict=True))
+            label = row.label if len(counts) == 1 else f"{row.label} ({row.seeds} seeds)"
+            table.add_row(Text(label), *(_cell(cells[name.capitalize()]) for name in shown))
+        self.out.print()
+        self.out.print(Text(title, "bold"))
+        if text:
+            self.out.print(Text(text))
+        self.out.print(table)
+
+    def facts(self, facts: Mapping[str, Any]) -> None:
+        """Names and values, one a line."""
+        width = max(map(len, facts), default=0)
+        for name, value in facts.items():
+            figure = isinstance(value, int | float) and not isinstance(value, bool)
+            self._line(f"  {name:{width}}  {human(value) if figure else value}")
+
+    def places(self, where: Mapping[str, Path]) -> None:
+        """Where things were written."""
+        self._line("")
+        self.facts({name: short(path) for name, path in where.items()})
+
+    def say(self, text: str) -> None:
+        """A line of the output."""
+        self._line(text)
+
+    def note(self, text: str) -> None:
+        """A line beside the output."""
+        self.err.print(Text(text, "dim"), soft_wrap=True)
+
+    def hint(self, text: str) -> None:
+        """What to do next, if somebody is there to do it."""
+        if self.out.is_terminal:
+            self.out.print(Text(f"\n{text}", "dim"), soft_wrap=True)
+
+    def error(self, text: str) -> None:
+        self.err.print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)
+
+    def plan(self, plan: Plan) -> None:
+        """What is about to happen."""
+        experiment = plan.experiment
+        what = (
+            f"{plan.total} runs of {experiment.steps:,} steps: "
+            f"{counted(len(experiment.entries), 'algorithm')}, "
+            f"{counted(len(experiment.seeds), 'seed')}"
+        )
+        if plan.done:
+            what += f"; {len(plan.done)} of {plan.total} runs were already there"
+        elif plan.processes > 1:
+            what += f"; {plan.processes} processes"
+        self.note(what)
+
+    def failures(self, failures: Sequence[tuple[Job, str]]) -> None:
+        """What went wrong, once for all seeds of an algorithm that it happened to."""
+        same: dict[tuple[str, str], list[str]] = {}
+        for job, fault in failures:
+            same.setdefault((job.label, fault), []).append(str(job.seed))
+        for (label, fault), seeds in same.items():
+            which = f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"
+            self.error(f"{label}, {which}: {fault}")
+
+    def _line(self, text: str) -> None:
+        self.out.print(text, markup=False, soft_wrap=True)
+
+    def busy(self, text: str) -> AbstractContextManager[object]:
+        """Something that takes a few seconds; nothing is shown if nobody is watching."""
+        return self.err.status(Text(text, "dim")) if self.err.is_terminal else nullcontext()
+
+    @contextmanager
+    def progress(self, text: str) -> Iterator[Bar]:
+        """A bar with the time left; nothing if nobody is watching."""
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(compact=True),
+        )
+        watched = self.err.is_terminal
+        live = Progress(*columns, console=self.err, transient=True, disable=not watched)
+        with live:
+            yield Bar(live, text, self.note if not watched else None)
+
+
+class Bar:
+    """Moves as steps are done."""
+
+    def __init__(self, live: Progress, text: str, aloud: Callable[[str], None] | None) -> None:
+        self._live = live
+        self._text = text
+        self._aloud = aloud
+        self._task = live.add_task(text, total=None)
+
+    def update(self, done: int, total: int) -> None:
+        self._live.update(self._task, completed=done, total=total, description=self._text)
+
+    def compiling(self) -> None:
+        if self._aloud:
+            self._aloud(COMPILING)
+        self._live.update(self._task, description=COMPILING)
+
+
+def counted(n: int, noun: str) -> str:
+    """ "1 seed", "2 seeds"."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
+
+
+def short(path: Path) -> str:
+    """As seen from here, if that is shorter."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive
+        return str(path)
+    return relative if len(relative) < len(str(path)) else str(path)
+
+
+def _known(row: Row, name: str) -> bool:
+    value = getattr(row, name).mean
+    return bool(value == value)  # not NaN
+
+
+def _cell(text: str) -> Text:
+    """The spread is quieter than the mean."""
+    mean, mark, spread = text.partition(" ± ")
+    return Text.assemble(mean, (mark + spread, "dim"))

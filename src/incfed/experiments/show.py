@@ -1,0 +1,41 @@
+"""What is in a folder: one run, or an experiment, finished or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..inputs import InputError
+from ..results.storage import INDEX as RUN
+from ..results.storage import load
+from ..results.tables import compare
+from . import saved
+from .files import INDEX
+from .screen import Screen
+
+
+def show_folder(screen: Screen, folder: Path) -> None:
+    """Print a saved run, or the table of an experiment."""
+    if (folder / RUN).exists():
+        _run(screen, folder)
+    elif (folder / INDEX).exists():
+        _experiment(screen, folder)
+    else:
+        state = "holds neither" if folder.is_dir() else "is not there; it must be"
+        raise InputError(
+            f"{folder}: {state} a saved run ({RUN}) nor the output of `incfed run` ({INDEX})"
+        )
+
+
+def _run(screen: Screen, folder: Path) -> None:
+    result = load(folder)
+    facts = result.summary()
+    screen.say(f"{result.name}, seed {result.settings.get('seed')}")
+    screen.facts({name: value for name, value in facts.items() if value is not None})
+
+
+def _experiment(screen: Screen, folder: Path) -> None:
+    found = saved.collect(folder)
+    if found.runs:
+        screen.table(folder.resolve().name, compare(found.runs))
+    if found.count < found.total:
+        screen.note(f"{found.count} of {found.total} runs are finished")

@@ -1,0 +1,22 @@
+"""The commented config that `incfed init` writes."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from ..inputs import InputError
+from .files import write_text
+
+NAME = "incfed.toml"
+
+
+def write_template(path: Path, *, force: bool = False) -> Path:
+    """Write the config to `path` (a folder: to incfed.toml in it) and return where it went."""
+    target = path / NAME if path.is_dir() else path
+    if target.exists() and not force:
+        raise InputError(f"{target}: is there already; --force replaces it")
+    if target.is_dir() or not target.parent.is_dir():
+        raise InputError(f"{target}: cannot be written, must be a file in an existing folder")
+    text = resources.files(__package__).joinpath("template.toml").read_text(encoding="utf-8")
+    return write_text(target, text.replace(NAME, target.name))
