@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.experiments import Experiment, Outcome, plan, run
+from incfed.experiments import Experiment, Outcome, plan, run, workers
 from incfed.experiments.saved import collect
 from incfed.inputs import InputError
 from test_experiments_samples import experiment, own
@@ -141,6 +142,23 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, jobs: int) -> None:
     found = collect(made.output)
     assert (found.count, found.total) == (outcome.finished, 16)
     assert len(plan(made).done) == outcome.finished
+
+
+def test_ctrl_c_does_not_wait_for_long_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "GRACE", 100.0)  # they stop by themselves, not by force
+    pressed: list[float] = []
+
+    def press(done: int, total: int) -> None:
+        if done > 0:
+            pressed.append(time.monotonic())
+            raise KeyboardInterrupt
+
+    made = experiment(tmp_path, seeds=1, steps=100_000_000)
+    outcome = run(plan(made, jobs=2), progress=press)
+    assert (outcome.interrupted, outcome.finished) == (True, 0)
+    assert time.monotonic() - pressed[0] < 50.0
 
 
 def test_a_file_that_goes_away_meanwhile(tmp_path: Path) -> None:

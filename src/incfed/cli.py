@@ -197,7 +197,7 @@ def _carry_out(screen: Screen, experiment: Experiment, jobs: int | None, fresh: 
 
     todo = plan(experiment, jobs=jobs, fresh=fresh)
     screen.plan(todo)
-    with screen.progress(f"{len(todo.todo)} runs") as bar:
+    with screen.progress(len(todo.todo)) as bar:
         outcome = run(todo, progress=bar.update, slow=bar.compiling)
     if outcome.interrupted:
         again = [arg for arg in sys.argv[1:] if arg != "--fresh"]

@@ -97,19 +97,21 @@ def _finding(runs: Runs) -> str:
     said = f"For data alone, {share} of the clients with something new share it."
     if not full.payment.mean:
         return f"{said} Nobody needs to be paid."
-    less, regret, traffic = (
+    pays, regret, traffic = (
         getattr(least, name).mean / getattr(full, name).mean - 1
         for name in ("payment", "regret", "communication")
     )
     return (
         f"{said} Buying all the rest (beta 1) costs {human(full.payment.mean)}. With beta 0.3 the "
-        f"server pays {_change(less)}, for {_change(regret)} regret and {_change(traffic)} traffic."
+        f"server pays {_change(pays)}, for {_change(regret)} regret and {_change(traffic)} traffic."
     )
 
 
 def _change(change: float) -> str:
     if abs(change) < 0.015:
         return "about the same"
+    if change == -1:
+        return "nothing"
     return f"{_percent(abs(change))} {'more' if change > 0 else 'less'}"
 
 

@@ -23,12 +23,13 @@ def replacing(target: Path) -> Iterator[Path]:
     fresh = target.with_name(f".{uuid.uuid4().hex}.{target.name}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        yield fresh
-        os.replace(fresh, target)
+        try:
+            yield fresh
+            os.replace(fresh, target)
+        finally:
+            fresh.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 def write_text(target: Path, text: str) -> Path:

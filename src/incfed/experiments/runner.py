@@ -90,7 +90,7 @@ def run(
         if result is None and job.index not in failed:
             result = saved.find(job.folder, job.fingerprint)
             if result is None and not outcome.interrupted:
-                outcome.failures.append((job, "a file it is made from changed meanwhile"))
+                outcome.failures.append((job, saved.trouble(job)))
         if result is not None:
             outcome.runs.setdefault(job.label, []).append(result)
     order = [label for label in plan.experiment.entries if label in outcome.runs]

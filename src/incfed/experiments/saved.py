@@ -47,6 +47,15 @@ def find(folder: Path, fingerprint: str) -> Result | None:
     return result if same else None
 
 
+def trouble(job: Job) -> str:
+    """Why a run that was saved a moment ago cannot be found."""
+    try:
+        load(job.folder)
+    except InputError as error:
+        return str(error)
+    return "a file it is made from changed meanwhile"
+
+
 def make_way(job: Job, *, fresh: bool = False) -> None:
     """Remove a broken run (`fresh`: any run), so that it can be redone; refuse a folder with
     anything else in it."""

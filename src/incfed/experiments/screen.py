@@ -59,7 +59,8 @@ class Screen:
             label = row.label if len(counts) == 1 else f"{row.label} ({row.seeds} seeds)"
             table.add_row(Text(label), *(_cell(cells[name.capitalize()]) for name in shown))
         self.out.print()
-        self.out.print(Text(title, "bold"))
+        spread = f" mean ± standard deviation over {counted(max(counts), 'seed')}"
+        self.out.print(Text.assemble((title, "bold"), (spread if max(counts) > 1 else "", "dim")))
         if text:
             self.out.print(Text(text))
         self.out.print(table)
@@ -123,7 +124,7 @@ class Screen:
         return self.err.status(Text(text, "dim")) if self.err.is_terminal else nullcontext()
 
     @contextmanager
-    def progress(self, text: str) -> Iterator[Bar]:
+    def progress(self, runs: int) -> Iterator[Bar]:
         """A bar with the time left; nothing if nobody is watching."""
         columns = (
             SpinnerColumn(),
@@ -133,9 +134,10 @@ class Screen:
             TimeRemainingColumn(compact=True),
         )
         watched = self.err.is_terminal
-        live = Progress(*columns, console=self.err, transient=True, disable=not watched)
+        hidden = not watched or runs == 0
+        live = Progress(*columns, console=self.err, transient=True, disable=hidden)
         with live:
-            yield Bar(live, text, self.note if not watched else None)
+            yield Bar(live, counted(runs, "run"), self.note if not watched else None)
 
 
 class Bar:

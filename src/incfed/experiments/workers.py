@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import connection
+from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -53,7 +53,7 @@ class Workers:
     def __init__(self, count: int, recipe: Recipe, jobs: int) -> None:
         self._recipe = recipe
         self._steps = CONTEXT.RawArray("q", jobs)  # steps done, by job
-        self._stop = CONTEXT.Value("b", 0)  # its lock also starts multiprocessing's own helper
+        self._stop = CONTEXT.RawValue("b", 0)  # no lock that a dying process might hold
         self._count = count
         self._workers: list[Worker] = []
 
@@ -176,6 +176,7 @@ def _calm() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    resource_tracker.ensure_running()  # before: in starting, it lifts the block (Python < 3.12)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import compiled, compiled_inline
-from .factor import Floats, add_outer, dot, factorize, solve, update
+from .compiling import compiled_bare
+from .factor import ZERO, Floats, add_outer, copy, dot, factorize, solve, update
 from .store import (
     AGE,
     DENSE,
@@ -29,14 +29,14 @@ from .ucb import Bench
 REFRESH = 256
 
 
-@compiled_inline
+@compiled_bare
 def outdated(store: Store, client: int) -> bool:
     """Has it data of its own, and others' data come in since it last acted?"""
     row = store.table[client]
     return bool(row[OWN] and row[VERSION] != store.table[SERVER, VERSION])
 
 
-@compiled
+@compiled_bare
 def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
     """Bring theta, log det and factor up to the shared statistics downloaded since."""
     row, version = store.table[client], store.table[SERVER, VERSION]
@@ -51,24 +51,37 @@ def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
             keep_width(store, pair, square, b)
             pair = store.before[pair]
         store.logdet[client, 0] = logdet
-        own = store.pairs[row[OWN]]
-        inverse_times(store, client, 0, store.pairs[0, 1] + own[1], b)
-        own[0] = b.v
+        sum_rewards(store, client, b)
+        inverse_times(store, client, ZERO, b.x, b)
+        copy(b.v, store.pairs[row[OWN], 0])
     row[VERSION] = version
     row[KNOWN] = version
 
 
-@compiled
+@compiled_bare
 def refactor(store: Store, client: int, ridge: float, b: Bench) -> None:
     """A dense client's factor, log det and theta from V_i = V_g + dV_i itself."""
-    block, own = store.blocks[store.table[client, DENSE]], store.pairs[store.table[client, OWN]]
-    store.logdet[client, 0] = factorize(store.blocks[0, 1] + block[1], ridge, b.R, block[0])
-    solve(block[0], store.pairs[0, 1] + own[1], b.p, b.v)
-    own[0] = b.v
-    store.table[client, AGE] = 0
+    row = store.table[client]
+    block, V_g = store.blocks[row[DENSE]], store.blocks[0, 1]
+    for i in range(b.R.shape[0]):
+        for j in range(i + 1):
+            b.R[i, j] = V_g[i, j] + block[1, i, j]
+    store.logdet[client, 0] = factorize(b.R, ridge, b.R, block[0])
+    sum_rewards(store, client, b)
+    solve(block[0], b.x, b.p, b.v)
+    copy(b.v, store.pairs[row[OWN], 0])
+    row[AGE] = 0
 
 
-@compiled
+@compiled_bare
+def sum_rewards(store: Store, client: int, b: Bench) -> None:
+    """b.x = b_i = b_g + db_i."""
+    own = store.table[client, OWN]
+    for j in range(b.x.shape[0]):
+        b.x[j] = store.pairs[0, 1, j] + store.pairs[own, 1, j]
+
+
+@compiled_bare
 def inverse_times(store: Store, client: int, until: int, x: Floats, b: Bench) -> float:
     """b.v = V_i^-1 x for a client kept as pairs, newest first, up to but without pair `until`."""
     d = x.shape[0]
@@ -84,7 +97,7 @@ def inverse_times(store: Store, client: int, until: int, x: Floats, b: Bench) ->
     return max(0.0, square)
 
 
-@compiled_inline
+@compiled_bare
 def keep_width(store: Store, pair: int, square: float, b: Bench) -> None:
     """w = V^-1 x / sqrt(1 + x' V^-1 x): what this step takes from V^-1 is w w'."""
     scale = 1.0 / np.sqrt(1.0 + square)
@@ -92,7 +105,7 @@ def keep_width(store: Store, pair: int, square: float, b: Bench) -> None:
         store.pairs[pair, 1, j] = b.v[j] * scale
 
 
-@compiled
+@compiled_bare
 def learn(
     store: Store, client: int, x: Floats, y: float, limit: int, ridge: float, b: Bench
 ) -> None:
@@ -114,11 +127,10 @@ def learn(
         square = update(block[0], x, b.p, b.v)
         row[AGE] += 1
     else:
-        square = inverse_times(store, client, 0, x, b)
+        square = inverse_times(store, client, ZERO, x, b)
         pair = take_pair(store)
         keep_width(store, pair, square, b)
-        for j in range(d):
-            pairs[pair, 0, j] = x[j]
+        copy(x, pairs[pair, 0])
         store.before[pair] = row[TAIL]
         row[TAIL] = pair
     store.logdet[client, 0] += np.log1p(square)
@@ -131,7 +143,7 @@ def learn(
         refactor(store, client, ridge, b)
 
 
-@compiled_inline
+@compiled_bare
 def set_out(store: Store, client: int) -> None:
     """A client with nothing pending starts from the shared statistics."""
     row, own = store.table[client], take_pair(store)
@@ -143,13 +155,15 @@ def set_out(store: Store, client: int) -> None:
         store.pairs[own, 1, j] = 0.0
 
 
-@compiled
+@compiled_bare
 def condense(store: Store, client: int, ridge: float, b: Bench) -> None:
     """From pairs to the matrix dV_i and a factor of the client's own."""
     block = take_block(store)
     store.table[client, DENSE] = block
     gram = store.blocks[block, 1]
-    gram[:] = 0.0
+    for i in range(gram.shape[0]):
+        for j in range(gram.shape[1]):
+            gram[i, j] = 0.0
     pair = store.table[client, TAIL]
     while pair:
         add_outer(gram, store.pairs[pair, 0])
@@ -158,7 +172,7 @@ def condense(store: Store, client: int, ridge: float, b: Bench) -> None:
     refactor(store, client, ridge, b)
 
 
-@compiled
+@compiled_bare
 def remember(store: Store, client: int, b: Bench) -> None:
     """Keep the model as it stands after the client's own step (stale reads choose with it)."""
     row = store.table[client]
@@ -166,9 +180,10 @@ def remember(store: Store, client: int, b: Bench) -> None:
         row[OLD] = take_pair(store)
         row[OLD_BLOCK] = take_block(store)
     store.logdet[client, 1] = store.logdet[client, 0]
-    store.pairs[row[OLD], 0] = store.pairs[row[OWN], 0]
+    copy(store.pairs[row[OWN], 0], store.pairs[row[OLD], 0])
     factor = store.blocks[row[OLD_BLOCK], 0]
-    factor[:] = store.blocks[row[DENSE], 0]
+    for i in range(factor.shape[0]):
+        copy(store.blocks[row[DENSE], 0, i], factor[i])
     pair = row[TAIL]
     while pair:
         update(factor, store.pairs[pair, 0], b.p, b.v)

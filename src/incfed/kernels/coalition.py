@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiling import compiled
-from .factor import Floats, cholesky, factorize, solve
+from .factor import ZERO, Floats, cholesky, factorize, solve
 from .pending import Mask, Pending, absorb, add_to, log_gain
 from .ucb import TIE
 
@@ -105,7 +105,7 @@ def best(
     n = among.shape[0]
     R = np.empty_like(V)
     while True:
-        top = -1
+        top = ZERO - 1
         for j in range(n):
             if among[j] and (top < 0 or bound[j] > bound[top]):
                 top = j

@@ -57,20 +57,19 @@ def compiled(function: Function) -> Function:
     return _compile(function, {"contract"})
 
 
-def compiled_inline(function: Function) -> Function:
-    """As `compiled`, for small pieces of a step: handing them a store costs more than they do."""
-    return _compile(function, {"contract"}, forceinline=True)
+def compiled_bare(function: Function) -> Function:
+    """As `compiled`, for code that makes no arrays: no reference is counted, which in the small
+    pieces of a step would cost more than what they do."""
+    return _compile(function, {"contract"}, _nrt=False)
 
 
 def compiled_sum(function: Function) -> Function:
-    """As `compiled`, for short sums whose terms may be added in any order (so SIMD applies)."""
-    return _compile(function, {"contract", "reassoc", "nsz"})
+    """As `compiled_bare`, for short sums whose terms may come in any order (so SIMD applies)."""
+    return _compile(function, {"contract", "reassoc", "nsz"}, _nrt=False)
 
 
-def _compile(function: Function, fastmath: set[str], forceinline: bool = False) -> Function:
-    dispatcher = numba.njit(
-        function, fastmath=fastmath, error_model="numpy", nogil=True, forceinline=forceinline
-    )
+def _compile(function: Function, fastmath: set[str], **options: bool) -> Function:
+    dispatcher = numba.njit(function, fastmath=fastmath, error_model="numpy", nogil=True, **options)
     with suppress(RuntimeError):  # numba: "no locator available", there is nowhere to write
         dispatcher._cache = _RoomCache(function)
     result: Function = dispatcher

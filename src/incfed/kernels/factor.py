@@ -12,10 +12,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import compiled, compiled_sum
+from .compiling import compiled_bare, compiled_sum
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+# A plain 0 that a loop carries on is compiled for twice: as a constant, then as a number.
+ZERO: int = np.int64(0)  # type: ignore[assignment]
 
 
 @compiled_sum
@@ -26,9 +29,17 @@ def dot(a: Floats, b: Floats, n: int) -> float:
     return total
 
 
+@compiled_bare
+def copy(source: Floats, target: Floats) -> None:
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
 @compiled_sum
 def cholesky(V: Floats, ridge: float, L: Floats) -> float:
-    """L lower triangular with L L' = V(ridge), its upper part untouched; returns log det V(ridge).
+    """L lower triangular with L L' = V(ridge); returns log det V(ridge).
+
+    Only the lower half of V is read, each entry before L's is written: L may be V itself.
 
     Every pivot is a Schur complement of V(ridge), hence at least `ridge`: what rounding takes away
     below that is given back.
@@ -61,9 +72,12 @@ def cholesky(V: Floats, ridge: float, L: Floats) -> float:
     return logdet
 
 
-@compiled
+@compiled_bare
 def factorize(V: Floats, ridge: float, L: Floats, U: Floats) -> float:
-    """U = L^-1 from scratch, zero above its diagonal; returns log det V(ridge). L is scratch."""
+    """U = L^-1 from scratch, zero above its diagonal; returns log det V(ridge).
+
+    L is scratch, and may be V itself if V is no longer needed.
+    """
     d = V.shape[0]
     logdet = cholesky(V, ridge, L)
     for i in range(d):
@@ -104,7 +118,7 @@ def whiten(U: Floats, x: Floats, out: Floats) -> float:
     return square
 
 
-@compiled
+@compiled_bare
 def solve(U: Floats, x: Floats, p: Floats, out: Floats) -> float:
     """out = V^-1 x = U'(U x), p = U x; returns x' V^-1 x."""
     d = U.shape[0]
@@ -122,7 +136,7 @@ def solve(U: Floats, x: Floats, p: Floats, out: Floats) -> float:
     return square
 
 
-@compiled
+@compiled_bare
 def update(U: Floats, x: Floats, p: Floats, out: Floats) -> float:
     """V += x x' in the factor; out = V^-1 x for the *old* V; returns x' V^-1 x, old too.
 
@@ -149,7 +163,7 @@ def update(U: Floats, x: Floats, p: Floats, out: Floats) -> float:
     return before - 1.0
 
 
-@compiled
+@compiled_bare
 def add_outer(V: Floats, x: Floats) -> None:
     """V += x x'."""
     d = x.shape[0]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiling import compiled
-from .factor import Floats, Ints, add_outer, cholesky, dot, factorize, update, whiten
+from .factor import ZERO, Floats, Ints, add_outer, cholesky, dot, factorize, update, whiten
 from .store import DENSE, KNOWN, PENDING, SERVER, TAIL, VERSION, Store
 
 Mask = NDArray[np.bool_]
@@ -24,8 +24,12 @@ class Pending(NamedTuple):
 
 
 @compiled
-def collect(store: Store, ridge: float) -> tuple[Ints, Floats, Pending]:
-    """Clients with pending data, in ascending order: their ids, log det V_i, and uploads."""
+def collect(*flat: Any) -> tuple[Ints, Floats, Floats, Ints, Floats, Ints]:
+    """collect(*store, ridge): clients with pending data, in ascending order.
+
+    Returns their ids, log det V_i, and the fields of Pending: flat in and out, which is faster.
+    """
+    store, ridge = Store(*flat[:8]), flat[8]
     table, version = store.table, store.table[SERVER, VERSION]
     n = q = total = 0
     for client in range(table.shape[0] - 1):
@@ -41,7 +45,7 @@ def collect(store: Store, ridge: float) -> tuple[Ints, Floats, Pending]:
     pending = Pending(rows, start, grams, dense)
     V, U, logdet = store.blocks[0, 1], store.blocks[0, 0], store.logdet[SERVER, 0]
     R = np.empty((d, d))
-    j = q = 0
+    j = q = ZERO
     for client in range(table.shape[0] - 1):
         row = table[client]
         if row[PENDING] == 0:
@@ -63,14 +67,14 @@ def collect(store: Store, ridge: float) -> tuple[Ints, Floats, Pending]:
             row[KNOWN] = version
         logdets[j] = store.logdet[client, 0]
         j += 1
-    return ids, logdets, pending
+    return ids, logdets, rows, start, grams, dense
 
 
 @compiled
 def add_to(V: Floats, pending: Pending, members: Mask) -> None:
     """V += sum of dV_j over the members."""
     which = np.empty(pending.rows.shape[0], np.int64)
-    n = 0
+    n = ZERO
     for j in range(members.shape[0]):
         if members[j]:
             if pending.dense[j] >= 0:
@@ -132,10 +136,3 @@ def absorb(
     for row in range(first, last):
         logdet += np.log1p(update(U, pending.rows[row], R[0], R[1]))
     return logdet
-
-
-@compiled
-def collect_flat(*flat: Any) -> tuple[Ints, Floats, Floats, Ints, Floats, Ints]:
-    """collect_flat(*store, ridge), and the fields of Pending one by one: faster in and out."""
-    ids, logdets, pending = collect(Store(*flat[:8]), flat[8])
-    return ids, logdets, pending.rows, pending.start, pending.grams, pending.dense

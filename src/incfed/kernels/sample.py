@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import compiled
+from .compiling import compiled_bare
 from .factor import Floats, Ints
 
 
-@compiled
+@compiled_bare
 def draw(
     order: Ints,
     bits: NDArray[np.uint32],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .client import learn, outdated, refresh, remember
-from .compiling import compiled, compiled_inline
+from .compiling import compiled_bare
 from .factor import Floats, Ints
 from .store import (
     BLOCKS_A_STEP,
@@ -50,7 +50,7 @@ class Steps(NamedTuple):
     regret: Floats  # [n] out
 
 
-@compiled
+@compiled_bare
 def choose(store: Store, client: int, items: Floats, ids: Ints, rules: Rules, b: Bench) -> int:
     """Eq. 2 for one client, who is up to date."""
     row = store.table[client]
@@ -76,19 +76,31 @@ def choose(store: Store, client: int, items: Floats, ids: Ints, rules: Rules, b:
     return pick(alpha, b)
 
 
-@compiled_inline
+@compiled_bare
 def triggered(store: Store, client: int, threshold: float) -> bool:
     """Alg. 1 line 8: delta t * log(det V_i / det(V_i - dV_i)) > D_c; V_i - dV_i is V_g."""
     grown = store.logdet[client, 0] - store.logdet[SERVER, 0]
     return bool(store.table[client, CLOCK] * grown > threshold)
 
 
-@compiled
-def advance(steps: Steps, store: Store, rules: Rules, b: Bench, begin: int) -> tuple[int, int]:
-    """Run steps from `begin` until one triggers a round; returns (next step, DONE/TRIGGERED/FULL).
+@compiled_bare
+def largest(values: Floats) -> float:
+    best = values[0]
+    for k in range(1, values.shape[0]):
+        best = max(best, values[k])
+    return float(best)
 
-    FULL is answered before a step is taken: after room is made it runs as if nothing had been.
+
+@compiled_bare
+def advance(*flat: Any) -> tuple[int, int]:
+    """advance(*steps, *store, *rules, *bench, begin): run steps until one triggers a round.
+
+    Returns (next step, DONE/TRIGGERED/FULL). FULL is answered before a step is taken: after room is
+    made it runs as if nothing had been. The arguments come flat, because numba takes longer to
+    recognise a NamedTuple than many arrays.
     """
+    steps, store, rules = Steps(*flat[:7]), Store(*flat[7:15]), Rules(*flat[15:22])
+    b, begin = Bench(*flat[22:31]), flat[31]
     for t in range(begin, steps.clients.shape[0]):
         if store.free[0] < PAIRS_A_STEP or store.free[1] < BLOCKS_A_STEP:
             return t, FULL
@@ -97,7 +109,7 @@ def advance(steps: Steps, store: Store, rules: Rules, b: Bench, begin: int) -> t
             refresh(store, client, rules.ridge, b)
         k = choose(store, client, steps.items, steps.arms[t], rules, b)
         steps.reward[t] = steps.rewards[t, k]
-        steps.regret[t] = steps.expected[t].max() - steps.expected[t, k]
+        steps.regret[t] = largest(steps.expected[t]) - steps.expected[t, k]
         x = steps.items[steps.arms[t, k]]
         learn(store, client, x, steps.reward[t], rules.limit, rules.ridge, b)
         if rules.stale:
@@ -106,11 +118,3 @@ def advance(steps: Steps, store: Store, rules: Rules, b: Bench, begin: int) -> t
         if triggered(store, client, rules.threshold):
             return t + 1, TRIGGERED
     return steps.clients.shape[0], DONE
-
-
-@compiled
-def advance_flat(*flat: Any) -> tuple[int, int]:
-    """advance_flat(*steps, *store, *rules, *b, begin): numba recognises plain arrays faster."""
-    return advance(
-        Steps(*flat[:7]), Store(*flat[7:15]), Rules(*flat[15:22]), Bench(*flat[22:30]), flat[30]
-    )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .compiling import compiled, compiled_inline
+from .compiling import compiled, compiled_bare
 from .factor import Floats, Ints
 
 # Columns of the table, a row a client; the last row is the server's.
@@ -97,25 +97,25 @@ def memory(store: Store) -> int:
     return sum(field.nbytes for field in store)
 
 
-@compiled_inline
+@compiled_bare
 def take_pair(store: Store) -> int:
     store.free[0] -= 1
     return int(store.free_pairs[store.free[0]])
 
 
-@compiled_inline
+@compiled_bare
 def take_block(store: Store) -> int:
     store.free[1] -= 1
     return int(store.free_blocks[store.free[1]])
 
 
-@compiled_inline
+@compiled_bare
 def free_pair(store: Store, pair: int) -> None:
     store.free_pairs[store.free[0]] = pair
     store.free[0] += 1
 
 
-@compiled
+@compiled_bare
 def free_chain(store: Store, client: int) -> None:
     pair = store.table[client, TAIL]
     while pair:
@@ -124,7 +124,7 @@ def free_chain(store: Store, client: int) -> None:
     store.table[client, TAIL] = 0
 
 
-@compiled
+@compiled_bare
 def release(store: Store, clients: Ints) -> None:
     """These clients have shared everything: what they held is free again."""
     for client in clients:
@@ -153,7 +153,7 @@ def download(
     store.table[SERVER, VERSION] += 1
 
 
-@compiled
+@compiled_bare
 def restart_clocks(store: Store, everyone: bool) -> None:
     """READING 2: after a round all clocks restart, or (Alg. 1 as printed) the participants'."""
     for client in range(store.table.shape[0]):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import compiled, compiled_sum
+from .compiling import compiled_bare, compiled_sum
 from .factor import Floats, Ints, dot
 
 TIE = 1e-9  # scores closer than this are equal (READING 15): rounding must not decide
@@ -19,6 +19,7 @@ class Bench(NamedTuple):
     score: Floats  # [K]
     p: Floats  # [d]
     v: Floats  # [d]
+    x: Floats  # [d]
     R: Floats  # [d, d]
     # Under the shared factor an item's width and score are the same for whoever looks at it.
     known: Floats  # [M, 2]  width and score of an item ...
@@ -28,12 +29,12 @@ class Bench(NamedTuple):
 
 def bench(dim: int, arms: int, items: int) -> Bench:
     width, score = np.zeros((2, arms))
-    p, v = np.zeros((2, dim))
+    p, v, x = np.zeros((3, dim))
     known, when = np.zeros((items, 2)), np.full(items, -1)
-    return Bench(width, score, p, v, np.zeros((dim, dim)), known, when, np.zeros(arms, np.int64))
+    return Bench(width, score, p, v, x, np.zeros((dim, dim)), known, when, np.zeros(arms, np.int64))
 
 
-@compiled
+@compiled_bare
 def confidence(
     logdet: float, dim: int, ridge: float, noise: float, surprise: float, exploration: float
 ) -> float:
@@ -88,7 +89,7 @@ def score(items: Floats, ids: Ints, U: Floats, theta: Floats, b: Bench) -> None:
         b.width[k], b.score[k] = q0, m0
 
 
-@compiled
+@compiled_bare
 def score_shared(
     items: Floats, ids: Ints, U: Floats, theta: Floats, version: int, b: Bench
 ) -> None:
@@ -108,7 +109,7 @@ def score_shared(
         b.score[k] = b.known[ids[k], 1]
 
 
-@compiled
+@compiled_bare
 def narrow(items: Floats, ids: Ints, w: Floats, b: Bench) -> None:
     """b.width -= (w'x)^2 for every arm: V^-1 has lost w w' against U'U."""
     for k in range(ids.shape[0]):
@@ -116,14 +117,14 @@ def narrow(items: Floats, ids: Ints, w: Floats, b: Bench) -> None:
         b.width[k] -= along * along
 
 
-@compiled
+@compiled_bare
 def estimate(items: Floats, ids: Ints, theta: Floats, b: Bench) -> None:
     """b.score = x'theta for every arm."""
     for k in range(ids.shape[0]):
         b.score[k] = dot(theta, items[ids[k]], theta.shape[0])
 
 
-@compiled
+@compiled_bare
 def pick(alpha: float, b: Bench) -> int:
     """The lowest index whose score is within TIE of the best."""
     K = b.score.shape[0]

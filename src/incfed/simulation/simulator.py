@@ -12,8 +12,8 @@ from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
 from ..kernels.factor import Floats
-from ..kernels.pending import Pending, collect_flat
-from ..kernels.step import FULL, TRIGGERED, Steps, advance_flat
+from ..kernels.pending import Pending, collect
+from ..kernels.step import FULL, TRIGGERED, Steps, advance
 from ..kernels.store import OWN, conclude, empty_store, make_room
 from ..kernels.ucb import bench
 from ..protocol.server import Server, Uploads
@@ -86,7 +86,7 @@ class Simulation:
                 self._store = make_room(self._store)
             elif state == TRIGGERED:
                 self._round(self.steps + done - 1, int(clients[done - 1]))
-            done, state = advance_flat(*steps, *self._store, *self._rules, *self._bench, done)
+            done, state = advance(*steps, *self._store, *self._rules, *self._bench, done)
         self._outcomes.append((steps.reward, steps.regret))
         self.steps += n
 
@@ -112,7 +112,7 @@ class Simulation:
     def _round(self, step: int, trigger: int) -> None:
         """One communication round (Alg. 1 lines 9-20)."""
         store, server = self._store, self._server
-        clients, logdets, rows, start, grams, dense = collect_flat(*store, self._rules.ridge)
+        clients, logdets, rows, start, grams, dense = collect(*store, self._rules.ridge)
         uploads = Uploads(clients, logdets, Pending(rows, start, grams, dense))
         round, decision = server.decide(uploads, step=step, trigger=trigger)
         sharing = clients[decision.participants]
