@@ -77,8 +77,8 @@ def demo(
 ) -> None:
     """The paper in small: what sharing costs, and how little money makes clients share.
 
-    Fifty clients, three costs of sharing, five algorithms. Prints a table for each cost and writes
-    report.html, which opens in any browser, also offline.
+    Fifty clients, three costs of sharing, five algorithms.
+    Prints a table for each cost and writes report.html, which works offline.
     """
     with _plainly() as screen:
         from .experiments import demo as paper
@@ -116,8 +116,8 @@ def run(
 ) -> None:
     """Run every algorithm of a config with every seed, and compare them.
 
-    Each run is saved as it finishes: after Ctrl-C, the same command goes on where it was. Writes
-    report.html, plots, a summary and all runs to the output folder.
+    Each run is saved as it finishes: after Ctrl-C, the same command goes on.
+    Writes report.html, plots, a summary and all runs to the output folder.
     """
     with _plainly() as screen:
         from .experiments import read

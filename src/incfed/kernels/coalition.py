@@ -9,6 +9,7 @@ from .factor import ZERO, Floats, cholesky, factorize, solve
 from .pending import Mask, Pending, absorb, add_to, log_gain
 from .ucb import TIE
 
+WILLING = 1e-9  # READING 15: incentive >= cost - 1e-9 (1 + cost)
 LARGEST = float(np.log(np.finfo(float).max))  # exp of more than this overflows
 
 
@@ -187,22 +188,23 @@ def recruit(
     convinced: bool,
     goal: float,
     picked: Mask,
-) -> float:
+) -> tuple[int, float]:
     """Turns of Alg. 4, lines 3-8, until log det V_g(S) reaches `goal` or nobody is left.
 
-    Each turn the best of `among` joins, and then (if `convinced`) whom that convinces. Whom the
-    turns chose is marked in `picked`. At least one turn is taken.
+    Each turn the best of `among` joins, marked in `picked`, and then (if `convinced`) whom that
+    convinces. Returns the number of turns and log det V_g(S).
     """
-    while True:
+    turns = 0
+    while turns == 0 or logdet < goal:
         j = best(V, U, logdet, ridge, pending, among & ~members, bound, exact)
         if j < 0:
-            return logdet
+            break
+        turns += 1
         picked[j] = True
         logdet = join(V, U, logdet, ridge, pending, members, exact, j)
         if convinced:
             logdet = welcome(V, U, logdet, ridge, pending, members, among, bound, exact, needed)
-        if logdet >= goal:
-            return logdet
+    return turns, logdet
 
 
 @compiled
@@ -213,6 +215,16 @@ def owed(costs: Floats, logdets: Floats, logdet: float, paid: Mask) -> Floats:
         if paid[i]:
             money[i] = max(0.0, costs[i] - incentive(logdet - logdets[i]))
     return money
+
+
+@compiled
+def needs(costs: Floats, logdets: Floats) -> Floats:
+    """tau_i: the log det V_g(S) at which data alone is worth client i's cost (1e-9 (1 + D) less).
+
+    I^d >= D - 1e-9 (1 + D) is 1 + I^d >= (1 - 1e-9)(1 + D), and so a shift of logarithms.
+    """
+    needed: Floats = np.log1p(costs) + logdets + np.log1p(-WILLING)
+    return needed
 
 
 @compiled

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from ..kernels.pending import Pending
 Mask = NDArray[np.bool_]
 
 MEETS = 1e-9  # READING 7: log ratio >= log beta - 1e-9
-WILLING = 1e-9  # READING 15: incentive >= cost - 1e-9 (1 + cost)
 
 
 class MechanismError(AssertionError):
@@ -69,6 +67,8 @@ class Round:
         self.budget_left = budget_left
         self.logdets = logdets  # [n] log det V_i of each client as it stands
         self._all = np.ones(len(clients), np.bool_)
+        self._full: float | None = None  # computed when first asked for, as is
+        self._needed: Floats | None = None
         self._shared = (V, factor, logdet)
         self._ridge = ridge
         self.pending = pending
@@ -88,10 +88,12 @@ class Round:
         """log det V_g(S): what the server would know."""
         return coalition.log_value(self._shared[0], self._ridge, self.pending, S)
 
-    @cached_property
+    @property
     def full_value(self) -> float:
         """log det V_g(everyone), the oracle that beta is measured against."""
-        return self.value(self._all)
+        if self._full is None:
+            self._full = self.value(self._all)
+        return self._full
 
     def meets(self, S: Mask, beta: float) -> bool:
         """det V_g(S) / det V_g(everyone) >= beta."""
@@ -115,16 +117,17 @@ class Round:
 
     def willing(self, S: Mask) -> Mask:
         """Whose data incentive under S covers its cost."""
-        return self.incentives(S) >= self.costs - WILLING * (1.0 + self.costs)
+        return self.incentives(S) >= self.costs - coalition.WILLING * (1.0 + self.costs)
 
-    @cached_property
+    @property
     def needed(self) -> Floats:
         """tau_i: client i shares for data alone once log det(V_g(S) + dV_i) reaches this.
 
         `willing` in logarithms: I^d >= D - 1e-9 (1 + D) is 1 + I^d >= (1 - 1e-9)(1 + D).
         """
-        needed: Floats = np.log1p(self.costs) + (np.log1p(-WILLING) + self.logdets)
-        return needed
+        if self._needed is None:
+            self._needed = coalition.needs(self.costs, self.logdets)
+        return self._needed
 
     def stable_set(self) -> Mask:
         """The largest S in which every member is willing: what Algorithm 2 ends with.
@@ -139,7 +142,7 @@ class Round:
 
     def settle(self, S: Mask) -> Decision:
         """S takes part, and each is paid what data alone does not cover."""
-        value = self.full_value if S.all() else self.value(S)
+        value = self.full_value if len(S) == np.count_nonzero(S) else self.value(S)
         return Decision(S, coalition.owed(self.costs, self.logdets, value, S))
 
     def coalition(self, S: Mask) -> Coalition:
@@ -153,7 +156,6 @@ class Coalition:
     def __init__(self, round: Round, S: Mask) -> None:
         self.round = round
         self.members = S.copy()
-        self.all = round.everyone
         self._V, self._U, self.value = coalition.form(
             round._shared[0], round._ridge, round.pending, S
         )
@@ -183,15 +185,22 @@ class Coalition:
         """Add whoever of `among` data alone now convinces (Alg. 4 lines 5-8)."""
         self.value = coalition.welcome(*self._state(), *self._search(among))
 
-    def recruit(self, among: Mask, *, until: float, welcome: bool) -> Mask:
+    def recruit(self, among: Mask, picked: Mask, *, until: float, welcome: bool) -> bool:
         """Turns of Alg. 4 lines 3-8: add the best of `among`, then (`welcome`) whom that convinces.
 
-        Goes on until beta = `until` is met (0: one turn) or nobody is left; returns whom it picked.
+        Goes on until beta = `until` is met (0: one turn) or nobody is left, and marks whom it
+        picked in `picked`. False: there was nobody to pick.
         """
-        picked = np.zeros_like(among)
-        goal = self.round.goal(until)
-        self.value = coalition.recruit(*self._state(), *self._search(among), welcome, goal, picked)
-        return picked
+        turns, self.value = coalition.recruit(
+            *self._state(), *self._search(among), welcome, self.round.goal(until), picked
+        )
+        return turns > 0
+
+    def price(self, j: int) -> float:
+        """What joining S would leave uncovered of the cost of client j, just ranked."""
+        value = self.value + self._bound[j]
+        gained = coalition.incentive(value - self.round.logdets[j])
+        return float(max(0.0, self.round.costs[j] - gained))
 
     def owed(self, paid: Mask) -> Floats:
         """What S leaves uncovered of the costs of those members (READING 5); 0 for all others."""
@@ -209,7 +218,7 @@ def malformed(decision: object, n: int) -> str | None:
     if not isinstance(decision, Decision):
         return f"it did not return a Decision: got {type(decision).__name__}"
     members, payments = decision.participants, decision.payments
-    if not isinstance(members, np.ndarray) or members.dtype != np.bool_ or members.shape != (n,):
+    if not isinstance(members, np.ndarray) or members.dtype.kind != "b" or members.shape != (n,):
         return f"participants is not a boolean array with an entry per client: {members!r:.60}"
     if not isinstance(payments, np.ndarray) or payments.shape != (n,):
         return f"payments is not an array with an entry per client: {payments!r:.60}"

@@ -79,7 +79,7 @@ def _everything(round: Round) -> list[Any]:
     return [
         np.copy(value)
         for name, value in sorted(vars(round).items())
-        if isinstance(value, np.ndarray | int | float) and name not in ("full_value", "needed")
+        if isinstance(value, np.ndarray | int | float) and not name.startswith("_")
     ] + [np.copy(part) for part in (*round.pending, *round._shared)]
 
 

@@ -14,8 +14,8 @@ from ..kernels.ucb import TIE
 from .base import Coalition, Decision, Mask, Mechanism, Round
 
 
-class TooDear(Exception):
-    """The search found nothing better than the last resort."""
+class NothingBetter(Exception):
+    """The search costs more than the last resort."""
 
 
 @dataclass(frozen=True)
@@ -47,70 +47,77 @@ class PaymentEfficient(Mechanism):
         if S.meets(self.beta):  # READING 4: data suffices, nobody is paid
             return Decision(first, np.zeros(len(round)))
         resort, invalid = self._last_resort(S, ~first)
-        if resort is None:  # then everybody is tried, and everybody together meets beta
-            return self._search(S, invalid, np.inf)
-        alone = self._alone(round, first, resort)
+        if resort is None:  # nobody suffices alone; everybody together does
+            return self._search(S, invalid)
+        if not np.count_nonzero(invalid):
+            return self._alone(S, resort)
         try:
-            return self._search(S, invalid, float(alone.payments.sum()))
-        except TooDear:
-            return self._alone(round, first, resort, absorb=True) if self.absorb else alone
+            return self._search(S, invalid, self._price(S, resort))
+        except NothingBetter:
+            return self._alone(round.coalition(first), resort)
 
     def _last_resort(self, S: Coalition, others: Mask) -> tuple[int | None, Mask]:
         """Alg. 3 lines 3-5: a client that meets beta alone, and the invalid list ranked before it.
 
-        Descending, that is the largest contributor or nobody; as printed, the smallest that does.
+        Descending, that is the largest contributor, with nobody before it; if it does not suffice
+        nobody does, and all are invalid. As printed, it is the smallest contributor that does.
         """
+        invalid = np.zeros(len(others), np.bool_)
         if self.order == "descending":
             largest = S.best(others)
-            return (largest, ~S.all) if S.meets(self.beta, plus=largest) else (None, others)
-        invalid = ~S.all
+            return (largest, invalid) if S.meets(self.beta, plus=largest) else (None, others)
         for j in ranking(-S.contributions(others), others):
             if S.meets(self.beta, plus=j):
                 return j, invalid
             invalid[j] = True
         return None, invalid
 
-    def _search(self, S: Coalition, invalid: Mask, last: float) -> Decision:
+    def _search(self, S: Coalition, invalid: Mask, last: float = np.inf) -> Decision:
         """Alg. 4: add the largest contributor and whom its data convinces, until beta is met.
 
-        TooDear: that costs more than the last resort (READING 6), or all of the list does not do.
+        NothingBetter: that costs more than the last resort (READING 6), or the list ends first.
         """
-        paid = ~S.all
-        for picked in self._turns(S, invalid, until=self.beta if last == np.inf else 0.0):
-            paid |= picked
+        paid = np.zeros(len(invalid), np.bool_)
+        for _ in self._turns(S, invalid, paid, until=self.beta if last == np.inf else 0.0):
             decision = self._pay(S, paid)
-            if decision.payments.sum() > last + TIE * (1.0 + last):
+            if last < np.inf and decision.payments.sum() > last + TIE * (1.0 + last):
                 break
             if S.meets(self.beta):
                 return decision
-        raise TooDear
+        raise NothingBetter
 
-    def _turns(self, S: Coalition, invalid: Mask, until: float) -> Iterator[Mask]:
-        """Alg. 4 lines 3-8: S grows; whom a turn (or all turns up to `until`) picks and pays."""
+    def _turns(self, S: Coalition, invalid: Mask, paid: Mask, until: float) -> Iterator[None]:
+        """Alg. 4 lines 3-8, a turn at a time or all up to `until`: S grows by the largest
+        contributor, who is paid, and by those whom its data convinces, who are not."""
         if self.iterative:
-            while (picked := S.recruit(invalid, until=until, welcome=self.payment_free)).any():
-                yield picked
+            while S.recruit(invalid, paid, until=until, welcome=self.payment_free):
+                yield
         else:
             for j in ranking(S.contributions(invalid), invalid):
                 if not S.members[j]:
                     S.add(j)
+                    paid[j] = True
                     if self.payment_free:
                         S.welcome(invalid)
-                    yield np.arange(len(invalid)) == j
+                    yield
 
-    def _alone(self, round: Round, first: Mask, j: int, absorb: bool = False) -> Decision:
-        """The last resort: the first set and client j, who is paid."""
-        S = round.coalition(first)
-        S.add(j)
-        paid = S.members & ~first
-        if absorb and self.payment_free:
-            S.welcome(S.all)
+    def _alone(self, S: Coalition, resort: int) -> Decision:
+        """The last resort joins, and is paid."""
+        S.add(resort)
+        if self.absorb and self.payment_free:  # READING 10
+            S.welcome(~S.members)
+        paid = np.zeros(len(S.members), np.bool_)
+        paid[resort] = True
         return self._pay(S, paid)
 
     def _pay(self, S: Coalition, paid: Mask) -> Decision:
         """READING 5: what data leaves uncovered with S as it is; w/o PF the whole cost."""
         money = S.owed(paid) if self.payment_free else np.where(paid, S.round.costs, 0.0)
         return Decision(S.members, money)
+
+    def _price(self, S: Coalition, j: int) -> float:
+        """What client j would have to be paid to join S alone."""
+        return S.price(j) if self.payment_free else float(S.round.costs[j])
 
 
 def ranking(contributions: Floats, among: Mask) -> list[int]:

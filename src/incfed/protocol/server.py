@@ -73,7 +73,7 @@ class Server:
         """Lines 12-20: add the participants' data (db: theirs, in order of id); book the round."""
         members = decision.participants
         payments = decision.payments[members]
-        if members.any():
+        if len(db):
             self.shared = self.shared.plus(round.pending, members, db, self._ridge)
         self.rounds += 1
         self.spent += float(payments.sum())

@@ -37,7 +37,7 @@ def rounds_polars(rounds: Rounds) -> polars.DataFrame:
         import polars
     # The type is named, so that no rounds at all still give a list column.
     lists = {
-        name: polars.Series(_parts(rounds, flat), dtype=polars.List(kind))
+        name: polars.Series(_parts(rounds, flat), dtype=polars.List(kind)).cast(polars.List(kind))
         for name, flat, kind in (
             ("participants", rounds.participants, polars.Int64),
             ("payments", rounds.payments, polars.Float64),
