@@ -5,20 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 import incfed
 import reference
-from worlds import MECHANISMS, costs, mechanisms, settings_of_a_run, traces
+from worlds import (
+    MECHANISMS,
+    Costs,
+    Kind,
+    costs,
+    efficient,
+    features,
+    mechanisms,
+    settings_of_a_run,
+    traces,
+)
 
 
 def compare(
-    trace: incfed.Trace,
-    mechanism: tuple[str, dict[str, Any]],
-    prices: float | list[float],
-    options: dict[str, Any],
-) -> None:
+    trace: incfed.Trace, mechanism: Kind, prices: Costs, options: dict[str, Any]
+) -> reference.Run:
     kind, knobs = mechanism
     algorithm = incfed.IncFedUCB(mechanism=MECHANISMS[kind](**knobs), costs=prices, **options)
     fast = incfed.simulate(trace, algorithm)
@@ -47,14 +55,29 @@ def compare(
     np.testing.assert_allclose(fast.regret, slow.regret, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(fast.communication, slow.communication)
     np.testing.assert_allclose(fast.payment, slow.payment, rtol=1e-8, atol=1e-8)
+    return slow
 
 
-@settings(max_examples=500, deadline=None)
+def most_paid(run: reference.Run) -> int:
+    return max((int((r.payments > 0).sum()) for r in run.rounds), default=0)
+
+
 @given(st.data(), traces(), mechanisms(), settings_of_a_run())
 def test_any_small_world(
-    data: st.DataObject,
-    trace: incfed.Trace,
-    mechanism: tuple[str, dict[str, Any]],
-    options: dict[str, Any],
+    data: st.DataObject, trace: incfed.Trace, mechanism: Kind, options: dict[str, Any]
 ) -> None:
     compare(trace, mechanism, data.draw(costs(trace.count)), options)
+
+
+@given(
+    st.data(),
+    traces(count=(4, 12), dim=(2, 8), steps=(30, 120)),
+    efficient(st.floats(0.5, 0.999)),
+    settings_of_a_run(thresholds=(1.0, 3.0, 8.0, 20.0)),
+)
+def test_worlds_in_which_several_are_paid(
+    data: st.DataObject, trace: incfed.Trace, mechanism: Kind, options: dict[str, Any]
+) -> None:
+    # Many with much to share, at costs near what the data is worth: the search has work to do.
+    slow = compare(trace, mechanism, data.draw(costs(trace.count, 0, 3)), options)
+    event(f"paid in one round: {min(most_paid(slow), 3)}")

@@ -66,7 +66,7 @@ class Round:
         self.spent = spent  # money paid in earlier rounds
         self.budget_left = budget_left
         self.logdets = logdets  # [n] log det V_i of each client as it stands
-        self._all = np.ones(len(clients), np.bool_)
+        self._all = ~np.zeros(len(clients), np.bool_)  # np.ones is slower
         self._full: float | None = None  # computed when first asked for, as is
         self._needed: Floats | None = None
         self._shared = (V, factor, logdet)
@@ -159,7 +159,7 @@ class Coalition:
         self._V, self._U, self.value = coalition.form(
             round._shared[0], round._ridge, round.pending, S
         )
-        self._bound = np.full(len(round), np.inf)  # contributions, or upper bounds of them
+        self._bound = np.zeros(len(round)) + np.inf  # contributions, or upper bounds of them
         self._exact = np.zeros(len(round), np.bool_)
 
     def contributions(self, among: Mask) -> Floats:

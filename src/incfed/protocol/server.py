@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
-
-import numpy as np
 
 from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Pending
@@ -76,9 +75,9 @@ class Server:
         if len(db):
             self.shared = self.shared.plus(round.pending, members, db, self._ridge)
         self.rounds += 1
-        self.spent += float(payments.sum())
+        self.spent += math.fsum(payments.tolist())
         idle = self._count - len(round)
-        ratio = float(np.exp(min(0.0, self.shared.logdet - round.full_value)))
+        ratio = math.exp(min(0.0, self.shared.logdet - round.full_value))
         cost = communication(self._count, self._dim, idle + len(payments))
         return Closed(round.clients[members], payments, idle, cost, ratio)
 

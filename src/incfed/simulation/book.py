@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..kernels.factor import Floats
@@ -18,7 +20,7 @@ class RoundBook:
 
     def payment(self) -> Floats:
         """What each round paid."""
-        return np.array([closed.payments.sum() for *_, closed in self._rows], dtype=np.float64)
+        return np.array([math.fsum(closed.payments.tolist()) for *_, closed in self._rows])
 
     def rounds(self) -> Rounds:
         closed = [row[3] for row in self._rows]

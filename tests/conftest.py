@@ -1,0 +1,13 @@
+"""How hard the random tests try: `pytest --hypothesis-profile soak` (make soak) tries far harder."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+# No deadline: the first example of a test may have to compile.
+settings.register_profile("default", max_examples=300, deadline=None, print_blob=True)
+settings.register_profile("ci", settings.get_profile("default"))
+settings.register_profile("soak", settings.get_profile("default"), max_examples=20_000)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
