@@ -79,16 +79,22 @@ def array(name: str, value: object, *, ndim: int, dtype: DTypeLike = np.float64)
     allowed = f"{'whole' if whole else 'finite'} numbers in {ndim} dimension{'s' * (ndim != 1)}"
     try:
         raw = np.asarray(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise refuse(name, type(value).__name__, allowed) from None
+    if raw.ndim == 0:
+        raise refuse(name, value, allowed)
     if raw.ndim != ndim:
         raise refuse(name, f"an array of shape {raw.shape}", allowed)
     if raw.dtype.kind not in "iuf" or (whole and raw.dtype.kind == "f"):
         raise refuse(name, f"an array of {raw.dtype}", allowed)
-    if raw.dtype.kind == "f" and not np.isfinite(raw).all():
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(raw))[0])
-        raise refuse(f"{name}[{', '.join(map(str, where))}]", float(raw[where]), "a finite number")
-    return np.array(raw, dtype=dtype, order="C")
+    with np.errstate(over="ignore"):
+        result = np.array(raw, dtype=dtype, order="C")
+    wrong = result < 0 if whole and raw.dtype.kind == "u" else ~np.isfinite(result)
+    if wrong.any():  # (a whole number that became negative was too large)
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
+        allowed = "a whole number below 2^63" if whole else "a finite number"
+        raise refuse(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), allowed)
+    return result
 
 
 def _range(noun: str, low: float, high: float, open_low: bool, open_high: bool) -> str:

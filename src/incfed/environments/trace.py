@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,17 +38,18 @@ class Trace(World):
         self.rewards = inputs.array("rewards", rewards, ndim=2)
         self.arms, self.items = _arms(arms, items)
         steps, choices = self.rewards.shape
-        if choices == 0:
-            raise inputs.refuse("rewards", f"an array of shape {self.rewards.shape}", "K >= 1 wide")
+        if steps == 0 or choices == 0:
+            allowed = "T x K, at least one step and one arm"
+            raise inputs.refuse("rewards", f"an array of shape {self.rewards.shape}", allowed)
         _same_steps("clients", self.clients, (steps,), "rewards")
         _same_steps("arms", self.arms, (steps, choices), "rewards")
         self.expected = None
         if expected is not None:
             self.expected = inputs.array("expected", expected, ndim=2)
             _same_steps("expected", self.expected, (steps, choices), "rewards")
-        if steps and self.clients.min() < 0:
+        if self.clients.min() < 0:
             raise inputs.refuse("clients", int(self.clients.min()), "ids of at least 0")
-        seen = int(self.clients.max()) + 1 if steps else 1
+        seen = int(self.clients.max()) + 1
         if count is None:
             count = seen
         self._count = inputs.integer("count", count, low=1)
@@ -106,17 +108,21 @@ class Trace(World):
         except OSError as error:
             raise inputs.refuse("path", str(path), f"writable ({error.strerror})") from None
         finally:
-            partial.unlink(missing_ok=True)
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trace:
         """Read an .npz file with arrays named as the arguments of Trace (`items` optional)."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
+            with Path(path).open("rb") as file:  # numpy may leave a broken file open
+                found = np.load(file, allow_pickle=False)
+                if isinstance(found, np.ndarray):
+                    raise ValueError("it holds one array without a name")
+                arrays = dict(found)
         except FileNotFoundError:
             raise inputs.refuse("path", str(path), "an existing .npz file") from None
-        except (OSError, ValueError, EOFError, AttributeError) as error:
+        except Exception as error:  # a damaged file makes numpy, zipfile and zlib raise anything
             raise inputs.refuse("path", str(path), f"a readable .npz file ({error})") from None
         known = {"clients", "arms", "rewards", "expected", "count", "items"}
         unknown, missing = set(arrays) - known, {"clients", "arms", "rewards"} - set(arrays)
@@ -124,7 +130,7 @@ class Trace(World):
             allowed = f"a file of the arrays {sorted(known)} (expected, count, items optional)"
             raise inputs.refuse(f"arrays in {path}", sorted(arrays), allowed)
         if "count" in arrays:
-            arrays["count"] = arrays["count"].item()
+            arrays["count"] = arrays["count"].tolist()
         return cls(**arrays)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiling import compiled_bare
-from .factor import ZERO, Floats, add_outer, copy, dot, factorize, solve, update
+from .factor import ZERO, Floats, add_outer, copy, dot, factorize, update, whiten
 from .store import (
     AGE,
     DENSE,
@@ -38,21 +38,24 @@ def outdated(store: Store, client: int) -> bool:
 
 @compiled_bare
 def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
-    """Bring theta, log det and factor up to the shared statistics downloaded since."""
+    """Bring t, log det and factor up to the shared statistics downloaded since."""
     row, version = store.table[client], store.table[SERVER, VERSION]
     if row[DENSE]:
         refactor(store, client, ridge, b)
     else:
         logdet = store.logdet[SERVER, 0]
         pair = row[TAIL]
-        while pair:  # V_i^-1 once more, one pending step at a time
-            square = inverse_times(store, client, pair, store.pairs[pair, 0], b)
+        while pair:  # once more, one pending step at a time
+            whiten(store.blocks[0, 0], store.pairs[pair, 0], b.p)
+            square = project(store, client, pair, b)
             logdet += np.log1p(square)
             keep_width(store, pair, square, b)
             pair = store.before[pair]
         store.logdet[client, 0] = logdet
-        sum_rewards(store, client, b)
-        inverse_times(store, client, ZERO, b.x, b)
+        whiten(store.blocks[0, 0], store.pairs[row[OWN], 1], b.p)
+        for j in range(b.p.shape[0]):
+            b.p[j] += store.pairs[0, 0, j]  # U b_i = U b_g + U db_i
+        project(store, client, ZERO, b)
         copy(b.v, store.pairs[row[OWN], 0])
     row[VERSION] = version
     row[KNOWN] = version
@@ -60,46 +63,47 @@ def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
 
 @compiled_bare
 def refactor(store: Store, client: int, ridge: float, b: Bench) -> None:
-    """A dense client's factor, log det and theta from V_i = V_g + dV_i itself."""
+    """A dense client's factor, log det and t from V_i = V_g + dV_i itself."""
     row = store.table[client]
     block, V_g = store.blocks[row[DENSE]], store.blocks[0, 1]
     for i in range(b.R.shape[0]):
         for j in range(i + 1):
             b.R[i, j] = V_g[i, j] + block[1, i, j]
     store.logdet[client, 0] = factorize(b.R, ridge, b.R, block[0])
-    sum_rewards(store, client, b)
-    solve(block[0], b.x, b.p, b.v)
-    copy(b.v, store.pairs[row[OWN], 0])
+    whiten_rewards(store, client, block[0], store.pairs[row[OWN], 0], b)
     row[AGE] = 0
 
 
 @compiled_bare
-def sum_rewards(store: Store, client: int, b: Bench) -> None:
-    """b.x = b_i = b_g + db_i."""
+def whiten_rewards(store: Store, client: int, U: Floats, t: Floats, b: Bench) -> None:
+    """t = U b_i, with b_i = b_g + db_i."""
     own = store.table[client, OWN]
-    for j in range(b.x.shape[0]):
-        b.x[j] = store.pairs[0, 1, j] + store.pairs[own, 1, j]
+    for j in range(b.v.shape[0]):
+        b.v[j] = store.pairs[0, 1, j] + store.pairs[own, 1, j]
+    whiten(U, b.v, t)
 
 
 @compiled_bare
-def inverse_times(store: Store, client: int, until: int, x: Floats, b: Bench) -> float:
-    """b.v = V_i^-1 x for a client kept as pairs, newest first, up to but without pair `until`."""
-    d = x.shape[0]
-    square = solve(store.blocks[0, 0], x, b.p, b.v)
+def project(store: Store, client: int, until: int, b: Bench) -> float:
+    """b.v = (I - sum c c') b.p over the chain, newest first, up to but without pair `until`.
+
+    Returns p'v, which for p = U x is x' V_i^-1 x.
+    """
+    d = b.p.shape[0]
+    copy(b.p, b.v)
     pair = store.table[client, TAIL]
     while pair != until:
-        w = store.pairs[pair, 1]
-        along = dot(w, x, d)
-        square -= along * along
+        c = store.pairs[pair, 1]
+        along = dot(c, b.p, d)
         for j in range(d):
-            b.v[j] -= along * w[j]
+            b.v[j] -= along * c[j]
         pair = store.before[pair]
-    return max(0.0, square)
+    return max(0.0, dot(b.p, b.v, d))
 
 
 @compiled_bare
 def keep_width(store: Store, pair: int, square: float, b: Bench) -> None:
-    """w = V^-1 x / sqrt(1 + x' V^-1 x): what this step takes from V^-1 is w w'."""
+    """c = v / sqrt(1 + x' V_i^-1 x): what this step takes from the identity is c c'."""
     scale = 1.0 / np.sqrt(1.0 + square)
     for j in range(b.v.shape[0]):
         store.pairs[pair, 1, j] = b.v[j] * scale
@@ -111,7 +115,8 @@ def learn(
 ) -> None:
     """Alg. 1 lines 6-7: add (x, y) to the client's own and to its pending statistics.
 
-    The caller has refreshed the client and made sure that there is room for a step.
+    The caller has refreshed the client, made sure that there is room for a step, and set
+    b.p = U x for the shared factor U if the client is not dense.
     """
     d = x.shape[0]
     row, pairs = store.table[client], store.pairs
@@ -120,23 +125,23 @@ def learn(
     if row[PENDING] == limit and row[DENSE] == 0:
         condense(store, client, ridge, b)
     own = row[OWN]
-    error = y - dot(pairs[own, 0], x, d)
     if row[DENSE]:
         block = store.blocks[row[DENSE]]
         add_outer(block[1], x)
-        square = update(block[0], x, b.p, b.v)
+        square = update(block[0], x, y, pairs[own, 0], b.p, b.v)
         row[AGE] += 1
     else:
-        square = inverse_times(store, client, ZERO, x, b)
+        square = project(store, client, ZERO, b)
+        gain = (y - dot(pairs[own, 0], b.p, d)) / (1.0 + square)
         pair = take_pair(store)
         keep_width(store, pair, square, b)
         copy(x, pairs[pair, 0])
         store.before[pair] = row[TAIL]
         row[TAIL] = pair
+        for j in range(d):
+            pairs[own, 0, j] += gain * b.v[j]
     store.logdet[client, 0] += np.log1p(square)
-    gain = error / (1.0 + square)
     for j in range(d):
-        pairs[own, 0, j] += gain * b.v[j]
         pairs[own, 1, j] += y * x[j]
     row[PENDING] += 1
     if row[AGE] == REFRESH:
@@ -180,11 +185,11 @@ def remember(store: Store, client: int, b: Bench) -> None:
         row[OLD] = take_pair(store)
         row[OLD_BLOCK] = take_block(store)
     store.logdet[client, 1] = store.logdet[client, 0]
-    copy(store.pairs[row[OWN], 0], store.pairs[row[OLD], 0])
-    factor = store.blocks[row[OLD_BLOCK], 0]
+    factor, t = store.blocks[row[OLD_BLOCK], 0], store.pairs[row[OLD], 0]
     for i in range(factor.shape[0]):
         copy(store.blocks[row[DENSE], 0, i], factor[i])
     pair = row[TAIL]
     while pair:
-        update(factor, store.pairs[pair, 0], b.p, b.v)
+        update(factor, store.pairs[pair, 0], 0.0, t, b.p, b.v)
         pair = store.before[pair]
+    whiten_rewards(store, client, factor, t, b)

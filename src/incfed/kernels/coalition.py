@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiling import compiled
-from .factor import ZERO, Floats, cholesky, factorize, solve
+from .factor import ZERO, Floats, cholesky, factorize
 from .pending import Mask, Pending, absorb, add_to, log_gain
 from .ucb import TIE
 
@@ -22,15 +22,12 @@ def merge(
     db: Floats,
     ridge: float,
     factor: Floats,
-    theta: Floats,
 ) -> float:
     """S shares: V_g and b_g (db: one row a member) grow in place, by id; returns log det V_g."""
     add_to(V, pending, members)
     for row in range(db.shape[0]):
         b += db[row]
-    logdet = factorize(V, ridge, np.empty_like(V), factor)
-    solve(factor, b, np.empty_like(b), theta)
-    return logdet
+    return factorize(V, ridge, np.empty_like(V), factor)
 
 
 @compiled

@@ -119,37 +119,19 @@ def whiten(U: Floats, x: Floats, out: Floats) -> float:
 
 
 @compiled_bare
-def solve(U: Floats, x: Floats, p: Floats, out: Floats) -> float:
-    """out = V^-1 x = U'(U x), p = U x; returns x' V^-1 x."""
-    d = U.shape[0]
-    square = whiten(U, x, p)
-    for j in range(d):
-        out[j] = 0.0
-    for i in range(0, d - 3, 4):
-        p0, p1, p2, p3 = p[i], p[i + 1], p[i + 2], p[i + 3]
-        for j in range(i + 4):
-            out[j] += p0 * U[i, j] + p1 * U[i + 1, j] + p2 * U[i + 2, j] + p3 * U[i + 3, j]
-    for i in range(d - d % 4, d):
-        pi = p[i]
-        for j in range(i + 1):
-            out[j] += pi * U[i, j]
-    return square
-
-
-@compiled_bare
-def update(U: Floats, x: Floats, p: Floats, out: Floats) -> float:
-    """V += x x' in the factor; out = V^-1 x for the *old* V; returns x' V^-1 x, old too.
+def update(U: Floats, x: Floats, y: float, t: Floats, p: Floats, sums: Floats) -> float:
+    """V += x x' in the factor and b += y x in t = U b; returns x' V^-1 x for the old V.
 
     With p = U x and I + p p' = K K', the new factor is K^-1 U, and K is known in closed form:
-    with t_i = 1 + p_1^2 + ... + p_i^2,
-        row i of K^-1 U = sqrt(t_{i-1} / t_i) U_i - p_i / sqrt(t_{i-1} t_i) sum_{j<i} p_j U_j.
-    The running sum ends as U'p = V^-1 x.
+    with s_i = 1 + p_1^2 + ... + p_i^2,
+        row i of K^-1 U = sqrt(s_{i-1} / s_i) U_i - p_i / sqrt(s_{i-1} s_i) sum_{j<i} p_j U_j,
+    and likewise for the vector t + y p. p and sums are scratch.
     """
     d = U.shape[0]
     whiten(U, x, p)
     for j in range(d):
-        out[j] = 0.0
-    before = 1.0
+        sums[j] = 0.0
+    before, along = 1.0, 0.0
     for i in range(d):
         pi = p[i]
         after = before + pi * pi
@@ -157,8 +139,11 @@ def update(U: Floats, x: Floats, p: Floats, out: Floats) -> float:
         mix = pi / np.sqrt(before * after)
         for j in range(i + 1):
             u = U[i, j]
-            U[i, j] = keep * u - mix * out[j]
-            out[j] += pi * u
+            U[i, j] = keep * u - mix * sums[j]
+            sums[j] += pi * u
+        ti = t[i] + y * pi
+        t[i] = keep * ti - mix * along
+        along += pi * ti
         before = after
     return before - 1.0
 

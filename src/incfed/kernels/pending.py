@@ -134,5 +134,5 @@ def absorb(
     if pending.dense[j] >= 0 or 3 * (last - first) > V.shape[0]:
         return factorize(V, ridge, R, U)
     for row in range(first, last):
-        logdet += np.log1p(update(U, pending.rows[row], R[0], R[1]))
+        logdet += np.log1p(update(U, pending.rows[row], 0.0, R[0], R[1], R[2]))
     return logdet

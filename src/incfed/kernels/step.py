@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .client import learn, outdated, refresh, remember
 from .compiling import compiled_bare
-from .factor import Floats, Ints
+from .factor import Floats, Ints, copy, whiten
 from .store import (
     BLOCKS_A_STEP,
     CLOCK,
@@ -21,7 +21,7 @@ from .store import (
     VERSION,
     Store,
 )
-from .ucb import Bench, confidence, estimate, narrow, pick, score, score_shared
+from .ucb import Bench, confidence, estimate, narrow, pick, score_own, score_shared
 
 DONE, TRIGGERED, FULL = 0, 1, 2
 
@@ -57,20 +57,20 @@ def choose(store: Store, client: int, items: Floats, ids: Ints, rules: Rules, b:
     if rules.stale:  # the empty prior before its first step
         logdet = store.logdet[client, 1] if row[OLD] else store.logdet[SERVER, 1]
         pair, block = (row[OLD], row[OLD_BLOCK]) if row[OLD] else (PRIOR, PRIOR)
-        score(items, ids, store.blocks[block, 0], store.pairs[pair, 0], b)
+        score_own(items, ids, store.blocks[block, 0], store.pairs[pair, 0], b)
+    elif row[DENSE]:
+        logdet = store.logdet[client, 0]
+        score_own(items, ids, store.blocks[row[DENSE], 0], store.pairs[row[OWN], 0], b)
     else:
         logdet = store.logdet[client if row[OWN] else SERVER, 0]
-        if row[DENSE]:
-            score(items, ids, store.blocks[row[DENSE], 0], store.pairs[row[OWN], 0], b)
-        else:
-            version = store.table[SERVER, VERSION]
-            score_shared(items, ids, store.blocks[0, 0], store.pairs[0, 0], version, b)
-            if row[OWN]:
-                estimate(items, ids, store.pairs[row[OWN], 0], b)
-            pair = row[TAIL]
-            while pair:
-                narrow(items, ids, store.pairs[pair, 1], b)
-                pair = store.before[pair]
+        version = store.table[SERVER, VERSION]
+        score_shared(items, ids, store.blocks[0, 0], store.pairs[0, 0], version, b)
+        if row[OWN]:
+            estimate(ids, store.pairs[row[OWN], 0], b)
+        pair = row[TAIL]
+        while pair:
+            narrow(ids, store.pairs[pair, 1], b)
+            pair = store.before[pair]
     d = items.shape[1]
     alpha = confidence(logdet, d, rules.ridge, rules.noise, rules.surprise, rules.exploration)
     return pick(alpha, b)
@@ -100,7 +100,7 @@ def advance(*flat: Any) -> tuple[int, int]:
     recognise a NamedTuple than many arrays.
     """
     steps, store, rules = Steps(*flat[:7]), Store(*flat[7:15]), Rules(*flat[15:22])
-    b, begin = Bench(*flat[22:31]), flat[31]
+    b, begin = Bench(*flat[22:34]), flat[34]
     for t in range(begin, steps.clients.shape[0]):
         if store.free[0] < PAIRS_A_STEP or store.free[1] < BLOCKS_A_STEP:
             return t, FULL
@@ -110,7 +110,13 @@ def advance(*flat: Any) -> tuple[int, int]:
         k = choose(store, client, steps.items, steps.arms[t], rules, b)
         steps.reward[t] = steps.rewards[t, k]
         steps.regret[t] = largest(steps.expected[t]) - steps.expected[t, k]
-        x = steps.items[steps.arms[t, k]]
+        arm = steps.arms[t, k]
+        x = steps.items[arm]
+        if store.table[client, DENSE] == 0:
+            if rules.stale:
+                whiten(store.blocks[0, 0], x, b.p)
+            else:
+                copy(b.shared[arm], b.p)
         learn(store, client, x, steps.reward[t], rules.limit, rules.ridge, b)
         if rules.stale:
             remember(store, client, b)

@@ -1,12 +1,13 @@
 """Where statistics live: a pool of vectors, a pool of matrices, and a table of who holds which.
 
 A client is the shared statistics plus what it has not shared yet. While that is few steps, they are
-kept as vectors x (and w, with V_i^-1 = V_g^-1 - sum w w'), one chain a client; past `thin_limit`
-steps as the matrix dV_i and a factor of its own. A row of zeros is a client with nothing pending:
-it reads the server's vectors and matrices and costs no memory. So memory grows with pending data.
+kept as vectors x and c, one chain a client, with V_i^-1 = U'(I - sum c c')U for the shared factor
+U; past `thin_limit` steps as the matrix dV_i and a factor of its own. A row of zeros is a client
+with nothing pending: it reads the server's vectors and matrices and costs no memory. So memory
+grows with pending data. Instead of theta a model keeps t, with theta = U't.
 
-    pairs[0] = (theta_g, b_g)     blocks[0] = (factor of V_g, V_g)     the server
-    pairs[1] = (0, 0)             blocks[1] = (factor of 0, 0)         the empty prior
+    pairs[0] = (t_g = U b_g, b_g)     blocks[0] = (factor of V_g, V_g)     the server
+    pairs[1] = (0, 0)                 blocks[1] = (factor of 0, 0)         the empty prior
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiling import compiled, compiled_bare
-from .factor import Floats, Ints
+from .factor import Floats, Ints, whiten
 
 # Columns of the table, a row a client; the last row is the server's.
 PENDING = 0  # own steps not yet shared
 CLOCK = 1  # own steps since the last round: delta t of Alg. 1 line 8
-OWN = 2  # its pair (theta_i, db_i), 0: the server's
-TAIL = 3  # its newest pair (x, w), 0: none
+OWN = 2  # its pair (t_i, db_i), 0: the server's
+TAIL = 3  # its newest pair (x, c), 0: none
 DENSE = 4  # its block (factor of V_i, dV_i), 0: kept as pairs
 AGE = 5  # own updates since that factor was made afresh
-VERSION = 6  # of the shared statistics that theta, w and factor refer to
+VERSION = 6  # of the shared statistics that t, c and factor refer to
 KNOWN = 7  # ... that log det refers to
-OLD = 8  # stale reads: its pair (theta, .) right after its own last step
+OLD = 8  # stale reads: its pair (t, .) right after its own last step
 OLD_BLOCK = 9  # ... and its block (factor, .)
 COLUMNS = 10
 
@@ -140,12 +141,10 @@ def release(store: Store, clients: Ints) -> None:
 
 
 @compiled
-def download(
-    store: Store, V: Floats, b: Floats, factor: Floats, theta: Floats, logdet: float
-) -> None:
+def download(store: Store, V: Floats, b: Floats, factor: Floats, logdet: float) -> None:
     """Alg. 1 lines 17-20: the server's new statistics reach every client (who uses them when it
     next acts)."""
-    store.pairs[0, 0] = theta
+    whiten(factor, b, store.pairs[0, 0])
     store.pairs[0, 1] = b
     store.blocks[0, 0] = factor
     store.blocks[0, 1] = V
@@ -163,12 +162,12 @@ def restart_clocks(store: Store, everyone: bool) -> None:
 
 @compiled
 def conclude(*flat: Any) -> None:
-    """A round's end: conclude(*store, sharing, V, b, factor, theta, logdet, everyone).
+    """A round's end: conclude(*store, sharing, V, b, factor, logdet, everyone).
 
     Flat, because numba takes longer to recognise a NamedTuple than to do this.
     """
     store = Store(*flat[:8])
     release(store, flat[8])
     if flat[8].shape[0]:
-        download(store, flat[9], flat[10], flat[11], flat[12], flat[13])
-    restart_clocks(store, flat[14])
+        download(store, flat[9], flat[10], flat[11], flat[12])
+    restart_clocks(store, flat[13])

@@ -1,4 +1,8 @@
-"""The choice of an arm (Eq. 2): the largest optimistic estimate, ties to the lowest index."""
+"""The choice of an arm (Eq. 2): the largest optimistic estimate, ties to the lowest index.
+
+A model is a factor U and t = U b. In the coordinates z = U x the estimate x'theta is z't and
+||x||^2 in V^-1 is ||z||^2.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +11,44 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiling import compiled_bare, compiled_sum
-from .factor import Floats, Ints, dot
+from .factor import ZERO, Floats, Ints, dot
 
 TIE = 1e-9  # scores closer than this are equal (READING 15): rounding must not decide
 
 
 class Bench(NamedTuple):
-    """Scratch space for K arms in d dimensions."""
+    """Scratch space for K arms of M items in d dimensions, and what is known about the items."""
 
-    width: Floats  # [K]  ||x||^2 in V^-1
-    score: Floats  # [K]
+    width: Floats  # [K]     ||x||^2 in V^-1
+    score: Floats  # [K]     x'theta, then with the confidence added
+    line: Floats  # [K]
     p: Floats  # [d]
     v: Floats  # [d]
-    x: Floats  # [d]
     R: Floats  # [d, d]
-    # Under the shared factor an item's width and score are the same for whoever looks at it.
-    known: Floats  # [M, 2]  width and score of an item ...
-    when: Ints  # [M]        ... under this version of the shared statistics
+    own: Floats  # [K, d]    z of the arms under a factor of the client's own
+    places: Ints  # [K]      0, 1, 2, ...
+    # Under the shared factor an item looks the same to everybody: computed once a version.
+    shared: Floats  # [M, d]  z
+    known: Floats  # [M, 2]   ||z||^2 and z't
+    when: Ints  # [M]         the version
     missing: Ints  # [K]
 
 
 def bench(dim: int, arms: int, items: int) -> Bench:
-    width, score = np.zeros((2, arms))
-    p, v, x = np.zeros((3, dim))
-    known, when = np.zeros((items, 2)), np.full(items, -1)
-    return Bench(width, score, p, v, x, np.zeros((dim, dim)), known, when, np.zeros(arms, np.int64))
+    return Bench(
+        width=np.zeros(arms),
+        score=np.zeros(arms),
+        line=np.zeros(arms),
+        p=np.zeros(dim),
+        v=np.zeros(dim),
+        R=np.zeros((dim, dim)),
+        own=np.zeros((arms, dim)),
+        places=np.arange(arms),
+        shared=np.zeros((items, dim)),
+        known=np.zeros((items, 2)),
+        when=np.full(items, -1),
+        missing=np.zeros(arms, np.int64),
+    )
 
 
 @compiled_bare
@@ -46,17 +63,17 @@ def confidence(
 
 
 @compiled_sum
-def score(items: Floats, ids: Ints, U: Floats, theta: Floats, b: Bench) -> None:
-    """b.score = x'theta and b.width = ||U x||^2 for every arm.
+def whiten_arms(items: Floats, ids: Ints, U: Floats, out: Floats, places: Ints) -> None:
+    """out[places[k]] = U x of arm k.
 
     Four arms against two rows of U at a time: eight running sums share six loads. The two rows are
     taken equally long, since U is zero above its diagonal.
     """
     d, K = items.shape[1], ids.shape[0]
     for k in range(0, K, 4):
-        last = min(k + 3, K - 1)  # the last few arms may be computed twice
-        a0, a1, a2, a3 = ids[k], ids[min(k + 1, last)], ids[min(k + 2, last)], ids[last]
-        q0 = q1 = q2 = q3 = 0.0
+        k1, k2, k3 = min(k + 1, K - 1), min(k + 2, K - 1), min(k + 3, K - 1)
+        a0, a1, a2, a3 = ids[k], ids[k1], ids[k2], ids[k3]
+        z0, z1, z2, z3 = places[k], places[k1], places[k2], places[k3]
         for i in range(0, d, 2):
             other = min(i + 1, d - 1)
             s0 = s1 = s2 = s3 = r0 = r1 = r2 = r3 = 0.0
@@ -71,57 +88,71 @@ def score(items: Floats, ids: Ints, U: Floats, theta: Floats, b: Bench) -> None:
                 r1 += v * x1
                 r2 += v * x2
                 r3 += v * x3
-            if other == i:  # d is odd: the last row stood in for both
-                r0 = r1 = r2 = r3 = 0.0
-            q0 += s0 * s0 + r0 * r0
-            q1 += s1 * s1 + r1 * r1
-            q2 += s2 * s2 + r2 * r2
-            q3 += s3 * s3 + r3 * r3
-        m0 = m1 = m2 = m3 = 0.0
-        for j in range(d):
-            m0 += theta[j] * items[a0, j]
-            m1 += theta[j] * items[a1, j]
-            m2 += theta[j] * items[a2, j]
-            m3 += theta[j] * items[a3, j]
-        b.width[last], b.score[last] = q3, m3
-        b.width[min(k + 2, last)], b.score[min(k + 2, last)] = q2, m2
-        b.width[min(k + 1, last)], b.score[min(k + 1, last)] = q1, m1
-        b.width[k], b.score[k] = q0, m0
+            out[z0, i], out[z1, i], out[z2, i], out[z3, i] = s0, s1, s2, s3
+            out[z0, other], out[z1, other], out[z2, other], out[z3, other] = r0, r1, r2, r3
 
 
 @compiled_bare
-def score_shared(
-    items: Floats, ids: Ints, U: Floats, theta: Floats, version: int, b: Bench
-) -> None:
-    """`score` under the shared statistics, computed once an item and version."""
-    m = 0
+def score_own(items: Floats, ids: Ints, U: Floats, t: Floats, b: Bench) -> None:
+    """b.width and b.score of every arm under a model of the client's own."""
+    d = items.shape[1]
+    whiten_arms(items, ids, U, b.own, b.places)
+    for k in range(ids.shape[0]):
+        b.width[k] = dot(b.own[k], b.own[k], d)
+        b.score[k] = dot(b.own[k], t, d)
+
+
+@compiled_bare
+def score_shared(items: Floats, ids: Ints, U: Floats, t: Floats, version: int, b: Bench) -> None:
+    """b.width and b.score of every arm under the shared model."""
+    d = items.shape[1]
+    m = ZERO
     for k in range(ids.shape[0]):
         if b.when[ids[k]] != version:
             b.when[ids[k]] = version
             b.missing[m] = ids[k]
             m += 1
-    score(items, b.missing[:m], U, theta, b)
+    whiten_arms(items, b.missing[:m], U, b.shared, b.missing)
     for k in range(m):
-        b.known[b.missing[k], 0] = b.width[k]
-        b.known[b.missing[k], 1] = b.score[k]
+        z = b.shared[b.missing[k]]
+        b.known[b.missing[k], 0] = dot(z, z, d)
+        b.known[b.missing[k], 1] = dot(z, t, d)
     for k in range(ids.shape[0]):
         b.width[k] = b.known[ids[k], 0]
         b.score[k] = b.known[ids[k], 1]
 
 
-@compiled_bare
-def narrow(items: Floats, ids: Ints, w: Floats, b: Bench) -> None:
-    """b.width -= (w'x)^2 for every arm: V^-1 has lost w w' against U'U."""
-    for k in range(ids.shape[0]):
-        along = dot(w, items[ids[k]], w.shape[0])
-        b.width[k] -= along * along
+@compiled_sum
+def along(ids: Ints, t: Floats, b: Bench) -> None:
+    """b.line = z't for every arm under the shared factor, four arms at a time."""
+    K, d = ids.shape[0], t.shape[0]
+    for k in range(0, K - 3, 4):
+        a0, a1, a2, a3 = ids[k], ids[k + 1], ids[k + 2], ids[k + 3]
+        s0 = s1 = s2 = s3 = 0.0
+        for j in range(d):
+            s0 += t[j] * b.shared[a0, j]
+            s1 += t[j] * b.shared[a1, j]
+            s2 += t[j] * b.shared[a2, j]
+            s3 += t[j] * b.shared[a3, j]
+        b.line[k], b.line[k + 1], b.line[k + 2], b.line[k + 3] = s0, s1, s2, s3
+    for k in range(K - K % 4, K):
+        b.line[k] = dot(b.shared[ids[k]], t, d)
 
 
 @compiled_bare
-def estimate(items: Floats, ids: Ints, theta: Floats, b: Bench) -> None:
-    """b.score = x'theta for every arm."""
+def estimate(ids: Ints, t: Floats, b: Bench) -> None:
+    """b.score of every arm under the shared factor and the client's own t."""
+    along(ids, t, b)
     for k in range(ids.shape[0]):
-        b.score[k] = dot(theta, items[ids[k]], theta.shape[0])
+        b.score[k] = b.line[k]
+
+
+@compiled_bare
+def narrow(ids: Ints, c: Floats, b: Bench) -> None:
+    """b.width -= (c'z)^2 for every arm: what one pending step takes from it."""
+    along(ids, c, b)
+    for k in range(ids.shape[0]):
+        b.width[k] -= b.line[k] * b.line[k]
 
 
 @compiled_bare

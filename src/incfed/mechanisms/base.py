@@ -218,11 +218,11 @@ def malformed(decision: object, n: int) -> str | None:
     if not isinstance(decision, Decision):
         return f"it did not return a Decision: got {type(decision).__name__}"
     members, payments = decision.participants, decision.payments
-    if not isinstance(members, np.ndarray) or members.dtype.kind != "b" or members.shape != (n,):
+    if not isinstance(members, np.ndarray) or members.dtype.char != "?" or members.shape != (n,):
         return f"participants is not a boolean array with an entry per client: {members!r:.60}"
     if not isinstance(payments, np.ndarray) or payments.shape != (n,):
         return f"payments is not an array with an entry per client: {payments!r:.60}"
-    if payments.dtype != np.float64:
+    if payments.dtype.char != "d":
         return f"payments are not floats: {payments!r:.60}"
     if coalition.sound(members, payments):
         return None

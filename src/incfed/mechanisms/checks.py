@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import inputs
 from .base import Decision, Mechanism, MechanismError, Round, malformed
 from .rehearsal import rehearse
 
@@ -25,6 +26,10 @@ def check_mechanism(mechanism: Mechanism, *, rounds: int = 200, seed: int = 0) -
             f"{mechanism!r} is not a Mechanism: derive your class from incfed.Mechanism, "
             "and pass an object of it, not the class"
         )
+    inputs.integer("rounds", rounds, low=0)
+    inputs.integer("seed", seed, low=0)
+    if mechanism.beta is not None:
+        inputs.number("beta", mechanism.beta, low=0.0, high=1.0)
     faults: dict[str, list[str]] = {}
     tried = 0
     for title, round in rehearse(rounds, seed):
@@ -84,4 +89,5 @@ def _everything(round: Round) -> list[Any]:
 
 
 def _same(before: list[Any], after: list[Any]) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+    pairs = zip(before, after, strict=False)
+    return len(before) == len(after) and all(np.array_equal(a, b) for a, b in pairs)

@@ -17,17 +17,16 @@ class Shared(NamedTuple):
     V: Floats
     b: Floats
     factor: Floats  # U with U'U = V_g(lambda)^-1
-    theta: Floats  # V_g(lambda)^-1 b_g
     logdet: float  # log det V_g(lambda)
 
     @classmethod
     def empty(cls, dim: int, ridge: float) -> Shared:
         V, b = np.zeros((dim, dim)), np.zeros(dim)
-        return cls(V, b, np.eye(dim) / np.sqrt(ridge), b.copy(), dim * float(np.log(ridge)))
+        return cls(V, b, np.eye(dim) / np.sqrt(ridge), dim * float(np.log(ridge)))
 
     def plus(self, pending: Pending, members: Mask, db: Floats, ridge: float) -> Shared:
         """Lines 12-14: what the members share is added, in order of their ids."""
         V, b = self.V.copy(), self.b.copy()
-        factor, theta = np.empty_like(V), np.empty_like(b)
-        logdet = merge(V, b, pending, members, db, ridge, factor, theta)
-        return Shared(V, b, factor, theta, logdet)
+        factor = np.empty_like(V)
+        logdet = merge(V, b, pending, members, db, ridge, factor)
+        return Shared(V, b, factor, logdet)

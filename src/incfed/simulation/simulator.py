@@ -68,12 +68,14 @@ class Simulation:
         )
         self._store = empty_store(count, world.dim, self._rules.ridge)
         self._bench = bench(world.dim, world.arms_per_step, len(self._stream.items))
-        self._outcomes: list[tuple[Floats, Floats]] = []
+        self._outcomes: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))]
         self._book = RoundBook()
         self.steps = 0
 
     def advance(self, n: int) -> None:
         """Run n more steps."""
+        left = None if self._world.length is None else self._world.length - self.steps
+        n = inputs.integer("n", n, low=0, high=left)
         events = self._stream.take(n)
         clients = np.zeros_like(events.clients) if self._algorithm.pooled else events.clients
         steps = Steps(
