@@ -69,7 +69,7 @@ def test_init_then_run_then_show(tmp_path: Path) -> None:
         assert re.search(rf"^\| {label} \| 2 \| \d+\.\d+ ± ", done.stdout, re.MULTILINE)
     there = tmp_path / "there"
     assert not (tmp_path / "results").exists()
-    assert "there/report.html" in done.stdout
+    assert "there/report.html" in done.stderr
     assert {path.name for path in there.iterdir()} == {
         "experiment.json", "plots", "report.html", "runs", "summary.json", "summary.md",
     }  # fmt: skip
@@ -79,7 +79,7 @@ def test_init_then_run_then_show(tmp_path: Path) -> None:
     assert [run["seed"] for run in figures["alone"]] == [0, 1]
     assert figures["alone"][0]["participation"] is None
 
-    table = done.stdout[done.stdout.index("| Algorithm") : done.stdout.index("\n\n\n")]
+    table = done.stdout[done.stdout.index("| Algorithm") :]
     assert table.strip() in (there / "summary.md").read_text()
     assert table.strip() in incfed(tmp_path, "show", "there").stdout
     one = incfed(tmp_path, "show", "there/runs/alone/seed-1").stdout

@@ -73,10 +73,18 @@ def flag(name: str, value: object) -> bool:
     return bool(value)
 
 
-def array(name: str, value: object, *, ndim: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+def array(
+    name: str,
+    value: object,
+    *,
+    ndim: int,
+    dtype: DTypeLike = np.float64,
+    allowed: str | None = None,
+) -> NDArray[Any]:
     """`value` as a fresh C-ordered array of `ndim` dimensions, every entry finite."""
     whole = np.issubdtype(np.dtype(dtype), np.integer)
-    allowed = f"{'whole' if whole else 'finite'} numbers in {ndim} dimension{'s' * (ndim != 1)}"
+    if allowed is None:
+        allowed = f"{'whole' if whole else 'finite'} numbers in {ndim} dimension{'s' * (ndim != 1)}"
     try:
         raw = np.asarray(value)
     except (TypeError, ValueError, OverflowError):

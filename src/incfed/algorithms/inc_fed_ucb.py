@@ -37,7 +37,8 @@ class IncFedUCB(Algorithm):
         if isinstance(self.costs, int | float | np.number):
             inputs.number("costs", self.costs, low=0.0)
         else:
-            costs = inputs.array("costs", self.costs, ndim=1)
+            allowed = "a number of at least 0, or one per client"
+            costs = inputs.array("costs", self.costs, ndim=1, allowed=allowed)
             if (costs < 0).any():
                 at = int(np.flatnonzero(costs < 0)[0])
                 raise inputs.refuse(f"costs[{at}]", float(costs[at]), "a number of at least 0")

@@ -23,6 +23,7 @@ class Stream(ABC):
     """One run through a world: a fixed table of items and events to be taken in order."""
 
     items: Floats  # [M, d]
+    recurring: bool = True  # may an item be shown again? What is known of it is then kept
 
     @abstractmethod
     def take(self, n: int) -> Events:

@@ -105,7 +105,8 @@ def _activity(value: object, clients: int) -> float | tuple[float, ...] | None:
         return None
     if isinstance(value, int | float | np.number):
         return inputs.number("activity", value, low=0.0)
-    weights = inputs.array("activity", value, ndim=1)
+    allowed = "a number of at least 0, or one weight per client"
+    weights = inputs.array("activity", value, ndim=1, allowed=allowed)
     if len(weights) != clients or (weights < 0).any() or weights.sum() <= 0:
         allowed = f"{clients} weights of at least 0 (one per client), not all 0"
         raise inputs.refuse("activity", weights.tolist(), allowed)

@@ -37,6 +37,7 @@ class Trace(World):
         self.clients = inputs.array("clients", clients, ndim=1, dtype=np.int64)
         self.rewards = inputs.array("rewards", rewards, ndim=2)
         self.arms, self.items = _arms(arms, items)
+        self.recurring = items is not None
         steps, choices = self.rewards.shape
         if steps == 0 or choices == 0:
             allowed = "T x K, at least one step and one arm"
@@ -137,6 +138,7 @@ class Trace(World):
 class TraceStream(Stream):
     def __init__(self, trace: Trace) -> None:
         self.items = trace.items
+        self.recurring = trace.recurring
         self._trace = trace
         self._next = 0
 
@@ -151,7 +153,8 @@ class TraceStream(Stream):
 def _arms(arms: ArrayLike, items: ArrayLike | None) -> tuple[Ints, Floats]:
     """Arms as ids into a table of items: [T, K, d] features are a table with a row each."""
     if items is None:
-        features = inputs.array("arms", arms, ndim=3)
+        allowed = "numbers in 3 dimensions, or ids in 2 with `items` given"
+        features = inputs.array("arms", arms, ndim=3, allowed=allowed)
         steps, choices, dim = features.shape
         if dim == 0:
             raise inputs.refuse("arms", f"an array of shape {features.shape}", "d >= 1 deep")

@@ -73,9 +73,10 @@ class Screen:
             self._line(f"  {name:{width}}  {human(value) if figure else value}")
 
     def places(self, where: Mapping[str, Path]) -> None:
-        """Where things were written."""
-        self._line("")
-        self.facts({name: short(path) for name, path in where.items()})
+        """Where things were written: beside the output, so that a redirected table stays one."""
+        width = max(map(len, where), default=0)
+        lines = [f"  {name:{width}}  {short(path)}" for name, path in where.items()]
+        self.note("\n".join(["", *lines]))
 
     def say(self, text: str) -> None:
         """A line of the output."""
@@ -97,7 +98,7 @@ class Screen:
         """What is about to happen."""
         experiment = plan.experiment
         what = (
-            f"{plan.total} runs of {experiment.steps:,} steps: "
+            f"{counted(plan.total, 'run')} of {experiment.steps:,} steps: "
             f"{counted(len(experiment.entries), 'algorithm')}, "
             f"{counted(len(experiment.seeds), 'seed')}"
         )

@@ -61,14 +61,16 @@ def log_gains(
 
 @compiled
 def stable(
-    V: Floats, U: Floats, logdet: float, full: float, ridge: float, pending: Pending, needed: Floats
-) -> Mask:
+    V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending, needed: Floats
+) -> tuple[Mask, float]:
     """Alg. 2: the largest S in which log det V_g(S) reaches what each member needs.
 
     It holds the clients that need least: the longest prefix, in that order, whose value reaches
     the need of its last. The prefixes are built up, one low-rank update a client; none can be worth
-    more than everyone together (`full`), so whoever needs more than that is out at once.
+    more than everyone together, so whoever needs more than that is out at once. Returns S and
+    log det V_g(everyone).
     """
+    full = log_value(V, ridge, pending, np.ones(needed.shape[0], np.bool_))
     order = np.argsort(needed, kind="mergesort")
     members = np.zeros(needed.shape[0], np.bool_)
     V, U, R = V.copy(), U.copy(), np.empty_like(V)
@@ -81,7 +83,7 @@ def stable(
             length = k + 1
     for k in range(length):
         members[order[k]] = True
-    return members
+    return members, full
 
 
 @compiled

@@ -2,8 +2,8 @@
 
 numba notices a change of the file a function stands in, not of the files it calls into; here every
 function's cache is stamped with the whole room, so that an edited kernel is never run in its old
-form. Where no cache can be written (a read-only install, a full disk) the code is compiled afresh
-and the run goes on.
+form. Where no cache can be written or read (a read-only install, a full disk, a damaged file) the
+code is compiled afresh and the run goes on.
 """
 
 from __future__ import annotations
@@ -45,10 +45,18 @@ class _RoomCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
 class _RoomCache(caching.FunctionCache):  # type: ignore[misc]
     _impl_class = _RoomCacheImpl
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a file cut off or not ours to read is as good as none: begin anew
+            with suppress(OSError):
+                self.flush()
+            return None
+
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
-        except OSError:  # no room or no right to write: only the next start is slower
+        except Exception:  # no room or no right to write: only the next start is slower
             self.disable()
 
 

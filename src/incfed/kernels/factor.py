@@ -131,12 +131,13 @@ def update(U: Floats, x: Floats, y: float, t: Floats, p: Floats, sums: Floats) -
     whiten(U, x, p)
     for j in range(d):
         sums[j] = 0.0
-    before, along = 1.0, 0.0
+    before, root, along = 1.0, 1.0, 0.0
     for i in range(d):
         pi = p[i]
         after = before + pi * pi
-        keep = np.sqrt(before / after)
-        mix = pi / np.sqrt(before * after)
+        root_after = np.sqrt(after)
+        inverse = 1.0 / (root * root_after)
+        keep, mix = before * inverse, pi * inverse
         for j in range(i + 1):
             u = U[i, j]
             U[i, j] = keep * u - mix * sums[j]
@@ -144,7 +145,7 @@ def update(U: Floats, x: Floats, y: float, t: Floats, p: Floats, sums: Floats) -
         ti = t[i] + y * pi
         t[i] = keep * ti - mix * along
         along += pi * ti
-        before = after
+        before, root = after, root_after
     return before - 1.0
 
 

@@ -131,7 +131,7 @@ def absorb(
     if pending.dense[j] >= 0:
         V += pending.grams[pending.dense[j]]
     add_rows(V, pending.rows, np.arange(first, last), last - first)
-    if pending.dense[j] >= 0 or 3 * (last - first) > V.shape[0]:
+    if pending.dense[j] >= 0 or 3 * (last - first) > V.shape[0]:  # so d >= 3 below
         return factorize(V, ridge, R, U)
     for row in range(first, last):
         logdet += np.log1p(update(U, pending.rows[row], 0.0, R[0], R[1], R[2]))

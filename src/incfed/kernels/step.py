@@ -21,7 +21,7 @@ from .store import (
     VERSION,
     Store,
 )
-from .ucb import Bench, confidence, estimate, narrow, pick, score_own, score_shared
+from .ucb import Bench, along, confidence, narrow, pick, score_own, score_shared
 
 DONE, TRIGGERED, FULL = 0, 1, 2
 
@@ -63,13 +63,18 @@ def choose(store: Store, client: int, items: Floats, ids: Ints, rules: Rules, b:
         score_own(items, ids, store.blocks[row[DENSE], 0], store.pairs[row[OWN], 0], b)
     else:
         logdet = store.logdet[client if row[OWN] else SERVER, 0]
-        version = store.table[SERVER, VERSION]
-        score_shared(items, ids, store.blocks[0, 0], store.pairs[0, 0], version, b)
+        U, t = store.blocks[0, 0], store.pairs[0, 0]
+        if b.when.shape[0]:
+            z, rows = b.shared, ids
+            score_shared(items, ids, U, t, store.table[SERVER, VERSION], b)
+        else:
+            z, rows = b.own, b.places
+            score_own(items, ids, U, t, b)
         if row[OWN]:
-            estimate(ids, store.pairs[row[OWN], 0], b)
+            along(z, rows, store.pairs[row[OWN], 0], b.score)
         pair = row[TAIL]
         while pair:
-            narrow(ids, store.pairs[pair, 1], b)
+            narrow(z, rows, store.pairs[pair, 1], b)
             pair = store.before[pair]
     d = items.shape[1]
     alpha = confidence(logdet, d, rules.ridge, rules.noise, rules.surprise, rules.exploration)
@@ -115,8 +120,10 @@ def advance(*flat: Any) -> tuple[int, int]:
         if store.table[client, DENSE] == 0:
             if rules.stale:
                 whiten(store.blocks[0, 0], x, b.p)
-            else:
+            elif b.when.shape[0]:
                 copy(b.shared[arm], b.p)
+            else:
+                copy(b.own[k], b.p)
         learn(store, client, x, steps.reward[t], rules.limit, rules.ridge, b)
         if rules.stale:
             remember(store, client, b)

@@ -3,8 +3,9 @@
 A client is the shared statistics plus what it has not shared yet. While that is few steps, they are
 kept as vectors x and c, one chain a client, with V_i^-1 = U'(I - sum c c')U for the shared factor
 U; past `thin_limit` steps as the matrix dV_i and a factor of its own. A row of zeros is a client
-with nothing pending: it reads the server's vectors and matrices and costs no memory. So memory
-grows with pending data. Instead of theta a model keeps t, with theta = U't.
+with nothing pending: it reads the server's vectors and matrices and costs but that row. So memory
+grows with pending data (with stale reads, also with who has acted). Instead of theta a model keeps
+t, with theta = U't.
 
     pairs[0] = (t_g = U b_g, b_g)     blocks[0] = (factor of V_g, V_g)     the server
     pairs[1] = (0, 0)                 blocks[1] = (factor of 0, 0)         the empty prior
@@ -138,6 +139,7 @@ def release(store: Store, clients: Ints) -> None:
         store.table[client, OWN] = 0
         store.table[client, DENSE] = 0
         store.table[client, PENDING] = 0
+        store.table[client, AGE] = 0
 
 
 @compiled

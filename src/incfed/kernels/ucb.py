@@ -27,7 +27,8 @@ class Bench(NamedTuple):
     R: Floats  # [d, d]
     own: Floats  # [K, d]    z of the arms under a factor of the client's own
     places: Ints  # [K]      0, 1, 2, ...
-    # Under the shared factor an item looks the same to everybody: computed once a version.
+    # Under the shared factor an item looks the same to everybody: computed once a version. Where
+    # items do not recur these are empty, and `own` is used for every arm anew.
     shared: Floats  # [M, d]  z
     known: Floats  # [M, 2]   ||z||^2 and z't
     when: Ints  # [M]         the version
@@ -35,6 +36,7 @@ class Bench(NamedTuple):
 
 
 def bench(dim: int, arms: int, items: int) -> Bench:
+    """`items`: how many to remember, 0 if none is shown twice."""
     return Bench(
         width=np.zeros(arms),
         score=np.zeros(arms),
@@ -123,35 +125,27 @@ def score_shared(items: Floats, ids: Ints, U: Floats, t: Floats, version: int, b
 
 
 @compiled_sum
-def along(ids: Ints, t: Floats, b: Bench) -> None:
-    """b.line = z't for every arm under the shared factor, four arms at a time."""
-    K, d = ids.shape[0], t.shape[0]
+def along(z: Floats, rows: Ints, t: Floats, line: Floats) -> None:
+    """line = z't for those rows of z, four at a time."""
+    K, d = rows.shape[0], t.shape[0]
     for k in range(0, K - 3, 4):
-        a0, a1, a2, a3 = ids[k], ids[k + 1], ids[k + 2], ids[k + 3]
+        a0, a1, a2, a3 = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
         s0 = s1 = s2 = s3 = 0.0
         for j in range(d):
-            s0 += t[j] * b.shared[a0, j]
-            s1 += t[j] * b.shared[a1, j]
-            s2 += t[j] * b.shared[a2, j]
-            s3 += t[j] * b.shared[a3, j]
-        b.line[k], b.line[k + 1], b.line[k + 2], b.line[k + 3] = s0, s1, s2, s3
+            s0 += t[j] * z[a0, j]
+            s1 += t[j] * z[a1, j]
+            s2 += t[j] * z[a2, j]
+            s3 += t[j] * z[a3, j]
+        line[k], line[k + 1], line[k + 2], line[k + 3] = s0, s1, s2, s3
     for k in range(K - K % 4, K):
-        b.line[k] = dot(b.shared[ids[k]], t, d)
+        line[k] = dot(z[rows[k]], t, d)
 
 
 @compiled_bare
-def estimate(ids: Ints, t: Floats, b: Bench) -> None:
-    """b.score of every arm under the shared factor and the client's own t."""
-    along(ids, t, b)
-    for k in range(ids.shape[0]):
-        b.score[k] = b.line[k]
-
-
-@compiled_bare
-def narrow(ids: Ints, c: Floats, b: Bench) -> None:
+def narrow(z: Floats, rows: Ints, c: Floats, b: Bench) -> None:
     """b.width -= (c'z)^2 for every arm: what one pending step takes from it."""
-    along(ids, c, b)
-    for k in range(ids.shape[0]):
+    along(z, rows, c, b.line)
+    for k in range(rows.shape[0]):
         b.width[k] -= b.line[k] * b.line[k]
 
 

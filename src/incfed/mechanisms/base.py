@@ -65,7 +65,7 @@ class Round:
         self.trigger = trigger  # id of the client that did
         self.spent = spent  # money paid in earlier rounds
         self.budget_left = budget_left
-        self.logdets = logdets  # [n] log det V_i of each client as it stands
+        self.logdets = logdets  # [n] log det V_i = log det(V_g + dV_i): all hold the present V_g
         self._all = ~np.zeros(len(clients), np.bool_)  # np.ones is slower
         self._full: float | None = None  # computed when first asked for, as is
         self._needed: Floats | None = None
@@ -136,14 +136,13 @@ class Round:
         the largest such set is unique and does not depend on who is removed first.
         """
         V, U, logdet = self._shared
-        return coalition.stable(
-            V, U, logdet, self.full_value, self._ridge, self.pending, self.needed
-        )
+        S, self._full = coalition.stable(V, U, logdet, self._ridge, self.pending, self.needed)
+        return S
 
     def settle(self, S: Mask) -> Decision:
         """S takes part, and each is paid what data alone does not cover."""
         value = self.full_value if len(S) == np.count_nonzero(S) else self.value(S)
-        return Decision(S, coalition.owed(self.costs, self.logdets, value, S))
+        return Decision(S.copy(), coalition.owed(self.costs, self.logdets, value, S))
 
     def coalition(self, S: Mask) -> Coalition:
         """A copy of S that can grow, one client at a time."""
@@ -159,7 +158,8 @@ class Coalition:
         self._V, self._U, self.value = coalition.form(
             round._shared[0], round._ridge, round.pending, S
         )
-        self._bound = np.zeros(len(round)) + np.inf  # contributions, or upper bounds of them
+        # Contributions to S, or to a smaller set, which bound them: at first log c_j(nobody).
+        self._bound = round.logdets - round._shared[2]
         self._exact = np.zeros(len(round), np.bool_)
 
     def contributions(self, among: Mask) -> Floats:

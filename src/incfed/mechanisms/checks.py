@@ -50,15 +50,15 @@ def _faults(mechanism: Mechanism, round: Round) -> list[str]:
     before = _everything(round)
     try:
         decision = mechanism.decide(round)
+        if not _same(before, _everything(round)):  # what it says of a spoilt round means nothing
+            return ["it changed the round it was given: work on copies"]
         again = mechanism.decide(round)
     except Exception as error:  # whatever a plug-in raises is the answer the author needs
         return [f"it raised an error: {type(error).__name__}: {error}"]
     faults = []
-    if not _same(before, _everything(round)):
-        faults.append("it changed the round it was given: work on copies")
     form = malformed(decision, len(round))
     if form:
-        return [*faults, form]
+        return [form]
     members, payments = decision.participants, decision.payments
     if not (
         isinstance(again, Decision)

@@ -67,7 +67,11 @@ class Simulation:
             ridge=self._rules.ridge,
         )
         self._store = empty_store(count, world.dim, self._rules.ridge)
-        self._bench = bench(world.dim, world.arms_per_step, len(self._stream.items))
+        self._bench = bench(
+            world.dim,
+            world.arms_per_step,
+            len(self._stream.items) if self._stream.recurring else 0,
+        )
         self._outcomes: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))]
         self._book = RoundBook()
         self.steps = 0
