@@ -32,8 +32,10 @@ def run(
             mean = width = 0.0
             for p in range(d):
                 mean += x[p] * theta[i, p]
+                along = 0.0
                 for q in range(d):
-                    width += x[p] * inverse[i, p, q] * x[q]
+                    along += inverse[i, p, q] * x[q]
+                width += x[p] * along
             score = mean + alpha * np.sqrt(width)
             if score > best:
                 best, chosen = score, k

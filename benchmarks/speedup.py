@@ -25,11 +25,6 @@ def recorded(steps: int = STEPS, seed: int = 0, **shape: int) -> incfed.Trace:
     )
 
 
-def ten_times(trace: incfed.Trace, algorithm: incfed.IncFedUCB) -> None:
-    for _ in range(10):
-        incfed.simulate(trace, algorithm)
-
-
 def measure() -> dict[str, Any]:
     trace = recorded()
     threshold = incfed.thresholds.high(steps=STEPS, **SHAPE)
@@ -47,15 +42,15 @@ def measure() -> dict[str, Any]:
     for name, (mechanism, literal, aim) in contests.items():
         algorithm = incfed.IncFedUCB(mechanism=mechanism, threshold=threshold, costs=10.0)
         seconds = best_of(
-            3,
+            5,
             reference=partial(
                 reference.run, trace.clients, features, trace.rewards, trace.expected,
                 trace.count, mechanism=literal, threshold=threshold, costs=10.0,
                 ridge=0.1, noise=0.1, delta=0.1,
             ),
-            ours=partial(ten_times, trace, algorithm),
+            ours=partial(incfed.simulate, trace, algorithm),
         )  # fmt: skip
-        ours = seconds["ours"] / 10
+        ours = seconds["ours"]
         ratio = seconds["reference"] / ours
         row(f"{name}: reference", 1e3 * seconds["reference"], "ms")
         row(f"{name}: incfed", 1e3 * ours, "ms", f"{ratio:.0f}x (aim {aim}x)")
@@ -63,7 +58,7 @@ def measure() -> dict[str, Any]:
                          "times_faster": ratio, "aim": aim}  # fmt: skip
     everyone = incfed.IncFedUCB(mechanism=incfed.PayEveryone(), threshold=threshold, costs=10.0)
     seconds = best_of(
-        20,
+        5,
         plain=lambda: plain_step.run(trace.clients, trace.arms, trace.items, trace.rewards, 0.1),
         steps=lambda: incfed.simulate(trace, alone),
         run=lambda: incfed.simulate(trace, everyone),
