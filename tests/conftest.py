@@ -1,4 +1,4 @@
-"""How hard the random tests try: `pytest --hypothesis-profile soak` (make soak) tries far harder."""
+"""How hard the random tests try; `pytest --hypothesis-profile soak` (make soak): far harder."""
 
 from __future__ import annotations
 

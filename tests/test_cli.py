@@ -177,3 +177,15 @@ def test_ctrl_c_keeps_finished_seeds(tmp_path: Path) -> None:
     assert f"{len(kept)} of {2 * seeds} runs were already there" in on.stderr
     assert kept == {path: path.stat().st_mtime_ns for path in kept}
     assert f"| paid | {seeds} |" in on.stdout
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    incfed(tmp_path, "init", "study.toml")
+    (tmp_path / "there").mkdir()
+    with (tmp_path / "there/.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = incfed(tmp_path, "run", "study.toml", "--output", "there")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no other run is writing to" in done.stderr
+    assert "Traceback" not in done.stderr

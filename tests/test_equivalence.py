@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
@@ -17,7 +16,6 @@ from worlds import (
     Kind,
     costs,
     efficient,
-    features,
     mechanisms,
     settings_of_a_run,
     traces,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 import incfed
 from reference_mechanisms import FloatArray
 
-MECHANISMS = {
+MECHANISMS: dict[str, Callable[..., incfed.Mechanism]] = {
     "pay_everyone": incfed.PayEveryone,
     "payment_free": incfed.PaymentFree,
     "payment_efficient": incfed.PaymentEfficient,
@@ -18,17 +19,22 @@ MECHANISMS = {
 Kind = tuple[str, dict[str, Any]]
 Costs = float | list[float]
 
-SHAPES = ["spread", "subspace", "few", "unit"]
+SHAPES = ["spread", "subspace", "few", "zeros", "unit"]
 
 
-def features(chance: np.random.Generator, shape: str, steps: int, arms: int, dim: int) -> FloatArray:
-    """[T, K, d], spread out, on a subspace, drawn from a handful (ties), or of length 1."""
+def features(
+    chance: np.random.Generator, shape: str, steps: int, arms: int, dim: int
+) -> FloatArray:
+    """[T, K, d], spread out, on a subspace, one of a handful (ties, zeros too), or of length 1."""
     x: FloatArray = chance.standard_normal((steps, arms, dim))
     if shape == "subspace":
         half = (dim + 1) // 2
         x = x[..., :half] @ chance.standard_normal((half, dim))
-    elif shape == "few":
-        x = chance.standard_normal((3, dim))[chance.integers(0, 3, (steps, arms))]
+    elif shape in ("few", "zeros"):
+        few = chance.standard_normal((3, dim))
+        few[0] *= shape == "few"
+        x = few[chance.integers(0, 3, (steps, arms))]
+        x *= 1.0 + 1e-13 * chance.standard_normal((steps, arms, 1))  # a tie all the same
     elif shape == "unit":
         x /= np.linalg.norm(x, axis=2, keepdims=True)
     return x
@@ -42,22 +48,31 @@ def traces(
     arms: tuple[int, int] = (1, 6),
     steps: tuple[int, int] = (1, 60),
 ) -> incfed.Trace:
-    """N 1-12, d 1-8, K 1-6; all clients act equally often, or the first far more than the last."""
+    """N 1-12, d 1-8, K 1-6; all clients act equally often, or the first far more than the last;
+    every arm is new, or they come from a small table again and again."""
     N, T = draw(st.integers(*count)), draw(st.integers(*steps))
     K, d = draw(st.integers(*arms)), draw(st.integers(*dim))
     shape = draw(st.sampled_from(SHAPES))
+    size = draw(st.sampled_from([0.1, 1.0, 3.0]))
     skew = draw(st.sampled_from([0.0, 1.5]))
+    pool = draw(st.sampled_from([None, None, 4, 30]))
     chance = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    x = features(chance, shape, T, K, d)
-    x *= draw(st.sampled_from([0.1, 1.0, 3.0]))
+    shown: dict[str, Any]
+    if pool is None:
+        x = size * features(chance, shape, T, K, d)
+        shown = {"arms": x}
+    else:
+        items = size * features(chance, shape, pool, 1, d)[:, 0]
+        ids = chance.integers(0, pool, (T, K))
+        x, shown = items[ids], {"arms": ids, "items": items}
     expected = x @ chance.standard_normal(d)
     weights = np.arange(1, N + 1) ** -skew
     return incfed.Trace(
         clients=chance.choice(N, T, p=weights / weights.sum()),
-        arms=x,
         rewards=expected + 0.1 * chance.standard_normal((T, 1)),
         expected=expected,
         count=N,
+        **shown,
     )
 
 
@@ -129,7 +144,10 @@ class Table(NamedTuple):
 def tables(
     draw: st.DrawFn, low: float = -3, high: float = 6, least: int = 0, most: int = 12
 ) -> Table:
-    """Rounds of many pending clients: few steps each or many, alike or not, cheap or dear."""
+    """Rounds of many pending clients: few steps each or many, alike or not, cheap or dear.
+
+    Costs go from 10^low to 10^high; those of a round are alike, or a mixture.
+    """
     n, d = draw(st.integers(least, most)), draw(st.integers(1, 8))
     chance = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     longest = draw(st.sampled_from([1, 2, d + 1, 3 * d]))
@@ -138,9 +156,12 @@ def tables(
     past = features(chance, shape, draw(st.integers(0, 40)), 1, d)[:, 0]
     lengths = chance.integers(1, longest + 1, n)
     sizes = 10.0 ** chance.uniform(-spread, spread, n)
-    uploads = [features(chance, shape, r, 1, d)[:, 0] * s for r, s in zip(lengths, sizes, strict=True)]
-    if n and draw(st.booleans()):  # twins, exactly alike: every tie there is
+    uploads = [
+        features(chance, shape, r, 1, d)[:, 0] * s for r, s in zip(lengths, sizes, strict=True)
+    ]
+    if n and draw(st.booleans()):  # twins, alike but for rounding: every tie there is
         twins = chance.integers(0, (n + 1) // 2, n)
-        uploads = [uploads[i].copy() for i in twins]
+        scale = 1.0 + 1e-13 * chance.standard_normal(n)
+        uploads = [s * chance.permutation(uploads[i]) for i, s in zip(twins, scale, strict=True)]
     asked = draw(costs(n, low, high))
     return Table(past.T @ past, uploads, np.array(np.broadcast_to(np.array(asked, float), n)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .algorithms import Centralized, DisLinUCB, IncFedUCB, Independent, thresholds
+    from .algorithms import Algorithm, Centralized, DisLinUCB, IncFedUCB, Independent, thresholds
     from .environments import Synthetic, Trace, World
     from .inputs import InputError
     from .mechanisms import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .simulation import Simulation, simulate
 
 _HOMES = {
-    "algorithms": ("Centralized", "DisLinUCB", "IncFedUCB", "Independent"),
+    "algorithms": ("Algorithm", "Centralized", "DisLinUCB", "IncFedUCB", "Independent"),
     "environments": ("Synthetic", "Trace", "World"),
     "inputs": ("InputError",),
     "mechanisms": (
@@ -47,6 +47,7 @@ _HOMES = {
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Algorithm",
     "Centralized",
     "Decision",
     "DisLinUCB",

@@ -193,12 +193,15 @@ def _plainly() -> Iterator[Screen]:
 
 def _carry_out(screen: Screen, experiment: Experiment, jobs: int | None, fresh: bool) -> Outcome:
     """Run an experiment under a progress bar; say so and leave if it is interrupted."""
+    from .experiments.files import alone_in, claim
     from .experiments.runner import plan, run
 
-    todo = plan(experiment, jobs=jobs, fresh=fresh)
-    screen.plan(todo)
-    with screen.progress(len(todo.todo)) as bar:
-        outcome = run(todo, progress=bar.update, slow=bar.compiling)
+    claim(experiment.output)
+    with alone_in(experiment.output):
+        todo = plan(experiment, jobs=jobs, fresh=fresh)
+        screen.plan(todo)
+        with screen.progress(len(todo.todo)) as bar:
+            outcome = run(todo, progress=bar.update, slow=bar.compiling)
     if outcome.interrupted:
         again = [arg for arg in sys.argv[1:] if arg != "--fresh"]
         screen.error(

@@ -109,10 +109,10 @@ def _range(noun: str, low: float, high: float, open_low: bool, open_high: bool) 
     if math.isinf(low) and math.isinf(high):
         return noun
     if math.isinf(high):
-        return f"{noun} {'above' if open_low else 'of at least'} {low:g}"
+        return f"{noun} {'above' if open_low else 'of at least'} {low:,.10g}"
     if math.isinf(low):
-        return f"{noun} {'below' if open_high else 'of at most'} {high:g}"
+        return f"{noun} {'below' if open_high else 'of at most'} {high:,.10g}"
     ends = {(False, False): "", (True, True): " (ends excluded)"}.get((open_low, open_high))
     if ends is None:
-        ends = f" ({low if open_low else high:g} excluded)"
-    return f"{noun} from {low:g} to {high:g}{ends}"
+        ends = f" ({low if open_low else high:,.10g} excluded)"
+    return f"{noun} from {low:,.10g} to {high:,.10g}{ends}"

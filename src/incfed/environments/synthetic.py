@@ -13,6 +13,8 @@ from ..kernels.factor import Floats, Ints
 from ..kernels.sample import draw
 from .base import Events, Stream, World
 
+MOST = 10_000_000  # beyond, memory ends before the simulation does
+
 
 @dataclass(frozen=True)
 class Synthetic(World):
@@ -30,10 +32,10 @@ class Synthetic(World):
     activity: float | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        inputs.integer("clients", self.clients, low=1)
-        inputs.integer("dim", self.dim, low=1)
+        inputs.integer("clients", self.clients, low=1, high=MOST)
+        inputs.integer("dim", self.dim, low=1, high=10_000)
         inputs.integer("arms", self.arms, low=1)
-        inputs.integer("pool", self.pool, low=1)
+        inputs.integer("pool", self.pool, low=1, high=MOST)
         inputs.number("noise", self.noise, low=0.0)
         object.__setattr__(self, "activity", _activity(self.activity, self.clients))
         if self.arms > self.pool:
@@ -107,7 +109,7 @@ def _activity(value: object, clients: int) -> float | tuple[float, ...] | None:
         return inputs.number("activity", value, low=0.0)
     allowed = "a number of at least 0, or one weight per client"
     weights = inputs.array("activity", value, ndim=1, allowed=allowed)
-    if len(weights) != clients or (weights < 0).any() or weights.sum() <= 0:
+    if len(weights) != clients or (weights < 0).any() or not 0 < weights.sum() < np.inf:
         allowed = f"{clients} weights of at least 0 (one per client), not all 0"
         raise inputs.refuse("activity", weights.tolist(), allowed)
     return tuple(weights.tolist())

@@ -57,6 +57,29 @@ def claim(folder: Path) -> None:
         )
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Nobody else runs into this folder meanwhile; the lock ends with the process, however."""
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        yield
+        return
+    lock = folder / ".lock"
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(
+                f"output: got {str(folder)!r}, must be a folder that no other run is writing to; "
+                "wait for that one, or choose another with --output"
+            ) from None
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
 def slugs(labels: Sequence[str]) -> dict[str, str]:
     """A folder name for each label; labels that would share one get a few digits more."""
     plain = {label: _slug(label) for label in labels}

@@ -137,8 +137,9 @@ def _there(plan: Plan, outcome: Outcome, say: Progress, slow: Callable[[], None]
 def _sweep(job: Job) -> None:
     """Remove what a killed worker left half-written beside the place of its run."""
     for end in ("new", "old"):
-        for rest in job.folder.parent.glob(f".{job.folder.name}.*.{end}"):
-            shutil.rmtree(rest, ignore_errors=True)
+        if end == "new" or job.folder.exists():  # killed between two renames, the old one is all
+            for rest in job.folder.parent.glob(f".{job.folder.name}.*.{end}"):
+                shutil.rmtree(rest, ignore_errors=True)
 
 
 def cores() -> int:

@@ -9,7 +9,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import connection, resource_tracker
@@ -101,8 +101,9 @@ class Workers:
                     yield done
             for worker in self._workers:
                 if worker.ready and worker.job is None and waiting:
-                    worker.job = waiting.popleft()
-                    worker.link.send(worker.job)
+                    with suppress(OSError):  # it has just died: the next look buries it
+                        worker.link.send(waiting[0])
+                        worker.job = waiting.popleft()
             yield None
 
     def _hear(self, worker: Worker) -> tuple[int, str | None] | None:
@@ -163,7 +164,7 @@ def _work(link: Connection, recipe: Recipe, steps: Any, stop: Any) -> None:
                     experiment = build(recipe)
                     made = experiment, experiment.jobs()
                 fault = perform(made[0], made[1][index], partial(watch, index))
-            except InputError as error:  # a file was there a moment ago
+            except (InputError, OSError) as error:  # a file was there a moment ago
                 fault = str(error)
             link.send((index, fault))
     except (EOFError, OSError, Stopped):

@@ -28,6 +28,10 @@ from .ucb import Bench
 # depend on how a run is cut into pieces.
 REFRESH = 256
 
+# A pending step kept as a vector takes x' V^-1 x from what it was to at most 1: the larger it was,
+# the more digits go. Beyond this a client gets a factor of its own at once.
+STEEP = 1e4
+
 
 @compiled_bare
 def outdated(store: Store, client: int) -> bool:
@@ -49,7 +53,7 @@ def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
             whiten(store.blocks[0, 0], store.pairs[pair, 0], b.p)
             square = project(store, client, pair, b)
             logdet += np.log1p(square)
-            keep_width(store, pair, square, b)
+            keep_step(store, pair, square, b)
             pair = store.before[pair]
         store.logdet[client, 0] = logdet
         whiten(store.blocks[0, 0], store.pairs[row[OWN], 1], b.p)
@@ -102,7 +106,7 @@ def project(store: Store, client: int, until: int, b: Bench) -> float:
 
 
 @compiled_bare
-def keep_width(store: Store, pair: int, square: float, b: Bench) -> None:
+def keep_step(store: Store, pair: int, square: float, b: Bench) -> None:
     """c = v / sqrt(1 + x' V_i^-1 x): what this step takes from the identity is c c'."""
     scale = 1.0 / np.sqrt(1.0 + square)
     for j in range(b.v.shape[0]):
@@ -122,8 +126,11 @@ def learn(
     row, pairs = store.table[client], store.pairs
     if row[OWN] == 0:
         set_out(store, client)
-    if row[PENDING] == limit and row[DENSE] == 0:
-        condense(store, client, ridge, b)
+    square = 0.0
+    if row[DENSE] == 0:
+        square = project(store, client, ZERO, b)
+        if row[PENDING] == limit or square > STEEP:
+            condense(store, client, ridge, b)
     own = row[OWN]
     if row[DENSE]:
         block = store.blocks[row[DENSE]]
@@ -131,10 +138,9 @@ def learn(
         square = update(block[0], x, y, pairs[own, 0], b.p, b.v)
         row[AGE] += 1
     else:
-        square = project(store, client, ZERO, b)
         gain = (y - dot(pairs[own, 0], b.p, d)) / (1.0 + square)
         pair = take_pair(store)
-        keep_width(store, pair, square, b)
+        keep_step(store, pair, square, b)
         copy(x, pairs[pair, 0])
         store.before[pair] = row[TAIL]
         row[TAIL] = pair

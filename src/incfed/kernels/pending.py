@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .compiling import compiled
 from .factor import ZERO, Floats, Ints, add_outer, cholesky, dot, factorize, update, whiten
-from .store import DENSE, KNOWN, PENDING, SERVER, TAIL, VERSION, Store
+from .store import DENSE, FIELDS, KNOWN, PENDING, SERVER, TAIL, VERSION, Store
 
 Mask = NDArray[np.bool_]
 
@@ -29,7 +29,7 @@ def collect(*flat: Any) -> tuple[Ints, Floats, Floats, Ints, Floats, Ints]:
 
     Returns their ids, log det V_i, and the fields of Pending: flat in and out, which is faster.
     """
-    store, ridge = Store(*flat[:8]), flat[8]
+    store, ridge = Store(*flat[:FIELDS]), flat[FIELDS]
     table, version = store.table, store.table[SERVER, VERSION]
     n = q = total = 0
     for client in range(table.shape[0] - 1):

@@ -21,7 +21,7 @@ from .store import (
     VERSION,
     Store,
 )
-from .ucb import Bench, along, confidence, narrow, pick, score_own, score_shared
+from .ucb import Bench, along, confidence, narrow, pick, score, score_shared
 
 DONE, TRIGGERED, FULL = 0, 1, 2
 
@@ -50,6 +50,13 @@ class Steps(NamedTuple):
     regret: Floats  # [n] out
 
 
+# Where the fields of each end among the flat arguments of `advance`.
+_STEPS = len(Steps._fields)
+_STORE = _STEPS + len(Store._fields)
+_RULES = _STORE + len(Rules._fields)
+_BENCH = _RULES + len(Bench._fields)
+
+
 @compiled_bare
 def choose(store: Store, client: int, items: Floats, ids: Ints, rules: Rules, b: Bench) -> int:
     """Eq. 2 for one client, who is up to date."""
@@ -57,10 +64,10 @@ def choose(store: Store, client: int, items: Floats, ids: Ints, rules: Rules, b:
     if rules.stale:  # the empty prior before its first step
         logdet = store.logdet[client, 1] if row[OLD] else store.logdet[SERVER, 1]
         pair, block = (row[OLD], row[OLD_BLOCK]) if row[OLD] else (PRIOR, PRIOR)
-        score_own(items, ids, store.blocks[block, 0], store.pairs[pair, 0], b)
+        score(items, ids, store.blocks[block, 0], store.pairs[pair, 0], b)
     elif row[DENSE]:
         logdet = store.logdet[client, 0]
-        score_own(items, ids, store.blocks[row[DENSE], 0], store.pairs[row[OWN], 0], b)
+        score(items, ids, store.blocks[row[DENSE], 0], store.pairs[row[OWN], 0], b)
     else:
         logdet = store.logdet[client if row[OWN] else SERVER, 0]
         U, t = store.blocks[0, 0], store.pairs[0, 0]
@@ -69,7 +76,7 @@ def choose(store: Store, client: int, items: Floats, ids: Ints, rules: Rules, b:
             score_shared(items, ids, U, t, store.table[SERVER, VERSION], b)
         else:
             z, rows = b.own, b.places
-            score_own(items, ids, U, t, b)
+            score(items, ids, U, t, b)
         if row[OWN]:
             along(z, rows, store.pairs[row[OWN], 0], b.score)
         pair = row[TAIL]
@@ -104,8 +111,8 @@ def advance(*flat: Any) -> tuple[int, int]:
     made it runs as if nothing had been. The arguments come flat, because numba takes longer to
     recognise a NamedTuple than many arrays.
     """
-    steps, store, rules = Steps(*flat[:7]), Store(*flat[7:15]), Rules(*flat[15:22])
-    b, begin = Bench(*flat[22:34]), flat[34]
+    steps, store = Steps(*flat[:_STEPS]), Store(*flat[_STEPS:_STORE])
+    rules, b, begin = Rules(*flat[_STORE:_RULES]), Bench(*flat[_RULES:_BENCH]), flat[_BENCH]
     for t in range(begin, steps.clients.shape[0]):
         if store.free[0] < PAIRS_A_STEP or store.free[1] < BLOCKS_A_STEP:
             return t, FULL

@@ -50,6 +50,9 @@ class Store(NamedTuple):
     free: Ints  # [2]  how many are on each stack
 
 
+FIELDS = len(Store._fields)
+
+
 def empty_store(count: int, dim: int, ridge: float) -> Store:
     store = Store(
         table=np.zeros((count + 1, COLUMNS), np.int64),
@@ -168,8 +171,9 @@ def conclude(*flat: Any) -> None:
 
     Flat, because numba takes longer to recognise a NamedTuple than to do this.
     """
-    store = Store(*flat[:8])
-    release(store, flat[8])
-    if flat[8].shape[0]:
-        download(store, flat[9], flat[10], flat[11], flat[12])
-    restart_clocks(store, flat[13])
+    store = Store(*flat[:FIELDS])
+    sharing, V, b, factor, logdet, everyone = flat[FIELDS:]
+    release(store, sharing)
+    if sharing.shape[0]:
+        download(store, V, b, factor, logdet)
+    restart_clocks(store, everyone)

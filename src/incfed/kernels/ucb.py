@@ -25,7 +25,7 @@ class Bench(NamedTuple):
     p: Floats  # [d]
     v: Floats  # [d]
     R: Floats  # [d, d]
-    own: Floats  # [K, d]    z of the arms under a factor of the client's own
+    own: Floats  # [K, d]    z of the arms
     places: Ints  # [K]      0, 1, 2, ...
     # Under the shared factor an item looks the same to everybody: computed once a version. Where
     # items do not recur these are empty, and `own` is used for every arm anew.
@@ -95,8 +95,8 @@ def whiten_arms(items: Floats, ids: Ints, U: Floats, out: Floats, places: Ints) 
 
 
 @compiled_bare
-def score_own(items: Floats, ids: Ints, U: Floats, t: Floats, b: Bench) -> None:
-    """b.width and b.score of every arm under a model of the client's own."""
+def score(items: Floats, ids: Ints, U: Floats, t: Floats, b: Bench) -> None:
+    """b.width and b.score of every arm under the model (U, t); z is left in b.own."""
     d = items.shape[1]
     whiten_arms(items, ids, U, b.own, b.places)
     for k in range(ids.shape[0]):

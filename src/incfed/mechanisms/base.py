@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import inputs
 from ..kernels import coalition
 from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Pending
@@ -86,6 +87,7 @@ class Round:
 
     def value(self, S: Mask) -> float:
         """log det V_g(S): what the server would know."""
+        check_mask("S", S, len(self.clients))
         return coalition.log_value(self._shared[0], self._ridge, self.pending, S)
 
     @property
@@ -105,15 +107,13 @@ class Round:
 
     def contributions(self, S: Mask) -> Floats:
         """log c_j(S) of Eq. 6 for every j outside S; 0 for those inside."""
-        V, U, logdet = coalition.form(self._shared[0], self._ridge, self.pending, S)
-        return coalition.log_gains(V, U, logdet, self._ridge, self.pending, S)
+        return self.coalition(S).contributions(~S)
 
     def incentives(self, S: Mask) -> Floats:
         """I^d_i(S) of Eq. 3: for members what S gives them, for others what joining S would."""
-        V, U, logdet = coalition.form(self._shared[0], self._ridge, self.pending, S)
-        gains = coalition.log_gains(V, U, logdet, self._ridge, self.pending, S)
-        grown = np.minimum(np.maximum(logdet + gains - self.logdets, 0.0), coalition.LARGEST)
-        return np.expm1(grown)
+        joined = self.coalition(S)
+        grown = joined.value + joined.contributions(~S) - self.logdets
+        return np.expm1(np.minimum(np.maximum(grown, 0.0), coalition.LARGEST))
 
     def willing(self, S: Mask) -> Mask:
         """Whose data incentive under S covers its cost."""
@@ -125,6 +125,9 @@ class Round:
 
         `willing` in logarithms: I^d >= D - 1e-9 (1 + D) is 1 + I^d >= (1 - 1e-9)(1 + D).
         """
+        return self._needs().copy()
+
+    def _needs(self) -> Floats:
         if self._needed is None:
             self._needed = coalition.needs(self.costs, self.logdets)
         return self._needed
@@ -136,11 +139,12 @@ class Round:
         the largest such set is unique and does not depend on who is removed first.
         """
         V, U, logdet = self._shared
-        S, self._full = coalition.stable(V, U, logdet, self._ridge, self.pending, self.needed)
+        S, self._full = coalition.stable(V, U, logdet, self._ridge, self.pending, self._needs())
         return S
 
     def settle(self, S: Mask) -> Decision:
         """S takes part, and each is paid what data alone does not cover."""
+        check_mask("S", S, len(self.clients))
         value = self.full_value if len(S) == np.count_nonzero(S) else self.value(S)
         return Decision(S.copy(), coalition.owed(self.costs, self.logdets, value, S))
 
@@ -153,6 +157,7 @@ class Coalition:
     """A growing set S with V_g(S) at hand: who adds most, who would join now, does it suffice."""
 
     def __init__(self, round: Round, S: Mask) -> None:
+        check_mask("S", S, len(round))
         self.round = round
         self.members = S.copy()
         self._V, self._U, self.value = coalition.form(
@@ -164,21 +169,28 @@ class Coalition:
 
     def contributions(self, among: Mask) -> Floats:
         """log c_j(S) of Eq. 6 for the clients `among` outside S; 0 for all others."""
+        check_mask("among", among, len(self.members))
         gains = coalition.log_gains(*self._state(), self.members | ~among)
         self._bound[among] = gains[among]
         self._exact[among] = True
         return gains
 
     def best(self, among: Mask) -> int:
-        """The largest contributor of `among`, computed lazily; ties to the lowest id."""
+        """The largest contributor of `among`, computed lazily, ties to the lowest id; -1: nobody
+        is left."""
+        check_mask("among", among, len(self.members))
         return coalition.best(*self._state(), among & ~self.members, self._bound, self._exact)
 
     def meets(self, beta: float, plus: int | None = None) -> bool:
-        """Does S (with client `plus`, just ranked) meet beta?"""
-        value = self.value if plus is None else self.value + self._bound[plus]
+        """Does S (with client `plus`) meet beta?"""
+        value = self.value if plus is None else self.value + self._contribution(plus)
         return bool(value >= self.round.goal(beta))
 
     def add(self, j: int) -> None:
+        """Client j (its place in the round) joins."""
+        if not 0 <= j < len(self.members) or self.members[j]:
+            allowed = f"the place (0 to {len(self.members) - 1}) of a client outside S"
+            raise inputs.refuse("j", j, allowed)
         self.value = coalition.join(*self._state(), self.members, self._exact, j)
 
     def welcome(self, among: Mask) -> None:
@@ -197,8 +209,8 @@ class Coalition:
         return turns > 0
 
     def price(self, j: int) -> float:
-        """What joining S would leave uncovered of the cost of client j, just ranked."""
-        value = self.value + self._bound[j]
+        """What joining S would leave uncovered of the cost of client j."""
+        value = self.value + self._contribution(j)
         gained = coalition.incentive(value - self.round.logdets[j])
         return float(max(0.0, self.round.costs[j] - gained))
 
@@ -206,15 +218,28 @@ class Coalition:
         """What S leaves uncovered of the costs of those members (READING 5); 0 for all others."""
         return coalition.owed(self.round.costs, self.round.logdets, self.value, paid)
 
+    def _contribution(self, j: int) -> float:
+        if not self._exact[j]:
+            self.contributions(np.arange(len(self.members)) == j)
+        return float(self._bound[j])
+
     def _search(self, among: Mask) -> tuple[Mask, Mask, Floats, Mask, Floats]:
-        return self.members, among, self._bound, self._exact, self.round.needed
+        check_mask("among", among, len(self.members))
+        return self.members, among, self._bound, self._exact, self.round._needs()
 
     def _state(self) -> tuple[Floats, Floats, float, float, Pending]:
         return self._V, self._U, self.value, self.round._ridge, self.round.pending
 
 
-def malformed(decision: object, n: int) -> str | None:
-    """What is wrong with the form of a decision over n clients; None: nothing."""
+def check_mask(name: str, S: Mask, n: int) -> None:
+    """The kernels trust their masks: anything else must not reach them."""
+    if not (isinstance(S, np.ndarray) and S.dtype.char == "?" and S.shape == (n,)):
+        raise inputs.refuse(name, S, f"a boolean array of length {n}, an entry per client")
+
+
+def malformed(decision: object, clients: Ints) -> str | None:
+    """What is wrong with the form of a decision over these clients; None: nothing."""
+    n = len(clients)
     if not isinstance(decision, Decision):
         return f"it did not return a Decision: got {type(decision).__name__}"
     members, payments = decision.participants, decision.payments
@@ -229,9 +254,11 @@ def malformed(decision: object, n: int) -> str | None:
     if not np.isfinite(payments).all():
         return f"payments are not finite: {payments!r:.60}"
     if (payments < 0).any():
-        return f"a payment is negative: client {payments.argmin()} is paid {payments.min():g}"
+        return (
+            f"a payment is negative: client {clients[payments.argmin()]} is paid {payments.min():g}"
+        )
     j = int(np.flatnonzero(~members & (payments != 0))[0])
-    return f"somebody who does not take part is paid: client {j} gets {payments[j]:g}"
+    return f"somebody who does not take part is paid: client {clients[j]} gets {payments[j]:g}"
 
 
 class Mechanism(ABC):

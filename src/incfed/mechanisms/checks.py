@@ -56,7 +56,7 @@ def _faults(mechanism: Mechanism, round: Round) -> list[str]:
     except Exception as error:  # whatever a plug-in raises is the answer the author needs
         return [f"it raised an error: {type(error).__name__}: {error}"]
     faults = []
-    form = malformed(decision, len(round))
+    form = malformed(decision, round.clients)
     if form:
         return [form]
     members, payments = decision.participants, decision.payments
@@ -72,7 +72,8 @@ def _faults(mechanism: Mechanism, round: Round) -> list[str]:
         j = int(np.flatnonzero(short)[0])
         faults.append(
             "a participant loses by sharing (not individually rational): "
-            f"client {j} has cost {round.costs[j]:g} and gets {gained[j]:g} in data and money"
+            f"client {round.clients[j]} has cost {round.costs[j]:g} "
+            f"and gets {max(0.0, gained[j] - 1e-12):g} in data and money"
         )
     if mechanism.beta is not None and not round.meets(members, mechanism.beta):
         ratio = float(np.exp(round.value(members) - round.full_value))

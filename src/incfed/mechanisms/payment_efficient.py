@@ -14,10 +14,6 @@ from ..kernels.ucb import TIE
 from .base import Coalition, Decision, Mask, Mechanism, Round
 
 
-class NothingBetter(Exception):
-    """The search costs more than the last resort."""
-
-
 @dataclass(frozen=True)
 class PaymentEfficient(Mechanism):
     """Keeps det V_g(S) / det V_g(everyone) >= beta, paying the largest contributors first.
@@ -43,18 +39,17 @@ class PaymentEfficient(Mechanism):
 
     def decide(self, round: Round) -> Decision:
         first = round.stable_set() if self.payment_free else round.costs == 0
+        others = ~first
         S = round.coalition(first)
-        if S.meets(self.beta):  # READING 4: data suffices, nobody is paid
-            return Decision(first, np.zeros(len(round)))
-        resort, invalid = self._last_resort(S, ~first)
-        if resort is None:  # nobody suffices alone; everybody together does
-            return self._search(S, invalid)
+        if S.meets(self.beta) or not np.count_nonzero(others):
+            return Decision(first, np.zeros(len(round)))  # READING 4: data suffices
+        resort, invalid = self._last_resort(S, others)
+        if resort is None:  # nobody suffices alone: all are tried together
+            return self._search(S, invalid)[0]
         if not np.count_nonzero(invalid):
             return self._alone(S, resort)
-        try:
-            return self._search(S, invalid, self._price(S, resort))
-        except NothingBetter:
-            return self._alone(round.coalition(first), resort)
+        found, better = self._search(S, invalid, self._price(S, resort))
+        return found if better else self._alone(round.coalition(first), resort)
 
     def _last_resort(self, S: Coalition, others: Mask) -> tuple[int | None, Mask]:
         """Alg. 3 lines 3-5: a client that meets beta alone, and the invalid list ranked before it.
@@ -72,19 +67,19 @@ class PaymentEfficient(Mechanism):
             invalid[j] = True
         return None, invalid
 
-    def _search(self, S: Coalition, invalid: Mask, last: float = np.inf) -> Decision:
+    def _search(self, S: Coalition, invalid: Mask, last: float = np.inf) -> tuple[Decision, bool]:
         """Alg. 4: add the largest contributor and whom its data convinces, until beta is met.
 
-        NothingBetter: that costs more than the last resort (READING 6), or the list ends first.
+        False beside the decision: it costs more than the last resort (READING 6), or the list
+        ended first. (A list of everybody does not, but for rounding, and is then the answer.)
         """
         paid = np.zeros(len(invalid), np.bool_)
         for _ in self._turns(S, invalid, paid, until=self.beta if last == np.inf else 0.0):
-            decision = self._pay(S, paid)
-            if last < np.inf and decision.payments.sum() > last + TIE * (1.0 + last):
+            if last < np.inf and self._pay(S, paid).payments.sum() > last + TIE * (1.0 + last):
                 break
             if S.meets(self.beta):
-                return decision
-        raise NothingBetter
+                return self._pay(S, paid), True
+        return self._pay(S, paid), False
 
     def _turns(self, S: Coalition, invalid: Mask, paid: Mask, until: float) -> Iterator[None]:
         """Alg. 4 lines 3-8, a turn at a time or all up to `until`: S grows by the largest

@@ -14,10 +14,11 @@ from .base import Round
 RIDGE = 0.1
 
 
-def make_round(
-    V: Floats, uploads: list[Floats], costs: Floats, count: int, **known: float
-) -> Round:
-    """A round over clients 0 .. n-1, each with the rows x of its pending steps (dV = sum x x')."""
+def make_round(V: Floats, uploads: list[Floats], costs: Floats, idle: int, **known: float) -> Round:
+    """A round over clients 1, 3, 5, ..., each with the rows x of its pending steps (dV = sum x x').
+
+    Ids are not places: a mechanism that takes one for the other should not get away with it.
+    """
     d = V.shape[0]
     n = len(uploads)
     dense = np.full(n, -1)
@@ -33,15 +34,16 @@ def make_round(
     nobody = np.zeros(n, np.bool_)
     total, factor, logdet = form(V, RIDGE, pending, nobody)
     return Round(
-        clients=np.arange(n),
+        clients=2 * np.arange(n) + 1,
         costs=costs,
-        count=count,
+        count=2 * n + idle,
         V=total,
         factor=factor,
         logdet=logdet,
         ridge=RIDGE,
         pending=pending,
         logdets=logdet + log_gains(total, factor, logdet, RIDGE, pending, nobody),
+        trigger=1 if n else -1,
         **known,  # type: ignore[arg-type]
     )
 

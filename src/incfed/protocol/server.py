@@ -62,7 +62,7 @@ class Server:
             spent=self.spent,
         )
         decision = self._mechanism.decide(round)
-        fault = malformed(decision, len(round))
+        fault = malformed(decision, round.clients)
         if fault:
             name = type(self._mechanism).__name__
             raise MechanismError(f"{name}, round {self.rounds}: {fault}")

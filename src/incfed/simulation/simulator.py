@@ -1,4 +1,4 @@
-"""A whole federation in one process: the same kernels and the same server as the live one."""
+"""A whole federation in one process, over the kernels and the server's rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from .. import inputs
 from .._version import __version__
 from ..algorithms.base import Algorithm
-from ..environments.base import World
+from ..environments.base import Events, World
 from ..kernels.factor import Floats
 from ..kernels.pending import Pending, collect
 from ..kernels.step import FULL, TRIGGERED, Steps, advance
@@ -57,6 +57,10 @@ class Simulation:
         self._world = world
         self._algorithm = algorithm
         self._stream = world.open(np.random.SeedSequence(self._seed))
+        items = inputs.array("items", self._stream.items, ndim=2)
+        if items.shape[1] != world.dim:
+            allowed = f"{world.dim} features wide, the dim of the world"
+            raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)
         count = 1 if algorithm.pooled else world.count
         self._rules = algorithm.rules(world.dim)
         self._server = Server(
@@ -75,12 +79,16 @@ class Simulation:
         self._outcomes: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))]
         self._book = RoundBook()
         self.steps = 0
+        self._torn = False  # an error in a mechanism or world leaves half a step behind
 
     def advance(self, n: int) -> None:
         """Run n more steps."""
         left = None if self._world.length is None else self._world.length - self.steps
         n = inputs.integer("n", n, low=0, high=left)
+        self._whole()
+        self._torn = True
         events = self._stream.take(n)
+        _check(self._world, events, n, len(self._stream.items))
         clients = np.zeros_like(events.clients) if self._algorithm.pooled else events.clients
         steps = Steps(
             clients, events.arms, self._stream.items, events.rewards, events.expected,
@@ -95,9 +103,11 @@ class Simulation:
             done, state = advance(*steps, *self._store, *self._rules, *self._bench, done)
         self._outcomes.append((steps.reward, steps.regret))
         self.steps += n
+        self._torn = False
 
     def result(self) -> Result:
         """Everything so far."""
+        self._whole()
         world, algorithm = self._world, self._algorithm
         rounds = self._book.rounds()
         communication, payment = np.zeros(self.steps), np.zeros(self.steps)
@@ -114,6 +124,10 @@ class Simulation:
             rounds=rounds,
             settings=self._settings(),
         )
+
+    def _whole(self) -> None:
+        if self._torn:
+            raise RuntimeError("this simulation broke off in the middle of a step; start a new one")
 
     def _round(self, step: int, trigger: int) -> None:
         """One communication round (Alg. 1 lines 9-20)."""
@@ -137,6 +151,25 @@ class Simulation:
             "dim": self._world.dim,
             "incfed": __version__,
         }
+
+
+def _check(world: World, events: Events, n: int, items: int) -> None:
+    """The kernels trust the numbers they index with; a world of one's own may have them wrong."""
+    shape = (n, world.arms_per_step)
+    for name, field, form, kind, top in (
+        ("clients", events.clients, (n,), np.int64, world.count),
+        ("arms", events.arms, shape, np.int64, items),
+        ("rewards", events.rewards, shape, np.float64, None),
+        ("expected", events.expected, shape, np.float64, None),
+    ):
+        if not isinstance(field, np.ndarray) or field.shape != form or field.dtype != kind:
+            got = getattr(field, "shape", None), str(getattr(field, "dtype", type(field).__name__))
+            raise inputs.refuse(name, got, f"{kind.__name__} of shape {form}, from Stream.take")
+        if not field.flags.c_contiguous:
+            raise inputs.refuse(name, "strided", "C-contiguous, from Stream.take")
+        if n and top is not None and not (field.min() >= 0 and field.max() < top):
+            wrong = int(field.min() if field.min() < 0 else field.max())
+            raise inputs.refuse(name, wrong, f"from 0 to {top - 1}")
 
 
 def _steps(world: World, steps: int | None) -> int:

@@ -1,0 +1,143 @@
+"""The inverse factor U (U V(lambda) U' = I) and what is made of it, against numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from incfed.kernels.factor import (
+    add_outer,
+    cholesky,
+    dot,
+    factorize,
+    update,
+    whiten,
+)
+from incfed.kernels.pending import add_rows
+from incfed.kernels.ucb import bench, confidence, pick, score
+from reference_mechanisms import FloatArray
+
+DIMS = range(1, 31)  # loops go by fours and twos: every remainder must be seen
+RIDGES = (0.01, 0.1, 3.0)
+
+
+def made(d: int, ridge: float, steps: int | None = None) -> tuple[FloatArray, FloatArray]:
+    """V = X'X and V(ridge)."""
+    chance = np.random.default_rng([d, int(100 * ridge)])
+    X = chance.standard_normal((2 * d if steps is None else steps, d))
+    V: FloatArray = X.T @ X
+    return V, V + ridge * np.eye(d)
+
+
+def factor(V: FloatArray, ridge: float) -> tuple[FloatArray, float]:
+    U = np.full_like(V, np.nan)
+    return U, factorize(V, ridge, np.empty_like(V), U)
+
+
+@pytest.mark.parametrize("ridge", RIDGES)
+@pytest.mark.parametrize("d", DIMS)
+def test_factorize(d: int, ridge: float) -> None:
+    V, full = made(d, ridge)
+    kept = V.copy()
+    U, logdet = factor(V, ridge)
+    assert np.array_equal(V, kept)
+    assert np.array_equal(U, np.tril(U))
+    assert np.abs(U @ full @ U.T - np.eye(d)).max() < 1e-10
+    assert logdet == pytest.approx(np.linalg.slogdet(full)[1], rel=1e-12, abs=1e-11)
+    assert cholesky(V, ridge, np.empty_like(V)) == logdet
+    lower = np.tril(V)  # only the lower half is read, and V may be used up
+    again = np.empty_like(V)
+    assert factorize(lower, ridge, lower, again) == logdet
+    assert np.array_equal(again, U)
+
+
+@pytest.mark.parametrize("d", DIMS)
+def test_products_with_the_inverse(d: int) -> None:
+    V, full = made(d, 0.1)
+    U, _ = factor(V, 0.1)
+    chance = np.random.default_rng(d)
+    x = chance.standard_normal(d)
+    square = x @ np.linalg.solve(full, x)
+    p = np.full(d, np.nan)
+    assert whiten(U, x, p) == pytest.approx(square, rel=1e-9)
+    np.testing.assert_allclose(p, U @ x, rtol=1e-10, atol=1e-12)
+    assert dot(x, p, d - 1) == pytest.approx(x[:-1] @ p[:-1], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("ridge", RIDGES)
+@pytest.mark.parametrize("d", DIMS)
+def test_one_more_observation(d: int, ridge: float) -> None:
+    V, full = made(d, ridge, steps=d // 2)  # of less than full rank
+    U, _ = factor(V, ridge)
+    x, b = np.random.default_rng(d).standard_normal((2, d))
+    t, (p, sums) = U @ b, np.empty((2, d))
+    square = update(U, x, 0.7, t, p, sums)
+    assert square == pytest.approx(x @ np.linalg.solve(full, x), rel=1e-9)
+    np.testing.assert_allclose(t, U @ (b + 0.7 * x), rtol=1e-8, atol=1e-9)
+    assert np.array_equal(U, np.tril(U))
+    assert np.abs(U @ (full + np.outer(x, x)) @ U.T - np.eye(d)).max() < 1e-9
+    add_outer(V, x)
+    np.testing.assert_allclose(V, full - ridge * np.eye(d) + np.outer(x, x), atol=1e-12)
+
+
+def test_rounding_never_takes_a_pivot_below_the_ridge() -> None:
+    # Rank 1 and huge: the Schur complements are about the ridge, and rounding far more than that.
+    x = 1e6 * np.random.default_rng(0).standard_normal(5)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(np.outer(x, x) + 1e-6 * np.eye(5))
+    U, logdet = factor(np.outer(x, x), 1e-6)
+    assert np.isfinite(U).all()
+    assert np.diag(U).max() <= 1e3 * (1 + 1e-12)  # 1 / sqrt(ridge)
+    assert logdet >= 5 * np.log(1e-6)
+
+
+@pytest.mark.parametrize("n", range(10))
+def test_adding_rows(n: int) -> None:
+    chance = np.random.default_rng(n)
+    rows = chance.standard_normal((12, 5))
+    which = chance.permutation(12)
+    V, before = np.eye(5), np.eye(5)
+    add_rows(V, rows, which, n)
+    X = rows[which[:n]]
+    np.testing.assert_allclose(V, before + X.T @ X, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("arms", range(1, 10))
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 25])
+def test_scores(d: int, arms: int) -> None:
+    V, full = made(d, 0.1)
+    U, _ = factor(V, 0.1)
+    chance = np.random.default_rng([d, arms])
+    items, rewards = chance.standard_normal((20, d)), chance.standard_normal(d)
+    ids = chance.permutation(20)[:arms]
+    x, theta = items[ids], np.linalg.solve(full, rewards)
+    widths = np.einsum("kd,dk->k", x, np.linalg.solve(full, x.T))
+    b = bench(d, arms, 20)
+    score(items, ids, U, U @ rewards, b)
+    np.testing.assert_allclose(b.score, x @ theta, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(b.width, widths, rtol=1e-8)
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0, 1.0 - 5e-10, 1.0 - 2e-9, 1.0 + 5e-10]), min_size=1))
+def test_ties_go_to_the_lowest_index(values: list[float]) -> None:
+    b = bench(1, len(values), 1)
+    b.score[:] = values
+    scores = np.array(values)
+    assert pick(2.0, b) == np.flatnonzero(scores >= scores.max() - 1e-9)[0]
+
+
+def test_the_width_counts_alpha_times_its_root() -> None:
+    b = bench(1, 3, 1)
+    b.score[:], b.width[:] = [1.0, 0.0, 0.5], [0.0, 0.81, -1e-18]  # rounding below 0 is 0
+    assert pick(1.0, b) == 0  # 1.0, 0.9, 0.5
+    b.score[:] = [1.0, 0.0, 0.5]
+    assert pick(1.2, b) == 1  # 1.0, 1.08, 0.5
+
+
+def test_confidence() -> None:
+    # Eq. 2: sigma sqrt(log(det V / lambda^d) + 2 log(1/delta)) + sqrt(lambda)
+    logdet = 3 * np.log(0.25) + 5.0
+    assert confidence(logdet, 3, 0.25, 0.1, 4.0, np.nan) == pytest.approx(0.1 * 3.0 + 0.5)
+    assert confidence(logdet, 3, 0.25, 0.1, 4.0, 0.7) == 0.7
