@@ -10,6 +10,9 @@ import numpy as np
 from ..kernels.factor import Floats, Ints
 
 
+MOST = 10_000_000  # clients, or items: beyond, memory ends before the simulation does
+
+
 class Events(NamedTuple):
     """Consecutive steps."""
 

@@ -11,9 +11,7 @@ import numpy as np
 from .. import inputs
 from ..kernels.factor import Floats, Ints
 from ..kernels.sample import draw
-from .base import Events, Stream, World
-
-MOST = 10_000_000  # beyond, memory ends before the simulation does
+from .base import MOST, Events, Stream, World
 
 
 @dataclass(frozen=True)

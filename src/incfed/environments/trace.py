@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .. import inputs
 from ..kernels.factor import Floats, Ints
-from .base import Events, Stream, World
+from .base import MOST, Events, Stream, World
 
 
 class Trace(World):
@@ -37,7 +37,7 @@ class Trace(World):
         self.clients = inputs.array("clients", clients, ndim=1, dtype=np.int64)
         self.rewards = inputs.array("rewards", rewards, ndim=2)
         self.arms, self.items = _arms(arms, items)
-        self.recurring = items is not None
+        self.recurring = self.arms.size > len(self.items)
         steps, choices = self.rewards.shape
         if steps == 0 or choices == 0:
             allowed = "T x K, at least one step and one arm"
@@ -48,12 +48,13 @@ class Trace(World):
         if expected is not None:
             self.expected = inputs.array("expected", expected, ndim=2)
             _same_steps("expected", self.expected, (steps, choices), "rewards")
-        if self.clients.min() < 0:
-            raise inputs.refuse("clients", int(self.clients.min()), "ids of at least 0")
+        for wrong in (int(self.clients.min()), int(self.clients.max())):
+            if not 0 <= wrong < MOST:
+                raise inputs.refuse("clients", wrong, f"ids from 0 to {MOST - 1:,}")
         seen = int(self.clients.max()) + 1
         if count is None:
             count = seen
-        self._count = inputs.integer("count", count, low=1)
+        self._count = inputs.integer("count", count, low=1, high=MOST)
         if self._count < seen:
             allowed = f"at least {seen}: clients holds the id {seen - 1}"
             raise inputs.refuse("count", count, allowed)
