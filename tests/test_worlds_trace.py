@@ -153,6 +153,7 @@ def test_saved_and_loaded(tmp_path: Path, form: str, expected: bool) -> None:
         assert [p.name for p in tmp_path.iterdir()] == ["log.npz"]
     loaded = incfed.Trace.load(str(path))
     same_trace(trace, loaded)
+    assert loaded.recurring == trace.recurring == (form == "ids")
     same_numbers(incfed.simulate(trace, ALGORITHM), incfed.simulate(loaded, ALGORITHM))
     assert trace.settings() == loaded.settings()
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..kernels.factor import Floats, Ints
 
-
 MOST = 10_000_000  # clients, or items: beyond, memory ends before the simulation does
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..protocol.server import Closed
 from ..results.records import Rounds
 
@@ -17,10 +14,6 @@ class RoundBook:
 
     def add(self, step: int, trigger: int, pending: int, closed: Closed) -> None:
         self._rows.append((step, trigger, pending, closed))
-
-    def payment(self) -> Floats:
-        """What each round paid."""
-        return np.array([math.fsum(closed.payments.tolist()) for *_, closed in self._rows])
 
     def rounds(self) -> Rounds:
         closed = [row[3] for row in self._rows]

@@ -114,7 +114,7 @@ class Simulation:
         if algorithm.pooled:  # d^2 + d up and to each of N clients down, every step
             communication += (1 + world.count) * (world.dim**2 + world.dim)
         np.add.at(communication, rounds.step, rounds.communication)
-        np.add.at(payment, rounds.step, self._book.payment())
+        np.add.at(payment, rounds.step, rounds.payment)
         reward, regret = (np.concatenate(part) for part in zip(*self._outcomes, strict=True))
         return Result(
             regret=np.cumsum(regret),
