@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.kernels.store import DENSE, PENDING, SERVER, Store, memory, thin_limit
+from incfed.kernels.store import (
+    DENSE,
+    OLD,
+    OLD_BLOCK,
+    OWN,
+    PENDING,
+    SERVER,
+    Store,
+    memory,
+    thin_limit,
+)
 from incfed.simulation import Simulation
 
 MANY = 100_000
@@ -21,7 +31,7 @@ def acting(clients: np.ndarray, count: int, dim: int = DIM) -> incfed.Trace:
     return incfed.Trace(clients, ids, np.zeros((len(clients), 1)), count=count, items=items)
 
 
-def ran(trace: incfed.Trace, algorithm: incfed.Independent | incfed.DisLinUCB) -> Simulation:
+def ran(trace: incfed.Trace, algorithm: incfed.Algorithm) -> Simulation:
     run = Simulation(trace, algorithm)
     run.advance(trace.length)
     return run
@@ -74,6 +84,25 @@ def test_a_round_gives_back_what_was_shared() -> None:
     assert in_use(shared._store) == (0, 0)
     assert in_use(held._store)[0] > 3000
     assert memory(shared._store) < memory(held._store) / 10
+
+
+@pytest.mark.parametrize("reads", ["fresh", "stale"])
+@pytest.mark.parametrize("threshold", [0.05, 2.0, 40.0])  # few steps a round, some, many
+@pytest.mark.parametrize("costs", [[0.0] * 4, [0.0, 1e9, 0.0, 2.0]])
+def test_nothing_is_lost_on_the_way(reads: str, threshold: float, costs: list[float]) -> None:
+    # What is handed out is what the table says, after many rounds in which some stay out.
+    clients = np.random.default_rng(2).integers(0, 4, 2000)
+    algorithm = incfed.IncFedUCB(
+        incfed.PaymentFree(), threshold=threshold, costs=costs, reads=reads
+    )
+    run = ran(acting(clients, 4, dim=4), algorithm)
+    assert len(run.result().rounds) > 5
+    table = run._store.table[:SERVER]
+    thin = table[table[:, DENSE] == 0, PENDING].sum()
+    vectors = thin + np.count_nonzero(table[:, [OWN, OLD]])
+    matrices = np.count_nonzero(table[:, [DENSE, OLD_BLOCK]])
+    assert in_use(run._store) == (int(vectors), int(matrices))
+    assert (table[1, PENDING] > 400) == (costs[1] > 0)
 
 
 def test_only_participants_give_back() -> None:
