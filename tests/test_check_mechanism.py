@@ -155,7 +155,7 @@ RULES = {
     "outsider": "somebody who does not take part is paid: client 1 gets ",
     "beta": "the promised beta is not met: ",
     "changed": "it changed the round it was given: work on copies",
-    "infinite": "payments are not finite: ",
+    "infinite": "payments are not finite, or above 1e300: ",
     "crash": "it raised an error: IndexError: ",
     "participants": "participants is not a boolean array with an entry per client: ",
     "shape": "payments is not an array with an entry per client: ",

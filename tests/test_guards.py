@@ -150,3 +150,31 @@ def test_a_steep_step_makes_a_client_dense(ridge: float) -> None:
     run = incfed.Simulation(trace, incfed.Independent(ridge=ridge))
     run.advance(1)
     assert bool(run._store.table[0, DENSE]) == (1 / ridge > STEEP)
+
+
+class Writes(incfed.Mechanism):
+    """Takes what it is given for its own."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def decide(self, round: incfed.Round) -> incfed.Decision:
+        getattr(round, self.name)[:] = 0
+        return round.settle(round.everyone)
+
+
+@pytest.mark.parametrize("name", ["clients", "costs"])
+def test_a_mechanism_that_writes_into_the_round_is_stopped(name: str) -> None:
+    algorithm = incfed.IncFedUCB(Writes(name), threshold=0.1, costs=2.0)
+    with pytest.raises(incfed.MechanismError, match="changed the round"):
+        incfed.simulate(incfed.Synthetic(clients=5), algorithm, steps=200)
+
+
+def test_small_integers_do_not_overflow() -> None:
+    eights: Any = {"clients": np.uint8(200), "dim": np.uint8(20)}
+    small = incfed.Synthetic(**eights, arms=3, pool=200)
+    result = incfed.simulate(small, incfed.Centralized(), steps=10)
+    assert result.communication[-1] == 10 * 201 * 420
+    as_plain = incfed.thresholds.theory(steps=100_000, clients=50, dim=25, beta=0.5, ridge=0.1)
+    numpys: Any = {"steps": np.int32(100_000), "clients": np.int8(50), "dim": np.int8(25)}
+    assert incfed.thresholds.theory(**numpys, beta=0.5, ridge=0.1) == as_plain

@@ -89,10 +89,10 @@ def demo(
         outcome = _carry_out(screen, experiment, jobs, fresh)
         chapters = paper.chapters(outcome.runs)
         words = paper.intro(experiment)
-        for chapter in chapters:
-            screen.table(chapter.heading, compare(chapter.runs), chapter.text)
         with screen.busy("writing the report"):
             report = publish(experiment.output, paper.TITLE, words, chapters)
+        for chapter in chapters:
+            screen.table(chapter.heading, compare(chapter.runs), chapter.text)
         _close(screen, outcome, {"report": report, "runs": experiment.output / "runs"})
         if outcome.complete:
             screen.hint("Next: open the report in a browser; `incfed init` starts one of your own.")
@@ -128,11 +128,11 @@ def run(
         outcome = _carry_out(screen, experiment, jobs, fresh)
         where = {"runs": experiment.output / "runs"}
         if outcome.runs:
-            screen.table(config.stem, compare(outcome.runs))
             words, chapter = intro(experiment, outcome), Chapter("Comparison", outcome.runs)
             with screen.busy("drawing plots, writing the report"):
                 report = publish(experiment.output, config.stem, words, [chapter])
                 plots = draw(experiment.output, outcome.runs)
+            screen.table(config.stem, compare(outcome.runs))
             where = {"report": report, **({"plots": plots} if plots else {}), **where}
         _close(screen, outcome, where)
         if outcome.complete:
@@ -209,13 +209,13 @@ def _carry_out(screen: Screen, experiment: Experiment, jobs: int | None, fresh: 
             f"{experiment.output}; go on with: {shlex.join(['incfed', *again])}"
         )
         raise typer.Exit(STOPPED)
+    screen.failures(outcome.failures)
     return outcome
 
 
 def _close(screen: Screen, outcome: Outcome, where: dict[str, Path]) -> None:
     """Say where things are, and what went wrong."""
     screen.places(where)
-    screen.failures(outcome.failures)
     if outcome.failures:
         screen.error(f"{len(outcome.failures)} of {outcome.total} runs failed; the others are kept")
         raise typer.Exit(FAILED)

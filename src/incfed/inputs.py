@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+MOST_STEPS = 10**12  # a run of more would not end
+
 
 class InputError(ValueError):
     """An input that cannot be used; the message says which, what it was, and what is allowed."""

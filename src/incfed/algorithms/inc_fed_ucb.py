@@ -35,7 +35,7 @@ class IncFedUCB(Algorithm):
         inputs.number("threshold", self.threshold, low=0.0, finite=False)
         inputs.choice("clocks", self.clocks, ("all", "participants"))
         if isinstance(self.costs, int | float | np.number):
-            inputs.number("costs", self.costs, low=0.0)
+            inputs.number("costs", self.costs, low=0.0, high=1e300)
         else:
             allowed = "a number of at least 0, or one per client"
             costs = inputs.array("costs", self.costs, ndim=1, allowed=allowed)

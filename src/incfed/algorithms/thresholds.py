@@ -9,7 +9,7 @@ from .. import inputs
 
 def high(*, steps: int, clients: int, dim: int) -> float:
     """T / (N d ln T): Table 1."""
-    _check(steps, clients, dim)
+    steps, clients, dim = _check(steps, clients, dim)
     return steps / (clients * dim * math.log(steps))
 
 
@@ -23,15 +23,19 @@ def theory(*, steps: int, clients: int, dim: int, beta: float, ridge: float) -> 
 
     R = ceil(d ln(1 + T / (lambda d))).
     """
-    inputs.number("beta", beta, low=0.0, high=1.0, open_low=True)
-    inputs.number("ridge", ridge, low=0.0, open_low=True)
+    beta = inputs.number("beta", beta, low=0.0, high=1.0, open_low=True)
+    ridge = inputs.number("ridge", ridge, low=1e-300)
+    steps, clients, dim = _check(steps, clients, dim)
     base = low(steps=steps, clients=clients, dim=dim)
     rounds = math.ceil(dim * math.log1p(steps / (ridge * dim)))
     slack = math.sqrt(steps**2 / (clients**2 * dim * rounds * math.log(steps)))
     return base - slack * math.log(beta)
 
 
-def _check(steps: int, clients: int, dim: int) -> None:
-    inputs.integer("steps", steps, low=2)
-    inputs.integer("clients", clients, low=1)
-    inputs.integer("dim", dim, low=1)
+def _check(steps: int, clients: int, dim: int) -> tuple[int, int, int]:
+    """As plain integers: numpy's small ones overflow in products."""
+    return (
+        inputs.integer("steps", steps, low=2, high=inputs.MOST_STEPS),
+        inputs.integer("clients", clients, low=1),
+        inputs.integer("dim", dim, low=1),
+    )

@@ -30,11 +30,15 @@ class Synthetic(World):
     activity: float | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        inputs.integer("clients", self.clients, low=1, high=MOST)
-        inputs.integer("dim", self.dim, low=1, high=10_000)
-        inputs.integer("arms", self.arms, low=1)
-        inputs.integer("pool", self.pool, low=1, high=MOST)
-        inputs.number("noise", self.noise, low=0.0)
+        checked = {  # plain numbers: numpy's small integers overflow in products
+            "clients": inputs.integer("clients", self.clients, low=1, high=MOST),
+            "dim": inputs.integer("dim", self.dim, low=1, high=10_000),
+            "arms": inputs.integer("arms", self.arms, low=1),
+            "pool": inputs.integer("pool", self.pool, low=1, high=MOST),
+            "noise": inputs.number("noise", self.noise, low=0.0),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
         object.__setattr__(self, "activity", _activity(self.activity, self.clients))
         if self.arms > self.pool:
             allowed = f"at most the pool ({self.pool}), from which they are drawn"

@@ -25,7 +25,7 @@ from typing import Any
 
 from ..algorithms import thresholds
 from ..environments.base import World
-from ..inputs import InputError, integer, refuse
+from ..inputs import MOST_STEPS, InputError, integer, refuse
 from ..results.settings import plain
 from . import kinds, places
 from .experiment import Experiment, Part, Recipe
@@ -108,7 +108,7 @@ def _steps(value: object, world: World) -> int:
         if world.length is None:
             raise places.missing("run.steps", "given: this world has no end of its own")
         return integer("the length of the trace", world.length, low=1)
-    steps = integer("run.steps", value, low=1)
+    steps = integer("run.steps", value, low=1, high=MOST_STEPS)
     if world.length is not None and steps > world.length:
         raise refuse("run.steps", steps, f"at most {world.length}, the length of the trace")
     return steps

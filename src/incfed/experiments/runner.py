@@ -59,6 +59,8 @@ def plan(experiment: Experiment, *, jobs: int | None = None, fresh: bool = False
     claim(experiment.output)
     done, todo = {}, []
     for job in experiment.jobs():
+        saved.refuse_foreign(job)  # all of them before the first is touched
+    for job in experiment.jobs():
         found = None if fresh else saved.find(job.folder, job.fingerprint)
         if found is not None:
             done[job.index] = found

@@ -56,9 +56,8 @@ def trouble(job: Job) -> str:
     return "a file it is made from changed meanwhile"
 
 
-def make_way(job: Job, *, fresh: bool = False) -> None:
-    """Remove a broken run (`fresh`: any run), so that it can be redone; refuse a folder with
-    anything else in it."""
+def refuse_foreign(job: Job) -> None:
+    """Refuse a folder in the place of a run that has anything else in it."""
     folder = job.folder
     if not folder.exists() and not folder.is_symlink():
         return
@@ -68,6 +67,13 @@ def make_way(job: Job, *, fresh: bool = False) -> None:
             f"output: {folder} must be left to incfed: it holds {', '.join(others)}, which is "
             "not part of a run; move it away, or choose another output folder"
         )
+
+
+def make_way(job: Job, *, fresh: bool = False) -> None:
+    """Remove a broken run (`fresh`: any run), so that it can be redone."""
+    folder = job.folder
+    if not folder.exists():
+        return
     try:
         load(folder)  # whole, but of other settings: saving replaces it, the old one last
         broken = False

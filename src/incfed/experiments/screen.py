@@ -118,7 +118,7 @@ class Screen:
             self.error(f"{label}, {which}: {fault}")
 
     def _line(self, text: str) -> None:
-        self.out.print(text, markup=False, soft_wrap=True)
+        self.out.print(text, markup=False, emoji=False, soft_wrap=True)
 
     def busy(self, text: str) -> AbstractContextManager[object]:
         """Something that takes a few seconds; nothing is shown if nobody is watching."""

@@ -20,7 +20,7 @@ def show_folder(screen: Screen, folder: Path) -> None:
     elif (folder / INDEX).exists():
         _experiment(screen, folder)
     else:
-        state = "holds neither" if folder.is_dir() else "is not there; it must be"
+        state = "holds neither" if folder.is_dir() else "is neither"
         raise InputError(
             f"{folder}: {state} a saved run ({RUN}) nor the output of `incfed run` ({INDEX})"
         )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .compiling import compiled
-from .factor import ZERO, Floats, cholesky, factorize
+from .factor import ZERO, Floats, Ints, cholesky, factorize
 from .pending import Mask, Pending, absorb, add_to, log_gain
 from .ucb import TIE
 
+MOST_MONEY = 1e300  # so that sums stay finite
 WILLING = 1e-9  # READING 15: incentive >= cost - 1e-9 (1 + cost)
 LARGEST = float(np.log(np.finfo(float).max))  # exp of more than this overflows
 
@@ -234,8 +235,19 @@ def incentive(grown: float) -> float:
 
 @compiled
 def sound(members: Mask, payments: Floats) -> bool:
-    """No payment is negative, infinite or NaN, and none goes to anybody outside."""
+    """No payment is negative, NaN or beyond adding up, and none goes to anybody outside."""
     for j in range(payments.shape[0]):
-        if not 0.0 <= payments[j] < np.inf or (payments[j] > 0.0 and not members[j]):
+        if not 0.0 <= payments[j] <= MOST_MONEY or (payments[j] > 0.0 and not members[j]):
+            return False
+    return True
+
+
+@compiled
+def untouched(clients: Ints, own_clients: Ints, costs: Floats, own_costs: Floats) -> bool:
+    """Are the clients and costs of a round still what the server gave?"""
+    if clients.shape[0] != own_clients.shape[0] or costs.shape[0] != own_costs.shape[0]:
+        return False
+    for j in range(own_clients.shape[0]):
+        if clients[j] != own_clients[j] or costs[j] != own_costs[j]:
             return False
     return True

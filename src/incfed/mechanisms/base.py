@@ -251,8 +251,8 @@ def malformed(decision: object, clients: Ints) -> str | None:
         return f"payments are not floats: {payments!r:.60}"
     if coalition.sound(members, payments):
         return None
-    if not np.isfinite(payments).all():
-        return f"payments are not finite: {payments!r:.60}"
+    if not (payments <= coalition.MOST_MONEY).all():
+        return f"payments are not finite, or above 1e300: {payments!r:.60}"
     if (payments < 0).any():
         return (
             f"a payment is negative: client {clients[payments.argmin()]} is paid {payments.min():g}"

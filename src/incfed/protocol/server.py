@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from ..kernels import coalition
 from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Pending
 from ..mechanisms.base import Decision, Mechanism, MechanismError, Round, malformed
@@ -46,9 +47,10 @@ class Server:
 
     def decide(self, uploads: Uploads, *, step: int, trigger: int) -> tuple[Round, Decision]:
         """Line 11: the incentive mechanism selects participants and payments."""
+        clients, costs = uploads.clients, self._costs[uploads.clients]
         round = Round(
-            clients=uploads.clients,
-            costs=self._costs[uploads.clients],
+            clients=clients.copy(),
+            costs=costs.copy(),
             count=self._count,
             V=self.shared.V,
             factor=self.shared.factor,
@@ -62,7 +64,9 @@ class Server:
             spent=self.spent,
         )
         decision = self._mechanism.decide(round)
-        fault = malformed(decision, round.clients)
+        fault = malformed(decision, clients)
+        if not coalition.untouched(round.clients, clients, round.costs, costs):
+            fault = "it changed the round it was given: work on copies"
         if fault:
             name = type(self._mechanism).__name__
             raise MechanismError(f"{name}, round {self.rounds}: {fault}")

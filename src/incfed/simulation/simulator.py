@@ -179,7 +179,7 @@ def _steps(world: World, steps: int | None) -> int:
         if world.length is None:
             raise inputs.refuse("steps", None, "given: this world has no end of its own")
         return world.length
-    steps = inputs.integer("steps", steps, low=1)
+    steps = inputs.integer("steps", steps, low=1, high=inputs.MOST_STEPS)
     if world.length is not None and steps > world.length:
         raise inputs.refuse("steps", steps, f"at most {world.length}, the length of the trace")
     return steps
