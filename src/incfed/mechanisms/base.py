@@ -160,9 +160,13 @@ class Coalition:
         check_mask("S", S, len(round))
         self.round = round
         self.members = S.copy()
-        self._V, self._U, self.value = coalition.form(
-            round._shared[0], round._ridge, round.pending, S
-        )
+        if np.count_nonzero(S):
+            self._V, self._U, self.value = coalition.form(
+                round._shared[0], round._ridge, round.pending, S
+            )
+        else:  # V_g itself, whose factor is at hand
+            V, U, self.value = round._shared
+            self._V, self._U = V.copy(), U.copy()
         # Contributions to S, or to a smaller set, which bound them: at first log c_j(nobody).
         self._bound = round.logdets - round._shared[2]
         self._exact = np.zeros(len(round), np.bool_)
