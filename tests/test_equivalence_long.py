@@ -65,3 +65,28 @@ def test_the_paper_s_size(mechanism: Kind, reads: str, clocks: str) -> None:
     slow = compare(trace, mechanism, 10.0, options)
     assert sum(r.payments.sum() for r in slow.rounds) > 0
     assert any(len(r.participants) < r.pending for r in slow.rounds)
+
+
+@pytest.mark.parametrize("exploration", [None, 0.0, 0.3])
+@pytest.mark.parametrize("ridge", [1e-6, 0.1, 10.0])
+def test_items_that_recur_are_chosen_as_if_they_were_new(
+    ridge: float, exploration: float | None
+) -> None:
+    """What is remembered of an item spares work and decides nothing."""
+    steps, dim = 3000, 6
+    chance = np.random.default_rng(11)
+    items = chance.standard_normal((40, dim)) * np.array([3.0, 1.0, 1.0, 0.3, 0.3, 0.0])
+    items[7] = items[3]  # a true tie
+    arms = chance.integers(0, 40, (steps, 12))  # some twice in a step
+    expected = items[arms] @ chance.standard_normal(dim)
+    rewards = expected + 0.1 * chance.standard_normal((steps, 1))
+    clients = chance.integers(0, 9, steps)
+    mechanism = incfed.PaymentEfficient(beta=0.5)
+    algorithm = incfed.IncFedUCB(
+        mechanism, threshold=1.0, costs=5.0, ridge=ridge, exploration=exploration
+    )
+    known = incfed.simulate(incfed.Trace(clients, arms, rewards, expected, items=items), algorithm)
+    new = incfed.simulate(incfed.Trace(clients, items[arms], rewards, expected), algorithm)
+    assert len(new.rounds) > 20
+    np.testing.assert_array_equal(known.reward, new.reward)
+    np.testing.assert_array_equal(known.rounds.participants, new.rounds.participants)

@@ -12,11 +12,12 @@ from incfed.kernels.factor import (
     cholesky,
     dot,
     factorize,
+    unwhiten,
     update,
     whiten,
 )
-from incfed.kernels.pending import add_rows
-from incfed.kernels.ucb import bench, confidence, pick, score
+from incfed.kernels.pending import add_square
+from incfed.kernels.ucb import add_confidence, bench, confidence, estimate, pick, rivals, score
 from reference_mechanisms import FloatArray
 
 DIMS = range(1, 31)  # loops go by fours and twos: every remainder must be seen
@@ -93,15 +94,25 @@ def test_rounding_never_takes_a_pivot_below_the_ridge() -> None:
     assert logdet >= 5 * np.log(1e-6)
 
 
-@pytest.mark.parametrize("n", range(10))
-def test_adding_rows(n: int) -> None:
-    chance = np.random.default_rng(n)
-    rows = chance.standard_normal((12, 5))
-    which = chance.permutation(12)
-    V, before = np.eye(5), np.eye(5)
-    add_rows(V, rows, which, n)
-    X = rows[which[:n]]
-    np.testing.assert_allclose(V, before + X.T @ X, rtol=1e-12, atol=1e-12)
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 11])
+@pytest.mark.parametrize("d", [1, 2, 4, 5, 9])
+def test_adding_squares(d: int, n: int) -> None:
+    columns = np.random.default_rng([d, n]).standard_normal((d, 12))
+    V = 2.0 * np.eye(d)
+    add_square(V, columns, n)
+    expected = 2.0 * np.eye(d) + columns[:, :n] @ columns[:, :n].T
+    np.testing.assert_allclose(V, expected, rtol=1e-12, atol=1e-12)
+    assert (V == V.T).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 25])
+def test_back_from_white(d: int) -> None:
+    V, full = made(d, 0.1)
+    U, _ = factor(V, 0.1)
+    rewards = np.random.default_rng(d).standard_normal(d)
+    theta = np.empty(d)
+    unwhiten(U, U @ rewards, theta)
+    np.testing.assert_allclose(theta, np.linalg.solve(full, rewards), rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("arms", range(1, 10))
@@ -125,15 +136,27 @@ def test_ties_go_to_the_lowest_index(values: list[float]) -> None:
     b = bench(1, len(values), 1)
     b.score[:] = values
     scores = np.array(values)
-    assert pick(2.0, b) == np.flatnonzero(scores >= scores.max() - 1e-9)[0]
+    assert pick(scores.max(), b) == np.flatnonzero(scores >= scores.max() - 1e-9)[0]
 
 
 def test_the_width_counts_alpha_times_its_root() -> None:
     b = bench(1, 3, 1)
     b.score[:], b.width[:] = [1.0, 0.0, 0.5], [0.0, 0.81, -1e-18]  # rounding below 0 is 0
-    assert pick(1.0, b) == 0  # 1.0, 0.9, 0.5
-    b.score[:] = [1.0, 0.0, 0.5]
-    assert pick(1.2, b) == 1  # 1.0, 1.08, 0.5
+    assert add_confidence(1.2, b.places, b) == pytest.approx(1.08)
+    np.testing.assert_allclose(b.score, [1.0, 1.08, 0.5])
+
+
+def test_the_most_hopeful_arm_and_its_rivals() -> None:
+    # theta = 1; what is known of the items' widths: 1, 2, nothing, 0.1
+    b = bench(1, 4, 4)
+    b.known[:, 1] = [1.0, 2.0, np.inf, 0.1]
+    items, one = np.array([[0.0], [-1.5], [9.0], [1.0]]), np.ones((1, 1))
+    for arms, top, others in (([0, 1, 3], 2, [0]), ([3, 2, 0], 1, [0, 2]), ([0, 0], 0, [1])):
+        ids = np.array(arms)
+        assert estimate(items, ids, one, one[0], 1.0, b) == top  # at most 1.0, 0.5, inf, 1.1
+        n = rivals(ids, top, 0.75, b)
+        assert b.runners[:n].tolist() == others
+        assert b.entries[:n].tolist() == ids[others].tolist()
 
 
 def test_confidence() -> None:

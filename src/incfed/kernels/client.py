@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import compiled_bare
+from .compiling import compiled_bare, compiled_within
 from .factor import ZERO, Floats, add_outer, copy, dot, factorize, update, whiten
 from .store import (
     AGE,
@@ -40,7 +40,7 @@ def outdated(store: Store, client: int) -> bool:
     return bool(row[OWN] and row[VERSION] != store.table[SERVER, VERSION])
 
 
-@compiled_bare
+@compiled_within
 def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
     """Bring t, log det and factor up to the shared statistics downloaded since."""
     row, version = store.table[client], store.table[SERVER, VERSION]
@@ -87,7 +87,7 @@ def whiten_rewards(store: Store, client: int, U: Floats, t: Floats, b: Bench) ->
     whiten(U, b.v, t)
 
 
-@compiled_bare
+@compiled_within
 def project(store: Store, client: int, until: int, b: Bench) -> float:
     """b.v = (I - sum c c') b.p over the chain, newest first, up to but without pair `until`.
 
@@ -113,7 +113,7 @@ def keep_step(store: Store, pair: int, square: float, b: Bench) -> None:
         store.pairs[pair, 1, j] = b.v[j] * scale
 
 
-@compiled_bare
+@compiled_within
 def learn(
     store: Store, client: int, x: Floats, y: float, limit: int, ridge: float, b: Bench
 ) -> None:

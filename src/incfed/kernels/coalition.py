@@ -71,14 +71,16 @@ def stable(
     more than everyone together, so whoever needs more than that is out at once. Returns S and
     log det V_g(everyone).
     """
-    full = log_value(V, ridge, pending, np.ones(needed.shape[0], np.bool_))
-    order = np.argsort(needed, kind="mergesort")
-    members = np.zeros(needed.shape[0], np.bool_)
+    members = np.ones(needed.shape[0], np.bool_)
+    full = log_value(V, ridge, pending, members)
+    members[:] = False
+    hopeful = np.flatnonzero(needed <= full)
+    if hopeful.shape[0] == 0:
+        return members, full
+    order = hopeful[np.argsort(needed[hopeful], kind="mergesort")]
     V, U, R = V.copy(), U.copy(), np.empty_like(V)
     length = 0
     for k in range(order.shape[0]):
-        if needed[order[k]] > full:
-            break
         logdet = absorb(V, U, logdet, ridge, pending, order[k], R)
         if logdet >= needed[order[k]]:
             length = k + 1

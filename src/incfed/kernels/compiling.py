@@ -71,6 +71,12 @@ def compiled_bare(function: Function) -> Function:
     return _compile(function, {"contract"}, _nrt=False)
 
 
+def compiled_within(function: Function) -> Function:
+    """As `compiled_bare`, but always made part of its caller: a call would copy all the arrays that
+    a store and a bench hold, which takes longer than most of a step."""
+    return _compile(function, {"contract"}, _nrt=False, forceinline=True)
+
+
 def compiled_sum(function: Function) -> Function:
     """As `compiled_bare`, for short sums whose terms may come in any order (so SIMD applies)."""
     return _compile(function, {"contract", "reassoc", "nsz"}, _nrt=False)

@@ -119,6 +119,21 @@ def whiten(U: Floats, x: Floats, out: Floats) -> float:
 
 
 @compiled_bare
+def unwhiten(U: Floats, t: Floats, out: Floats) -> None:
+    """out = U't: theta, for t = U b."""
+    d = t.shape[0]
+    for j in range(d):
+        out[j] = 0.0
+    for i in range(0, d - 3, 4):
+        t0, t1, t2, t3 = t[i], t[i + 1], t[i + 2], t[i + 3]
+        for j in range(i + 4):
+            out[j] += t0 * U[i, j] + t1 * U[i + 1, j] + t2 * U[i + 2, j] + t3 * U[i + 3, j]
+    for i in range(d - d % 4, d):
+        for j in range(i + 1):
+            out[j] += t[i] * U[i, j]
+
+
+@compiled_bare
 def update(U: Floats, x: Floats, y: float, t: Floats, p: Floats, sums: Floats) -> float:
     """V += x x' in the factor and b += y x in t = U b; returns x' V^-1 x for the old V.
 

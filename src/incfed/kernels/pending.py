@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import compiled
+from .compiling import compiled, compiled_sum
 from .factor import ZERO, Floats, Ints, add_outer, cholesky, dot, factorize, update, whiten
 from .store import DENSE, FIELDS, KNOWN, PENDING, SERVER, TAIL, VERSION, Store
 
@@ -73,30 +73,40 @@ def collect(*flat: Any) -> tuple[Ints, Floats, Floats, Ints, Floats, Ints]:
 @compiled
 def add_to(V: Floats, pending: Pending, members: Mask) -> None:
     """V += sum of dV_j over the members."""
-    which = np.empty(pending.rows.shape[0], np.int64)
+    columns = np.empty((V.shape[0], pending.rows.shape[0]))
     n = ZERO
     for j in range(members.shape[0]):
         if members[j]:
             if pending.dense[j] >= 0:
                 V += pending.grams[pending.dense[j]]
             for row in range(pending.start[j], pending.start[j + 1]):
-                which[n] = row
+                for i in range(V.shape[0]):
+                    columns[i, n] = pending.rows[row, i]
                 n += 1
-    add_rows(V, pending.rows, which, n)
+    add_square(V, columns, n)
 
 
-@compiled
-def add_rows(V: Floats, rows: Floats, which: Ints, n: int) -> None:
-    """V += sum of x x' over those rows, four at a time."""
-    d = V.shape[0]
-    for k in range(0, n - 3, 4):
-        x0, x1, x2, x3 = rows[which[k]], rows[which[k + 1]], rows[which[k + 2]], rows[which[k + 3]]
-        for i in range(d):
-            c0, c1, c2, c3 = x0[i], x1[i], x2[i], x3[i]
-            for j in range(d):
-                V[i, j] += c0 * x0[j] + c1 * x1[j] + c2 * x2[j] + c3 * x3[j]
-    for k in range(n - n % 4, n):
-        add_outer(V, rows[which[k]])
+@compiled_sum
+def add_square(V: Floats, columns: Floats, n: int) -> None:
+    """V += sum of x x' over the first n columns: half of it, four entries at a time, mirrored."""
+    for i in range(V.shape[0]):
+        whole = i + 1 - (i + 1) % 4
+        for j in range(0, whole, 4):
+            s0 = s1 = s2 = s3 = 0.0
+            for k in range(n):
+                x = columns[i, k]
+                s0 += x * columns[j, k]
+                s1 += x * columns[j + 1, k]
+                s2 += x * columns[j + 2, k]
+                s3 += x * columns[j + 3, k]
+            V[i, j] += s0
+            V[i, j + 1] += s1
+            V[i, j + 2] += s2
+            V[i, j + 3] += s3
+        for j in range(whole, i + 1):
+            V[i, j] += dot(columns[i], columns[j], n)
+        for j in range(i):
+            V[j, i] = V[i, j]
 
 
 @compiled
@@ -130,7 +140,8 @@ def absorb(
     first, last = pending.start[j], pending.start[j + 1]
     if pending.dense[j] >= 0:
         V += pending.grams[pending.dense[j]]
-    add_rows(V, pending.rows, np.arange(first, last), last - first)
+    for row in range(first, last):
+        add_outer(V, pending.rows[row])
     if pending.dense[j] >= 0 or 3 * (last - first) > V.shape[0]:  # so d >= 3 below
         return factorize(V, ridge, R, U)
     for row in range(first, last):

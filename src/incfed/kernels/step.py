@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .client import learn, outdated, refresh, remember
-from .compiling import compiled_bare
-from .factor import Floats, Ints, copy, whiten
+from .compiling import compiled_bare, compiled_within
+from .factor import ZERO, Floats, Ints, copy, whiten
 from .store import (
     BLOCKS_A_STEP,
     CLOCK,
@@ -21,7 +21,18 @@ from .store import (
     VERSION,
     Store,
 )
-from .ucb import Bench, along, confidence, narrow, pick, score, score_shared
+from .ucb import (
+    Bench,
+    add_confidence,
+    along,
+    confidence,
+    estimate,
+    look_up,
+    narrow,
+    pick,
+    rivals,
+    score,
+)
 
 DONE, TRIGGERED, FULL = 0, 1, 2
 
@@ -57,35 +68,59 @@ _RULES = _STORE + len(Rules._fields)
 _BENCH = _RULES + len(Bench._fields)
 
 
-@compiled_bare
+@compiled_within
 def choose(store: Store, client: int, items: Floats, ids: Ints, rules: Rules, b: Bench) -> int:
     """Eq. 2 for one client, who is up to date."""
     row = store.table[client]
+    pair, block = row[OWN], row[DENSE]  # where there are none: the server's
+    logdet = store.logdet[client if row[OWN] else SERVER, 0]
     if rules.stale:  # the empty prior before its first step
         logdet = store.logdet[client, 1] if row[OLD] else store.logdet[SERVER, 1]
         pair, block = (row[OLD], row[OLD_BLOCK]) if row[OLD] else (PRIOR, PRIOR)
-        score(items, ids, store.blocks[block, 0], store.pairs[pair, 0], b)
-    elif row[DENSE]:
-        logdet = store.logdet[client, 0]
-        score(items, ids, store.blocks[row[DENSE], 0], store.pairs[row[OWN], 0], b)
-    else:
-        logdet = store.logdet[client if row[OWN] else SERVER, 0]
-        U, t = store.blocks[0, 0], store.pairs[0, 0]
-        if b.when.shape[0]:
-            z, rows = b.shared, ids
-            score_shared(items, ids, U, t, store.table[SERVER, VERSION], b)
-        else:
-            z, rows = b.own, b.places
-            score(items, ids, U, t, b)
-        if row[OWN]:
-            along(z, rows, store.pairs[row[OWN], 0], b.score)
-        pair = row[TAIL]
-        while pair:
-            narrow(z, rows, store.pairs[pair, 1], b)
-            pair = store.before[pair]
     d = items.shape[1]
     alpha = confidence(logdet, d, rules.ridge, rules.noise, rules.surprise, rules.exploration)
-    return pick(alpha, b)
+    if b.when.shape[0] and block == 0:
+        return choose_lazily(store, client, items, ids, alpha, b)
+    score(items, ids, store.blocks[block, 0], store.pairs[pair, 0], b)
+    if block == 0:
+        subtract_pending(store, client, b.own, b.places, b)
+    return pick(add_confidence(alpha, b.places, b), b)
+
+
+@compiled_within
+def choose_lazily(
+    store: Store, client: int, items: Floats, ids: Ints, alpha: float, b: Bench
+) -> int:
+    """The same for items that recur: only those that may win are looked at closely."""
+    U, t = store.blocks[0, 0], store.pairs[store.table[client, OWN], 0]
+    top = estimate(items, ids, U, t, alpha, b)
+    b.runners[0], b.entries[0] = top, ids[top]
+    best = weigh(store, client, items, alpha, ZERO + 1, b)
+    n = rivals(ids, top, best, b)
+    if n:
+        best = max(best, weigh(store, client, items, alpha, n, b))
+    return pick(best, b)
+
+
+@compiled_within
+def weigh(store: Store, client: int, items: Floats, alpha: float, n: int, b: Bench) -> float:
+    """The scores of the n runners; returns the best of them."""
+    arms, ids = b.runners[:n], b.entries[:n]
+    look_up(items, ids, store.blocks[0, 0], store.table[SERVER, VERSION], b)
+    along(b.shared, ids, store.pairs[store.table[client, OWN], 0], b.line)
+    for k in range(n):
+        b.score[arms[k]] = b.line[k]
+    subtract_pending(store, client, b.shared, ids, b)
+    return add_confidence(alpha, arms, b)
+
+
+@compiled_within
+def subtract_pending(store: Store, client: int, z: Floats, rows: Ints, b: Bench) -> None:
+    """b.width under V_i instead of V_g."""
+    pair = store.table[client, TAIL]
+    while pair:
+        narrow(z, rows, store.pairs[pair, 1], b)
+        pair = store.before[pair]
 
 
 @compiled_bare

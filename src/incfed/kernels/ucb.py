@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import compiled_bare, compiled_sum
-from .factor import ZERO, Floats, Ints, dot
+from .compiling import compiled_bare, compiled_sum, compiled_within
+from .factor import ZERO, Floats, Ints, dot, unwhiten
 
 TIE = 1e-9  # scores closer than this are equal (READING 15): rounding must not decide
+SLACK = 1e-8  # bounds are widened by this much, far more than rounding can take from them
 
 
 class Bench(NamedTuple):
@@ -22,16 +23,20 @@ class Bench(NamedTuple):
     width: Floats  # [K]     ||x||^2 in V^-1
     score: Floats  # [K]     x'theta, then with the confidence added
     line: Floats  # [K]
+    upper: Floats  # [K]     no less than the score
     p: Floats  # [d]
     v: Floats  # [d]
     R: Floats  # [d, d]
     own: Floats  # [K, d]    z of the arms
     places: Ints  # [K]      0, 1, 2, ...
-    # Under the shared factor an item looks the same to everybody: computed once a version. Where
-    # items do not recur these are empty, and `own` is used for every arm anew.
+    # Under the shared factor an item looks the same to everybody: computed once a version, and only
+    # if it may be the best of an arm's step. Where items do not recur these are empty, and `own` is
+    # used for every arm anew.
     shared: Floats  # [M, d]  z
-    known: Floats  # [M, 2]   ||z||^2 and z't
+    known: Floats  # [M, 2]   ||z||^2 and ||z||
     when: Ints  # [M]         the version
+    runners: Ints  # [K]      arms that may be the best,
+    entries: Ints  # [K]      and the items they are
     missing: Ints  # [K]
 
 
@@ -41,14 +46,17 @@ def bench(dim: int, arms: int, items: int) -> Bench:
         width=np.zeros(arms),
         score=np.zeros(arms),
         line=np.zeros(arms),
+        upper=np.zeros(arms),
         p=np.zeros(dim),
         v=np.zeros(dim),
         R=np.zeros((dim, dim)),
         own=np.zeros((arms, dim)),
         places=np.arange(arms),
         shared=np.zeros((items, dim)),
-        known=np.zeros((items, 2)),
+        known=np.full((items, 2), np.inf),
         when=np.full(items, -1),
+        runners=np.zeros(arms, np.int64),
+        entries=np.zeros(arms, np.int64),
         missing=np.zeros(arms, np.int64),
     )
 
@@ -104,9 +112,9 @@ def score(items: Floats, ids: Ints, U: Floats, t: Floats, b: Bench) -> None:
         b.score[k] = dot(b.own[k], t, d)
 
 
-@compiled_bare
-def score_shared(items: Floats, ids: Ints, U: Floats, t: Floats, version: int, b: Bench) -> None:
-    """b.width and b.score of every arm under the shared model."""
+@compiled_within
+def look_up(items: Floats, ids: Ints, U: Floats, version: int, b: Bench) -> None:
+    """b.shared = z, b.known and b.width = ||z||^2 of these items under the shared factor."""
     d = items.shape[1]
     m = ZERO
     for k in range(ids.shape[0]):
@@ -117,11 +125,41 @@ def score_shared(items: Floats, ids: Ints, U: Floats, t: Floats, version: int, b
     whiten_arms(items, b.missing[:m], U, b.shared, b.missing)
     for k in range(m):
         z = b.shared[b.missing[k]]
-        b.known[b.missing[k], 0] = dot(z, z, d)
-        b.known[b.missing[k], 1] = dot(z, t, d)
+        square = dot(z, z, d)
+        b.known[b.missing[k], 0] = square
+        b.known[b.missing[k], 1] = np.sqrt(square)
     for k in range(ids.shape[0]):
         b.width[k] = b.known[ids[k], 0]
-        b.score[k] = b.known[ids[k], 1]
+
+
+@compiled_within
+def estimate(items: Floats, ids: Ints, U: Floats, t: Floats, alpha: float, b: Bench) -> int:
+    """b.upper: what the score of each arm cannot exceed, without its z; returns the most hopeful.
+
+    V only grows, so what is known of ||z||^2 from any earlier version is enough or too much.
+    """
+    unwhiten(U, t, b.v)
+    along(items, ids, b.v, b.upper)
+    top = ZERO
+    for k in range(ids.shape[0]):
+        most = b.upper[k] + alpha * b.known[ids[k], 1]
+        b.upper[k] = most + SLACK * (1.0 + abs(most))
+        b.score[k] = -np.inf
+    for k in range(ids.shape[0]):
+        top = k if b.upper[k] > b.upper[top] else top
+    return top
+
+
+@compiled_within
+def rivals(ids: Ints, top: int, best: float, b: Bench) -> int:
+    """Enter in b.runners whoever else may come within a tie of `best`; returns how many."""
+    n = ZERO
+    for k in range(ids.shape[0]):
+        if k != top and not b.upper[k] < best - TIE:
+            b.runners[n] = k
+            b.entries[n] = ids[k]
+            n += 1
+    return n
 
 
 @compiled_sum
@@ -141,7 +179,7 @@ def along(z: Floats, rows: Ints, t: Floats, line: Floats) -> None:
         line[k] = dot(z[rows[k]], t, d)
 
 
-@compiled_bare
+@compiled_within
 def narrow(z: Floats, rows: Ints, c: Floats, b: Bench) -> None:
     """b.width -= (c'z)^2 for every arm: what one pending step takes from it."""
     along(z, rows, c, b.line)
@@ -149,15 +187,20 @@ def narrow(z: Floats, rows: Ints, c: Floats, b: Bench) -> None:
         b.width[k] -= b.line[k] * b.line[k]
 
 
-@compiled_bare
-def pick(alpha: float, b: Bench) -> int:
-    """The lowest index whose score is within TIE of the best."""
-    K = b.score.shape[0]
+@compiled_within
+def add_confidence(alpha: float, arms: Ints, b: Bench) -> float:
+    """b.score += alpha ||x|| in V^-1 for those arms, of which b.width tells; returns the best."""
     best = -np.inf
-    for k in range(K):
-        b.score[k] += alpha * np.sqrt(max(0.0, b.width[k]))
-        best = max(best, b.score[k])
-    for k in range(K):
+    for k in range(arms.shape[0]):
+        b.score[arms[k]] += alpha * np.sqrt(max(0.0, b.width[k]))
+        best = max(best, b.score[arms[k]])
+    return best
+
+
+@compiled_within
+def pick(best: float, b: Bench) -> int:
+    """The lowest index whose score is within TIE of the best."""
+    for k in range(b.score.shape[0]):
         if b.score[k] >= best - TIE:
             return k
     return 0
