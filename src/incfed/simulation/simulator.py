@@ -136,7 +136,7 @@ class Simulation:
         uploads = Uploads(clients, logdets, Pending(rows, start, grams, dense))
         round, decision = server.decide(uploads, step=step, trigger=trigger)
         sharing = clients[decision.participants]
-        db = store.pairs[store.table[sharing, OWN], 1]
+        db = store.pairs[store.table[:, OWN][sharing], 1]
         closed = server.close(round, decision, db)
         conclude(*store, sharing, *server.shared, self._algorithm.all_clocks)
         self._book.add(step, trigger, len(round), closed)
