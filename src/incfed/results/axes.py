@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TITLES = {
     "regret": ("Regret", "cumulative"),
     "reward": ("Reward", "cumulative"),
+    "gain": ("Normalised reward", "times that of a random policy"),
     "communication": ("Communication", "scalars sent, cumulative"),
     "payment": ("Payment", "paid to clients, cumulative"),
     "participation": ("Participation", "share of clients with new data that share it"),
@@ -28,11 +29,13 @@ ROUND_STEPS = [1, 2, 2.5, 5, 10]
 FAR_APART = 15.0  # communication: final values so many times apart call for a log scale
 
 
-def dress(axes: Axes, metric: str, end: int, lines: Sequence[Curve]) -> None:
-    """Everything but the lines."""
+def dress(
+    axes: Axes, metric: str, end: int, lines: Sequence[Curve], title: str | None = None
+) -> None:
+    """Everything but the lines; `title` instead of the metric's own."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
-    title, note = TITLES[metric]
+    own, note = TITLES[metric]
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=ROUND_STEPS))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
     axes.set_xlim(0, max(end, 1))
@@ -51,6 +54,21 @@ def dress(axes: Axes, metric: str, end: int, lines: Sequence[Curve]) -> None:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
         if not lines or min(np.nanmin(line.mean) for line in lines) >= 0:
             axes.set_ylim(bottom=0, top=_top(lines))
+    _frame(axes, title or own, note)
+    axes.set_xlabel("step", fontsize=9, color=MUTED)
+
+
+def dress_bars(axes: Axes, title: str, note: str, groups: Sequence[str]) -> None:
+    """As `dress`, for bars in named groups."""
+    from matplotlib.ticker import PercentFormatter
+
+    axes.set_ylim(0, 1.08)
+    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
+    axes.set_xticks(range(len(groups)), groups)
+    _frame(axes, title, note)
+
+
+def _frame(axes: Axes, title: str, note: str) -> None:
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK, pad=22)
     axes.annotate(
         note,
@@ -61,7 +79,6 @@ def dress(axes: Axes, metric: str, end: int, lines: Sequence[Curve]) -> None:
         fontsize=8.5,
         color=MUTED,
     )
-    axes.set_xlabel("step", fontsize=9, color=MUTED)
     axes.tick_params(length=0, labelsize=9, labelcolor=MUTED, pad=5)
     axes.set_axisbelow(True)
     axes.grid(True, axis="y", color=GRID, linewidth=0.8)

@@ -40,10 +40,10 @@ def curve(results: Sequence[Result], metric: str) -> Curve:
     else:
         values = np.array([getattr(result, metric)[grid] for result in results])
         weights = np.ones_like(values)
-    return Curve(grid + 1, *_mean_and_sd(values, weights))
+    return Curve(grid + 1, *mean_and_sd(values, weights))
 
 
-def _mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Over the first axis; with equal weights the plain mean and the sample standard deviation."""
     known = (weights > 0).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -101,9 +101,9 @@ footer { margin-top: 44px; font-size: 0.82rem; }
 )
 
 
-def page(title: str, body: str) -> str:
-    """A whole document around `body`, which is HTML; `title` is text."""
-    return _PAGE.format(title=escape(title), style=_STYLE, body=body)
+def page(title: str, body: str, style: str = "") -> str:
+    """A whole document around `body`, which is HTML; `title` is text, `style` more of CSS."""
+    return _PAGE.format(title=escape(title), style=_STYLE + style, body=body)
 
 
 def paragraphs(text: str) -> str:

@@ -6,6 +6,7 @@ Figures are made with matplotlib's object interface: no pyplot, no window, no gl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-METRICS = tuple(style.TITLES)
+METRICS = ("regret", "reward", "communication", "payment", "participation")
 
 
 def plot(runs: Runs, metric: str, *, pens: Pens | None = None) -> Figure:
@@ -32,7 +33,7 @@ def plot(runs: Runs, metric: str, *, pens: Pens | None = None) -> Figure:
     """
     choice("metric", metric, METRICS)
     chosen = {**pens_for(checked(runs)), **(pens or {})}
-    figure = _figure(7.6, 4.0)
+    figure = blank(7.6, 4.0)
     axes = figure.add_subplot()
     lines = _panel(axes, runs, metric, chosen)
     style.label_ends(figure, axes, lines, chosen)
@@ -46,7 +47,7 @@ def overview(runs: Runs, *, pens: Pens | None = None) -> Figure:
     """
     chosen = {**pens_for(checked(runs)), **(pens or {})}
     unknown = all(curve(results, "regret").empty for results in runs.values())
-    figure = _figure(10.4, 6.8)
+    figure = blank(10.4, 6.8)
     metrics = ("reward" if unknown else "regret", "communication", "payment", "participation")
     for axes, metric in zip(figure.subplots(2, 2).flat, metrics, strict=True):
         _panel(axes, runs, metric, chosen)
@@ -54,7 +55,8 @@ def overview(runs: Runs, *, pens: Pens | None = None) -> Figure:
     return figure
 
 
-def _figure(width: float, height: float) -> Figure:
+def blank(width: float, height: float) -> Figure:
+    """An empty figure, in inches, that makes room for what is put beside its axes."""
     with needs("matplotlib", "plotting", "'incfed[plot]'"):
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -63,8 +65,15 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _panel(axes: Axes, runs: Runs, metric: str, pens: Pens) -> dict[str, Curve]:
-    """Draw one metric; the lines drawn, by label."""
+    """One metric of some runs; the lines drawn, by label."""
     lines = {label: curve(results, metric) for label, results in runs.items()}
+    return panel(axes, lines, metric, pens)
+
+
+def panel(
+    axes: Axes, lines: Mapping[str, Curve], metric: str, pens: Pens, *, title: str | None = None
+) -> dict[str, Curve]:
+    """Draw these lines of one metric, those that are known; returns them."""
     drawn: dict[str, Curve] = {}
     for label, line in lines.items():
         if line.empty:
@@ -95,7 +104,7 @@ def _panel(axes: Axes, runs: Runs, metric: str, pens: Pens) -> dict[str, Curve]:
         )
         drawn[label] = line
     end = max(int(line.x[-1]) for line in lines.values())
-    style.dress(axes, metric, end, list(drawn.values()))
+    style.dress(axes, metric, end, list(drawn.values()), title)
     style.note_missing(axes, metric, [label for label in lines if label not in drawn])
     return drawn
 
