@@ -21,7 +21,8 @@ def warm_up(algorithms: Iterable[Algorithm], slow: Callable[[], None] | None = N
         simulate(world, DisLinUCB(threshold=0.05), steps=300)
         for order in ("descending", "ascending") if pays else ():
             mechanism = PaymentEfficient(beta=0.5, order=order)
-            simulate(world, IncFedUCB(mechanism, threshold=0.05, costs=1.0), steps=300)
+            for costs in (1.0, [0.0, 1.0, 1.0, 1.0]):  # nobody, and somebody, shares for nothing
+                simulate(world, IncFedUCB(mechanism, threshold=0.05, costs=costs), steps=300)
 
 
 class _Once(event.Listener):  # type: ignore[misc]
