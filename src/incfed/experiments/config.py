@@ -81,7 +81,7 @@ def build(recipe: Recipe) -> Experiment:
             raise places.missing("world", 'given, such as [world] with kind = "Synthetic"')
         world = places.table("world", tables["world"], '[world] with kind = "Synthetic"')
         scene = kinds.build(kinds.WORLDS, world, "world", recipe.folder)
-        steps = _steps(run.get("steps"), scene.value)
+        steps = check_steps(run.get("steps"), scene.value)
         return Experiment(
             recipe=recipe,
             scene=Part(scene.value, scene.sources, world),
@@ -103,7 +103,8 @@ def _seeds(value: object) -> tuple[int, ...]:
     return seeds
 
 
-def _steps(value: object, world: World) -> int:
+def check_steps(value: object, world: World) -> int:
+    """T: as given, or all that a recorded world has."""
     if value is None:
         if world.length is None:
             raise places.missing("run.steps", "given: this world has no end of its own")
@@ -130,7 +131,7 @@ def _entries(value: object, world: World, steps: int, folder: Path) -> dict[str,
         if label in entries:
             allowed = f"unlike that of algorithm[{[*entries].index(label) + 1}]"
             raise refuse(f"{place}.label", label, allowed)
-        entries[label] = _algorithm(table, place, world, steps, folder)
+        entries[label] = build_algorithm(table, place, world, steps, folder)
     return entries
 
 
@@ -144,9 +145,10 @@ def _label(value: object, place: str) -> str:
     return value.strip()
 
 
-def _algorithm(
+def build_algorithm(
     table: Mapping[str, Any], place: str, world: World, steps: int, folder: Path
 ) -> Part:
+    """The algorithm of a table; the threshold may depend on the world and the steps."""
     given = {key: value for key, value in table.items() if key != "label"}
     maker = kinds.find(kinds.ALGORITHMS, given, place, folder)
     maker.check(given, place, extra=("label",))
