@@ -89,7 +89,7 @@ def named(point: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, *, limit: int | None = 60) -> str:
     """A value of a point in a table."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -100,4 +100,4 @@ def shown(value: Any) -> str:
     if isinstance(value, Mapping) and set(value) == {"kind"}:
         return str(value["kind"])
     text = json.dumps(plain(value, "value"), ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return text if limit is None or len(text) <= limit else f"{text[: limit - 3]}..."

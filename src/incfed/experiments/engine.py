@@ -7,11 +7,12 @@ finished one is in the book before the next is counted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..algorithms.base import Algorithm
+from . import places
 from .book import Book
 from .cells import Cell, Record
 from .cluster import Dask
@@ -49,15 +50,18 @@ def run_cells(
     progress: Progress | None = None,
     slow: Callable[[], None] | None = None,
     begin: Callable[[int, int], None] | None = None,
+    source: str | None = None,
 ) -> Cells:
     """Run the cells, all cores if no `executor` is given, and return their records.
 
     `book` is a file in a folder of its own: what is in it is kept and not run again, unless
     `fresh`. Cells that are the same run are run once. `begin` is told how many cells there are and
     how many of them are kept, after all are checked; `progress` the steps done and to do; `slow` is
-    called if kernels have to be compiled. Ctrl-C returns what is finished.
+    called if kernels have to be compiled. A cell that cannot be is refused in the name of `source`,
+    the config that it comes from. Ctrl-C returns what is finished.
     """
-    order, work, algorithms = _check(cells)
+    with places.at(source) if source else nullcontext():
+        order, work, algorithms = _check(cells)
     executor = executor or Local()
     with ExitStack() as stack:
         stack.callback(executor.close)
