@@ -24,7 +24,7 @@ def compiled() -> dict[str, int]:
 
 
 def test_nothing_is_left_to_compile(tmp_path: Path) -> None:
-    warm_up(experiment(tmp_path))
+    warm_up(experiment(tmp_path).algorithms.values())
     before = compiled()
     assert any(before.values())
     world = incfed.Synthetic(clients=12, dim=7, arms=5, pool=50, activity=1.0)

@@ -13,6 +13,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .algorithms import Algorithm, Centralized, DisLinUCB, IncFedUCB, Independent, thresholds
     from .environments import Synthetic, Trace, World
+    from .experiments import sweep
     from .inputs import InputError
     from .mechanisms import (
         Decision,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "algorithms": ("Algorithm", "Centralized", "DisLinUCB", "IncFedUCB", "Independent"),
     "environments": ("Synthetic", "Trace", "World"),
+    "experiments": ("sweep",),
     "inputs": ("InputError",),
     "mechanisms": (
         "Decision",
@@ -69,6 +71,7 @@ __all__ = [
     "check_mechanism",
     "load",
     "simulate",
+    "sweep",
     "thresholds",
 ]
 

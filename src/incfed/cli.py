@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -139,6 +139,51 @@ def run(
             screen.hint("Next: open the report in a browser; change the config and run it again.")
 
 
+@app.command(
+    epilog="[bold]incfed sweep study.toml[/bold]   on all cores\n\n"
+    "[bold]incfed sweep study.toml --dask tcp://host:8786[/bold]   on a cluster\n\n"
+    "In the config, a table like this one is added to those of [bold]incfed run[/bold]:\n\n"
+    r"\[sweep]" + "\n\n"
+    r'"world.noise" = \[0.1, 0.3]' + "\n\n"
+    r'"algorithm.costs" = \[1, 10, 100]   of every algorithm that takes it' + "\n\n"
+    r'"algorithm\[paid].mechanism.beta" = \[1.0, 0.7]   of the one labelled so' + "\n\n"
+    r'"run.steps" = \[1000, 5000]'
+)
+def sweep(
+    config: Annotated[Path, typer.Argument(help=r"A TOML file with a \[sweep] table.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder, instead of the config's.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Number, instead of the config's.")
+    ] = None,
+    jobs: Jobs = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="Run on the workers of this Dask scheduler (tcp://host:8786)."
+        ),
+    ] = None,
+    fresh: Fresh = False,
+) -> None:
+    """Run every combination of some parameters with every seed, here or on a cluster.
+
+    An algorithm that does not take a parameter is left as it is, and runs once.
+    Each run is kept as it finishes: after Ctrl-C, the same command goes on.
+    The numbers do not depend on who ran them.
+    """
+    with _plainly() as screen:
+        from .experiments.sweeping import carry_out
+
+        swept, where = carry_out(
+            screen, config, output=output, seeds=seeds, jobs=jobs, dask=dask, fresh=fresh
+        )
+        if swept.interrupted:
+            _stopped(screen, len(swept.records), swept.total, where)
+        if swept.failures:
+            raise typer.Exit(FAILED)
+
+
 @app.command(epilog="[bold]incfed init study.toml && incfed run study.toml[/bold]")
 def init(
     path: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("incfed.toml"),
@@ -203,14 +248,19 @@ def _carry_out(screen: Screen, experiment: Experiment, jobs: int | None, fresh: 
         with screen.progress(len(todo.todo)) as bar:
             outcome = run(todo, progress=bar.update, slow=bar.compiling)
     if outcome.interrupted:
-        again = [arg for arg in sys.argv[1:] if arg != "--fresh"]
-        screen.error(
-            f"stopped: {outcome.finished} of {outcome.total} runs are finished and kept in "
-            f"{experiment.output}; go on with: {shlex.join(['incfed', *again])}"
-        )
-        raise typer.Exit(STOPPED)
+        _stopped(screen, outcome.finished, outcome.total, experiment.output)
     screen.failures(outcome.failures)
     return outcome
+
+
+def _stopped(screen: Screen, finished: int, total: int, folder: Path) -> NoReturn:
+    """Say how to go on."""
+    again = [arg for arg in sys.argv[1:] if arg != "--fresh"]
+    screen.error(
+        f"stopped: {finished} of {total} runs are finished and kept in {folder}; "
+        f"go on with: {shlex.join(['incfed', *again])}"
+    )
+    raise typer.Exit(STOPPED)
 
 
 def _close(screen: Screen, outcome: Outcome, where: dict[str, Path]) -> None:

@@ -12,15 +12,28 @@ if TYPE_CHECKING:
     from .config import build, read
     from .experiment import Experiment, Job, Recipe
     from .runner import Outcome, Plan, plan, run
+    from .sweeps import sweep
 
 _HOMES = {
     "config": ("build", "read"),
     "experiment": ("Experiment", "Job", "Recipe"),
     "runner": ("Outcome", "Plan", "plan", "run"),
+    "sweeps": ("sweep",),
 }
 _HOME_OF = {name: file for file, names in _HOMES.items() for name in names}
 
-__all__ = ["Experiment", "Job", "Outcome", "Plan", "Recipe", "build", "plan", "read", "run"]
+__all__ = [
+    "Experiment",
+    "Job",
+    "Outcome",
+    "Plan",
+    "Recipe",
+    "build",
+    "plan",
+    "read",
+    "run",
+    "sweep",
+]
 
 
 def __getattr__(name: str) -> Any:

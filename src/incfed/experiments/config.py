@@ -19,7 +19,7 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,11 @@ FORMULAS: dict[str, Callable[..., float]] = {
 
 def read(path: str | Path, *, seeds: int | None = None, output: Path | None = None) -> Experiment:
     """The experiment in the file `path`; `seeds` and `output` take the place of the file's."""
+    return build(load(path, seeds=seeds, output=output))
+
+
+def load(path: str | Path, *, seeds: int | None = None, output: Path | None = None) -> Recipe:
+    """The tables in the file `path`, not checked yet."""
     file = Path(path)
     try:
         tables = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
@@ -54,7 +59,7 @@ def read(path: str | Path, *, seeds: int | None = None, output: Path | None = No
         raise InputError(f"{file}: is not a TOML file: {error}") from None
     recipe = Recipe(tables, file.resolve().parent, str(file))
     changes = {"seeds": seeds, "output": None if output is None else str(output.absolute())}
-    return build(override(recipe, **changes))
+    return override(recipe, **changes)
 
 
 def override(recipe: Recipe, **changes: Any) -> Recipe:
@@ -69,27 +74,51 @@ def override(recipe: Recipe, **changes: Any) -> Recipe:
 def build(recipe: Recipe) -> Experiment:
     """The experiment of a recipe, or an InputError that names the file and the place in it."""
     with places.at(recipe.name):
-        tables = recipe.tables
-        places.known("", tables, ["run", "world", "algorithm"])
-        run = places.table("run", tables.get("run", {}), "[run]")
-        places.known("run", run, RUN_KEYS)
-        seeds = _seeds(run.get("seeds", 1))
-        output = run.get("output", "results")
-        if not isinstance(output, str) or not output.strip() or "\0" in output:
-            raise refuse("run.output", output, "the name of a folder")
-        if "world" not in tables:
-            raise places.missing("world", 'given, such as [world] with kind = "Synthetic"')
-        world = places.table("world", tables["world"], '[world] with kind = "Synthetic"')
-        scene = kinds.build(kinds.WORLDS, world, "world", recipe.folder)
-        steps = _steps(run.get("steps"), scene.value)
+        if "sweep" in recipe.tables:
+            raise InputError("sweep: is for `incfed sweep`; `incfed run` takes no such table")
+        outline = check_outline(recipe)
+        scene = kinds.build(kinds.WORLDS, outline.world, "world", recipe.folder)
+        steps = check_steps(outline.steps, scene.value)
+        entries = {
+            label: build_algorithm(table, f"algorithm[{n}]", scene.value, steps, recipe.folder)
+            for n, (label, table) in enumerate(outline.algorithms.items(), 1)
+        }
         return Experiment(
             recipe=recipe,
-            scene=Part(scene.value, scene.sources, world),
-            entries=_entries(tables.get("algorithm"), scene.value, steps, recipe.folder),
+            scene=Part(scene.value, scene.sources, outline.world),
+            entries=entries,
             steps=steps,
-            seeds=seeds,
-            output=recipe.folder / output,
+            seeds=outline.seeds,
+            output=outline.output,
         )
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A config whose parts are there and in order; what is in them is yet to be checked."""
+
+    steps: Any
+    seeds: tuple[int, ...]
+    output: Path
+    world: dict[str, Any]
+    algorithms: dict[str, dict[str, Any]]  # by label
+
+
+def check_outline(recipe: Recipe) -> Outline:
+    tables = recipe.tables
+    places.known("", tables, ["run", "world", "algorithm", "sweep"])
+    run = places.table("run", tables.get("run", {}), "[run]")
+    places.known("run", run, RUN_KEYS)
+    seeds = _seeds(run.get("seeds", 1))
+    output = run.get("output", "results")
+    if not isinstance(output, str) or not output.strip() or "\0" in output:
+        raise refuse("run.output", output, "the name of a folder")
+    example = '[world] with kind = "Synthetic"'
+    if "world" not in tables:
+        raise places.missing("world", f"given, such as {example}")
+    world = places.table("world", tables["world"], example)
+    algorithms = _labelled(tables.get("algorithm"))
+    return Outline(run.get("steps"), seeds, recipe.folder / output, world, algorithms)
 
 
 def _seeds(value: object) -> tuple[int, ...]:
@@ -103,7 +132,8 @@ def _seeds(value: object) -> tuple[int, ...]:
     return seeds
 
 
-def _steps(value: object, world: World) -> int:
+def check_steps(value: object, world: World) -> int:
+    """T: as given, or all that a recorded world has."""
     if value is None:
         if world.length is None:
             raise places.missing("run.steps", "given: this world has no end of its own")
@@ -114,7 +144,7 @@ def _steps(value: object, world: World) -> int:
     return steps
 
 
-def _entries(value: object, world: World, steps: int, folder: Path) -> dict[str, Part]:
+def _labelled(value: object) -> dict[str, dict[str, Any]]:
     example = '[[algorithm]] with kind = "IncFedUCB"'
     if value is None:
         raise places.missing("algorithm", f"given at least once, such as {example}")
@@ -122,7 +152,7 @@ def _entries(value: object, world: World, steps: int, folder: Path) -> dict[str,
         raise InputError("algorithm: is one table, must be a list of them: write [[algorithm]]")
     if not isinstance(value, list) or not value:
         raise refuse("algorithm", value, f"a list of at least one table, such as {example}")
-    entries: dict[str, Part] = {}
+    entries: dict[str, dict[str, Any]] = {}
     for n, one in enumerate(value, 1):
         place = f"algorithm[{n}]"
         table = places.table(place, one, example)
@@ -130,7 +160,7 @@ def _entries(value: object, world: World, steps: int, folder: Path) -> dict[str,
         if label in entries:
             allowed = f"unlike that of algorithm[{[*entries].index(label) + 1}]"
             raise refuse(f"{place}.label", label, allowed)
-        entries[label] = _algorithm(table, place, world, steps, folder)
+        entries[label] = table
     return entries
 
 
@@ -144,9 +174,10 @@ def _label(value: object, place: str) -> str:
     return value.strip()
 
 
-def _algorithm(
+def build_algorithm(
     table: Mapping[str, Any], place: str, world: World, steps: int, folder: Path
 ) -> Part:
+    """The algorithm of a table; the threshold may depend on the world and the steps."""
     given = {key: value for key, value in table.items() if key != "label"}
     maker = kinds.find(kinds.ALGORITHMS, given, place, folder)
     maker.check(given, place, extra=("label",))

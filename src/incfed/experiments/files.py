@@ -14,7 +14,15 @@ from pathlib import Path
 from ..inputs import InputError
 
 INDEX = "experiment.json"  # marks a folder as one that incfed made
-OURS = ("runs", "plots", "report.html", "summary.md", "summary.json")
+OURS = (
+    "runs",
+    "plots",
+    "report.html",
+    "summary.md",
+    "summary.json",
+    "cells.parquet",
+    "curves.parquet",
+)
 
 
 @contextmanager
@@ -38,8 +46,9 @@ def write_text(target: Path, text: str) -> Path:
     return target
 
 
-def claim(folder: Path) -> None:
-    """Make the output folder, or refuse it: not writable, or with files that we did not make."""
+def claim(folder: Path, *, mark: str = INDEX) -> None:
+    """Make the output folder, or refuse it: not writable, or with files that we did not make; a
+    file called `mark` says that we did."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -50,10 +59,10 @@ def claim(folder: Path) -> None:
             f"output: got {str(folder)!r}, must be a folder that can be written to ({reason})"
         ) from None
     foreign = [name for name in OURS if (folder / name).exists()]
-    if foreign and not (folder / INDEX).exists():
+    if foreign and not (folder / mark).exists():
         raise InputError(
-            f"output: got {str(folder)!r}, must be a new folder or one that incfed made: this one "
-            f"has {', '.join(foreign)} of somebody else's, which would be overwritten"
+            f"output: got {str(folder)!r}, must be a new folder or one that this command made: "
+            f"this one has {', '.join(foreign)} of somebody else's, which would be overwritten"
         )
 
 

@@ -54,10 +54,15 @@ class Maker:
     def keys(self) -> list[str]:
         return [name for name, one in self.parameters.items() if one.kind not in _STARS]
 
+    @property
+    def open(self) -> bool:
+        """Does it take any key at all?"""
+        return any(one.kind is one.VAR_KEYWORD for one in self.parameters.values())
+
     def check(self, table: Mapping[str, Any], place: str, extra: tuple[str, ...] = ()) -> None:
         """Every key known, none missing; `extra` are keys that are not the constructor's."""
         parameters = self.parameters
-        if not any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        if not self.open:
             places.known(place, table, [*extra, "kind", *self.keys])
         for name in self.keys:
             if parameters[name].default is inspect.Parameter.empty and name not in table:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 from ..inputs import InputError
 from ..mechanisms.base import MechanismError
 from ..simulation import simulate
 from . import saved
-from .experiment import Experiment, Job
+from .config import build
+from .experiment import Experiment, Job, Recipe
 from .plugins import explain
+from .workers import Fault
 
 
 def perform(experiment: Experiment, job: Job, progress: Callable[[int], None]) -> str | None:
@@ -29,3 +33,20 @@ def perform(experiment: Experiment, job: Job, progress: Callable[[int], None]) -
     except (Exception, SystemExit) as error:  # whatever a user's own mechanism raises
         return explain(error, list(part.sources))
     return None
+
+
+@dataclass
+class Performer:
+    """A worker's skill: it builds the experiment from its recipe once, and is told job numbers."""
+
+    recipe: Recipe
+
+    @cached_property
+    def _made(self) -> tuple[Experiment, list[Job]]:
+        experiment = build(self.recipe)
+        return experiment, experiment.jobs()
+
+    def do(self, job: int, watch: Callable[[int], None]) -> Fault | None:
+        experiment, jobs = self._made
+        fault = perform(experiment, jobs[job], watch)
+        return None if fault is None else Fault(fault)

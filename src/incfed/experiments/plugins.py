@@ -19,6 +19,8 @@ from typing import Any
 from ..inputs import InputError
 from .places import hint, listed
 
+_LOADED: dict[str, str] = {}  # modules found by name: what their files were when first used
+
 
 def find_class(address: str, base: type, folder: Path) -> tuple[type[Any], Path | None]:
     """The class at `address`, which must derive from `base`, and the file it stands in."""
@@ -68,8 +70,10 @@ def _file(path: Path) -> ModuleType:
     path = path.resolve()
     if not path.is_file():
         raise InputError(f"the file {path} is not there")
-    # A name of its own for each file; dataclasses look their module up by name.
-    name = f"incfed_plugin_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    # A name of its own for each file and its contents: in a process that lives long, an edited
+    # file is another module. (Dataclasses look their module up by name.)
+    mark = hashlib.sha256(f"{path} {digest(path)}".encode()).hexdigest()[:8]
+    name = f"incfed_plugin_{path.stem}_{mark}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
@@ -89,9 +93,13 @@ def _file(path: Path) -> ModuleType:
 def _module(name: str, folder: Path) -> ModuleType:
     _reach(folder)
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
     except (Exception, SystemExit) as error:
         raise InputError(f"{name} cannot be imported: {explain(error, [])}") from None
+    file = Path(getattr(module, "__file__", None) or "")
+    if file.is_file() and _LOADED.setdefault(name, digest(file)) != digest(file):
+        raise InputError(f"{file} has changed since this process loaded it; start a new process")
+    return module
 
 
 def _reach(folder: Path) -> None:

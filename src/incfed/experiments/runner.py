@@ -13,9 +13,9 @@ from ..results.records import Result
 from . import saved
 from .experiment import Experiment, Job
 from .files import claim
-from .performing import perform
+from .performing import Performer, perform
 from .warm_up import warm_up
-from .workers import Workers
+from .workers import Fault, Workers
 
 Progress = Callable[[int, int], None]  # steps done, steps in all
 
@@ -104,7 +104,7 @@ def _here(plan: Plan, outcome: Outcome, say: Progress, slow: Callable[[], None] 
     """In this process."""
     experiment, steps = plan.experiment, plan.experiment.steps
     total = steps * len(plan.todo)
-    warm_up(experiment, slow)
+    warm_up(experiment.algorithms.values(), slow)
     for n, job in enumerate(plan.todo):
         fault = perform(experiment, job, partial(_tell, say, n * steps, total))
         if fault is not None:
@@ -118,18 +118,18 @@ def _tell(say: Progress, before: int, total: int, done: int) -> None:
 
 def _there(plan: Plan, outcome: Outcome, say: Progress, slow: Callable[[], None] | None) -> None:
     """In other processes."""
-    experiment = plan.experiment
-    total = experiment.steps * len(plan.todo)
-    todo = {job.index: job for job in plan.todo}
-    lost = 0  # steps that failed runs did not make
+    experiment, steps = plan.experiment, plan.experiment.steps
+    total = steps * len(plan.todo)
+    ended = 0  # runs that are done or failed
     try:
-        with Workers(plan.processes, experiment.recipe, plan.total) as workers:
-            warm_up(experiment, slow)  # while they start; they find the kernels in the cache
-            for done in workers.run(list(todo)):
-                if done is not None and done[1] is not None:
-                    outcome.failures.append((todo[done[0]], done[1]))
-                    lost += experiment.steps - workers.steps_of(done[0])
-                say(workers.steps + lost, total)
+        with Workers(plan.processes, Performer(experiment.recipe)) as workers:
+            warm_up(experiment.algorithms.values(), slow)  # while they start: they find it done
+            for done in workers.run([job.index for job in plan.todo]):
+                if done is not None:
+                    ended += 1
+                    if isinstance(done[1], Fault):
+                        outcome.failures.append((plan.todo[done[0]], done[1].text))
+                say(ended * steps + workers.steps, total)
     finally:
         for job in plan.todo:
             _sweep(job)

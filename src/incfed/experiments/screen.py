@@ -24,12 +24,21 @@ from rich.text import Text
 
 from ..results.numbers import human
 from ..results.tables import HEADINGS, METRICS, Row, to_markdown
+from .tidy import (
+    Summary,
+    headings,
+    known_metrics,
+    point_cells,
+)
+from .tidy import to_markdown as points_markdown
 
 if TYPE_CHECKING:
+    from .cells import Cell
     from .experiment import Job
     from .runner import Plan
 
 COMPILING = "compiling the kernels: once, up to a minute; the next start finds them"
+MANY = 30  # points of a sweep: more are not for a terminal
 NARROW = 104  # columns; below, some figures are left out
 
 
@@ -64,6 +73,41 @@ class Screen:
         if text:
             self.out.print(Text(text))
         self.out.print(table)
+
+    def points(self, title: str, summaries: Sequence[Summary], rest: Path) -> None:
+        """The points of a sweep, the first ones if there are many: `rest` has them all."""
+        if not self.out.is_terminal:
+            self._line(f"## {title}\n\n{points_markdown(summaries)}")
+            return
+        first = summaries[:MANY]
+        names = headings(first)
+        columns = {name: [point_cells(one.point, [name])[0] for one in first] for name in names}
+        figures = {
+            name: [str(getattr(one.row, name)) for one in first]
+            for name in known_metrics(summaries)
+        }
+        for name in ("rounds", "reward", "participation", "communication"):  # what does not fit
+            if _width(columns) + _width(figures) > self.out.width and len(figures) > 1:
+                figures.pop(name, None)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        for name in names:
+            one = name == "algorithm"
+            head = Text(name.capitalize() if one else name)
+            table.add_column(head, overflow="fold", no_wrap=not one, min_width=10 if one else None)
+        for name in figures:
+            table.add_column(name.capitalize(), justify="right", no_wrap=True)
+        for n in range(len(first)):
+            cells = [Text(column[n]) for column in columns.values()]
+            table.add_row(*cells, *(_cell(column[n]) for column in figures.values()))
+        seeds = max(len(one.seeds) for one in summaries)
+        spread = f" mean ± standard deviation over {counted(seeds, 'seed')}" if seeds > 1 else ""
+        self.out.print()
+        self.out.print(Text.assemble((title, "bold"), (spread, "dim")))
+        self.out.print(table)
+        if len(summaries) > MANY:
+            self.out.print(
+                Text(f"{len(summaries) - MANY:,} more points: {short(rest)}", "dim"), soft_wrap=True
+            )
 
     def facts(self, facts: Mapping[str, Any]) -> None:
         """Names and values, one a line."""
@@ -116,6 +160,15 @@ class Screen:
         for (label, fault), seeds in same.items():
             which = f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"
             self.error(f"{label}, {which}: {fault}")
+
+    def cell_failures(self, failures: Sequence[tuple[Cell, str]]) -> None:
+        """What went wrong, once for all cells that it happened to."""
+        same: dict[str, list[Cell]] = {}
+        for cell, fault in failures:
+            same.setdefault(fault, []).append(cell)
+        for fault, cells in same.items():
+            more = f" and {len(cells) - 1:,} more" if len(cells) > 1 else ""
+            self.error(f"{cells[0].name}{more}: {fault}")
 
     def _line(self, text: str) -> None:
         self.out.print(text, markup=False, emoji=False, soft_wrap=True)
@@ -171,6 +224,11 @@ def short(path: Path) -> str:
     except ValueError:  # another drive
         return str(path)
     return relative if len(relative) < len(str(path)) else str(path)
+
+
+def _width(columns: Mapping[str, Sequence[str]]) -> int:
+    """Of so many columns side by side, with the space between them."""
+    return sum(max(map(len, [name, *cells])) + 3 for name, cells in columns.items())
 
 
 def _known(row: Row, name: str) -> bool:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from numba.core import event
 
-from ..algorithms import DisLinUCB, IncFedUCB
+from ..algorithms import Algorithm, DisLinUCB, IncFedUCB
 from ..environments import Synthetic
 from ..mechanisms import PaymentEfficient
 from ..simulation import simulate
-from .experiment import Experiment
 
 
-def warm_up(experiment: Experiment, slow: Callable[[], None] | None = None) -> None:
-    """Use every kernel that the experiment may need; `slow` is called if one must be compiled."""
+def warm_up(algorithms: Iterable[Algorithm], slow: Callable[[], None] | None = None) -> None:
+    """Use every kernel that they may need; `slow` is called if one must be compiled."""
     world = Synthetic(clients=4, dim=3, arms=3, pool=10)
-    pays = any(isinstance(one, IncFedUCB) for one in experiment.algorithms.values())
+    pays = any(isinstance(one, IncFedUCB) for one in algorithms)
     with event.install_listener("numba:compile", _Once(slow or (lambda: None))):
         simulate(world, DisLinUCB(threshold=0.05), steps=300)
         for order in ("descending", "ascending") if pays else ():
             mechanism = PaymentEfficient(beta=0.5, order=order)
-            simulate(world, IncFedUCB(mechanism, threshold=0.05, costs=1.0), steps=300)
+            for costs in (1.0, [0.0, 1.0, 1.0, 1.0]):  # nobody, and somebody, shares for nothing
+                simulate(world, IncFedUCB(mechanism, threshold=0.05, costs=costs), steps=300)
 
 
 class _Once(event.Listener):  # type: ignore[misc]

@@ -1,5 +1,5 @@
-"""Processes that run jobs: each builds the experiment from its recipe once, then takes job after
-job. They leave Ctrl-C to their parent, and stop within moments when it says so or is gone."""
+"""Processes that run jobs: each learns a skill once, then takes job after job. They leave Ctrl-C to
+their parent, and stop within moments when it says so or is gone."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import connection, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from typing import Any
+from typing import Any, Protocol
 
 from ..inputs import InputError
-from .experiment import Experiment, Job, Recipe
 
 # Spawned, not forked: numba, polars and BLAS keep threads that do not survive a fork.
 CONTEXT = multiprocessing.get_context("spawn")
@@ -39,29 +37,47 @@ class Stopped(BaseException):
     """The parent wants no more; not an Exception, so that nobody's `except` swallows it."""
 
 
+class Skill(Protocol):
+    """What workers can do. It travels to them as they start, and must be small."""
+
+    def do(self, job: Any, watch: Callable[[int], None]) -> Any:
+        """Do a job and answer; `watch` is told the steps done so far, and may end it."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The answer to a job that came to nothing: why, in a line."""
+
+    text: str
+
+
 @dataclass
 class Worker:
     process: SpawnProcess
     link: Connection
+    place: int  # in the list of steps
     ready: bool = False
     job: int | None = None
 
 
 class Workers:
-    """`count` processes for the jobs of one experiment; leaving the `with` ends them."""
+    """`count` processes with one skill; leaving the `with` ends them.
 
-    def __init__(self, count: int, recipe: Recipe, jobs: int) -> None:
-        self._recipe = recipe
-        self._steps = CONTEXT.RawArray("q", jobs)  # steps done, by job
+    The job of a process that died is a Fault, unless it may be tried again: `retries` times.
+    """
+
+    def __init__(self, count: int, skill: Skill, *, retries: int = 0) -> None:
+        self._skill = skill
+        self._retries = retries
+        self._steps = CONTEXT.RawArray("q", count)  # steps done of the present job, by worker
         self._stop = CONTEXT.RawValue("b", 0)  # no lock that a dying process might hold
-        self._count = count
         self._workers: list[Worker] = []
 
     def __enter__(self) -> Workers:
         try:
             with _calm(), _one_thread():
-                for _ in range(self._count):
-                    self._start()
+                for place in range(len(self._steps)):
+                    self._start(place)
         except BaseException:  # Ctrl-C that was held back, or no more processes allowed
             self.__exit__()
             raise
@@ -83,39 +99,43 @@ class Workers:
 
     @property
     def steps(self) -> int:
-        """Steps done in all jobs together."""
-        return sum(self._steps)
+        """Steps done in jobs that are under way."""
+        return sum(self._steps[one.place] for one in self._workers if one.job is not None)
 
-    def steps_of(self, job: int) -> int:
-        return int(self._steps[job])
+    def run(self, jobs: Sequence[Any]) -> Iterator[tuple[int, Any] | None]:
+        """Do the jobs; yield (number of the job, answer or Fault) for each, and None now and then.
 
-    def run(self, jobs: Sequence[int]) -> Iterator[tuple[int, str | None] | None]:
-        """Do the jobs; yield (job, what went wrong or None) for each, and None now and then."""
-        waiting = deque(jobs)
+        A Fault of this class's own making is only ever about a process that died.
+        """
+        waiting, losses = deque(range(len(jobs))), [0] * len(jobs)
         while waiting or any(worker.job is not None for worker in self._workers):
             links = [worker.link for worker in self._workers]
             heard = connection.wait(links, LOOK)
             for worker in [one for one in self._workers if one.link in heard]:
-                done = self._hear(worker)
-                if done is not None:
-                    yield done
+                try:
+                    job, answer = worker.link.recv()
+                except (EOFError, OSError):
+                    lost = self._bury(worker)
+                    if lost is None:
+                        continue
+                    losses[lost] += 1
+                    if losses[lost] <= self._retries:
+                        waiting.append(lost)
+                        continue
+                    job, answer = lost, _died(worker, losses[lost])
+                worker.ready, worker.job = True, None
+                if job != READY:
+                    yield job, answer
             for worker in self._workers:
                 if worker.ready and worker.job is None and waiting:
                     with suppress(OSError):  # it has just died: the next look buries it
-                        worker.link.send(waiting[0])
+                        self._steps[worker.place] = 0
+                        worker.link.send((waiting[0], jobs[waiting[0]]))
                         worker.job = waiting.popleft()
             yield None
 
-    def _hear(self, worker: Worker) -> tuple[int, str | None] | None:
-        try:
-            job, fault = worker.link.recv()
-        except (EOFError, OSError):
-            return self._bury(worker)
-        worker.ready, worker.job = True, None
-        return None if job == READY else (job, fault)
-
-    def _bury(self, worker: Worker) -> tuple[int, str | None] | None:
-        """A worker died: its job has failed; another takes its place."""
+    def _bury(self, worker: Worker) -> int | None:
+        """A worker died: another takes its place. The job that it had, if any."""
         worker.process.join()
         worker.link.close()
         self._workers.remove(worker)
@@ -125,48 +145,44 @@ class Workers:
                 'if __name__ == "__main__":, or with jobs=1'
             )
         with _calm(), _one_thread():
-            self._start()
-        if worker.job is None:
-            return None
-        code = worker.process.exitcode
-        return worker.job, f"its process ended with code {code}; is there enough memory?"
+            self._start(worker.place)
+        return worker.job
 
-    def _start(self) -> None:
+    def _start(self, place: int) -> None:
         ours, theirs = CONTEXT.Pipe()
         process = CONTEXT.Process(
-            target=_work, args=(theirs, self._recipe, self._steps, self._stop), daemon=True
+            target=_work, args=(theirs, self._skill, self._steps, place, self._stop), daemon=True
         )
         process.start()
         theirs.close()  # so that a dead worker is an end of file
-        self._workers.append(Worker(process, ours))
+        self._workers.append(Worker(process, ours, place))
 
 
-def _work(link: Connection, recipe: Recipe, steps: Any, stop: Any) -> None:
+def _died(worker: Worker, times: int) -> Fault:
+    often = f" ({times} processes in a row)" if times > 1 else ""
+    code = worker.process.exitcode
+    return Fault(f"its process ended with code {code}{often}; is there enough memory?")
+
+
+def _work(link: Connection, skill: Skill, steps: Any, place: int, stop: Any) -> None:
     """The life of a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from .config import build
-    from .performing import perform
-
     parent = multiprocessing.parent_process()
-    made: tuple[Experiment, list[Job]] | None = None
 
-    def watch(job: int, done: int) -> None:
-        steps[job] = done
+    def watch(done: int) -> None:
+        steps[place] = done
         if stop.value or (parent is not None and not parent.is_alive()):
             raise Stopped
 
     try:
         link.send((READY, None))
         while True:
-            index = link.recv()
+            number, job = link.recv()
             try:
-                if made is None:
-                    experiment = build(recipe)
-                    made = experiment, experiment.jobs()
-                fault = perform(made[0], made[1][index], partial(watch, index))
+                answer = skill.do(job, watch)
             except (InputError, OSError) as error:  # a file was there a moment ago
-                fault = str(error)
-            link.send((index, fault))
+                answer = Fault(str(error))
+            link.send((number, answer))
     except (EOFError, OSError, Stopped):
         return  # the parent has no more work, or is gone
 

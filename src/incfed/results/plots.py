@@ -33,7 +33,7 @@ def plot(runs: Runs, metric: str, *, pens: Pens | None = None) -> Figure:
     """
     choice("metric", metric, METRICS)
     chosen = {**pens_for(checked(runs)), **(pens or {})}
-    figure = blank(7.6, 4.0)
+    figure = new_figure(7.6, 4.0)
     axes = figure.add_subplot()
     lines = _panel(axes, runs, metric, chosen)
     style.label_ends(figure, axes, lines, chosen)
@@ -47,7 +47,7 @@ def overview(runs: Runs, *, pens: Pens | None = None) -> Figure:
     """
     chosen = {**pens_for(checked(runs)), **(pens or {})}
     unknown = all(curve(results, "regret").empty for results in runs.values())
-    figure = blank(10.4, 6.8)
+    figure = new_figure(10.4, 6.8)
     metrics = ("reward" if unknown else "regret", "communication", "payment", "participation")
     for axes, metric in zip(figure.subplots(2, 2).flat, metrics, strict=True):
         _panel(axes, runs, metric, chosen)
@@ -55,8 +55,8 @@ def overview(runs: Runs, *, pens: Pens | None = None) -> Figure:
     return figure
 
 
-def blank(width: float, height: float) -> Figure:
-    """An empty figure, in inches, that makes room for what is put beside its axes."""
+def new_figure(width: float, height: float) -> Figure:
+    """An empty one, in inches."""
     with needs("matplotlib", "plotting", "'incfed[plot]'"):
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -78,7 +78,7 @@ def panel(
     for label, line in lines.items():
         if line.empty:
             continue
-        pen = _visible(pens[label], line, drawn)
+        pen = visible(pens[label], line, drawn)
         order = len(drawn) / 100
         if np.nanmax(line.sd, initial=0.0) > 1e-6 * np.nanmax(np.abs(line.mean)):
             low, high = style.band(line, metric)
@@ -109,7 +109,7 @@ def panel(
     return drawn
 
 
-def _visible(pen: Pen, line: Curve, drawn: dict[str, Curve]) -> Pen:
+def visible(pen: Pen, line: Curve, drawn: dict[str, Curve]) -> Pen:
     """Where a line lies exactly on another, dash it, so that both show."""
     below = sum(_coincide(line, other) for other in drawn.values())
     if not below or pen.dashes != SOLID:

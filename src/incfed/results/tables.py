@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..inputs import InputError
 from .numbers import human_spread, percent_spread
@@ -63,11 +64,16 @@ def compare(runs: Runs) -> list[Row]:
     rows = []
     for label, results in checked(runs).items():
         finals = [result.summary() for result in results]
-        columns = {name: [float(final[name]) for final in finals] for name in METRICS}
-        columns["participation"] = [x for x in columns["participation"] if not math.isnan(x)]
-        spreads = {name: _spread(column, name) for name, column in columns.items()}
-        rows.append(Row(label=label, seeds=len(results), **spreads))
+        rows.append(row(label, finals))
     return rows
+
+
+def row(label: str, finals: Sequence[Mapping[str, Any]]) -> Row:
+    """The row of some runs with these final figures (see `Result.summary`)."""
+    columns = {name: [float(final[name]) for final in finals] for name in METRICS}
+    columns["participation"] = [x for x in columns["participation"] if not math.isnan(x)]
+    spreads = {name: _spread(column, name) for name, column in columns.items()}
+    return Row(label=label, seeds=len(finals), **spreads)
 
 
 def to_markdown(rows: Sequence[Row]) -> str:

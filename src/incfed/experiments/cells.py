@@ -1,0 +1,103 @@
+"""Cells: the runs of a sweep as plain data, and what is kept of each.
+
+A cell is small and means the same wherever it is done; so is its record, which goes back to the
+process that asked for it, and into a book on disk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..results.frames import CURVES
+from ..results.records import Result
+from ..results.settings import plain
+
+POINTS = 200  # of a curve: as many as a plot shows
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run as plain data: small, and the same wherever it is done."""
+
+    world: Mapping[str, Any]  # a [world] table of a config
+    algorithm: Mapping[str, Any]  # an [[algorithm]] table; a label names it in messages only
+    seed: int
+    steps: int | None = None  # None: all of a recorded world
+    folder: Path = field(default_factory=Path.cwd)  # paths in the tables start here
+    point: Mapping[str, Any] = field(default_factory=dict)  # what names it: columns of a table
+
+    @property
+    def name(self) -> str:
+        """For messages: "paid, beta 0.7, seed 3"."""
+        return ", ".join([*filter(None, [named(self.point)]), f"seed {self.seed}"])
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is kept of a run."""
+
+    point: Mapping[str, Any]
+    seed: int
+    fingerprint: str
+    figures: Mapping[str, float]  # final values: steps, regret, reward, communication, ...
+    curve: Mapping[str, list[float]]  # "step" and the four metrics at up to POINTS steps
+
+    @classmethod
+    def of(cls, result: Result, cell: Cell, fingerprint: str) -> Record:
+        figures = {key: value for key, value in result.summary().items() if value is not None}
+        steps = result.regret.size
+        at = np.unique(np.linspace(0, steps - 1, min(POINTS, steps)).round().astype(np.int64))
+        curve = {"step": at + 1.0} | {name: getattr(result, name)[at] for name in CURVES}
+        return cls(
+            point=plain(cell.point, "point"),
+            seed=cell.seed,
+            fingerprint=fingerprint,
+            figures={key: float(value) for key, value in figures.items()},
+            curve={name: [float(x) for x in values] for name, values in curve.items()},
+        )
+
+    def to_json(self) -> str:
+        """One line. JSON has no NaN and no infinity: they are written as text (see `plain`)."""
+        return json.dumps(plain(vars(self), "record"), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, line: str | bytes) -> Record:
+        """The same record, bit for bit; a ValueError, TypeError or KeyError if it is none."""
+        given = json.loads(line)
+        return cls(
+            point=dict(given["point"]),
+            seed=int(given["seed"]),
+            fingerprint=str(given["fingerprint"]),
+            figures={key: float(value) for key, value in given["figures"].items()},
+            curve={key: [float(x) for x in values] for key, values in given["curve"].items()},
+        )
+
+
+def named(point: Mapping[str, Any]) -> str:
+    """A point in words: "paid, beta 0.7, costs 10"; what it does not have is left out."""
+    words = [
+        str(value) if key == "algorithm" else f"{key} {shown(value)}"
+        for key, value in point.items()
+        if value is not None
+    ]
+    return ", ".join(words)
+
+
+def shown(value: Any, *, limit: int | None = 60) -> str:
+    """A value of a point in a table."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and set(value) == {"kind"}:
+        return str(value["kind"])
+    text = json.dumps(plain(value, "value"), ensure_ascii=False)
+    return text if limit is None or len(text) <= limit else f"{text[: limit - 3]}..."

@@ -1,0 +1,141 @@
+"""The engine under every sweep: cells in, records out, on this machine or on a cluster.
+
+Cells are checked and recognised before any work; those that the book has are not run again; each
+finished one is in the book before the next is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..algorithms.base import Algorithm
+from . import places
+from .book import Book
+from .cells import Cell, Record
+from .cluster import Dask
+from .executors import Executor, Local
+from .files import alone_in, claim
+from .workers import Fault
+from .workshop import Work, Workshop
+
+__all__ = ["Cells", "Dask", "Executor", "Local", "run_cells"]
+
+Progress = Callable[[int, int], None]  # steps done, steps in all
+
+
+@dataclass
+class Cells:
+    """What came of some cells."""
+
+    total: int
+    kept: int = 0  # of them, found in the book
+    records: list[Record] = field(default_factory=list)  # in the order of the cells, no gaps
+    failures: list[tuple[Cell, str]] = field(default_factory=list)  # and why
+    interrupted: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return len(self.records) == self.total
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    *,
+    book: Path | None = None,
+    executor: Executor | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+    slow: Callable[[], None] | None = None,
+    begin: Callable[[int, int], None] | None = None,
+    source: str | None = None,
+) -> Cells:
+    """Run the cells, all cores if no `executor` is given, and return their records.
+
+    `book` is a file in a folder of its own: what is in it is kept and not run again, unless
+    `fresh`. Cells that are the same run are run once. `begin` is told how many cells there are and
+    how many of them are kept, after all are checked; `progress` the steps done and to do; `slow` is
+    called if kernels have to be compiled. A cell that cannot be is refused in the name of `source`,
+    the config that it comes from. Ctrl-C returns what is finished.
+    """
+    with places.at(source) if source else nullcontext():
+        order, work, algorithms = _check(cells)
+    executor = executor or Local()
+    with ExitStack() as stack:
+        stack.callback(executor.close)
+        executor.connect()
+        notes = None
+        if book is not None:
+            claim(book.parent, mark=book.name)
+            stack.enter_context(alone_in(book.parent))
+            notes = stack.enter_context(Book(book, fresh=fresh))
+        found = {} if notes is None else {k: notes.records[k] for k in work if k in notes.records}
+        outcome = Cells(len(cells), kept=sum(key in found for key in order))
+        if begin is not None:
+            begin(outcome.total, outcome.kept)
+        todo = _in_order([one for key, one in work.items() if key not in found])
+        faults: dict[str, str] = {}
+        tally = _Tally(sum(one.steps for one in todo), progress)
+        try:
+            if todo:
+                answers = executor.run(todo, algorithms, tally.under_way, slow)
+                with closing(answers):
+                    for answer in answers:
+                        one = todo[answer.index]
+                        if isinstance(answer.value, Fault):
+                            faults[one.fingerprint] = answer.value.text
+                        else:
+                            if notes is not None:
+                                notes.add(answer.value)
+                            found[one.fingerprint] = answer.value
+                        tally.ended(one.steps)
+        except KeyboardInterrupt:
+            outcome.interrupted = True
+    for cell, key in zip(cells, order, strict=True):
+        if key in found:
+            outcome.records.append(replace(found[key], point=dict(cell.point)))
+        elif key in faults:
+            outcome.failures.append((cell, faults[key]))
+    return outcome
+
+
+def _check(cells: Sequence[Cell]) -> tuple[list[str], dict[str, Work], list[Algorithm]]:
+    """Build every cell, or refuse it. Their fingerprints in order, the different ones among them
+    as work, and an algorithm of each kind that they need."""
+    workshop = Workshop()
+    order: list[str] = []
+    work: dict[str, Work] = {}
+    kinds: dict[type, Algorithm] = {}
+    for cell in cells:
+        made = workshop.make(cell)
+        order.append(made.fingerprint)
+        work.setdefault(made.fingerprint, Work(cell, made.steps, made.scene, made.fingerprint))
+        kinds.setdefault(type(made.algorithm), made.algorithm)
+    return order, work, list(kinds.values())
+
+
+class _Tally:
+    """Progress that never goes back, though a lost worker's steps are made again."""
+
+    def __init__(self, total: int, say: Progress | None) -> None:
+        self._total = total
+        self._say = say or (lambda done, total: None)
+        self._done = self._shown = 0
+
+    def ended(self, steps: int) -> None:
+        self._done += steps
+        self.under_way(0)
+
+    def under_way(self, steps: int) -> None:
+        self._shown = max(self._shown, self._done + steps)
+        self._say(self._shown, self._total)
+
+
+def _in_order(work: list[Work]) -> list[Work]:
+    """Seed by seed, so that an interrupted sweep can compare what it has; within a seed world by
+    world, so that each is loaded once."""
+    seeds = {seed: n for n, seed in enumerate(dict.fromkeys(one.cell.seed for one in work))}
+    worlds = {scene: n for n, scene in enumerate(dict.fromkeys(one.scene for one in work))}
+    return sorted(work, key=lambda one: (seeds[one.cell.seed], worlds[one.scene]))

@@ -1,0 +1,141 @@
+"""What is written about a sweep: tidy tables, a summary, and a report to look at."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._version import __version__
+from ..results import Section, write_report
+from ..results.settings import plain
+from ..results.tables import METRICS, Spread
+from ..results.trends import trends
+from .cells import Record, named
+from .files import replacing, write_text
+from .outputs import NO_PLOTS, can_plot
+from .tidy import Summary, cells_frame, curves_frame, headings, summarise, to_markdown
+
+MOST_LINES = 8  # in a plot
+MOST_SECTIONS = 20
+MOST_ROWS = 200  # of a table in the report
+
+
+def publish_sweep(folder: Path, title: str, intro: str, records: Sequence[Record]) -> Path:
+    """Write cells.parquet, curves.parquet, summary.md, summary.json, report.html; the last's path.
+
+    Each file appears whole or not at all.
+    """
+    for name, frame in (("cells", cells_frame), ("curves", curves_frame)):
+        with replacing(folder / f"{name}.parquet") as fresh:
+            frame(records).write_parquet(fresh)
+    summaries = summarise(records)
+    write_text(folder / "summary.md", f"# {title}\n\n{to_markdown(summaries)}")
+    points = [_figures(one) for one in summaries]
+    write_text(folder / "summary.json", json.dumps(points, indent=1, ensure_ascii=False) + "\n")
+    footer = f"Made by incfed {__version__}" + ("" if can_plot() else f", {NO_PLOTS}") + "."
+    return write_report(folder / "report.html", title, intro, _sections(summaries), footer=footer)
+
+
+def _figures(one: Summary) -> dict[str, Any]:
+    """A point as JSON; what is unknown is null."""
+    spreads: dict[str, Spread] = {name: getattr(one.row, name) for name in METRICS}
+    figures = {name: {"mean": _known(s.mean), "sd": _known(s.sd)} for name, s in spreads.items()}
+    return {"point": plain(one.point, "point"), "seeds": list(one.seeds), **figures}
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _sections(summaries: Sequence[Summary]) -> list[Section]:
+    """A section for each setting of what is neither on the x axis nor a line of its own."""
+    across, apart = _layout(summaries)
+    groups = list(_groups(summaries, apart))
+    sections = []
+    for setting, members in groups[:MOST_SECTIONS]:
+        heading = named(setting) or "All points"
+        rows = [one.row for one in members[:MOST_ROWS]]
+        text = ""
+        if len(members) > len(rows):
+            text = f"{len(rows)} of {len(members)} points are listed; summary.md has them all."
+        figures = {}
+        if across and can_plot():
+            lines = _lines(members, across, apart)
+            several = any(len(one.seeds) > 1 for one in members)
+            bands = "Mean over seeds; the bands are one standard deviation wide on each side."
+            figures[bands if several else "One run each."] = trends(lines, across)
+        sections.append(Section(heading, text, rows, figures))
+    if len(groups) > MOST_SECTIONS:
+        more = f"{len(groups) - MOST_SECTIONS} more settings are in summary.md and cells.parquet."
+        sections.append(Section("And more", more))
+    return sections
+
+
+def _layout(summaries: Sequence[Summary]) -> tuple[str | None, list[str]]:
+    """The parameter across (numbers, the most values), and those that set sections apart."""
+    values = {
+        name: list(dict.fromkeys(_key(one.point.get(name)) for one in summaries))
+        for name in headings(summaries)
+        if name != "algorithm"
+    }
+    varied = {name: found for name, found in values.items() if len(set(found) - {"null"}) > 1}
+    numeric = [
+        name
+        for name in varied
+        if all(_number(one.point.get(name)) for one in summaries if one.point.get(name) is not None)
+    ]
+    across = max(numeric, key=lambda name: len(varied[name]), default=None)
+    apart = [name for name in varied if name != across]
+    if across is None:
+        return None, []
+    while apart and _most_lines(summaries, across, apart[:-1]) <= MOST_LINES:
+        apart.pop()  # there is room for it as lines
+    return across, apart
+
+
+def _most_lines(summaries: Sequence[Summary], across: str, apart: Sequence[str]) -> int:
+    return max(len(_lines(some, across, apart)) for _, some in _groups(summaries, apart))
+
+
+def _groups(
+    summaries: Sequence[Summary], apart: Sequence[str]
+) -> list[tuple[dict[str, Any], list[Summary]]]:
+    """The points of each setting of `apart`; one that lacks a parameter is in all of its
+    settings, to be compared with."""
+    choices: list[list[Any]] = []
+    for name in apart:
+        found = {_key(one.point.get(name)): one.point.get(name) for one in summaries}
+        choices.append([value for value in found.values() if value is not None])
+    groups = []
+    for chosen in itertools.product(*choices):
+        setting = dict(zip(apart, chosen, strict=True))
+        members = [one for one in summaries if _fits(one.point, setting)]
+        if members:
+            groups.append((setting, members))
+    return groups
+
+
+def _fits(point: Mapping[str, Any], setting: Mapping[str, Any]) -> bool:
+    return all(point.get(name) in (None, value) for name, value in setting.items())
+
+
+def _lines(
+    members: Sequence[Summary], across: str, apart: Sequence[str]
+) -> dict[str, dict[float | None, Any]]:
+    lines: dict[str, dict[float | None, Any]] = {}
+    for one in members:
+        rest = {k: v for k, v in one.point.items() if k != across and k not in apart}
+        lines.setdefault(named(rest) or "all", {})[one.point.get(across)] = one.row
+    return lines
+
+
+def _key(value: Any) -> str:
+    return json.dumps(plain(value, "value"), sort_keys=True)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

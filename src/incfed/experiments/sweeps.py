@@ -1,0 +1,173 @@
+"""Sweeps: a config with a [sweep] table, every combination of it with every seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..inputs import InputError, refuse
+from ..results.optional import needs
+from . import grid, places
+from .book import NAME
+from .cells import Cell, Record, shown
+from .config import check_outline, load, override
+from .engine import Dask, Executor, Local, run_cells
+from .experiment import Recipe
+from .sweep_report import publish_sweep
+from .tidy import Summary, cells_frame, curves_frame, summarise
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep to be run: its cells in full, and where the results go."""
+
+    title: str
+    axes: tuple[grid.Axis, ...]
+    cells: list[Cell]
+    seeds: tuple[int, ...]
+    output: Path
+    name: str  # of the config, for messages
+
+    @property
+    def points(self) -> int:
+        return len(self.cells) // len(self.seeds)
+
+    def intro(self) -> str:
+        """What is swept, in a sentence or two."""
+        swept = "; ".join(f"{a.path}: {', '.join(map(shown, a.values))}" for a in self.axes)
+        seeds = f"{len(self.seeds)} seed{'s' * (len(self.seeds) != 1)}"
+        return (
+            f"{self.points:,} points with {seeds} each. All points of a world saw the same "
+            f"clients, arms and noise.\n\nSwept: {swept}."
+        )
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A finished sweep: `records` has one entry a run."""
+
+    title: str
+    intro: str
+    records: list[Record]
+    failures: list[tuple[Cell, str]]
+
+    def to_polars(self) -> polars.DataFrame:
+        """One row a run: the swept parameters, the seed, the final figures."""
+        return cells_frame(self.records)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row a run: the swept parameters, the seed, the final figures."""
+        with needs("pandas", "to_pandas()", "'incfed[pandas]'"):
+            import pandas
+        return pandas.DataFrame(self.to_polars().to_dict(as_series=False))
+
+    def curves(self) -> polars.DataFrame:
+        """Up to 200 rows a run: the swept parameters, the seed, the step and the four metrics."""
+        return curves_frame(self.records)
+
+    def summary(self) -> list[Summary]:
+        """The points in order, each with the mean and spread of its figures over the seeds."""
+        return summarise(self.records)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write tables and a report to `folder`; the path of the report."""
+        return publish_sweep(Path(folder), self.title, self.intro, self.records)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        return f"<Sweep {self.title!r}: {len(self.records)} runs{failed}>"
+
+
+def read_sweep(
+    config: str | Path | Mapping[str, Any], *, seeds: int | None = None, output: Path | None = None
+) -> Sweep:
+    """The sweep in a file, or in tables as of a file; `seeds` and `output` replace its own."""
+    if isinstance(config, Mapping):
+        changes = {"seeds": seeds, "output": None if output is None else str(output.absolute())}
+        return build_sweep(override(Recipe(config, name="sweep"), **changes))
+    if not isinstance(config, str | Path):
+        raise refuse("config", config, "the path of a TOML file, or tables as in one")
+    return build_sweep(load(config, seeds=seeds, output=output))
+
+
+def build_sweep(recipe: Recipe) -> Sweep:
+    """The sweep of a recipe, or an InputError that names the file and the place in it."""
+    with places.at(recipe.name):
+        outline = check_outline(recipe)
+        axes = grid.axes(recipe.tables.get("sweep"), list(outline.algorithms))
+        points = grid.points(axes, outline, recipe.folder)
+        if len(points) * len(outline.seeds) > grid.MOST_CELLS:
+            count = f"{len(points):,} points with {len(outline.seeds):,} seeds each"
+            raise refuse("sweep", count, f"at most {grid.MOST_CELLS:,} runs")
+    cells = [
+        Cell(
+            world=point.world,
+            algorithm={**point.algorithm, "label": point.columns["algorithm"]},
+            seed=seed,
+            steps=point.steps,
+            folder=recipe.folder,
+            point=point.columns,
+        )
+        for point in points
+        for seed in outline.seeds
+    ]
+    return Sweep(
+        title=Path(recipe.name).stem,
+        axes=tuple(axes),
+        cells=cells,
+        seeds=outline.seeds,
+        output=outline.output,
+        name=recipe.name,
+    )
+
+
+def executor_for(jobs: int | None, dask: str | None) -> Executor:
+    """Local processes, or the cluster that is named."""
+    if dask is None:
+        return Local(jobs)
+    if jobs is not None:
+        raise InputError("--jobs: is for processes on this machine, must not be given with --dask")
+    return Dask(dask)
+
+
+def sweep(
+    config: str | Path | Mapping[str, Any],
+    *,
+    seeds: int | None = None,
+    jobs: int | None = None,
+    dask: str | None = None,
+    output: str | Path | None = None,
+    fresh: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Swept:
+    """Run every combination of a [sweep] table with every seed, and return the results.
+
+    `config` is the path of a TOML file, or its tables. `jobs` processes on this machine (as many as
+    cores, if left out), or the cluster whose scheduler is at `dask`: the numbers are the same.
+    With `output`, finished runs are kept in that folder: called again, only what is missing is run;
+    tables and a report are written there too. Without, nothing is written. `progress` is called
+    with the steps done and the steps in all. A run that fails is in `failures`, the others are not
+    lost. With several processes, a script must call this under `if __name__ == "__main__":`.
+    """
+    folder = None if output is None else Path(output).absolute()
+    made = read_sweep(config, seeds=seeds, output=folder)
+    done = run_cells(
+        made.cells,
+        book=None if folder is None else folder / NAME,
+        executor=executor_for(jobs, dask),
+        fresh=fresh,
+        progress=progress,
+        source=made.name,
+    )
+    if done.interrupted:
+        raise KeyboardInterrupt
+    result = Swept(made.title, made.intro(), done.records, done.failures)
+    if folder is not None and done.records:
+        result.save(folder)
+    return result
