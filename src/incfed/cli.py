@@ -184,6 +184,55 @@ def sweep(
             raise typer.Exit(FAILED)
 
 
+@app.command(
+    epilog="[bold]incfed reproduce table1 table5 figure1 --as-published[/bold]   needs no data\n\n"
+    "[bold]incfed reproduce all --movielens ml-20m[/bold]   everything\n\n"
+    "[bold]incfed reproduce all --quick[/bold]   a first look, in a minute"
+)
+def reproduce(
+    targets: Annotated[
+        list[str],
+        typer.Argument(metavar="TARGET...", help="table1 to table6, figure1 to figure4, or all."),
+    ],
+    movielens: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="MovieLens as unpacked, for table2-4, 6, figure3-4."),
+    ] = None,
+    as_published: Annotated[
+        bool,
+        typer.Option("--as-published", help="Stale reads: matches the published figures."),
+    ] = False,
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="How many.")] = 10,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One seed, and the beginning of MovieLens.")
+    ] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for all of it.")] = Path(
+        "reproduction"
+    ),
+    jobs: Jobs = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep finished runs in the folder, and go on.")
+    ] = False,
+    fresh: Fresh = False,
+) -> None:
+    """Run the paper's tables and figures again, and set them beside the published ones.
+
+    Writes reproduction.html, tables as Markdown and LaTeX, figures as PNG and SVG.
+    Each run is kept as it finishes: after Ctrl-C, --resume goes on.
+    """
+    with _plainly() as screen:
+        from .experiments.paper.reproduce import carry_out, request
+        from .experiments.paper.settings import Mode
+
+        mode = Mode(published=as_published, quick=quick, movielens=movielens)
+        asked = request(targets, seeds=seeds, mode=mode)
+        done = carry_out(screen, asked, output, jobs=jobs, resume=resume, fresh=fresh)
+        if done.interrupted:
+            _stopped(screen, len(done.records), done.total, output, "--resume")
+        if done.failures:
+            raise typer.Exit(FAILED)
+
+
 @app.command(epilog="[bold]incfed init study.toml && incfed run study.toml[/bold]")
 def init(
     path: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("incfed.toml"),
@@ -253,9 +302,9 @@ def _carry_out(screen: Screen, experiment: Experiment, jobs: int | None, fresh: 
     return outcome
 
 
-def _stopped(screen: Screen, finished: int, total: int, folder: Path) -> NoReturn:
-    """Say how to go on."""
-    again = [arg for arg in sys.argv[1:] if arg != "--fresh"]
+def _stopped(screen: Screen, finished: int, total: int, folder: Path, *more: str) -> NoReturn:
+    """Say how to go on: the same command, with `more`."""
+    again = [arg for arg in sys.argv[1:] if arg not in ("--fresh", *more)] + list(more)
     screen.error(
         f"stopped: {finished} of {total} runs are finished and kept in {folder}; "
         f"go on with: {shlex.join(['incfed', *again])}"

@@ -1,0 +1,157 @@
+"""Figures 1 to 4 of the paper: payment-free against payment-efficient, and the ablation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...results.curves import Curve, mean_and_sd
+from ...results.palette import INK, Pens, pens_for
+from ..cells import Record
+from .settings import FREE, MOVIELENS, PAID, SYNTHETIC, VARIANTS, Setting
+from .verdicts import Records, spread
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COSTS = (1.0, 10.0, 100.0)
+BETA, THRESHOLD = 0.7, "high"  # not printed; the middle one of the tables, and Table 1's D_c
+ARMS = 25  # a random policy earns a reward of 1 in so many steps
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure of the paper."""
+
+    name: str
+    title: str
+    world: str
+    ablation: bool
+
+    def settings(self) -> list[Setting]:
+        return [self.setting(label, cost) for label in self.labels for cost in COSTS]
+
+    @property
+    def labels(self) -> list[str]:
+        return list(VARIANTS) if self.ablation else [FREE, PAID]
+
+    def setting(self, label: str, cost: float) -> Setting:
+        if label == FREE:
+            return Setting(self.world, THRESHOLD, method=FREE, cost=cost)
+        variant = label if self.ablation else "full"
+        return Setting(self.world, THRESHOLD, cost=cost, beta=BETA, variant=variant)
+
+    @property
+    def performance(self) -> str:
+        return "gain" if self.world == MOVIELENS else "regret"
+
+    @property
+    def caption(self) -> str:
+        bands = "Mean over seeds; bands are one standard deviation wide on each side."
+        if self.ablation:
+            bands = f"Trajectories are means over seeds and over D = 1, 10, 100. {PAYMENTS}"
+        return f"{self.title} (β = {BETA}, {THRESHOLD} D_c; neither is printed). {bands}"
+
+
+PAYMENTS = "Payments are relative to the largest at the same D."
+DRAWINGS = {
+    drawing.name: drawing
+    for drawing in (
+        Drawing("figure1", "Synthetic: payment-free and payment-efficient", SYNTHETIC, False),
+        Drawing("figure2", "Synthetic: what each part of the search is worth", SYNTHETIC, True),
+        Drawing("figure3", "MovieLens: payment-free and payment-efficient", MOVIELENS, False),
+        Drawing("figure4", "MovieLens: what each part of the search is worth", MOVIELENS, True),
+    )
+}
+
+
+def draw(drawing: Drawing, records: Records) -> Figure | None:
+    """The figure; None while a setting of it has no run yet."""
+    if not all(records.get(setting) for setting in drawing.settings()):
+        return None
+    return _ablation(drawing, records) if drawing.ablation else _comparison(drawing, records)
+
+
+def _comparison(drawing: Drawing, records: Records) -> Figure:
+    """Performance above, communication below; a column for each cost."""
+    from ...results import axes as style
+    from ...results.plots import new_figure, panel
+
+    pens = pens_for(drawing.labels)
+    figure = new_figure(10.4, 6.6)
+    grid = figure.subplots(2, len(COSTS), sharey="row")
+    for column, cost in zip(grid.T, COSTS, strict=True):
+        runs = {label: records[drawing.setting(label, cost)] for label in drawing.labels}
+        for axes, metric in zip(column, (drawing.performance, "communication"), strict=True):
+            panel(axes, _lines(runs, metric), metric, pens, title=f"D = {cost:g}")
+    for row, metric in zip(grid, (drawing.performance, "communication"), strict=True):
+        row[0].set_ylabel(_axis(metric), fontsize=9.5, color=INK)
+    style.legend(figure, pens)
+    return figure
+
+
+def _ablation(drawing: Drawing, records: Records) -> Figure:
+    """Performance, communication, and bars of payment at each cost."""
+    from ...results import axes as style
+    from ...results.plots import new_figure, panel
+
+    pens = pens_for(drawing.labels)
+    runs = {
+        label: [run for cost in COSTS for run in records[drawing.setting(label, cost)]]
+        for label in drawing.labels
+    }
+    figure = new_figure(10.4, 3.9)
+    first, second, third = figure.subplots(1, 3)
+    panel(first, _lines(runs, drawing.performance, bands=False), drawing.performance, pens)
+    panel(second, _lines(runs, "communication", bands=False), "communication", pens)
+    _bars(third, drawing, records, pens)
+    style.legend(figure, pens)
+    return figure
+
+
+def _bars(axes: Axes, drawing: Drawing, records: Records, pens: Pens) -> None:
+    from ...results import axes as style
+
+    width = 0.8 / len(drawing.labels)
+    for group, cost in enumerate(COSTS):
+        paid = {
+            label: spread(run.figures["payment"] for run in records[drawing.setting(label, cost)])
+            for label in drawing.labels
+        }
+        most = max(one.mean for one in paid.values()) or 1.0
+        for n, (label, one) in enumerate(paid.items()):
+            axes.bar(
+                group + (n - (len(paid) - 1) / 2) * width,
+                one.mean / most,
+                width * 0.9,
+                yerr=None if np.isnan(one.sd) else one.sd / most,
+                color=pens[label].colour,
+                error_kw={"ecolor": INK, "elinewidth": 0.8},
+            )
+    style.dress_bars(axes, "Payment", "of the largest at each D", [f"D = {c:g}" for c in COSTS])
+
+
+def _lines(
+    runs: Mapping[str, Sequence[Record]], metric: str, *, bands: bool = True
+) -> dict[str, Curve]:
+    return {label: _curve(records, metric, bands) for label, records in runs.items()}
+
+
+def _curve(records: Iterable[Record], metric: str, bands: bool) -> Curve:
+    """Mean and spread over runs, which all have their points at the same steps."""
+    curves = [record.curve for record in records]
+    step = np.array(curves[0]["step"])
+    if metric == "gain":
+        values = np.array([np.array(curve["reward"]) / (step / ARMS) for curve in curves])
+    else:
+        values = np.array([curve[metric] for curve in curves])
+    mean, sd = mean_and_sd(values, np.ones_like(values))
+    return Curve(step.astype(np.int64), mean, sd if bands else np.full_like(sd, np.nan))
+
+
+def _axis(metric: str) -> str:
+    return {"gain": "Normalised reward", "regret": "Regret"}.get(metric, "Communication")

@@ -1,0 +1,208 @@
+"""`incfed reproduce`: from the names of tables and figures to a folder with all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...inputs import InputError, refuse
+from ..book import NAME
+from ..cells import Cell, Record
+from ..engine import Cells, Local, run_cells
+from ..files import replacing, write_text
+from ..outputs import can_plot
+from ..places import hint
+from ..screen import Screen, counted
+from ..tidy import cells_frame
+from . import figures, typeset
+from .page import Reproduction, write_page
+from .settings import MOVIELENS, Mode, Setting, cell
+from .tables import TABLES
+from .verdicts import Verdict, judge
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALL = "all"
+TARGETS = (*TABLES, *figures.DRAWINGS)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for, checked."""
+
+    targets: tuple[str, ...]
+    missing: tuple[str, ...]  # asked for by "all", but without the data they need
+    mode: Mode
+    seeds: int
+
+    def settings(self) -> list[Setting]:
+        """Everything that must be run, once each."""
+        found: dict[Setting, None] = {}
+        for name in self.targets:
+            if name in TABLES:
+                table = TABLES[name]
+                found.update((table.setting(*place), None) for place in table.cells())
+            else:
+                found.update((setting, None) for setting in figures.DRAWINGS[name].settings())
+        return list(found)
+
+    def cells(self) -> dict[Setting, list[Cell]]:
+        return {
+            setting: [cell(setting, seed, self.mode) for seed in range(self.seeds)]
+            for setting in self.settings()
+        }
+
+
+def request(names: Sequence[str], *, seeds: int, mode: Mode) -> Request:
+    """Check the names, and that MovieLens is there where it is needed."""
+    for name in names:
+        if name not in (*TARGETS, ALL):
+            close = hint(name, (*TARGETS, ALL))
+            raise InputError(
+                f"target: got {name!r}{close}, must be table1 to table6, figure1 to figure4, or all"
+            )
+    wanted = [name for name in TARGETS if name in names or ALL in names]
+    missing = [name for name in wanted if mode.movielens is None and _world(name) == MOVIELENS]
+    if missing and ALL not in names:
+        raise refuse("movielens", None, f"the MovieLens folder that {', '.join(missing)} needs")
+    kept = tuple(name for name in wanted if name not in missing)
+    return Request(kept, tuple(missing), mode, 1 if mode.quick else seeds)
+
+
+def carry_out(
+    screen: Screen, asked: Request, folder: Path, *, jobs: int | None, resume: bool, fresh: bool
+) -> Cells:
+    """Run what is asked for under one progress bar, and write about it."""
+    _refuse_finished(folder / NAME, resume=resume, fresh=fresh)
+    wanted = asked.cells()
+    cells = [one for group in wanted.values() for one in group]
+
+    def begin(total: int, kept: int) -> None:
+        already = f"; {kept:,} of them were already there" if kept else ""
+        screen.note(
+            f"{', '.join(asked.targets)}: {counted(len(wanted), 'setting')}, "
+            f"{counted(asked.seeds, 'seed')}, {counted(total, 'run')}{already}"
+        )
+
+    with screen.progress(len(cells)) as bar:
+        done = run_cells(
+            cells,
+            book=folder / NAME,
+            executor=Local(jobs),
+            fresh=fresh,
+            progress=bar.update,
+            slow=bar.compiling,
+            begin=begin,
+            source="incfed reproduce",
+        )
+    if done.interrupted:
+        return done
+    screen.cell_failures(done.failures)
+    if done.records:
+        with screen.busy("drawing figures, writing tables"):
+            found = _evaluate(asked, done.records)
+            page = _publish(folder, found, done.records)
+        _say(screen, found)
+        screen.places({"page": page, "tables": folder / "tables.md", "runs": folder / NAME})
+    return done
+
+
+def _refuse_finished(book: Path, *, resume: bool, fresh: bool) -> None:
+    """Hours of work are neither thrown away nor taken for today's by accident."""
+    if resume and fresh:
+        raise InputError("--resume and --fresh: got both, must be one of them")
+    if book.exists() and not (resume or fresh):
+        raise InputError(
+            f"output: got {str(book.parent)!r}, which has finished runs; add --resume to keep them "
+            "and go on, --fresh to run them again, or choose another folder with --output"
+        )
+
+
+def _evaluate(asked: Request, records: Sequence[Record]) -> Reproduction:
+    by_setting: dict[Setting, list[Record]] = {}
+    for record in records:
+        given = {key: value for key, value in record.point.items() if key != "reads"}
+        by_setting.setdefault(Setting(**given), []).append(record)
+    verdicts = {
+        name: judge(TABLES[name], by_setting, asked.mode)
+        for name in asked.targets
+        if name in TABLES
+    }
+    drawings: dict[str, Figure] = {}
+    if can_plot():
+        for name in asked.targets:
+            drawn = figures.draw(figures.DRAWINGS[name], by_setting) if name not in TABLES else None
+            if drawn is not None:
+                drawings[name] = drawn
+    return Reproduction(
+        mode=asked.mode,
+        seeds=asked.seeds,
+        verdicts=verdicts,
+        drawings=drawings,
+        missing=asked.missing,
+        data=_other_data(records),
+    )
+
+
+def _other_data(records: Sequence[Record]) -> str:
+    """In words, the MovieLens data that stands in for the paper's; empty if it is the same."""
+    from .verdicts import is_ml_20m
+
+    for record in records:
+        if record.point["world"] == MOVIELENS and not is_ml_20m(record):
+            clients, steps = int(record.figures["clients"]), int(record.figures["steps"])
+            return f"{clients} users, {steps:,} events"
+    return ""
+
+
+def _publish(folder: Path, found: Reproduction, records: Sequence[Record]) -> Path:
+    """Tables, figures, the page; each file whole or not at all."""
+    with replacing(folder / "cells.parquet") as fresh:
+        cells_frame(records).write_parquet(fresh)
+    tables = {TABLES[name]: verdicts for name, verdicts in found.verdicts.items()}
+    for kind, form in (("md", typeset.markdown), ("tex", typeset.latex)):
+        text = "\n".join(form(table, verdicts) for table, verdicts in tables.items())
+        write_text(folder / f"tables.{kind}", text)
+    for name, figure in found.drawings.items():
+        for ending in ("png", "svg"):
+            with replacing(folder / "figures" / f"{name}.{ending}") as fresh:
+                figure.savefig(fresh, dpi=160)
+    return write_text(folder / "reproduction.html", write_page(found))
+
+
+def _say(screen: Screen, found: Reproduction) -> None:
+    """The result in a few lines, and every figure that is outside."""
+    for name, verdicts in found.verdicts.items():
+        compared = [v for v in verdicts if v.within is not None]
+        if not compared:
+            screen.say(f"{name}: {found.data}: another data set than the paper's, see the page")
+            continue
+        count = sum(bool(v.within) for v in compared)
+        screen.say(f"{name}: {count} of {len(compared)} figures as published")
+        for verdict in compared:
+            if not verdict.within:
+                screen.say(f"  {_place(verdict)}: {_apart(verdict)}")
+    if found.missing:
+        screen.hint(
+            f"Not run: {', '.join(found.missing)}. They need --movielens FOLDER; "
+            "incfed data movielens ml-20m fetches it."
+        )
+
+
+def _place(verdict: Verdict) -> str:
+    table = TABLES[verdict.table]
+    quantity = table.performance if verdict.quantity == "performance" else verdict.quantity
+    where = f"{table.block_title(verdict.block)}, {table.column_title(verdict.column)}"
+    return f"{where}, {quantity}"
+
+
+def _apart(verdict: Verdict) -> str:
+    change = typeset.change(verdict)
+    return f"{verdict.ours}, published {typeset.published(verdict)} ({change}). {verdict.why}"
+
+
+def _world(name: str) -> str:
+    return TABLES[name].world if name in TABLES else figures.DRAWINGS[name].world

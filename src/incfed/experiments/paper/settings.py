@@ -1,0 +1,88 @@
+"""What the paper ran: worlds, mechanisms, thresholds, costs; each combination is a setting."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..cells import Cell
+
+SYNTHETIC, MOVIELENS = "synthetic", "movielens"
+ALTRUISTIC, FREE, PAID = "DisLinUCB", "payment-free", "payment-efficient"
+FULL = "full"
+
+# Sec. 5.2: what is left out of the heuristic search.
+VARIANTS: dict[str, dict[str, bool]] = {
+    FULL: {},
+    "w/o PF": {"payment_free": False},
+    "w/o IS": {"iterative": False},
+    "w/o PF + IS": {"payment_free": False, "iterative": False},
+}
+
+STEPS = 5000  # of the synthetic world; MovieLens is run to its end
+QUICK_STEPS = 10_000  # of MovieLens with --quick
+RULES: dict[str, dict[str, Any]] = {
+    SYNTHETIC: {"ridge": 0.1, "noise": 0.1, "delta": 0.1},
+    MOVIELENS: {"ridge": 0.2, "exploration": 0.3},
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One combination, everything but the seed."""
+
+    world: str
+    threshold: str  # a formula of incfed.thresholds
+    method: str = PAID
+    cost: float = 0.0
+    beta: float = 1.0
+    variant: str = FULL
+
+    def __post_init__(self) -> None:
+        if self.threshold == "theory" and self.beta == 1.0:  # the same number: log 1 = 0
+            object.__setattr__(self, "threshold", "low")
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How the settings are run.
+
+    published: choose with stale reads, as the published figures do, instead of fresh ones.
+    quick: a look at everything, with less of MovieLens.
+    """
+
+    published: bool = False
+    quick: bool = False
+    movielens: Path | None = None
+
+    @property
+    def reads(self) -> str:
+        return "stale" if self.published else "fresh"
+
+
+def cell(setting: Setting, seed: int, mode: Mode) -> Cell:
+    """The run of a setting with one seed."""
+    if setting.world == MOVIELENS:
+        assert mode.movielens is not None  # asked for where targets are chosen
+        world: dict[str, Any] = {"kind": "MovieLens", "folder": str(mode.movielens.resolve())}
+        steps = QUICK_STEPS if mode.quick else None
+    else:
+        world, steps = {"kind": "Synthetic"}, STEPS
+    return Cell(
+        world=world,
+        algorithm=_algorithm(setting, mode),
+        seed=seed,
+        steps=steps,
+        point={**asdict(setting), "reads": mode.reads},
+    )
+
+
+def _algorithm(setting: Setting, mode: Mode) -> dict[str, Any]:
+    rules = {**RULES[setting.world], "reads": mode.reads, "threshold": setting.threshold}
+    if setting.method == ALTRUISTIC:
+        return {"kind": "DisLinUCB", **rules}
+    mechanism: dict[str, Any] = {"kind": "PaymentFree"}
+    if setting.method == PAID:
+        mechanism = {"kind": "PaymentEfficient", "beta": setting.beta, **VARIANTS[setting.variant]}
+    return {"kind": "IncFedUCB", "mechanism": mechanism, "costs": setting.cost, **rules}

@@ -1,0 +1,106 @@
+"""The tables in the paper's layout, as Markdown and as LaTeX: ours, and the published figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from ...results.numbers import human
+from .tables import QUANTITIES, Table
+from .verdicts import Verdict
+
+MARKS = {True: "✓", False: "✗", None: ""}
+
+
+def titles(table: Table) -> dict[str, str]:
+    """The three lines of a block."""
+    return {
+        "performance": f"{table.performance.capitalize()} (acc.)",
+        "communication": "Commu. cost",
+        "payment": "Pay. cost",
+    }
+
+
+def lines(
+    table: Table, verdicts: Sequence[Verdict], show: Callable[[Verdict], str], missing: str
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Block, quantity and cells, line by line."""
+    by_place = {(v.block, v.column, v.quantity): v for v in verdicts}
+    for block in table.blocks:
+        for quantity in QUANTITIES:
+            found = [by_place.get((block, column, quantity)) for column in table.columns]
+            if any(found):
+                yield block, quantity, [missing if v is None else show(v) for v in found]
+
+
+def markdown(table: Table, verdicts: Sequence[Verdict]) -> str:
+    heads = ["", "", *map(table.column_title, table.columns)]
+    rows = ["| " + " | ".join(heads) + " |", "|---|---" + "|---:" * len(table.columns) + "|"]
+    for block, quantity, cells in lines(table, verdicts, _markdown_cell, ""):
+        label = table.block_title(block) if quantity == QUANTITIES[0] else ""
+        rows.append("| " + " | ".join([label, titles(table)[quantity], *cells]) + " |")
+    notes = [*explanations(verdicts), *(f"Printed error: {note}" for note in table.notes)]
+    ending = "".join(f"\n- {note}" for note in notes)
+    return f"## {_number(table)}. {table.title}\n\n" + "\n".join(rows) + "\n" + ending + "\n"
+
+
+def latex(table: Table, verdicts: Sequence[Verdict]) -> str:
+    """For the booktabs package."""
+    heads = " & ".join(["", "", *(_tex(table.column_title(c)) for c in table.columns)])
+    rows, before = [], None
+    for block, quantity, cells in lines(table, verdicts, _latex_cell, r"\textbackslash"):
+        if block != before:
+            rows.append(r"\midrule")
+        label = _tex(table.block_title(block)) if block != before else ""
+        rows.append(" & ".join([label, titles(table)[quantity], *cells]) + r" \\")
+        before = block
+    body = "\n".join(rows)
+    return (
+        f"% {_number(table)}: ours (mean and standard deviation of single runs); published in "
+        f"brackets\n\\begin{{tabular}}{{ll{'r' * len(table.columns)}}}\n\\toprule\n{heads} \\\\\n"
+        f"{body}\n\\bottomrule\n\\end{{tabular}}\n"
+    )
+
+
+def explanations(verdicts: Sequence[Verdict]) -> list[str]:
+    """Why figures are outside, each reason once, with the figures it is about."""
+    reasons: dict[str, int] = {}
+    for verdict in verdicts:
+        if verdict.why:
+            reasons[verdict.why] = reasons.get(verdict.why, 0) + 1
+    return [f"{count} figure{'s' * (count != 1)}: {why}" for why, count in reasons.items()]
+
+
+def published(verdict: Verdict) -> str:
+    return "" if verdict.published is None else human(verdict.published)
+
+
+def change(verdict: Verdict) -> str:
+    """The difference in per cent: "+3.1 %"; empty where there is none."""
+    difference = verdict.difference
+    return "" if difference != difference else f"{100 * difference:+.1f} %"
+
+
+def _markdown_cell(verdict: Verdict) -> str:
+    text = str(verdict.ours)
+    if verdict.published is None:
+        return text
+    also = ", ".join(filter(None, [published(verdict), change(verdict)]))
+    return f"{text} ({also}) {MARKS[verdict.within]}".rstrip()
+
+
+def _latex_cell(verdict: Verdict) -> str:
+    mean, sd, unit = verdict.ours.parts()
+    text = (f"{mean} $\\pm$ {sd}" if sd else mean) + unit
+    return text if verdict.published is None else f"{text} ({published(verdict)})"
+
+
+def _number(table: Table) -> str:
+    return table.name.replace("table", "Table ")
+
+
+def _tex(text: str) -> str:
+    for plain, code in {
+        "β": r"$\beta$", "N²": "$N^2$", "T²": "$T^2$", "D_c": "$D_c$", "sqrt": r"$\surd$",
+    }.items():  # fmt: skip
+        text = text.replace(plain, code)
+    return text
