@@ -83,12 +83,15 @@ def _comparison(drawing: Drawing, records: Records) -> Figure:
 
     pens = pens_for(drawing.labels)
     figure = new_figure(10.4, 6.6)
-    grid = figure.subplots(2, len(COSTS), sharey="row")
+    grid = figure.subplots(2, len(COSTS))
     for column, cost in zip(grid.T, COSTS, strict=True):
         runs = {label: records[drawing.setting(label, cost)] for label in drawing.labels}
         for axes, metric in zip(column, (drawing.performance, "communication"), strict=True):
             panel(axes, _lines(runs, metric), metric, pens, title=f"D = {cost:g}")
     for row, metric in zip(grid, (drawing.performance, "communication"), strict=True):
+        top = max(axes.get_ylim()[1] for axes in row)  # one scale for all costs
+        for axes in row:
+            axes.set_ylim(0, top)
         row[0].set_ylabel(_axis(metric), fontsize=9.5, color=INK)
     style.legend(figure, pens)
     return figure

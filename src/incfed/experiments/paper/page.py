@@ -29,7 +29,7 @@ STYLE = """
   min-width: 110px; }
 .tally a { text-decoration: none; color: inherit; }
 .tally b { display: block; font-size: 0.8rem; color: var(--muted); font-weight: 600; }
-table.paper td, table.paper th { padding-left: 14px; vertical-align: top; }
+table.paper td, table.paper th { padding-left: 12px; padding-right: 8px; vertical-align: top; }
 table.paper td:nth-child(2), table.paper th:nth-child(2) { text-align: left; }
 table.paper tr.first td, table.paper tr.first th { border-top: 2px solid var(--grid); }
 table.paper small { display: block; color: var(--muted); }
@@ -126,7 +126,7 @@ def _table(table: Table, verdicts: Sequence[Verdict], data: str) -> Iterable[str
             f"<td>{titles(table)[quantity]}</td>{''.join(cells)}</tr>"
         )
     yield "</tbody></table></div>"
-    notes = [*explanations(verdicts), *(f"Error in print: {note}" for note in table.notes)]
+    notes = [*explanations(table, verdicts), *(f"Error in print: {note}" for note in table.notes)]
     if notes:
         yield f'<ul class="why">{"".join(f"<li>{escape(note)}</li>" for note in notes)}</ul>'
     yield "</section>"

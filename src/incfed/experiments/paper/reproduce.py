@@ -184,19 +184,12 @@ def _say(screen: Screen, found: Reproduction) -> None:
         screen.say(f"{name}: {count} of {len(compared)} figures as published")
         for verdict in compared:
             if not verdict.within:
-                screen.say(f"  {_place(verdict)}: {_apart(verdict)}")
+                screen.say(f"  {typeset.place(TABLES[name], verdict)}: {_apart(verdict)}")
     if found.missing:
         screen.hint(
             f"Not run: {', '.join(found.missing)}. They need --movielens FOLDER; "
             "incfed data movielens ml-20m fetches it."
         )
-
-
-def _place(verdict: Verdict) -> str:
-    table = TABLES[verdict.table]
-    quantity = table.performance if verdict.quantity == "performance" else verdict.quantity
-    where = f"{table.block_title(verdict.block)}, {table.column_title(verdict.column)}"
-    return f"{where}, {quantity}"
 
 
 def _apart(verdict: Verdict) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ...results.numbers import human
 from .tables import QUANTITIES, Table
 from .verdicts import Verdict
 
+NAMES = {"low": "low D_c", "theory": "theoretical D_c"}  # blocks of Tables 5 and 6
+FEW = 4  # figures that are named one by one
 MARKS = {True: "✓", False: "✗", None: ""}
 
 
@@ -38,7 +39,7 @@ def markdown(table: Table, verdicts: Sequence[Verdict]) -> str:
     for block, quantity, cells in lines(table, verdicts, _markdown_cell, ""):
         label = table.block_title(block) if quantity == QUANTITIES[0] else ""
         rows.append("| " + " | ".join([label, titles(table)[quantity], *cells]) + " |")
-    notes = [*explanations(verdicts), *(f"Printed error: {note}" for note in table.notes)]
+    notes = [*explanations(table, verdicts), *(f"Printed error: {note}" for note in table.notes)]
     ending = "".join(f"\n- {note}" for note in notes)
     return f"## {_number(table)}. {table.title}\n\n" + "\n".join(rows) + "\n" + ending + "\n"
 
@@ -61,17 +62,30 @@ def latex(table: Table, verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def explanations(verdicts: Sequence[Verdict]) -> list[str]:
-    """Why figures are outside, each reason once, with the figures it is about."""
-    reasons: dict[str, int] = {}
+def explanations(table: Table, verdicts: Sequence[Verdict]) -> list[str]:
+    """Why figures are outside: each reason once, with the figures it is about."""
+    reasons: dict[str, list[str]] = {}
     for verdict in verdicts:
         if verdict.why:
-            reasons[verdict.why] = reasons.get(verdict.why, 0) + 1
-    return [f"{count} figure{'s' * (count != 1)}: {why}" for why, count in reasons.items()]
+            reasons.setdefault(verdict.why, []).append(place(table, verdict))
+    return [
+        f"{'; '.join(places) if len(places) <= FEW else f'{len(places)} figures'}: {why}"
+        for why, places in reasons.items()
+    ]
+
+
+def place(table: Table, verdict: Verdict) -> str:
+    """Where a figure stands, in words."""
+    quantity = table.performance if verdict.quantity == "performance" else verdict.quantity
+    block = NAMES.get(verdict.block, f"D = {verdict.block}")
+    return f"{block}, {table.column_title(verdict.column)}, {quantity}"
 
 
 def published(verdict: Verdict) -> str:
-    return "" if verdict.published is None else human(verdict.published)
+    """With all the digits that were printed."""
+    if verdict.published is None:
+        return ""
+    return f"{verdict.published:,.2f}".removesuffix(".00")
 
 
 def change(verdict: Verdict) -> str:

@@ -1,0 +1,168 @@
+"""The paper's tables: what was printed, what is run for a cell, when a figure is as published."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import incfed
+from incfed.experiments.cells import Record
+from incfed.experiments.paper import typeset
+from incfed.experiments.paper.settings import (
+    ALTRUISTIC,
+    FREE,
+    MOVIELENS,
+    SYNTHETIC,
+    Mode,
+    Setting,
+    cell,
+)
+from incfed.experiments.paper.tables import TABLES, Printed
+from incfed.experiments.paper.verdicts import (
+    OTHER_DATA,
+    STALE,
+    Verdict,
+    is_within,
+    judge,
+    spread,
+)
+from incfed.experiments.workshop import Workshop
+from incfed.results.tables import Spread
+
+PUBLISHED = Mode(published=True)
+
+
+def record(setting: Setting, seed: int, **figures: float) -> Record:
+    known = {"clients": 50.0, "steps": 5000.0, "reward": 0.0, **figures}
+    return Record({}, seed, "", known, {})
+
+
+def test_figures_by_heart() -> None:
+    assert TABLES["table1"].printed("10", "0.7") == Printed(48.21, 7779425, 9050.61)
+    assert TABLES["table5"].printed("theory", "0.01") == Printed(53.72, 2981175, 1200)
+    assert TABLES["table1"].printed("0", ALTRUISTIC) == Printed(48.46, 7605000, None)
+    assert TABLES["table1"].printed("10", ALTRUISTIC) is None
+
+
+def test_every_published_communication_is_a_number_of_rounds() -> None:
+    """READING 11: N d^2 + N (d^2 + d) a round, and d for every participant."""
+    for table in TABLES.values():
+        N, d = (54 if table.world == MOVIELENS else 50), 25
+        for place in table.cells():
+            printed = table.printed(*place)
+            assert printed is not None
+            fixed = N * (2 * d * d + d)
+            most = int(printed.communication // fixed)
+            least = math.ceil(printed.communication / (fixed + N * d))
+            left = [printed.communication - n * fixed for n in range(least, most + 1)]
+            assert any(x % d == 0 for x in left), (table.name, place)
+
+
+def test_what_is_run_for_a_cell() -> None:
+    one = cell(TABLES["table5"].setting("theory", "0.3"), 7, PUBLISHED)
+    assert (one.seed, one.steps) == (7, 5000)
+    made = Workshop().make(one)
+    assert isinstance(made.algorithm, incfed.IncFedUCB)
+    assert made.algorithm.mechanism == incfed.PaymentEfficient(beta=0.3)
+    expected = incfed.thresholds.theory(steps=5000, clients=50, dim=25, beta=0.3, ridge=0.1)
+    assert made.algorithm.threshold == expected
+    assert made.algorithm.costs == 100.0
+    assert made.algorithm.reads == "stale"
+    fresh = Workshop().make(cell(TABLES["table1"].setting("0", ALTRUISTIC), 0, Mode()))
+    assert isinstance(fresh.algorithm, incfed.DisLinUCB)
+    assert fresh.algorithm.threshold == pytest.approx(0.4696, abs=1e-4)
+    assert fresh.algorithm.reads == "fresh"
+
+
+def test_every_setting_can_be_built() -> None:
+    workshop = Workshop()
+    for variant in ("full", "w/o PF", "w/o IS", "w/o PF + IS"):
+        setting = Setting(SYNTHETIC, "high", cost=1.0, beta=0.7, variant=variant)
+        made = workshop.make(cell(setting, 0, Mode())).algorithm
+        assert isinstance(made, incfed.IncFedUCB)
+        assert isinstance(made.mechanism, incfed.PaymentEfficient)
+        assert made.mechanism.payment_free == ("PF" not in variant)
+        assert made.mechanism.iterative == ("IS" not in variant)
+    free = workshop.make(cell(Setting(SYNTHETIC, "high", method=FREE, cost=1.0), 0, Mode()))
+    assert isinstance(free.algorithm, incfed.IncFedUCB)
+    assert isinstance(free.algorithm.mechanism, incfed.PaymentFree)
+
+
+def test_the_theoretical_threshold_at_beta_1_is_the_lower_one() -> None:
+    table = TABLES["table5"]
+    assert table.setting("theory", "1") == table.setting("low", "1")
+    assert table.setting("theory", "0.7") != table.setting("low", "0.7")
+
+
+@pytest.mark.parametrize(
+    ("quantity", "published", "mean", "sd", "within"),
+    [
+        ("performance", 100.0, 111.9, math.nan, True),  # 12 %
+        ("performance", 100.0, 112.1, math.nan, False),
+        ("performance", 100.0, 87.9, 1.0, False),  # three spreads are less than 12 %
+        ("performance", 100.0, 114.9, 5.0, True),  # three spreads
+        ("performance", 100.0, 115.1, 5.0, False),
+        ("communication", 100.0, 114.9, 0.0, True),  # 15 %
+        ("communication", 100.0, 115.1, 0.0, False),
+        ("payment", 0.0, 0.0, 0.0, True),
+        ("payment", 0.0, 0.1, 0.0, False),
+    ],
+)
+def test_within(quantity: str, published: float, mean: float, sd: float, within: bool) -> None:
+    assert is_within(quantity, published, Spread(mean, sd)) == within
+
+
+def test_spread() -> None:
+    assert spread([1.0, 3.0, 5.0]) == Spread(3.0, 2.0)
+    assert math.isnan(spread([4.0]).sd)
+
+
+def test_verdicts() -> None:
+    table = TABLES["table1"]
+    setting = table.setting("100", "0.7")
+    runs = [
+        record(setting, seed, regret=48.0 + seed, communication=7.8e6, payment=200_000.0)
+        for seed in (0, 1)
+    ]
+    regret, communication, payment = judge(table, {setting: runs}, PUBLISHED)
+    assert regret.within
+    assert regret.ours.mean == 48.5
+    assert regret.difference == pytest.approx(48.5 / 48.22 - 1)
+    assert communication.within
+    assert not payment.within
+    assert payment.why == "No explanation found so far."
+    assert typeset.place(table, payment) == "D = 100, β = 0.7, payment"
+    assert typeset.published(payment) == "133,426.01"
+    assert judge(table, {setting: runs}, Mode())[2].why == STALE
+
+
+def test_other_movielens_data_is_not_judged() -> None:
+    table = TABLES["table4"]
+    setting = table.setting("10", "0.3")
+    own = {"communication": 1.0, "payment": 1.0, "clients": 54.0}
+    small = record(setting, 0, **{**own, "reward": 14_000.0, "steps": 86_654.0})
+    assert {(v.within, v.why) for v in judge(table, {setting: [small]}, PUBLISHED)} == {
+        (None, OTHER_DATA)
+    }
+    full = record(setting, 0, **{**own, "reward": 37_000.0, "steps": 214_729.0})
+    assert judge(table, {setting: [full]}, PUBLISHED)[0].within
+
+
+def verdicts() -> list[Verdict]:
+    return [
+        Verdict("table1", "1", "0.3", "performance", 48.38, Spread(47.5, 3.2), 10, True),
+        Verdict("table1", "1", "0.3", "communication", 7733575, Spread(9.9e6, 2e5), 10, False, "X"),
+    ]
+
+
+def test_markdown_and_latex() -> None:
+    text = typeset.markdown(TABLES["table1"], verdicts())
+    line = next(line for line in text.splitlines() if line.startswith("| D = 1 "))
+    assert line == "| D = 1 | Regret (acc.) |  |  |  | 47.5 ± 3.2 (48.38, -1.8 %) ✓ |"
+    assert "9.90 ± 0.20 M (7,733,575, +28.0 %) ✗" in text
+    assert "- D = 1, β = 0.3, communication: X" in text
+    tex = typeset.latex(TABLES["table1"], verdicts())
+    assert r"47.5 $\pm$ 3.2 (48.38) \\" in tex
+    assert tex.count("\\\\\n") == 3
+    assert r"\textbackslash" in tex
