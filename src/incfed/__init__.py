@@ -12,7 +12,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .algorithms import Algorithm, Centralized, DisLinUCB, IncFedUCB, Independent, thresholds
-    from .environments import Synthetic, Trace, World
+    from .environments import MovieLens, Synthetic, Trace, World
     from .inputs import InputError
     from .mechanisms import (
         Decision,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "algorithms": ("Algorithm", "Centralized", "DisLinUCB", "IncFedUCB", "Independent"),
-    "environments": ("Synthetic", "Trace", "World"),
+    "environments": ("MovieLens", "Synthetic", "Trace", "World"),
     "inputs": ("InputError",),
     "mechanisms": (
         "Decision",
@@ -56,6 +56,7 @@ __all__ = [
     "InputError",
     "Mechanism",
     "MechanismError",
+    "MovieLens",
     "PayEveryone",
     "PaymentEfficient",
     "PaymentFree",
