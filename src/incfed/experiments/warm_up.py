@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from numba.core import event
+from numpy.random import SeedSequence
 
 from ..algorithms import DisLinUCB, IncFedUCB
-from ..environments import Synthetic
+from ..environments import MovieLens, Synthetic
 from ..mechanisms import PaymentEfficient
 from ..simulation import simulate
 from .experiment import Experiment
@@ -23,6 +24,8 @@ def warm_up(experiment: Experiment, slow: Callable[[], None] | None = None) -> N
         for order in ("descending", "ascending") if pays else ():
             mechanism = PaymentEfficient(beta=0.5, order=order)
             simulate(world, IncFedUCB(mechanism, threshold=0.05, costs=1.0), steps=300)
+        if isinstance(experiment.world, MovieLens):  # draws its arms with a kernel of its own
+            experiment.world.open(SeedSequence(0)).take(1)
 
 
 class _Once(event.Listener):  # type: ignore[misc]
