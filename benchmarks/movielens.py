@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+
 from timing import row
 
 RATINGS, USERS, MOVIES, TAGS = 20_000_000, 138_000, 27_000, 465_000
