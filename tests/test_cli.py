@@ -43,12 +43,12 @@ def test_help_teaches_and_loads_nothing_heavy(tmp_path: Path) -> None:
         "from incfed.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'numba', 'numpy', 'polars', 'matplotlib', 'pandas'} & set(sys.modules)\n"
+        "heavy = {'numba', 'numpy', 'polars', 'matplotlib', 'pandas', 'sklearn'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for word in ("demo", "run", "init", "show", "--version", "incfed init"):
+    for word in ("demo", "run", "init", "show", "data", "--version", "incfed init"):
         assert word in done.stdout
 
 

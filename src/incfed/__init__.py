@@ -12,7 +12,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .algorithms import Algorithm, Centralized, DisLinUCB, IncFedUCB, Independent, thresholds
-    from .environments import Synthetic, Trace, World
+    from .environments import MovieLens, Synthetic, Trace, World
     from .experiments import sweep
     from .inputs import InputError
     from .mechanisms import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "algorithms": ("Algorithm", "Centralized", "DisLinUCB", "IncFedUCB", "Independent"),
-    "environments": ("Synthetic", "Trace", "World"),
+    "environments": ("MovieLens", "Synthetic", "Trace", "World"),
     "experiments": ("sweep",),
     "inputs": ("InputError",),
     "mechanisms": (
@@ -58,6 +58,7 @@ __all__ = [
     "InputError",
     "Mechanism",
     "MechanismError",
+    "MovieLens",
     "PayEveryone",
     "PaymentEfficient",
     "PaymentFree",

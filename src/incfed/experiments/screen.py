@@ -13,11 +13,13 @@ from rich import box
 from rich.console import Console
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     Progress,
     SpinnerColumn,
     TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
+    TransferSpeedColumn,
 )
 from rich.table import Table
 from rich.text import Text
@@ -192,6 +194,22 @@ class Screen:
         live = Progress(*columns, console=self.err, transient=True, disable=hidden)
         with live:
             yield Bar(live, counted(runs, "run"), self.note if not watched else None)
+
+    @contextmanager
+    def loading(self, name: str) -> Iterator[Callable[[int, int | None], None]]:
+        """A bar for bytes so far, and in all if known; nothing if nobody is watching."""
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(compact=True),
+        )
+        hidden = not self.err.is_terminal
+        with Progress(*columns, console=self.err, transient=True, disable=hidden) as live:
+            task = live.add_task(name, total=None)
+            yield lambda done, total: live.update(task, completed=done, total=total)
 
 
 class Bar:

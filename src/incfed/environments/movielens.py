@@ -1,0 +1,163 @@
+"""MovieLens as a world: users with many ratings are clients, and each looks for its next movie."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import inputs
+from ..kernels.factor import Floats, Ints
+from ..kernels.pools import draw_pools
+from .base import Events, Stream, World
+from .cache import Arrays, cached
+from .movielens_events import Ratings, read_ratings
+from .movielens_features import learn_features, learned_by
+from .movielens_files import Release, recognise
+from .movielens_texts import read_movies
+
+EDITION = 1  # of the arrays in the cache; counted up when they are made in another way
+
+
+class MovieLens(World):
+    """Users of a MovieLens release (a folder as unpacked from GroupLens) with many ratings.
+
+    An event is a rating of at least 1 star; clients are the users with more than `min_events` of
+    them, in the order of their ids (`users`). Each step one of those that have events left, all
+    equally likely, comes with its next event in the order of the file, and sees `arms` movies in
+    random order: that of the event, and others that it never rated, drawn from the movies that are
+    an event of some client (one that no client ever chose would be too easy to tell). Picking the
+    event's pays 1, all else 0, so that a random policy gets length / arms.
+
+    A movie's features: TF-IDF of its tags and genres over all movies, reduced to `dim` by
+    truncated SVD, each column scaled to mean 0 and variance 1.
+
+    Nobody knows what a user would have made of the other movies, so there are no noiseless rewards.
+    What regret counts here are the events missed: it is measured against somebody who knows every
+    answer, not against the best linear model, and grows steadily for any algorithm.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        min_events: int = 1000,
+        dim: int = 25,
+        arms: int = 25,
+    ) -> None:
+        self.min_events = inputs.integer("min_events", min_events, low=0)
+        self._dim = inputs.integer("dim", dim, low=1, high=10_000)
+        self._arms = inputs.integer("arms", arms, low=2)
+        release = recognise(folder)
+        self.folder = release.folder
+        self.data = sha256(" ".join(release.digests).encode()).hexdigest()
+        self.ratings, features = _load(release, self.min_events, self._dim)
+        self.items = np.ascontiguousarray(features[self.ratings.rows])
+        known = int(np.diff(self.ratings.rated_start).max())
+        most = len(self.items) - known + 1
+        if self._arms > most:
+            allowed = f"at most {most}: a client rated {known} of the {len(self.items)} movies"
+            raise inputs.refuse("arms", arms, allowed)
+
+    @property
+    def count(self) -> int:
+        return len(self.ratings.users)
+
+    @property
+    def dim(self) -> int:
+        return self._dim
+
+    @property
+    def arms_per_step(self) -> int:
+        return self._arms
+
+    @property
+    def length(self) -> int:
+        return len(self.ratings.events)
+
+    @property
+    def users(self) -> Ints:
+        """The clients' ids in the files."""
+        return self.ratings.users
+
+    def open(self, seed: np.random.SeedSequence) -> MovieLensStream:
+        return MovieLensStream(self, seed)
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "kind": "MovieLens",
+            "folder": self.folder.resolve().name,
+            "data": self.data,
+            "min_events": self.min_events,
+            "dim": self.dim,
+            "arms": self.arms_per_step,
+            "clients": self.count,
+            "length": self.length,
+            "items": len(self.items),
+        }
+
+
+class MovieLensStream(Stream):
+    def __init__(self, world: MovieLens, seed: np.random.SeedSequence) -> None:
+        # A stream of its own for each kind of chance, so that none depends on how many of
+        # another were drawn.
+        self._who, self._others, self._places = map(np.random.default_rng, seed.spawn(3))
+        self.items = world.items
+        self._ratings = world.ratings
+        self._arms = world.arms_per_step
+        self._following = world.ratings.start[:-1].copy()
+        self._active = np.arange(world.count)
+        self._left = world.count
+        self._seen = np.full(len(world.items), -1)
+        self._step = 0
+
+    def take(self, n: int) -> Events:
+        ratings = self._ratings
+        n = min(n, len(ratings.events) - self._step)
+        shape = (n, self._arms)
+        clients, arms, rewards = np.empty(n, np.int64), np.empty(shape, np.int64), np.zeros(shape)
+        self._left = draw_pools(
+            _bits(self._who, (n,)), _bits(self._others, shape), _bits(self._places, shape),
+            ratings.start, ratings.events, ratings.rated_start, ratings.rated,
+            self._following, self._active, self._seen, self._step, self._left,
+            clients, arms, rewards,
+        )  # fmt: skip
+        self._step += n
+        return Events(clients, arms, rewards, rewards.copy())
+
+
+def _bits(chance: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.uint32]:
+    return chance.integers(0, 2**32, shape, dtype=np.uint32)
+
+
+def _load(release: Release, min_events: int, dim: int) -> tuple[Ratings, Floats]:
+    """From the cache, if the same files have been read before."""
+    rated, described = release.digests
+    movies = cache(lambda: read_movies(release))  # read once, and only if it must be
+    ratings = cached(
+        "movielens-ratings",
+        (EDITION, rated, described, min_events),
+        fits=_are_ratings,
+        make=lambda: read_ratings(release.ratings, movies().ids, min_events)._asdict(),
+    )
+    features = cached(
+        "movielens-features",
+        (EDITION, described, dim, learned_by()),
+        fits=lambda found: _are_features(found, dim),
+        make=lambda: {"items": learn_features(movies().texts, dim)},
+    )
+    return Ratings(**ratings), features["items"]
+
+
+def _are_ratings(found: Arrays) -> bool:
+    return set(found) == set(Ratings._fields) and all(
+        one.ndim == 1 and one.dtype == np.int64 for one in found.values()
+    )
+
+
+def _are_features(found: Arrays, dim: int) -> bool:
+    items = found.get("items", np.empty(0))
+    return items.ndim == 2 and items.shape[1] == dim and items.dtype == np.float64

@@ -1,0 +1,66 @@
+"""A movie's features from its words: TF-IDF, truncated SVD, columns of mean 0 and variance 1."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from .. import inputs
+from ..kernels.factor import Floats
+
+INSTALL = "pip install 'incfed[movielens]'"
+NEGLIGIBLE = 1e-6  # of the largest singular value: below, a dimension is rounding
+
+
+def learn_features(texts: list[str], dim: int) -> Floats:
+    """[movies, dim], from one text a movie; the same numbers for the same texts.
+
+    The matrix of words stays sparse: of it, only products with single vectors are taken.
+    """
+    try:
+        from scipy.sparse.linalg import svds
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from threadpoolctl import threadpool_limits
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+    try:
+        words = TfidfVectorizer(stop_words="english").fit_transform(texts)
+    except ValueError:  # "empty vocabulary"
+        raise inputs.refuse("movies", "no words in tags and genres", "described by some") from None
+    widest = min(words.shape) - 1
+    if dim > widest:
+        allowed = f"at most {widest}: there are {words.shape[0]} movies and {words.shape[1]} words"
+        raise inputs.refuse("dim", dim, allowed)
+    # A fixed start and one thread: sums in a fixed order.
+    begin = np.random.default_rng(0).standard_normal(min(words.shape))
+    with threadpool_limits(1):
+        left, sizes, _ = svds(words, k=dim, v0=begin, solver="arpack")
+    largest_first = np.argsort(-sizes)
+    sizes, left = sizes[largest_first], left[:, largest_first]
+    rank = int((sizes > NEGLIGIBLE * sizes[0]).sum())
+    if rank < dim:
+        allowed = f"at most {rank}: the words of these movies have no more dimensions"
+        raise inputs.refuse("dim", dim, allowed)
+    columns = left * sizes
+    # Either sign would do; take the one that makes the largest entry positive.
+    largest = np.abs(columns).argmax(axis=0)
+    columns *= np.sign(columns[largest, np.arange(dim)])
+    spread = columns.std(axis=0)
+    if not (spread > NEGLIGIBLE * sizes[0] / np.sqrt(len(texts))).all():
+        raise inputs.refuse("dim", dim, "fewer: in one of them all movies are the same")
+    return np.ascontiguousarray((columns - columns.mean(axis=0)) / spread)
+
+
+def learned_by() -> str:
+    """Which scikit-learn it is: another one may split or weigh words in another way."""
+    try:
+        return f"scikit-learn {version('scikit-learn')}"
+    except PackageNotFoundError as error:
+        raise _missing(error) from error
+
+
+def _missing(error: Exception) -> ModuleNotFoundError:
+    return ModuleNotFoundError(
+        f"MovieLens needs scikit-learn ({error}); install it with: {INSTALL}", name="sklearn"
+    )

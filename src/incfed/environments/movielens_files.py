@@ -1,0 +1,74 @@
+"""The releases of MovieLens as GroupLens packs them: which files, in which format."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ..inputs import InputError, refuse
+from .cache import digest
+from .movielens_tables import Table
+
+# By format: the file that gives it away, then the others.
+FORMATS = {
+    "csv": ("ratings.csv", "movies.csv", "tags.csv"),  # ml-20m and later, ml-latest, its small one
+    "ml-1m": ("ratings.dat", "movies.dat"),
+    "ml-100k": ("u.data", "u.item", "u.genre"),
+}
+WANTED = "a folder with an unpacked MovieLens release"
+
+
+@dataclass(frozen=True)
+class Release:
+    """A folder whose format is known, with all of its files there."""
+
+    folder: Path
+    format: str
+
+    @property
+    def ratings(self) -> Table:
+        path, rows = self.folder / FORMATS[self.format][0], ("userId", "movieId", "rating")
+        if self.format == "csv":
+            return Table(path, rows)
+        separator = "::" if self.format == "ml-1m" else "\t"
+        return Table(path, (*rows, "timestamp"), separator, header=False)
+
+    @cached_property
+    def digests(self) -> tuple[str, str]:
+        """What is in the ratings; what is in the other files."""
+        try:
+            first, *others = (digest(self.folder / name) for name in FORMATS[self.format])
+        except OSError as error:
+            raise InputError(f"{error.filename}: cannot be read ({error.strerror})") from None
+        return first, " ".join([self.format, *others])
+
+
+def recognise(folder: str | os.PathLike[str]) -> Release:
+    """The release in `folder`, by the files that are there."""
+    if not isinstance(folder, str | os.PathLike):
+        raise refuse("folder", folder, "the path of a folder")
+    path = Path(folder)
+    if not path.is_dir():
+        why = " (this is a file; unpack it)" if path.exists() else " (there is no such folder)"
+        raise refuse("folder", str(folder), WANTED + why)
+    format = _format(path)
+    if format is None:
+        marks = ", ".join(mark for mark, *_ in FORMATS.values())
+        inside = [one for one in sorted(path.iterdir()) if one.is_dir() and _format(one)]
+        hint = f"; did you mean {str(inside[0])!r}?" if inside else ""
+        raise refuse("folder", str(folder), f"{WANTED} (one of {marks} is in it){hint}")
+    missing = [name for name in FORMATS[format] if not (path / name).is_file()]
+    if missing:
+        said = f"{WANTED}, complete: {', '.join(missing)} missing"
+        raise refuse("folder", str(folder), said)
+    if format == "ml-1m" and (path / "tags.dat").exists():
+        raise refuse(
+            "folder", str(folder), f"{WANTED}, but ml-10m, as this seems to be, is not read"
+        )
+    return Release(path, format)
+
+
+def _format(path: Path) -> str | None:
+    return next((name for name, (mark, *_) in FORMATS.items() if (path / mark).is_file()), None)

@@ -1,0 +1,143 @@
+"""One file of a MovieLens release: reading it without holding it, and finding the line at fault."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..inputs import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+KINDS = {"userId": int, "movieId": int, "rating": float, "timestamp": int}  # all else is text
+NOUNS = {int: "a whole number", float: "a number", str: "text"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file with a row a line: how its fields are separated, and which ones there must be.
+
+    With a header the columns may come in any order, and among others. Without one they are all
+    there is; such files are in Latin-1 and have no quotes.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    separator: str = ","
+    header: bool = True
+
+    def scan(self) -> pl.LazyFrame:
+        """All columns, and `row`, the number of each row; nothing is read yet."""
+        import polars as pl
+
+        types = {int: pl.Int64, float: pl.Float64, str: pl.String}
+        schema: dict[str, type[pl.DataType]] = {}
+        for n, name in enumerate(self.names()):
+            if n and self.separator == "::":  # polars separates by one character only
+                schema[f"gap {n}"] = pl.String
+            schema[name] = types[KINDS.get(name, str)]
+        return pl.scan_csv(
+            self.path,
+            schema=schema,
+            separator=self.separator[0],
+            has_header=self.header,
+            quote_char='"' if self.header else None,
+            row_index_name="row",
+        )
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Slowly: the number of each line that is not empty, and its fields."""
+        encoding = "utf-8-sig" if self.header else "latin-1"
+        with self.path.open(encoding=encoding, newline="" if self.header else "\n") as file:
+            if self.header:
+                reader = csv.reader(file, strict=True)
+                next(reader, None)
+                yield from ((reader.line_num, row) for row in reader if row)
+            else:
+                for number, line in enumerate(file, 1):
+                    if line.strip():
+                        yield number, line.rstrip("\r\n").split(self.separator)
+
+    def names(self) -> list[str]:
+        """The columns that the file has; refused, if one that must be there is not."""
+        if not self.header:
+            return list(self.columns)
+        try:
+            with self.path.open("rb") as file:
+                names = next(csv.reader([file.readline(10_000).decode("utf-8-sig")]), [])
+        except OSError as error:
+            raise self._unreadable(error) from None
+        except UnicodeDecodeError:
+            raise self.at(1, "must be text in UTF-8") from None
+        for name in self.columns:
+            if names.count(name) != 1:
+                said = "is there more than once" if name in names else "is missing"
+                got = ", ".join(names)[:80] or "nothing"
+                raise self.at(1, f"the column {name} {said}: got {got}, must have {self._wanted}")
+        return names
+
+    def fault(self, reason: object) -> InputError:
+        """The error to raise for a file that could not be used: its first line that is wrong."""
+        words = " ".join(str(reason).split())[:200]
+        unknown = InputError(f"{self.path}: cannot be read as {self._wanted} ({words})")
+        return self.search() or unknown
+
+    def search(self) -> InputError | None:
+        """Line by line: the first that is wrong."""
+        names, number = self.names(), 1
+        try:
+            for number, row in self.rows():
+                if said := self.wrong(names, row):
+                    return self.at(number, said)
+        except UnicodeDecodeError:
+            return self.at(_not_text(self.path), "must be text in UTF-8")
+        except csv.Error as error:
+            return self.at(number + 1, f"(or soon after) must be CSV: {error}")
+        except OSError as error:
+            return self._unreadable(error)
+        return None
+
+    def wrong(self, names: list[str], row: list[str]) -> str:
+        """What is wrong with a row, or nothing."""
+        if len(row) != len(names):
+            return f"got {len(row)} fields, must be {len(names)}: {', '.join(names)}"
+        for name, field in zip(names, row, strict=True):
+            kind = KINDS.get(name, str)
+            if not _is(kind, field):
+                return f"{name}: got {field!r:.80}, must be {NOUNS[kind]}"
+            if name == "rating" and not 0 <= float(field) <= 5:
+                return f"{name}: got {field}, must be from 0 to 5"
+        return ""
+
+    def at(self, line: int, said: str) -> InputError:
+        return InputError(f"{self.path}, line {line}: {said}")
+
+    def _unreadable(self, error: OSError) -> InputError:
+        return InputError(f"{self.path}: cannot be read ({error.strerror or error})")
+
+    @property
+    def _wanted(self) -> str:
+        return ", ".join(self.columns)
+
+
+def _is(kind: type, field: str) -> bool:
+    try:
+        return kind is str or ("_" not in field and math.isfinite(kind(field)))
+    except (ValueError, OverflowError):
+        return False
+
+
+def _not_text(path: Path) -> int:
+    """The number of the first line that is not in UTF-8."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return 0
