@@ -12,7 +12,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .algorithms import Algorithm, Centralized, DisLinUCB, IncFedUCB, Independent, thresholds
-    from .environments import Synthetic, Trace, World
+    from .environments import BadRows, ReplayLog, Synthetic, Trace, World
     from .inputs import InputError
     from .mechanisms import (
         Decision,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "algorithms": ("Algorithm", "Centralized", "DisLinUCB", "IncFedUCB", "Independent"),
-    "environments": ("Synthetic", "Trace", "World"),
+    "environments": ("BadRows", "ReplayLog", "Synthetic", "Trace", "World"),
     "inputs": ("InputError",),
     "mechanisms": (
         "Decision",
@@ -48,6 +48,7 @@ _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Algorithm",
+    "BadRows",
     "Centralized",
     "Decision",
     "DisLinUCB",
@@ -59,6 +60,7 @@ __all__ = [
     "PayEveryone",
     "PaymentEfficient",
     "PaymentFree",
+    "ReplayLog",
     "Result",
     "Round",
     "Simulation",

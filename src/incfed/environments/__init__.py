@@ -1,7 +1,8 @@
 """Who acts, which arms it sees, what each would pay."""
 
 from .base import Events, Stream, World
+from .logs import BadRows, ReplayLog
 from .synthetic import Synthetic
 from .trace import Trace
 
-__all__ = ["Events", "Stream", "Synthetic", "Trace", "World"]
+__all__ = ["BadRows", "Events", "ReplayLog", "Stream", "Synthetic", "Trace", "World"]
