@@ -93,9 +93,11 @@ def test_columns_by_other_names_and_rows_in_the_order_of_time(tmp_path: Path) ->
         separator=",", client="user", candidates="slate", reward="click", time="at", item="sku",
         features=["x2", "x0"],
     )  # fmt: skip
-    who, shown, _ = told(world)
+    who, shown, rewards = told(world)
     assert [world.client_names[n] for n in who] == [sample.clients[t] for t in (3, 1, 2, 0)]
-    np.testing.assert_array_equal(shown[0], sample.items[sample.candidates[3]][:, [2, 0]])
+    for t, x, paid in zip((3, 1, 2, 0), shown, rewards, strict=True):
+        np.testing.assert_array_equal(x, sample.items[sample.candidates[t]][:, [2, 0]])
+        assert paid[sample.chosen[t]] == sample.rewards[t]
 
 
 @pytest.mark.parametrize(
