@@ -48,6 +48,7 @@ class Run:
     communication: FloatArray
     payment: FloatArray
     rounds: list[Round]
+    matched: IntArray  # steps that were not skipped
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,10 @@ def run(
     clocks: str = "all",
     keep: bool = False,
 ) -> Run:
-    """Run Algorithm 1 over a trace: clients [T], arms [T, K, d], rewards and expected [T, K]."""
+    """Run Algorithm 1 over a trace: clients [T], arms [T, K, d], rewards and expected [T, K].
+
+    A reward that is NaN is unknown: the step in which it is picked counts for nothing.
+    """
     if reads not in ("fresh", "stale") or clocks not in ("all", "participants"):
         raise ValueError(f"reads: {reads!r}, clocks: {clocks!r}")
     steps, _, d = arms.shape
@@ -112,6 +116,7 @@ def run(
 
     choices = np.zeros(steps, np.int64)
     regret, reward = np.full(steps, np.nan), np.zeros(steps)
+    matched = np.zeros(steps, np.int64)
     communication, payment = np.zeros(steps), np.zeros(steps)
     rounds: list[Round] = []
 
@@ -120,9 +125,13 @@ def run(
         now = model(V[i], b[i], ridge) if reads == "fresh" else remembered[i]
         choices[t] = k = choose(arms[t], now, ridge, noise, delta, exploration)  # lines 5-6
         x, y = arms[t, k], rewards[t, k]
-        reward[t] = y
+        skipped = bool(np.isnan(y))
         if expected is not None:
-            regret[t] = expected[t].max() - expected[t, k]
+            regret[t] = 0.0 if skipped else expected[t].max() - expected[t, k]
+        matched[t] = not skipped
+        if skipped:
+            continue
+        reward[t] = y
 
         outer = np.outer(x, x)  # lines 7-8
         V[i] += outer
@@ -177,4 +186,5 @@ def run(
         np.cumsum(communication),
         np.cumsum(payment),
         rounds,
+        np.cumsum(matched),
     )

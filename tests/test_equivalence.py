@@ -51,6 +51,7 @@ def compare(
         np.testing.assert_allclose(ours.ratio, theirs.ratio, rtol=1e-8)
     np.testing.assert_allclose(fast.reward, slow.reward, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(fast.regret, slow.regret, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(fast.matched, slow.matched)
     np.testing.assert_array_equal(fast.communication, slow.communication)
     np.testing.assert_allclose(fast.payment, slow.payment, rtol=1e-8, atol=1e-8)
     return slow
@@ -65,6 +66,19 @@ def test_any_small_world(
     data: st.DataObject, trace: incfed.Trace, mechanism: Kind, options: dict[str, Any]
 ) -> None:
     compare(trace, mechanism, data.draw(costs(trace.count)), options)
+
+
+@given(
+    st.data(),
+    traces(unknown=st.sampled_from([0.05, 0.5, 0.9, 1.0])),
+    mechanisms(),
+    settings_of_a_run(),
+)
+def test_worlds_that_do_not_know_every_reward(
+    data: st.DataObject, trace: incfed.Trace, mechanism: Kind, options: dict[str, Any]
+) -> None:
+    slow = compare(trace, mechanism, data.draw(costs(trace.count)), options)
+    event(f"rounds: {min(len(slow.rounds), 2)}, skipped: {slow.matched[-1] < trace.length}")
 
 
 @given(

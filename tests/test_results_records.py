@@ -45,6 +45,7 @@ def test_rounds_survive_being_taken_apart() -> None:
 def test_summary_counts_only_rounds_where_somebody_had_data() -> None:
     assert sample().summary() == {
         "steps": 10,
+        "matched": 10,
         "clients": 4,
         "regret": 10 / 3,
         "reward": 20.0,

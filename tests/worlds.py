@@ -47,9 +47,11 @@ def traces(
     dim: tuple[int, int] = (1, 8),
     arms: tuple[int, int] = (1, 6),
     steps: tuple[int, int] = (1, 60),
+    unknown: st.SearchStrategy[float] | None = None,
 ) -> incfed.Trace:
     """N 1-12, d 1-8, K 1-6; all clients act equally often, or the first far more than the last;
-    every arm is new, or they come from a small table again and again."""
+    every arm is new, or they come from a small table again and again. `unknown`: what share of the
+    rewards nobody knows."""
     N, T = draw(st.integers(*count)), draw(st.integers(*steps))
     K, d = draw(st.integers(*arms)), draw(st.integers(*dim))
     shape = draw(st.sampled_from(SHAPES))
@@ -67,13 +69,16 @@ def traces(
         x, shown = items[ids], {"arms": ids, "items": items}
     expected = x @ chance.standard_normal(d)
     weights = np.arange(1, N + 1) ** -skew
-    return incfed.Trace(
+    trace = incfed.Trace(
         clients=chance.choice(N, T, p=weights / weights.sum()),
         rewards=expected + 0.1 * chance.standard_normal((T, 1)),
         expected=expected,
         count=N,
         **shown,
     )
+    if unknown is not None:  # a Trace refuses what is not a number, so it is told afterwards
+        trace.rewards[chance.random((T, K)) < draw(unknown)] = np.nan
+    return trace
 
 
 def prices(low: float, high: float) -> st.SearchStrategy[float]:

@@ -12,7 +12,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .algorithms import Algorithm, Centralized, DisLinUCB, IncFedUCB, Independent, thresholds
-    from .environments import MovieLens, Synthetic, Trace, World
+    from .environments import BadRows, MovieLens, ReplayLog, Synthetic, Trace, World
     from .experiments import sweep
     from .inputs import InputError
     from .mechanisms import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "algorithms": ("Algorithm", "Centralized", "DisLinUCB", "IncFedUCB", "Independent"),
-    "environments": ("MovieLens", "Synthetic", "Trace", "World"),
+    "environments": ("BadRows", "MovieLens", "ReplayLog", "Synthetic", "Trace", "World"),
     "experiments": ("sweep",),
     "inputs": ("InputError",),
     "mechanisms": (
@@ -50,6 +50,7 @@ _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Algorithm",
+    "BadRows",
     "Centralized",
     "Decision",
     "DisLinUCB",
@@ -62,6 +63,7 @@ __all__ = [
     "PayEveryone",
     "PaymentEfficient",
     "PaymentFree",
+    "ReplayLog",
     "Result",
     "Round",
     "Simulation",

@@ -121,18 +121,21 @@ def run(
     """
     with _plainly() as screen:
         from .experiments import read
-        from .experiments.outputs import Chapter, draw, intro, publish
+        from .experiments.outputs import Chapter, draw, intro, matching, publish
         from .results import compare
 
         experiment = read(config, seeds=seeds, output=output)
+        for line in experiment.world.notes:
+            screen.note(line)
         outcome = _carry_out(screen, experiment, jobs, fresh)
         where = {"runs": experiment.output / "runs"}
         if outcome.runs:
-            words, chapter = intro(experiment, outcome), Chapter("Comparison", outcome.runs)
+            words, text = intro(experiment, outcome), matching(outcome.runs)
+            chapter = Chapter("Comparison", outcome.runs, text)
             with screen.busy("drawing plots, writing the report"):
                 report = publish(experiment.output, config.stem, words, [chapter])
                 plots = draw(experiment.output, outcome.runs)
-            screen.table(config.stem, compare(outcome.runs))
+            screen.table(config.stem, compare(outcome.runs), text)
             where = {"report": report, **({"plots": plots} if plots else {}), **where}
         _close(screen, outcome, where)
         if outcome.complete:

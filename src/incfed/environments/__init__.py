@@ -1,8 +1,18 @@
 """Who acts, which arms it sees, what each would pay."""
 
 from .base import Events, Stream, World
+from .logs import BadRows, ReplayLog
 from .movielens import MovieLens
 from .synthetic import Synthetic
 from .trace import Trace
 
-__all__ = ["Events", "MovieLens", "Stream", "Synthetic", "Trace", "World"]
+__all__ = [
+    "BadRows",
+    "Events",
+    "MovieLens",
+    "ReplayLog",
+    "Stream",
+    "Synthetic",
+    "Trace",
+    "World",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ class Events(NamedTuple):
 
     clients: Ints  # [n]     who acts
     arms: Ints  # [n, K]  what it can pick: rows of the stream's `items`
-    rewards: Floats  # [n, K]  what each pick would pay
+    rewards: Floats  # [n, K]  what each pick would pay; NaN where nobody knows: skipped if picked
     expected: Floats  # [n, K]  without noise; NaN where nobody knows
 
 
@@ -54,6 +55,11 @@ class World(ABC):
     def length(self) -> int | None:
         """How many steps there are; None: as many as you like."""
         return None
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a reader of its results should know, such as rows that could not be used."""
+        return ()
 
     @abstractmethod
     def open(self, seed: np.random.SeedSequence) -> Stream: ...

@@ -6,6 +6,7 @@ Kinds are the public classes of a room, so that a new one needs no entry here.
 from __future__ import annotations
 
 import inspect
+import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from . import places
 from .plugins import digest, explain, find_class
 
 PATHS = ("file", "folder")  # arguments that are paths, relative to the config
+MORE_PATHS = {"ReplayLog": ("items",)}
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,14 @@ class Maker:
         self.check(table, place)
         sources = dict(self.sources)
         arguments = {key: value for key, value in table.items() if key != "kind"}
-        for key in PATHS:
+        for key in (*PATHS, *MORE_PATHS.get(self.kind, ())):
             if key in self.keys and isinstance(arguments.get(key), str):
                 arguments[key] = folder / arguments[key]
         with places.at(place, arguments):
             try:
-                value = self.make(**arguments)
+                with warnings.catch_warnings():  # said once, as the world's notes, not by everybody
+                    warnings.simplefilter("ignore", environments.BadRows)
+                    value = self.make(**arguments)
             except InputError:
                 raise
             except (Exception, SystemExit) as error:

@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
-from ..results import METRICS, Runs, Section, compare, overview, plot, to_markdown, write_report
+from ..results import (
+    METRICS,
+    Runs,
+    Section,
+    compare,
+    human,
+    overview,
+    plot,
+    to_markdown,
+    write_report,
+)
 from ..results.palette import pens_for
 from ..results.report import common_settings
 from .experiment import Experiment
@@ -72,8 +82,24 @@ def intro(experiment: Experiment, outcome: Outcome) -> str:
         f"{world.arms_per_step} arms to choose from; {seeds} seed{'s' * (seeds != 1)}. "
         "All algorithms saw the same clients, arms and noise."
     )
+    text = "\n\n".join([text, *world.notes])
     failed = len(outcome.failures)
     return f"{text}\n\n{failed} of {outcome.total} runs failed and are missing." if failed else text
+
+
+def matching(runs: Runs) -> str:
+    """Of runs that skipped steps, how many they did not and what each of those paid; else nothing.
+
+    Sums over different steps cannot be compared; the reward of a matched step can.
+    """
+    parts = []
+    for label, results in runs.items():
+        matched = sum(one.matched[-1] for one in results)
+        steps = sum(one.matched.size for one in results)
+        if matched < steps:
+            each = sum(one.reward[-1] for one in results) / matched if matched else math.nan
+            parts.append(f"{label} {human(each)} ({matched:,.0f} of {steps:,} steps matched)")
+    return f"Reward per matched step: {'; '.join(parts)}." if parts else ""
 
 
 def _section(chapter: Chapter) -> Section:

@@ -10,6 +10,7 @@ from ..results.storage import load
 from ..results.tables import compare
 from . import saved
 from .files import INDEX
+from .outputs import matching
 from .screen import Screen
 
 
@@ -29,6 +30,8 @@ def show_folder(screen: Screen, folder: Path) -> None:
 def _run(screen: Screen, folder: Path) -> None:
     result = load(folder)
     facts = result.summary()
+    if facts["matched"] == facts["steps"]:  # as everywhere but in logs
+        del facts["matched"]
     screen.say(f"{result.name}, seed {result.settings.get('seed')}")
     screen.facts({name: value for name, value in facts.items() if value is not None})
 
@@ -36,6 +39,6 @@ def _run(screen: Screen, folder: Path) -> None:
 def _experiment(screen: Screen, folder: Path) -> None:
     found = saved.collect(folder)
     if found.runs:
-        screen.table(folder.resolve().name, compare(found.runs))
+        screen.table(folder.resolve().name, compare(found.runs), matching(found.runs))
     if found.count < found.total:
         screen.note(f"{found.count} of {found.total} runs are finished")

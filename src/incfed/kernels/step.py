@@ -57,7 +57,7 @@ class Steps(NamedTuple):
     items: Floats  # [M, d]
     rewards: Floats  # [n, K]
     expected: Floats  # [n, K]
-    reward: Floats  # [n] out
+    reward: Floats  # [n] out; NaN: nobody knows, the step was skipped
     regret: Floats  # [n] out
 
 
@@ -155,8 +155,11 @@ def advance(*flat: Any) -> tuple[int, int]:
         if outdated(store, client):
             refresh(store, client, rules.ridge, b)
         k = choose(store, client, steps.items, steps.arms[t], rules, b)
-        steps.reward[t] = steps.rewards[t, k]
+        reward = steps.rewards[t, k]
+        steps.reward[t] = reward
         steps.regret[t] = largest(steps.expected[t]) - steps.expected[t, k]
+        if reward != reward:  # NaN, a pick that a log did not show: as if nobody had acted
+            continue
         arm = steps.arms[t, k]
         x = steps.items[arm]
         if store.table[client, DENSE] == 0:
@@ -166,7 +169,7 @@ def advance(*flat: Any) -> tuple[int, int]:
                 copy(b.shared[arm], b.p)
             else:
                 copy(b.own[k], b.p)
-        learn(store, client, x, steps.reward[t], rules.limit, rules.ridge, b)
+        learn(store, client, x, reward, rules.limit, rules.ridge, b)
         if rules.stale:
             remember(store, client, b)
         store.table[client, CLOCK] += 1

@@ -58,7 +58,9 @@ def rounds_pandas(rounds: Rounds) -> pandas.DataFrame:
 
 def _step_columns(result: Result) -> dict[str, NDArray[Any]]:
     curves = {name: getattr(result, name) for name in CURVES}
-    return {"step": np.arange(result.regret.size), **curves}
+    steps = np.arange(result.regret.size)
+    matched = {} if np.array_equal(result.matched, steps + 1) else {"matched": result.matched}
+    return {"step": steps, **curves, **matched}
 
 
 def _round_columns(rounds: Rounds) -> dict[str, NDArray[Any]]:

@@ -25,7 +25,11 @@ __all__ = ["Result", "RoundRecord", "Rounds"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Record):
-    """A finished run. The four curves are cumulative: entry t counts steps 0 to t."""
+    """A finished run. The four curves are cumulative: entry t counts steps 0 to t.
+
+    So is `matched`, the number of steps that were not skipped: all of them, but for a log in which
+    a pick need not be what was shown (`ReplayLog`). reward / matched is then the replay estimate.
+    """
 
     regret: FloatArray
     reward: FloatArray
@@ -33,9 +37,12 @@ class Result(Record):
     payment: FloatArray
     rounds: Rounds
     settings: Mapping[str, Any]
+    matched: FloatArray = None  # type: ignore[assignment]  # None: every step
 
     def __post_init__(self) -> None:
-        for name in ("regret", "reward", "communication", "payment"):
+        if self.matched is None:
+            object.__setattr__(self, "matched", np.arange(1.0, np.size(self.regret) + 1.0))
+        for name in ("regret", "reward", "communication", "payment", "matched"):
             object.__setattr__(self, name, floats(name, getattr(self, name)))
             if getattr(self, name).size != self.regret.size:
                 raise InputError(
@@ -57,6 +64,7 @@ class Result(Record):
         shares = shares[~np.isnan(shares)]
         return {
             "steps": self.regret.size,
+            "matched": int(_last(self.matched)),
             "clients": self.settings.get("clients"),
             "regret": _last(self.regret),
             "reward": _last(self.reward),
@@ -73,13 +81,13 @@ class Result(Record):
         return str(dict(self.settings.get("algorithm") or {}).get("kind", "result"))
 
     def to_polars(self) -> polars.DataFrame:
-        """One row a step: step, regret, reward, communication, payment."""
+        """One row a step: step, regret, reward, communication, payment; matched if not all did."""
         from .frames import steps_polars
 
         return steps_polars(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row a step: step, regret, reward, communication, payment."""
+        """One row a step: step, regret, reward, communication, payment; matched if not all did."""
         from .frames import steps_pandas
 
         return steps_pandas(self)

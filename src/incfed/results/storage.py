@@ -84,8 +84,9 @@ def load(path: str | PathLike[str]) -> Result:
     try:
         steps = polars.read_parquet(folder / STEPS)
         rounds = polars.read_parquet(folder / ROUNDS)
+        skipping = [name for name in ("matched",) if name in steps.columns]  # not all steps count
         return Result(
-            **{name: steps[name].to_numpy() for name in CURVES},
+            **{name: steps[name].to_numpy() for name in [*CURVES, *skipping]},
             rounds=_rounds(rounds),
             settings=index["settings"],
         )

@@ -110,12 +110,15 @@ class Simulation:
         self._whole()
         world, algorithm = self._world, self._algorithm
         rounds = self._book.rounds()
+        reward, regret = (np.concatenate(part) for part in zip(*self._outcomes, strict=True))
+        known = ~np.isnan(reward)  # the other steps were skipped
+        reward[~known] = 0.0
+        regret[~known] *= 0.0  # NaN stays: it is unknown for all steps
         communication, payment = np.zeros(self.steps), np.zeros(self.steps)
         if algorithm.pooled:  # d^2 + d up and to each of N clients down, every step
-            communication += (1 + world.count) * (world.dim**2 + world.dim)
+            communication[known] = (1 + world.count) * (world.dim**2 + world.dim)
         np.add.at(communication, rounds.step, rounds.communication)
         np.add.at(payment, rounds.step, rounds.payment)
-        reward, regret = (np.concatenate(part) for part in zip(*self._outcomes, strict=True))
         return Result(
             regret=np.cumsum(regret),
             reward=np.cumsum(reward),
@@ -123,6 +126,7 @@ class Simulation:
             payment=np.cumsum(payment),
             rounds=rounds,
             settings=self._settings(),
+            matched=np.cumsum(known, dtype=np.float64),
         )
 
     def _whole(self) -> None:

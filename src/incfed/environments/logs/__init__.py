@@ -1,0 +1,6 @@
+"""A recommendation log of the user's own, as a world."""
+
+from .report import BadRows, Report
+from .world import ReplayLog
+
+__all__ = ["BadRows", "ReplayLog", "Report"]

@@ -1,0 +1,174 @@
+"""The forms that a log may have, brought into one: a table of items, and events that show some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...kernels.factor import Floats, Ints
+from .columns import code, flatten, floats, ids, lists, moments, numbers, order, read
+from .items import NO_NUMBERS, Items, finite, read_items, stacked, unpacked
+from .layout import Layout
+from .report import Flags, Report, Sieve
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Log:
+    """T events; number t shows `shown[start[t] : start[t] + size[t]]`, rows of `items`."""
+
+    clients: Ints  # [T]
+    names: list[Any]  # [N]
+    items: Floats  # [M, d]
+    shown: Ints
+    start: Ints  # [T]
+    size: Ints  # [T]
+    chosen: Ints  # [T]     a row of items
+    rewards: Floats  # [T]
+    report: Report
+    item_report: Report | None
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A log as it was read, good or bad: `frame` has a row an event, `flat` all candidates."""
+
+    frame: pl.DataFrame  # row, client, reward, chosen; time, if there is one
+    flat: Any  # a Series of ids, or features [n, d] that need not all be numbers
+    sizes: Ints  # how many candidates each event has, at least 1
+    faults: dict[str, Flags]  # what is wrong with which event so far
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the good events show."""
+
+    items: Floats
+    flat: Ints
+    chosen: Ints
+
+
+def read_log(layout: Layout) -> Log:
+    table = None
+    if layout.items is not None:
+        table = read_items(layout.items, layout.item, layout.features)
+    raw = (_long if layout.long else _wide)(read(layout.log, layout.columns), layout)
+    frame = raw.frame
+    sieve = Sieve(layout.log.path.name, frame["row"].to_numpy())
+    clients, rewards = ids("client", frame["client"]), floats("reward", frame["reward"])
+    times = moments(frame["time"]) if "time" in frame.columns else frame["row"]
+    sieve.mark("client missing", clients.is_null().to_numpy())
+    sieve.mark("time missing or no number", times.is_null().to_numpy())
+    for reason, bad in raw.faults.items():
+        sieve.mark(reason, bad)
+    sieve.mark("reward missing or not finite", ~np.isfinite(rewards))
+    shown = _inline(raw, sieve) if table is None else _by_id(raw, table, sieve)
+    good = sieve.good
+    now = order(times.filter(good))
+    sizes = raw.sizes[good]
+    who, names = code(clients.filter(good))
+    return Log(
+        clients=who[now],
+        names=names,
+        items=shown.items,
+        shown=shown.flat,
+        start=(np.cumsum(sizes) - sizes)[now],
+        size=sizes[now],
+        chosen=shown.chosen[now],
+        rewards=rewards[good][now],
+        report=sieve.report(),
+        item_report=None if table is None else table.report,
+    )
+
+
+def _wide(frame: pl.DataFrame, layout: Layout) -> Raw:
+    """One row an event."""
+    name = "features" if layout.items is None else "candidates"
+    flat, sizes, empty = flatten(lists(name, frame[name], layout.separator))
+    return Raw(
+        frame, unpacked(flat) if layout.items is None else flat, sizes, {"no candidates": empty}
+    )
+
+
+def _long(frame: pl.DataFrame, layout: Layout) -> Raw:
+    """One row a candidate. Events come in the order of their first rows."""
+    import polars as pl
+
+    frame = _together(frame.with_columns(ids("event", frame["event"]).alias("event")))
+    place = frame["place"].to_numpy()
+    start = np.flatnonzero(np.diff(place, prepend=-1))
+    sizes = np.diff(start, append=len(place))
+    picked = (numbers("chosen", frame["chosen"]) == 1).fill_null(False).to_numpy()
+    # The row of the pick; where there are several, the event is marked as bad.
+    pick = np.maximum.reduceat(np.where(picked, np.arange(len(picked)), 0), start)
+    client = ids("client", frame["client"])
+    others = client.ne_missing(client.gather(np.repeat(start, sizes)))
+    if layout.items is None:
+        flat: Any = stacked(frame, layout.features or ())
+        chosen = pl.Series(pick - start)
+    else:
+        flat = frame["candidates"]
+        chosen = flat.gather(pick)
+    events = frame[start].with_columns(
+        chosen.alias("chosen"), frame["reward"].gather(pick).alias("reward")
+    )
+    faults = {
+        "event missing": events["event"].is_null().to_numpy(),
+        "more than one client": _any(others.to_numpy(), start),
+        "not exactly one candidate chosen": np.add.reduceat(picked.astype(int), start) != 1,
+    }
+    return Raw(events, flat, sizes, faults)
+
+
+def _together(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of an event one after the other; `place` grows from event to event. A row without
+    an event is one of its own."""
+    import polars as pl
+
+    event = frame["event"]
+    runs = event.rle_id()
+    if event.null_count() == 0 and int(runs[-1]) + 1 == event.n_unique():
+        return frame.with_columns(runs.cast(pl.Int64).alias("place"))
+    alone = pl.when(pl.col("event").is_null()).then("row")
+    first = alone.otherwise(pl.col("row").first().over("event"))
+    ordered = frame.with_columns(first.cast(pl.Int64).alias("place"))
+    return ordered.sort("place", maintain_order=True)
+
+
+def _by_id(raw: Raw, table: Items, sieve: Sieve) -> Shown:
+    """Candidates and the chosen one by their ids."""
+    flat, chosen = ids("candidates", raw.flat), ids("chosen", raw.frame["chosen"])
+    places, picked = table.find(flat), table.find(chosen)
+    start = np.cumsum(raw.sizes) - raw.sizes
+    among = places == np.repeat(picked, raw.sizes)
+    sieve.mark("candidate missing", _any(flat.is_null().to_numpy(), start))
+    sieve.mark("candidate not in the item table", _any(places < 0, start))
+    sieve.mark("chosen missing", chosen.is_null().to_numpy())
+    sieve.mark("chosen not among the candidates", ~_any(among, start))
+    good = sieve.good
+    return Shown(table.features, places[np.repeat(good, raw.sizes)], picked[good])
+
+
+def _inline(raw: Raw, sieve: Sieve) -> Shown:
+    """The candidates' features themselves, and the index of the chosen one; every candidate
+    becomes an item of its own."""
+    matrix = raw.flat
+    chosen = floats("chosen", raw.frame["chosen"])
+    start = np.cumsum(raw.sizes) - raw.sizes
+    among = (chosen >= 0) & (chosen < raw.sizes) & (chosen == np.floor(chosen))
+    sieve.mark(f"{NO_NUMBERS}, or not as many as others have", _any(~finite(matrix), start))
+    sieve.mark("chosen missing", np.isnan(chosen))
+    sieve.mark("chosen not among the candidates", ~among)
+    good, sizes = sieve.good, raw.sizes[sieve.good]
+    matrix = matrix[np.repeat(good, raw.sizes)]
+    picked = np.cumsum(sizes) - sizes + chosen[good].astype(np.int64)
+    return Shown(matrix, np.arange(len(matrix)), picked)
+
+
+def _any(flags: Flags, start: Ints) -> Flags:
+    """Of the flags of all candidates, whether any of an event is up."""
+    return np.asarray(np.logical_or.reduceat(flags, start))

@@ -1,0 +1,91 @@
+"""The table of items: an id and its features in each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ... import inputs
+from ...kernels.factor import Floats, Ints
+from .columns import flatten, floats, ids, lists, read, readable, scan
+from .layout import Table
+from .report import Flags, Report, Sieve
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NO_NUMBERS = "features missing or not finite"
+
+
+@dataclass(frozen=True)
+class Items:
+    """Those that can be used, in the order of the file."""
+
+    names: pl.Series
+    features: Floats  # [M, d]
+    report: Report
+
+    def find(self, wanted: pl.Series) -> Ints:
+        """The row of each; -1 for what is not in the table."""
+        import polars as pl
+
+        names = self.names
+        if wanted.dtype != names.dtype:
+            wanted, names = wanted.cast(pl.String), names.cast(pl.String)
+        rows = pl.Series(np.arange(len(names)))
+        found = wanted.replace_strict(names, rows, default=-1, return_dtype=pl.Int64)
+        places: Ints = found.to_numpy()
+        return places
+
+
+def read_items(table: Table, item: str, features: tuple[str, ...] | None) -> Items:
+    """`features`: the columns to use, or one with lists; None: all but that of the ids."""
+    if features is None:
+        with readable(table):
+            there = scan(table).collect_schema().names()
+        features = tuple(name for name in there if name != item)
+        if not features:
+            allowed = f"with columns of features beside {item!r}; it has {', '.join(there)}"
+            raise inputs.refuse(table.name, str(table.path), allowed)
+    wanted = {"item": item, **{f"features {n}": name for n, name in enumerate(features)}}
+    frame = read(table, wanted)
+    names = ids("item", frame["item"])
+    matrix = stacked(frame, features)
+    sieve = Sieve(table.path.name, frame["row"].to_numpy())
+    sieve.mark("item missing", names.is_null().to_numpy())
+    sieve.mark(NO_NUMBERS, ~finite(matrix))
+    sieve.mark("the same item again", ~names.is_first_distinct().to_numpy())
+    good = sieve.good
+    return Items(names.filter(good), matrix[good], sieve.report())
+
+
+def stacked(frame: pl.DataFrame, called: tuple[str, ...]) -> Floats:
+    """Features as [rows, d], from a column each or from one with lists; NaN where one is missing.
+    The columns of the frame are numbered; `called` is what the file calls them."""
+    import polars as pl
+
+    columns = [frame[f"features {n}"] for n in range(len(called))]
+    if isinstance(columns[0].dtype, pl.List | pl.Array) and len(columns) == 1:
+        return unpacked(columns[0])
+    matrix = np.empty((len(frame), len(columns)))
+    for n, name in enumerate(called):
+        matrix[:, n] = floats(f"features, column {name!r}", columns[n])
+    return matrix
+
+
+def unpacked(column: pl.Series) -> Floats:
+    """The same from lists. d is the length that most of them have; the others become NaN."""
+    flat, sizes, empty = flatten(lists("features", column, ","))
+    values = floats("features", flat)
+    usual = int(np.bincount(sizes[~empty], minlength=2).argmax())
+    fits = ~empty & (sizes == max(usual, 1))
+    matrix = np.full((len(column), max(usual, 1)), np.nan)
+    matrix[fits] = values[np.repeat(fits, sizes)].reshape(-1, matrix.shape[1])
+    return matrix
+
+
+def finite(matrix: Floats) -> Flags:
+    """Which rows are."""
+    return np.asarray(np.isfinite(matrix).all(axis=1))

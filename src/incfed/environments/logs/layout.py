@@ -1,0 +1,116 @@
+"""How a log is laid out: its files, and what its columns are called."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ... import inputs
+
+ENDINGS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".csv.gz": "csv",
+    ".tsv.gz": "csv",
+}
+INLINE = "features"  # the column of the form with nested lists, if nothing else is said
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file, and how to read it."""
+
+    name: str  # the argument it came by, for messages
+    path: Path
+    format: str
+    delimiter: str
+
+    @classmethod
+    def of(cls, name: str, file: Any, format: str | None, delimiter: str) -> Table:
+        if not isinstance(file, str | os.PathLike):
+            raise inputs.refuse(name, file, "the path of a file")
+        path = Path(file)
+        if not path.is_file():
+            raise inputs.refuse(name, str(path), "an existing file")
+        if format is None:
+            ending = [one for one in ENDINGS if path.name.lower().endswith(one)]
+            if not ending:
+                raise inputs.refuse(name, str(path), f"a file that ends in {', '.join(ENDINGS)}")
+            format = ENDINGS[ending[-1]]
+        return cls(name, path, inputs.choice("format", format, ("parquet", "csv")), delimiter)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The arguments of a ReplayLog, checked."""
+
+    log: Table
+    items: Table | None
+    columns: dict[str, str] = field(default_factory=dict)  # of the log: what it is -> its name
+    item: str = "item"
+    features: tuple[str, ...] | None = None
+    separator: str = "|"
+
+    @property
+    def long(self) -> bool:
+        """One row a candidate, not one row an event?"""
+        return "event" in self.columns
+
+
+def laid_out(
+    file: Any,
+    format: str | None,
+    items: Any,
+    named: dict[str, Any],
+    features: Any,
+    separator: Any,
+    delimiter: Any,
+) -> Layout:
+    """Check the arguments of a ReplayLog; which of them are given says which form it has."""
+    for name, value in {**named, "separator": separator, "delimiter": delimiter}.items():
+        if not isinstance(value, str | None) or value == "":
+            raise inputs.refuse(name, value, "a text that is not empty")
+    if delimiter is not None and len(delimiter.encode()) != 1:
+        raise inputs.refuse("delimiter", delimiter, "one character")
+    given = {name: value for name, value in named.items() if value is not None}
+    wide = _features(features)
+    log = Table.of("file", file, format, delimiter or _delimiter(file))
+    table = None
+    item = given.pop("item")
+    if items is not None:
+        same = None if str(items).lower().endswith(tuple(ENDINGS)) else log.format
+        table = Table.of("items", items, same, delimiter or _delimiter(items))
+    columns = {name: given[name] for name in ("client", "chosen", "reward")}
+    columns |= {name: given[name] for name in ("time", "event") if name in given}
+    if "event" not in given:
+        if table is not None:
+            columns["candidates"] = given["candidates"]
+        elif wide is not None and len(wide) > 1:
+            raise inputs.refuse("features", list(wide), "one column, or items or event given")
+        else:
+            columns["features"] = (wide or (INLINE,))[0]
+    elif table is not None:
+        columns["candidates"] = item
+    elif wide is None:
+        raise inputs.refuse("features", None, "the columns with the features, or items given")
+    else:
+        columns |= {f"features {n}": name for n, name in enumerate(wide)}
+    return Layout(log, table, columns, item, wide, separator or "|")
+
+
+def _features(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    names = (value,) if isinstance(value, str) else value
+    good = isinstance(names, list | tuple) and all(isinstance(one, str) and one for one in names)
+    if not good or not names or len(set(names)) < len(names):
+        raise inputs.refuse("features", value, "the name of a column, or a list of such names")
+    return tuple(names)
+
+
+def _delimiter(file: Any) -> str:
+    return "\t" if ".tsv" in str(file).lower()[-7:] else ","

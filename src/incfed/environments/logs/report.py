@@ -1,0 +1,83 @@
+"""Which rows of a log could not be used, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...kernels.factor import Ints
+
+Flags = NDArray[np.bool_]
+
+SHOWN = 3  # row numbers named for each reason
+
+
+class BadRows(UserWarning):
+    """Some rows of a log could not be used; the message says how many and why."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of the rows (of the long form: of the events) of a file.
+
+    Row 1 is the first one below the header.
+    """
+
+    file: str
+    rows: int
+    kept: int
+    dropped: Mapping[str, int]  # how many, by reason
+    examples: Mapping[str, tuple[int, ...]]  # the first rows of each, by reason
+
+    def __str__(self) -> str:
+        if not self.dropped:
+            return f"{self.file}: all {self.rows:,} rows are used"
+        reasons = (
+            f"{reason}: {count:,} ({_rows(self.examples[reason], count)})"
+            for reason, count in self.dropped.items()
+        )
+        lost = self.rows - self.kept
+        return f"{self.file}: {lost:,} of {self.rows:,} rows dropped; {'; '.join(reasons)}"
+
+    def settings(self) -> dict[str, Any]:
+        """What a result records about it."""
+        return {"rows": self.rows, "dropped": dict(self.dropped)}
+
+
+class Sieve:
+    """Marks bad rows, each for the first reason found."""
+
+    def __init__(self, file: str, rows: Ints) -> None:
+        self._file = file
+        self._rows = rows  # where each stands in the file
+        self._reasons: list[str] = []
+        self._why = np.full(len(rows), -1)
+
+    def mark(self, reason: str, bad: Flags) -> None:
+        self._why[bad & (self._why < 0)] = len(self._reasons)
+        self._reasons.append(reason)
+
+    @property
+    def good(self) -> Flags:
+        found: Flags = self._why < 0
+        return found
+
+    def report(self) -> Report:
+        hit = {reason: self._rows[self._why == n] for n, reason in enumerate(self._reasons)}
+        hit = {reason: np.sort(rows) for reason, rows in hit.items() if len(rows)}
+        return Report(
+            file=self._file,
+            rows=len(self._rows),
+            kept=int(self.good.sum()),
+            dropped={reason: len(rows) for reason, rows in hit.items()},
+            examples={reason: tuple(rows[:SHOWN].tolist()) for reason, rows in hit.items()},
+        )
+
+
+def _rows(examples: Sequence[int], count: int) -> str:
+    noun, more = "rows" if count > 1 else "row", ", ..." if count > len(examples) else ""
+    return f"{noun} {', '.join(map(str, examples))}{more}"

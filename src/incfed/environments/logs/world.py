@@ -1,0 +1,151 @@
+"""A recommendation log as a world: what was shown to whom, what was chosen, what that paid."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import inputs
+from ..base import MOST, Events, Stream, World
+from .forms import read_log
+from .layout import laid_out
+from .report import BadRows
+
+UNSEEN = {"replay": float("nan"), "zero": 0.0}  # what a pick pays that the log did not show
+
+
+class ReplayLog(World):
+    """Events in the order of the file, or of the column `time`.
+
+    mode  what picking something else than the log did leads to. "replay": the event is skipped (and
+          `Result.matched` counts those that were not), which gives unbiased estimates if the log's
+          picks were made at random, each candidate as likely as the others. "zero": it pays 0.
+
+    A log has one of three forms:
+    - `items` given: a table with an id (`item`) and features in each row. In the log one row an
+      event, with ids in `candidates` (a list, or text such as "12|7|99") and in `chosen`;
+    - `event` given, the column that says which rows belong together: one row a candidate, with
+      `chosen` 1 in one row of each event, and `features`, a list of columns (or `item`, an id, and
+      `items` given);
+    - neither: one row an event, with a list of a list of numbers for each candidate in `features`
+      (or text such as "0.1,0.2|0.7,0.5"), and in `chosen` the index of one of them, from 0.
+
+    Rows that cannot be used are left out, counted in `report` and warned of.
+    """
+
+    def __init__(
+        self,
+        file: str | os.PathLike[str],
+        *,
+        mode: str,
+        items: str | os.PathLike[str] | None = None,
+        client: str = "client",
+        candidates: str = "candidates",
+        chosen: str = "chosen",
+        reward: str = "reward",
+        time: str | None = None,
+        event: str | None = None,
+        item: str = "item",
+        features: str | Sequence[str] | None = None,
+        format: str | None = None,
+        separator: str = "|",
+        delimiter: str | None = None,
+    ) -> None:
+        self.mode = inputs.choice("mode", mode, tuple(UNSEEN))
+        named = {
+            "client": client, "candidates": candidates, "chosen": chosen, "reward": reward,
+            "time": time, "event": event, "item": item,
+        }  # fmt: skip
+        layout = laid_out(file, format, items, named, features, separator, delimiter)
+        self.file = layout.log.path
+        self._log = read_log(layout)
+        self.report, self.item_report = self._log.report, self._log.item_report
+        if 2 * self.report.kept < self.report.rows:
+            allowed = f"a log of which at least half can be used ({self.report})"
+            raise inputs.refuse("file", str(file), allowed)
+        if len(self.client_names) > MOST:
+            raise inputs.refuse(
+                "client", f"{len(self.client_names):,} clients", f"at most {MOST:,}"
+            )
+        if self.notes:
+            warnings.warn("\n".join(self.notes), BadRows, stacklevel=2)
+
+    @classmethod
+    def from_parquet(cls, file: str | os.PathLike[str], *, mode: str, **options: Any) -> ReplayLog:
+        """A Parquet file, whatever it is called; options as for ReplayLog itself."""
+        return cls(file, mode=mode, format="parquet", **options)
+
+    @classmethod
+    def from_csv(cls, file: str | os.PathLike[str], *, mode: str, **options: Any) -> ReplayLog:
+        """A CSV file, whatever it is called; options as for ReplayLog itself."""
+        return cls(file, mode=mode, format="csv", **options)
+
+    @property
+    def client_names(self) -> list[Any]:
+        """What the log calls client 0, 1, 2, ...: sorted."""
+        return self._log.names
+
+    @property
+    def count(self) -> int:
+        return len(self._log.names)
+
+    @property
+    def dim(self) -> int:
+        return int(self._log.items.shape[1])
+
+    @property
+    def arms_per_step(self) -> int:
+        """The most candidates that an event has."""
+        return int(self._log.size.max())
+
+    @property
+    def length(self) -> int:
+        return len(self._log.clients)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        reports = (self.report, self.item_report)
+        return [str(one) for one in reports if one is not None and one.dropped]
+
+    def open(self, seed: np.random.SeedSequence) -> LogStream:
+        return LogStream(self)
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "kind": "ReplayLog",
+            "mode": self.mode,
+            "file": self.file.name,
+            "clients": self.count,
+            "dim": self.dim,
+            "arms": self.arms_per_step,
+            "length": self.length,
+            "items": len(self._log.items),
+            "log": self.report.settings(),
+            **({} if self.item_report is None else {"item_table": self.item_report.settings()}),
+        }
+
+
+class LogStream(Stream):
+    def __init__(self, world: ReplayLog) -> None:
+        log = world._log
+        self.items = log.items
+        self.recurring = log.shown.size > len(log.items)
+        self._log = log
+        self._arms = np.arange(world.arms_per_step)
+        self._unseen = UNSEEN[world.mode]
+        self._next = 0
+
+    def take(self, n: int) -> Events:
+        log, part = self._log, slice(self._next, self._next + n)
+        self._next += n
+        start, size = log.start[part, None], log.size[part, None]
+        # Shorter events repeat their last candidate. Ties go to the lowest index, so that a copy is
+        # never picked; if it were, it would be worth the same.
+        arms = log.shown[start + np.minimum(self._arms, size - 1)]
+        chosen = arms == log.chosen[part, None]
+        rewards = np.where(chosen, log.rewards[part, None], self._unseen)
+        return Events(log.clients[part], arms, rewards, np.full_like(rewards, np.nan))
