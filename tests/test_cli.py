@@ -43,7 +43,8 @@ def test_help_teaches_and_loads_nothing_heavy(tmp_path: Path) -> None:
         "from incfed.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'numba', 'numpy', 'polars', 'matplotlib', 'pandas', 'sklearn'} & set(sys.modules)\n"
+        "heavy = {'numba', 'numpy', 'polars', 'matplotlib', 'pandas', 'sklearn'}\n"
+        "heavy &= set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
