@@ -103,6 +103,9 @@ def test_files(name: str, content: bytes, message: str, tmp_path: Path) -> None:
         ("client", [[1], [2]], r"client: got 'a column of List\(Int64\)', must be whole numbers"),
         ("candidates", [[[1]], [[2]]], r"candidates: got 'a column of List\(Int64\)'"),
         ("reward", [[1], [2]], r"reward: got 'a column of List\(Int64\)', must be numbers"),
+        ("chosen", [[1], [2]], r"chosen: got 'a column of List\(Int64\)', must be whole numbers"),
+        ("time", [[1], [2]], r"time: got 'a column of List\(Int64\)', must be numbers, dates"),
+        ("client", [None, None], "must be a log of which at least half .*client missing: 2"),
     ],
 )
 def test_columns_of_another_kind(
@@ -113,7 +116,12 @@ def test_columns_of_another_kind(
     frame = sample.events.with_columns(pl.Series(column, values))
     frame.write_parquet(tmp_path / "log.parquet")
     with pytest.raises(InputError, match=message):
-        incfed.ReplayLog(tmp_path / "log.parquet", mode="zero", items=tmp_path / "items.parquet")
+        incfed.ReplayLog(
+            tmp_path / "log.parquet",
+            mode="zero",
+            items=tmp_path / "items.parquet",
+            time="time" if column == "time" else None,
+        )
 
 
 def test_an_item_table_with_other_things_in_it(tmp_path: Path) -> None:
@@ -187,3 +195,9 @@ def test_the_command_line_says_what_was_dropped_and_matched(tmp_path: Path) -> N
     assert " of 60 steps matched)" in command(tmp_path, "show", "out").stdout
     assert "matched" in command(tmp_path, "show", "out/runs/alone/seed-0").stdout
     assert "no candidates" in (tmp_path / "out/report.html").read_text()
+
+
+def test_more_clients_than_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("incfed.environments.logs.world.MOST", 6)
+    with pytest.raises(InputError, match="client: got '7 clients', must be at most 6"):
+        Sample.random().open("ids", tmp_path)

@@ -135,6 +135,8 @@ def moments(column: pl.Series) -> pl.Series:
     """Something to sort by: numbers if most of it are, else text as it is (ISO dates sort well)."""
     import polars as pl
 
+    if column.dtype.is_nested():
+        raise inputs.refuse("time", f"a column of {column.dtype}", "numbers, dates or text")
     if column.dtype == pl.String:
         given = len(column) - column.null_count()
         for kind in (pl.Int64, pl.Float64):
