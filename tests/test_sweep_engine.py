@@ -66,7 +66,7 @@ def test_a_record_is_what_the_simulator_says(tmp_path: Path) -> None:
         threshold=incfed.thresholds.theory(steps=400, clients=4, dim=3, beta=0.7, ridge=0.1),
         costs=2.0,
     )
-    world = incfed.Synthetic(**{key: value for key, value in WORLD.items() if key != "kind"})
+    world = incfed.Synthetic(clients=4, dim=3, arms=3, pool=10)
     result = incfed.simulate(world, algorithm, steps=400, seed=0)
     assert record.figures == result.summary()
     assert record.point == {"beta": 0.7}
