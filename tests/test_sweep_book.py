@@ -66,6 +66,13 @@ def test_a_line_that_was_cut_off_is_run_again(whole: Path, tmp_path: Path, cut: 
     assert (tmp_path / NAME).read_bytes() == text  # the last cell again, in its place
 
 
+def test_a_long_rest_is_cut_off_whole(whole: Path, tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(whole.read_bytes() + b"x" * 100_000)
+    done = run_cells(cells(whole.parent, seeds=2), executor=Local(1), book=tmp_path / NAME)
+    assert done.kept == 4
+    assert (tmp_path / NAME).read_bytes() == whole.read_bytes()
+
+
 def test_a_line_that_is_spoilt_is_run_again(whole: Path, tmp_path: Path) -> None:
     lines = whole.read_bytes().splitlines(keepends=True)
     for bad in (b"\0" * 50 + b"\n", b'{"seed": 1}\n', b"[1]\n", b"\n", b"\xff\xfe\n"):

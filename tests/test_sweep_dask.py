@@ -89,16 +89,45 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_the_cluster_idle(
             time.sleep(0.05)
 
 
+def test_two_sweeps_of_the_same_cells_do_not_meet(two: Cluster, tmp_path: Path) -> None:
+    """The second is stopped while the first runs, and takes only its own back."""
+    some = cells(tmp_path, seeds=6, steps=5_000)
+
+    def press(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    def meanwhile(done: int, total: int) -> None:
+        if done == 5_000:
+            other = run_cells(some, executor=Dask(two.address), progress=press)
+            assert (other.interrupted, len(other.records)) == (True, 1)
+
+    assert run_cells(some, executor=Dask(two.address), progress=meanwhile).complete
+
+
 def test_an_edited_class_is_not_run_as_it_was(two: Cluster, tmp_path: Path) -> None:
     """Workers live long: what they loaded for an earlier sweep is not what the file says now."""
     (tmp_path / "own.py").write_text(OWN)
     first = run_cells(mine(tmp_path), executor=Dask(two.address))
+    assert all(record.figures["payment"] > 0 for record in first.records)
     free = OWN.replace("PayEveryone().decide", "incfed.PaymentFree().decide")
     (tmp_path / "own.py").write_text(free)
     there = run_cells(mine(tmp_path), executor=Dask(two.address))
-    assert not there.failures
+    assert there.complete, there.failures
+    assert all(record.figures["payment"] == 0 for record in there.records)
     assert figures(there.records) == figures(run_cells(mine(tmp_path), executor=Local(1)).records)
-    assert figures(there.records) != figures(first.records)
+
+
+def test_an_edited_trace_is_read_again(two: Cluster, tmp_path: Path) -> None:
+    some = cells(tmp_path, world={"kind": "Trace", "file": "log.npz"}, steps=60)
+    found = []
+    for steps in (60, 61):
+        trace(steps).save(tmp_path / "log.npz")
+        there = run_cells(some, executor=Dask(two.address))
+        assert there.complete, there.failures
+        here = run_cells(some, executor=Local(1))
+        assert figures(there.records) == figures(here.records)
+        found.append([record.figures["reward"] for record in there.records])
+    assert found[0] != found[1]
 
 
 def test_a_file_that_is_another_there_is_a_failure(two: Cluster, tmp_path: Path) -> None:
@@ -138,6 +167,13 @@ def test_a_worker_that_would_compute_something_else(
         other.kill()
         other.wait()
         two.wait_for(2)
+
+
+def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"--dask: needs .* pip install 'incfed\[dask\]'"):
+        run_cells(cells(tmp_path), executor=Dask("tcp://x:1"), book=tmp_path / "out" / NAME)
+    assert not (tmp_path / "out").exists()
 
 
 def test_nobody_there(tmp_path: Path) -> None:
