@@ -223,6 +223,20 @@ def test_another_file_another_run(tmp_path: Path) -> None:
     assert run_cells(mine(tmp_path), executor=Local(1), book=book).kept == 0
 
 
+def test_a_module_that_was_edited_after_it_was_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python would go on with the old one, under the new file's fingerprint."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "sweep_module.py").write_text(OWN)
+    table = {"kind": "IncFedUCB", "mechanism": {"kind": "sweep_module:Mine"}, "threshold": 0.2}
+    some = [Cell(WORLD, table, 0, 100, tmp_path)]
+    assert run_cells(some, executor=Local(1)).complete
+    (tmp_path / "sweep_module.py").write_text(OWN + "\n")
+    with pytest.raises(InputError, match=r"sweep_module\.py has changed since this process loaded"):
+        run_cells(some, executor=Local(1))
+
+
 def test_nothing_to_do(tmp_path: Path) -> None:
     done = run_cells([], book=tmp_path / NAME)
     assert (done.total, done.records, done.complete) == (0, [], True)
