@@ -18,6 +18,7 @@ from typer.main import get_command
 import incfed
 from incfed.cli import app
 from incfed.experiments import Recipe, build
+from incfed.experiments.sweeps import build_sweep
 from incfed.results import compare
 from movielens_samples import Sample
 
@@ -84,7 +85,11 @@ def test_code_runs_and_prints_what_is_shown(
             "algorithm": [{"kind": "Independent"}],
         }
         for block in blocks(page, "toml"):
-            build(Recipe({**whole, **tomllib.loads(block.code)}, tmp_path, f"line {block.line}"))
+            recipe = Recipe({**whole, **tomllib.loads(block.code)}, tmp_path, f"line {block.line}")
+            if "sweep" in recipe.tables:
+                build_sweep(recipe)
+            else:
+                build(recipe)
     finally:
         for name in set(sys.modules) - before:  # a page's own modules are not the next page's
             if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):

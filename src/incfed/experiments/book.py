@@ -39,8 +39,9 @@ class Book:
             whole = path.stat().st_size
         try:
             self._file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-            os.ftruncate(self._file, whole)
-            os.lseek(self._file, 0, os.SEEK_END)
+            if os.lseek(self._file, 0, os.SEEK_END) > whole:
+                os.ftruncate(self._file, whole)
+                os.lseek(self._file, whole, os.SEEK_SET)
         except OSError as error:
             raise _unwritable(path, error) from None
 

@@ -8,6 +8,7 @@ a fault.
 
 from __future__ import annotations
 
+import logging
 import pkgutil
 import uuid
 from collections.abc import Sequence
@@ -36,6 +37,8 @@ class Dask(Executor):
         self.address = address.strip()
         self._patience = patience
         self._client: Any = None
+        self._log = logging.getLogger("distributed.client")
+        self._level = self._log.level
 
     def connect(self) -> None:
         try:
@@ -44,6 +47,8 @@ class Dask(Executor):
             raise InputError(
                 f"--dask: needs the package distributed ({error}); install it with: {INSTALL}"
             ) from None
+        self._level = self._log.level
+        self._log.setLevel(logging.CRITICAL)  # a scheduler that goes away is said by us, in a line
         try:
             self._client = Client(self.address, timeout=self._patience, set_as_default=False)
         except (OSError, ValueError, TypeError, ImportError) as error:  # timeouts are OSErrors
@@ -56,6 +61,7 @@ class Dask(Executor):
         client, self._client = self._client, None
         if client is not None:
             client.close()
+        self._log.setLevel(self._level)
 
     def _check(self) -> None:
         """Refuse a cluster without workers, or with workers that would compute something else."""

@@ -81,7 +81,7 @@ def points(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Point]:
     """
     size = math.prod(len(axis.values) for axis in axes) * len(outline.algorithms)
     if size > MOST_CELLS:
-        raise refuse("sweep", f"{size:,} combinations", f"at most {MOST_CELLS:,}")
+        raise InputError(f"sweep: has {size:,} combinations, must have at most {MOST_CELLS:,}")
     spots = _spots(outline, folder)
     inward = sorted(axes, key=lambda axis: len(axis.keys))
     used: set[str] = set()

@@ -15,11 +15,13 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..inputs import InputError
 from .places import hint, listed
 
-_LOADED: dict[str, str] = {}  # modules found by name: what their files were when first used
+# Modules found by name, and the SHA-256 of their files when first used.
+_LOADED: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
 
 
 def find_class(address: str, base: type, folder: Path) -> tuple[type[Any], Path | None]:
@@ -97,7 +99,7 @@ def _module(name: str, folder: Path) -> ModuleType:
     except (Exception, SystemExit) as error:
         raise InputError(f"{name} cannot be imported: {explain(error, [])}") from None
     file = Path(getattr(module, "__file__", None) or "")
-    if file.is_file() and _LOADED.setdefault(name, digest(file)) != digest(file):
+    if file.is_file() and _LOADED.setdefault(module, digest(file)) != digest(file):
         raise InputError(f"{file} has changed since this process loaded it; start a new process")
     return module
 

@@ -1,4 +1,4 @@
-"""What is in a folder: one run, or an experiment, finished or not."""
+"""What is in a folder: one run, an experiment or a sweep, finished or not."""
 
 from __future__ import annotations
 
@@ -9,21 +9,27 @@ from ..results.storage import INDEX as RUN
 from ..results.storage import load
 from ..results.tables import compare
 from . import saved
+from .book import NAME as BOOK
+from .book import read_book
 from .files import INDEX
 from .outputs import matching
 from .screen import Screen
+from .tidy import summarise
 
 
 def show_folder(screen: Screen, folder: Path) -> None:
-    """Print a saved run, or the table of an experiment."""
+    """Print a saved run, or the table of an experiment or a sweep."""
     if (folder / RUN).exists():
         _run(screen, folder)
     elif (folder / INDEX).exists():
         _experiment(screen, folder)
+    elif (folder / BOOK).exists():
+        _sweep(screen, folder)
     else:
         state = "holds neither" if folder.is_dir() else "is neither"
         raise InputError(
-            f"{folder}: {state} a saved run ({RUN}) nor the output of `incfed run` ({INDEX})"
+            f"{folder}: {state} a saved run ({RUN}) nor the output of `incfed run` ({INDEX}) "
+            f"or `incfed sweep` ({BOOK})"
         )
 
 
@@ -42,3 +48,11 @@ def _experiment(screen: Screen, folder: Path) -> None:
         screen.table(folder.resolve().name, compare(found.runs), matching(found.runs))
     if found.count < found.total:
         screen.note(f"{found.count} of {found.total} runs are finished")
+
+
+def _sweep(screen: Screen, folder: Path) -> None:
+    """All that its book has: also what an earlier config asked for."""
+    records = sorted(read_book(folder / BOOK), key=lambda one: one.seed)
+    if records:
+        screen.points(folder.resolve().name, summarise(records), folder / "summary.md")
+    screen.note(f"{len(records):,} runs are finished")

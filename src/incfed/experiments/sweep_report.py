@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def _sections(summaries: Sequence[Summary]) -> list[Section]:
     sections = []
     for setting, members in groups[:MOST_SECTIONS]:
         heading = named(setting) or "All points"
-        rows = [one.row for one in members[:MOST_ROWS]]
+        rows = [replace(one.row, label=_rest(one, setting)) for one in members[:MOST_ROWS]]
         text = ""
         if len(members) > len(rows):
             text = f"{len(rows)} of {len(members)} points are listed; summary.md has them all."
@@ -128,9 +129,14 @@ def _lines(
 ) -> dict[str, dict[float | None, Any]]:
     lines: dict[str, dict[float | None, Any]] = {}
     for one in members:
-        rest = {k: v for k, v in one.point.items() if k != across and k not in apart}
-        lines.setdefault(named(rest) or "all", {})[one.point.get(across)] = one.row
+        label = _rest(one, [across, *apart])
+        lines.setdefault(label, {})[one.point.get(across)] = one.row
     return lines
+
+
+def _rest(one: Summary, without: Collection[str]) -> str:
+    """What names a point where some of its columns are said already."""
+    return named({k: v for k, v in one.point.items() if k not in without}) or "all"
 
 
 def _key(value: Any) -> str:

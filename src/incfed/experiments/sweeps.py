@@ -90,21 +90,21 @@ def read_sweep(
     """The sweep in a file, or in tables as of a file; `seeds` and `output` replace its own."""
     if isinstance(config, Mapping):
         changes = {"seeds": seeds, "output": None if output is None else str(output.absolute())}
-        return build_sweep(override(Recipe(config, name="sweep"), **changes))
+        return build_sweep(override(Recipe(config), **changes), title="sweep")
     if not isinstance(config, str | Path):
         raise refuse("config", config, "the path of a TOML file, or tables as in one")
-    return build_sweep(load(config, seeds=seeds, output=output))
+    return build_sweep(load(config, seeds=seeds, output=output), title=Path(config).stem)
 
 
-def build_sweep(recipe: Recipe) -> Sweep:
+def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
     """The sweep of a recipe, or an InputError that names the file and the place in it."""
     with places.at(recipe.name):
         outline = check_outline(recipe)
         axes = grid.axes(recipe.tables.get("sweep"), list(outline.algorithms))
         points = grid.points(axes, outline, recipe.folder)
-        if len(points) * len(outline.seeds) > grid.MOST_CELLS:
-            count = f"{len(points):,} points with {len(outline.seeds):,} seeds each"
-            raise refuse("sweep", count, f"at most {grid.MOST_CELLS:,} runs")
+        runs = len(points) * len(outline.seeds)
+        if runs > grid.MOST_CELLS:
+            raise InputError(f"sweep: has {runs:,} runs, must have at most {grid.MOST_CELLS:,}")
     cells = [
         Cell(
             world=point.world,
@@ -118,7 +118,7 @@ def build_sweep(recipe: Recipe) -> Sweep:
         for seed in outline.seeds
     ]
     return Sweep(
-        title=Path(recipe.name).stem,
+        title=title,
         axes=tuple(axes),
         cells=cells,
         seeds=outline.seeds,

@@ -78,8 +78,8 @@ def _panel(
 
 def _curve(trend: Trend, metric: str, values: Sequence[float]) -> Curve:
     if None in trend:
-        ends = values if len(values) > 1 else [values[0] - 0.5, values[0] + 0.5]
-        x, rows = [ends[0], ends[-1]], [trend[None]] * 2
+        x = list(values)
+        rows = [trend[None]] * len(x)
     else:
         x = sorted(value for value in trend if value is not None)
         rows = [trend[value] for value in x]
