@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 from .tables import QUANTITIES, Table
@@ -89,9 +90,10 @@ def published(verdict: Verdict) -> str:
 
 
 def change(verdict: Verdict) -> str:
-    """The difference in per cent: "+3.1 %"; empty where there is none."""
-    difference = verdict.difference
-    return "" if difference != difference else f"{100 * difference:+.1f} %"
+    """The difference in per cent: "+3.1 %"; empty where it would mean nothing."""
+    if verdict.within is None or math.isnan(verdict.difference):
+        return ""
+    return f"{100 * verdict.difference:+.1f} %"
 
 
 def _markdown_cell(verdict: Verdict) -> str:
