@@ -89,7 +89,7 @@ MISTAKES = {
     "unknown key": ("steps = 400", "step = 400", "run.step: got 400,", "'steps'"),
     "unknown section": ("[world]", "[wrld]", "wrld: got a table,", "did you mean 'world'?"),
     "unknown kind": ('"Synthetic"', '"synthetic"', "world.kind: got 'synthetic'", "'Synthetic'?"),
-    "kind is no text": ('"Synthetic"', "3", "world.kind: got 3,", "one of MovieLens, Synthetic"),
+    "kind is no text": ('"Synthetic"', "3", "world.kind: got 3,", "Synthetic, Trace, or"),
     "no kind": ('kind = "Synthetic"', "", "world.kind: is missing", "Synthetic, Trace"),
     "unknown argument": ("dim = 3", "dims = 3", "world.dims: got 3,", "'dim'"),
     "zero arms": ("arms = 3", "arms = 0", "world.arms: got 0,", "at least 1"),

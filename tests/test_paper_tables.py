@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -87,6 +88,16 @@ def test_every_setting_can_be_built() -> None:
     free = workshop.make(cell(Setting(SYNTHETIC, "high", method=FREE, cost=1.0), 0, Mode()))
     assert isinstance(free.algorithm, incfed.IncFedUCB)
     assert isinstance(free.algorithm.mechanism, incfed.PaymentFree)
+
+
+def test_who_of_movielens_is_a_client(tmp_path: Path) -> None:
+    setting = TABLES["table2"].setting("1", "0.7")
+    for folder, given, expected in (("ml-20m", None, 3000), ("other", None, 1000), ("a", 70, 70)):
+        made = cell(setting, 0, Mode(movielens=tmp_path / folder, min_events=given))
+        assert made.world["min_events"] == expected
+        assert made.algorithm["ridge"] == 0.2
+        assert made.algorithm["exploration"] == 0.3
+        assert made.steps is None
 
 
 def test_the_theoretical_threshold_at_beta_1_is_the_lower_one() -> None:

@@ -201,6 +201,15 @@ def reproduce(
         Path | None,
         typer.Option(metavar="FOLDER", help="MovieLens as unpacked, for table2-4, 6, figure3-4."),
     ] = None,
+    min_events: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Users of MovieLens with more events are clients "
+            r"\[default: 3000 for ml-20m, as in the paper, else 1000].",
+        ),
+    ] = None,
     as_published: Annotated[
         bool,
         typer.Option("--as-published", help="Stale reads: matches the published figures."),
@@ -227,7 +236,7 @@ def reproduce(
         from .experiments.paper.reproduce import carry_out, request
         from .experiments.paper.settings import Mode
 
-        mode = Mode(published=as_published, quick=quick, movielens=movielens)
+        mode = Mode(as_published, quick, movielens, min_events)
         asked = request(targets, seeds=seeds, mode=mode)
         done = carry_out(screen, asked, output, jobs=jobs, resume=resume, fresh=fresh)
         if done.interrupted:
