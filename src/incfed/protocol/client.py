@@ -1,0 +1,146 @@
+"""The client's half of Algorithm 1 (lines 3-9, 12, 17-20), without I/O.
+
+A client is the shared statistics of the epoch that it last downloaded, and what it has not shared
+since. While a round is open, what it uploaded is *frozen*: what it learns meanwhile belongs to the
+next round. The frozen part is gone once a download says that it was shared, and otherwise belongs
+to what is pending again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels.factor import Floats, Ints, add_outer, factorize, update, whiten
+from ..kernels.step import Rules
+from ..kernels.ucb import Bench, add_confidence, bench, confidence, pick, score
+from .messages import Download, Upload
+from .packing import Packed, pack_matrix, pack_rows
+
+REFRESH = 256  # own updates after which the factor is made afresh from V
+
+
+class Heap(NamedTuple):
+    """Some observations that are not shared yet, added up; rows only while they are few."""
+
+    steps: int
+    V: Floats
+    b: Floats
+    rows: list[Floats]  # all of them while there are fewer than d, else none
+
+    @classmethod
+    def empty(cls, dim: int) -> Heap:
+        return cls(0, np.zeros((dim, dim)), np.zeros(dim), [])
+
+    def plus(self, other: Heap) -> Heap:
+        steps = self.steps + other.steps
+        rows = self.rows + other.rows if steps < len(self.b) else []
+        return Heap(steps, self.V + other.V, self.b + other.b, rows)
+
+    def add(self, x: Floats, y: float) -> Heap:
+        add_outer(self.V, x)
+        self.b[:] += y * x
+        few = self.steps + 1 < len(self.b)
+        return Heap(self.steps + 1, self.V, self.b, [*self.rows, x] if few else [])
+
+    def packed(self) -> Packed:
+        if self.steps < len(self.b):
+            return pack_rows(np.array(self.rows).reshape(-1, len(self.b)))
+        return pack_matrix(self.V)
+
+
+class Learner:
+    """One client: choose, learn, trigger; freeze, and take in what was downloaded."""
+
+    def __init__(self, dim: int, rules: Rules) -> None:
+        self.dim = dim
+        self.rules = rules
+        self.epoch = 0
+        self.clock = 0  # own steps since the last download: delta t of line 8
+        self.frozen: tuple[int, Heap] | None = None  # the round, and what it was told
+        self.fresh = Heap.empty(dim)  # learned since then
+        self.V, self.b = np.zeros((dim, dim)), np.zeros(dim)  # of the epoch
+        self._U, self._t = np.empty((dim, dim)), np.empty(dim)
+        self._scratch = np.empty((3, dim))
+        self._bench: Bench | None = None
+        self._ids: Ints = np.empty(0, np.int64)
+        self._logdet = self._logdet_shared = 0.0
+        self._age = 0  # own updates since the factor was made afresh
+        self._refactor()
+
+    def choose(self, arms: Floats) -> int:
+        """Eq. 2: the index of one of these arms [K, d]."""
+        if self._bench is None or len(self._ids) != len(arms):
+            self._bench, self._ids = bench(self.dim, len(arms), 0), np.arange(len(arms))
+        score(arms, self._ids, self._U, self._t, self._bench)
+        r = self.rules
+        alpha = confidence(self._logdet, self.dim, r.ridge, r.noise, r.surprise, r.exploration)
+        return pick(add_confidence(alpha, self._ids, self._bench), self._bench)
+
+    def learn(self, x: Floats, y: float) -> bool:
+        """Lines 6-8: add an observation; does it call for a round?"""
+        self.fresh = self.fresh.add(x, y)
+        scratch = self._scratch
+        square = update(self._U, x, y, self._t, scratch[0], scratch[1])
+        self._logdet += float(np.log1p(square))
+        self._age += 1
+        self.clock += 1
+        if self._age == REFRESH:
+            self._refactor()
+        return self.triggered
+
+    @property
+    def triggered(self) -> bool:
+        """Line 8, for what may go into the next round: delta t * log(det V_i / det V_g) > D_c."""
+        return bool(self.clock * (self._logdet - self._logdet_shared) > self.rules.threshold)
+
+    @property
+    def logdet(self) -> float:
+        """log det V_i(lambda)."""
+        return self._logdet
+
+    @property
+    def pending(self) -> Heap:
+        """All that is not known to be shared."""
+        return self.fresh if self.frozen is None else self.frozen[1].plus(self.fresh)
+
+    def freeze(self, round: int, cost: float) -> Upload:
+        """Line 10: what this round is told. Asked again, the same again."""
+        if self.frozen is None or self.frozen[0] != round:
+            self.frozen, self.fresh = (round, self.pending), Heap.empty(self.dim)
+        heap = self.frozen[1]
+        return Upload(round, self.epoch, heap.steps, cost if heap.steps else 0.0, heap.packed())
+
+    def deliver(self, round: int) -> Floats:
+        """Line 12: db of what was frozen for this round."""
+        if self.frozen is None or self.frozen[0] != round:
+            raise ValueError(f"nothing was uploaded in round {round}")
+        return self.frozen[1].b.copy()
+
+    def take_in(self, news: Download) -> None:
+        """Lines 17-20, and the clock restarts."""
+        if news.since is not None and news.since != self.epoch:
+            raise ValueError(f"a download since epoch {news.since}, but this is {self.epoch}")
+        if self.frozen is not None:
+            round, heap = self.frozen
+            if round not in news.shared:
+                self.fresh = heap.plus(self.fresh)
+            self.frozen = None
+        whole = news.since is None
+        self.V = news.V.matrix() if whole else self.V + news.V.matrix()
+        self.b = news.b.copy() if whole else self.b + news.b
+        self.epoch = news.epoch
+        self.clock = 0
+        self._refactor()
+
+    def _refactor(self) -> None:
+        """The factor, log det and t from V_i = V_g + dV_i itself."""
+        pending = self.pending
+        L, ridge = np.empty_like(self.V), self.rules.ridge
+        self._logdet_shared = factorize(self.V.copy(), ridge, L, self._U)
+        self._logdet = self._logdet_shared
+        if pending.steps:
+            self._logdet = factorize(self.V + pending.V, ridge, L, self._U)
+        whiten(self._U, self.b + pending.b, self._t)
+        self._age = 0
