@@ -73,6 +73,16 @@ def test_a_damaged_file(tmp_path_factory: pytest.TempPathFactory, data: st.DataO
     same_trace(loaded, incfed.Trace(**arrays()))  # the damage was to something nobody reads
 
 
+def test_a_table_of_contents_that_hides_an_array(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    content = bytearray(path.read_bytes())
+    entry = content.rindex(b"count.npy") - 46  # in the table; of its 46 bytes, 32 and 33 tell
+    content[entry + 33] = 1  # how long a comment to skip: now 256 bytes
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="it lists 5 of its 6 arrays"):
+        incfed.Trace.load(path)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

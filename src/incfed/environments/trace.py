@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -121,6 +121,7 @@ class Trace(World):
                 found = np.load(file, allow_pickle=False)
                 if isinstance(found, np.ndarray):
                     raise ValueError("it holds one array without a name")
+                _all_listed(file, len(found.files))
                 arrays = dict(found)
         except FileNotFoundError:
             raise inputs.refuse("path", str(path), "an existing .npz file") from None
@@ -149,6 +150,18 @@ class TraceStream(Stream):
         rewards = trace.rewards[part]
         expected = np.full_like(rewards, np.nan) if trace.expected is None else trace.expected[part]
         return Events(trace.clients[part], trace.arms[part], rewards, expected)
+
+
+def _all_listed(file: BinaryIO, entries: int) -> None:
+    """A damaged length in the table of contents hides what follows it, and zipfile says nothing.
+
+    The last record of a zip file tells how many entries there should be.
+    """
+    file.seek(max(0, file.seek(0, os.SEEK_END) - 2**16))
+    end = file.read().rpartition(b"PK\5\6")[2]
+    stated = int.from_bytes(end[6:8], "little")
+    if stated not in (entries, 0xFFFF):  # the latter: see elsewhere (zip64)
+        raise ValueError(f"it lists {entries} of its {stated} arrays")
 
 
 def _arms(arms: ArrayLike, items: ArrayLike | None) -> tuple[Ints, Floats]:
