@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 import incfed
+from incfed.environments.logs.world import LogStream
 from reference_mechanisms import FloatArray
 
 
@@ -123,11 +124,11 @@ FORMS = [
 ]  # fmt: skip
 
 
-def told(world: incfed.World) -> tuple[list[int], list[FloatArray], list[list[float | None]]]:
-    """Who acted, the candidates' features, and the rewards with None where nobody knows; the
-    padding taken away again."""
-    stream = world.open(np.random.SeedSequence(0))
-    taken = stream.take(world.length or 0)
+def told(world: incfed.ReplayLog) -> tuple[list[int], list[FloatArray], list[list[float | None]]]:
+    """Who acted, the candidates' features in the order of the file, and the rewards with None where
+    nobody knows; the padding taken away again."""
+    stream = LogStream(world, None)
+    taken = stream.take(world.length)
     unlike = np.diff(taken.arms, axis=1, prepend=-1) != 0
     shown = [stream.items[arms[one]] for arms, one in zip(taken.arms, unlike, strict=True)]
     rewards = [

@@ -177,3 +177,41 @@ def test_the_front_door(tmp_path: Path) -> None:
         "log": {"rows": 60, "dropped": {}},
         "item_table": {"rows": 12, "dropped": {}},
     }
+
+
+def test_the_place_of_a_candidate_in_the_file_gives_nothing_away(tmp_path: Path) -> None:
+    """All look the same, the chosen one comes first, and some events are short: a fair share of
+    the ties goes to it, the same at every reading and however the run is cut."""
+    events = 3000
+    sizes = np.where(np.arange(events) % 3 == 0, 2, 5)
+    features = [[[1.0, 0.0]] * size for size in sizes]
+    log = {"client": [0] * events, "features": features, "chosen": [0] * events, "reward": 1.0}
+    world = incfed.ReplayLog(write(tmp_path, log), mode="replay")
+    matched = incfed.simulate(world, incfed.Independent(), seed=1).matched
+    fair = (1 / sizes).sum()
+    assert abs(matched[-1] - fair) < 4 * np.sqrt(events / 4)
+    run = incfed.Simulation(world, incfed.Independent(), seed=1)
+    for n in (1, 700, 2299):
+        run.advance(n)
+    np.testing.assert_array_equal(run.result().matched, matched)
+    other = incfed.simulate(world, incfed.Independent(), seed=2).matched
+    assert (other != matched).any()
+
+
+def test_candidates_are_shuffled_and_none_is_lost(tmp_path: Path) -> None:
+    world = Sample.random().open("ids", tmp_path)
+    _, shown, rewards = told(world)
+    stream = world.open(np.random.SeedSequence(3))
+    taken = stream.take(world.length)
+    moved = 0
+    for t, (features, known) in enumerate(zip(shown, rewards, strict=True)):
+        size = len(features)
+        arms, paid = taken.arms[t], taken.rewards[t]
+        mixed = stream.items[arms[:size]]
+        assert sorted(mixed.tolist()) == sorted(features.tolist())
+        assert (arms[size:] == arms[size - 1]).all()
+        moved += bool((mixed != features).any())
+        (k,) = np.flatnonzero(~np.isnan(paid[:size]))
+        picked = next(n for n, y in enumerate(known) if y is not None)
+        np.testing.assert_array_equal(mixed[k], features[picked])
+    assert moved > 30

@@ -13,10 +13,11 @@ import pytest
 from matplotlib.patches import Rectangle
 
 from incfed.experiments.cells import Record
+from incfed.experiments.paper import reproduce
 from incfed.experiments.paper.figures import COSTS, DRAWINGS, draw
-from incfed.experiments.paper.page import Reproduction, write_page
+from incfed.experiments.paper.page import Reproduction, about, write_page
 from incfed.experiments.paper.reproduce import request
-from incfed.experiments.paper.settings import MOVIELENS, Mode, Setting
+from incfed.experiments.paper.settings import MOVIELENS, Data, Mode, Setting
 from incfed.experiments.paper.tables import TABLES
 from incfed.experiments.paper.verdicts import Verdict
 from incfed.inputs import InputError
@@ -24,6 +25,12 @@ from incfed.results.tables import Spread
 from test_cli import incfed
 
 DATA = Mode(movielens=Path("ml"))
+
+
+@pytest.fixture(autouse=True)
+def _data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were MovieLens data."""
+    monkeypatch.setattr(reproduce, "_look", lambda folder, active: Data(54, 86_654))
 
 
 def test_all_is_everything() -> None:
@@ -85,9 +92,12 @@ def test_the_page_shows_green_and_amber_with_the_reason() -> None:
 
 def test_another_data_set_is_marked() -> None:
     found = Verdict("table2", "0", "1", "performance", 38353, Spread(14_800, 20), 3, None, "other")
-    page = write_page(Reproduction(DATA, 3, {"table2": [found]}, data="54 users, 86,654 events"))
-    assert "Another data set than the paper&#x27;s: 54 users, 86,654 events." in page
-    assert "other data" in page
+    told = Reproduction(DATA, 3, {"table2": [found]}, data="54 users, 86,654 events")
+    page = write_page(told)
+    assert "another data set than the paper&#x27;s: 54 users, 86,654 events." in page
+    assert "not compared" in page
+    for kind in ("md", "tex"):
+        assert "another data set than the paper's: 54 users, 86,654 events." in about(told, kind)
 
 
 def curve_record(setting: Setting, seed: int, scale: float) -> Record:
@@ -168,6 +178,30 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert resumed.returncode == 0, resumed.stderr
     assert recorded((folder / "cells.jsonl").read_bytes()) == recorded(book)
 
+    other = incfed(tmp_path, "reproduce", "table1", "--quick", "-o", "out", "--resume")
+    assert other.returncode == 0, other.stderr
+    assert not list((folder / "figures").iterdir())  # of the command before
+
     both = incfed(tmp_path, "reproduce", "table1", "-o", "out", "--resume", "--fresh")
     assert both.returncode == 2
     assert "must be one of them" in both.stderr
+
+
+def test_somebody_else_s_tables_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "tables.tex").write_text("mine")
+    done = incfed(tmp_path, "reproduce", "table5", "--quick", "-o", "out")
+    assert done.returncode == 2
+    assert "tables.tex of somebody else's" in done.stderr
+    assert (tmp_path / "out" / "tables.tex").read_text() == "mine"
+
+
+def test_too_many_seeds() -> None:
+    with pytest.raises(InputError, match=r"seeds: got 1000000, must be so few that"):
+        request(["table1"], seeds=1_000_000, mode=Mode())
+
+
+def test_quick_runs_all_of_little_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reproduce, "_look", lambda folder, active: Data(3, 7232))
+    asked = request(["table6"], seeds=1, mode=Mode(quick=True, movielens=Path("ml")))
+    assert {cell.steps for group in asked.cells().values() for cell in group} == {None}

@@ -15,6 +15,7 @@ from incfed.experiments.paper.settings import (
     FREE,
     MOVIELENS,
     SYNTHETIC,
+    Data,
     Mode,
     Setting,
     cell,
@@ -22,6 +23,7 @@ from incfed.experiments.paper.settings import (
 from incfed.experiments.paper.tables import TABLES, Printed
 from incfed.experiments.paper.verdicts import (
     OTHER_DATA,
+    PART_OF_IT,
     STALE,
     Verdict,
     is_within,
@@ -148,16 +150,26 @@ def test_verdicts() -> None:
     assert judge(table, {setting: runs}, Mode())[2].why == STALE
 
 
+def test_what_is_known_of_a_figure_is_said_in_every_mode() -> None:
+    table = TABLES["table5"]
+    setting = table.setting("theory", "0.01")
+    run = record(setting, 0, regret=52.0, communication=2.2e6, payment=480.0)
+    for mode in (Mode(), PUBLISHED):
+        assert "a threshold of 1.90" in judge(table, {setting: [run]}, mode)[1].why
+
+
 def test_other_movielens_data_is_not_judged() -> None:
     table = TABLES["table4"]
     setting = table.setting("10", "0.3")
-    own = {"communication": 1.0, "payment": 1.0, "clients": 54.0}
-    small = record(setting, 0, **{**own, "reward": 14_000.0, "steps": 86_654.0})
-    assert {(v.within, v.why) for v in judge(table, {setting: [small]}, PUBLISHED)} == {
-        (None, OTHER_DATA)
-    }
-    full = record(setting, 0, **{**own, "reward": 37_000.0, "steps": 214_729.0})
-    assert judge(table, {setting: [full]}, PUBLISHED)[0].within
+    run = record(setting, 0, communication=1.0, payment=1.0, reward=37_000.0)
+    for events, quick, why in (
+        (86_654, False, OTHER_DATA),
+        (214_729, True, PART_OF_IT),
+        (214_729, False, None),
+    ):
+        mode = Mode(published=True, quick=quick, data=Data(54, events))
+        reward = judge(table, {setting: [run]}, mode)[0]
+        assert (reward.within, reward.why) == ((True, "") if why is None else (None, why))
 
 
 def verdicts() -> list[Verdict]:
@@ -177,3 +189,4 @@ def test_markdown_and_latex() -> None:
     assert r"47.5 $\pm$ 3.2 (48.38) \\" in tex
     assert tex.count("\\\\\n") == 3
     assert r"\textbackslash" in tex
+    assert "% D = 1, β = 0.3, communication: X\n" in tex

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import incfed
 from incfed.experiments.book import NAME, read_book
 from incfed.experiments.cells import Cell, Record
 from incfed.experiments.engine import Local, run_cells
+from incfed.experiments.tidy import summarise
 from incfed.inputs import InputError
 from test_experiments_samples import OWN, WORLD, trace
 
@@ -241,3 +243,11 @@ def test_nothing_to_do(tmp_path: Path) -> None:
     done = run_cells([], book=tmp_path / NAME)
     assert (done.total, done.records, done.complete) == (0, [], True)
     assert json.loads((tmp_path / NAME).read_text())["format"] == "incfed.cells"
+
+
+def test_other_settings_under_the_same_point_are_not_averaged(tmp_path: Path) -> None:
+    short, long = (replace(cells(tmp_path)[0], steps=n) for n in (50, 90))
+    run_cells([short, replace(short, seed=7)], book=tmp_path / NAME, executor=Local(1))
+    run_cells([long], book=tmp_path / NAME, executor=Local(1))
+    found = summarise(read_book(tmp_path / NAME))
+    assert [len(one.seeds) for one in found] == [2, 1]

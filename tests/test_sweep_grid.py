@@ -178,3 +178,27 @@ def test_too_many() -> None:
     assert refused(many) == "sweep: has 1,994,005,998 combinations, must have at most 1,000,000"
     with pytest.raises(InputError, match=r"sweep: has 1,600,000 runs, must have at most"):
         swept({"world.noise": [0.1 * n for n in range(8)]}, seeds=100_000)
+
+
+def test_an_algorithm_labelled_like_a_room() -> None:
+    world = {**FREE, "label": "world"}
+    found = points({"world.noise": [0.1, 0.3], "algorithm[world].noise": [0.2, 0.4]}, world)
+    ours = [point for point in found if point["algorithm"] == "world"]
+    assert [(p["world.noise"], p["algorithm[world].noise"]) for p in ours] == [
+        (0.1, 0.2), (0.1, 0.4), (0.3, 0.2), (0.3, 0.4)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_kind_is_set_before_what_it_takes(order: int) -> None:
+    both = {
+        "algorithm[free].mechanism.kind": ["PaymentFree", "PaymentEfficient"],
+        "algorithm[free].mechanism.beta": [1.0, 0.5],
+    }
+    found = points(
+        dict(list(both.items())[::order]), {**FREE, "mechanism": {"kind": "PaymentFree"}}
+    )
+    mine = [(p["kind"], p["beta"]) for p in found if p["algorithm"] == "free"]
+    assert sorted(mine, key=repr) == [
+        ("PaymentEfficient", 0.5), ("PaymentEfficient", 1.0), ("PaymentFree", None)
+    ]  # fmt: skip

@@ -74,6 +74,8 @@ class Table:
             raise self._unreadable(error) from None
         except UnicodeDecodeError:
             raise self.at(1, "must be text in UTF-8") from None
+        except csv.Error:
+            raise self.at(1, "must be a line of its own") from None
         for name in self.columns:
             if names.count(name) != 1:
                 said = "is there more than once" if name in names else "is missing"

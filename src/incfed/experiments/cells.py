@@ -47,9 +47,10 @@ class Record:
     fingerprint: str
     figures: Mapping[str, float]  # final values: steps, regret, reward, communication, ...
     curve: Mapping[str, list[float]]  # "step" and the four metrics at up to POINTS steps
+    setting: str = ""  # what the run has in common with other seeds of the same
 
     @classmethod
-    def of(cls, result: Result, cell: Cell, fingerprint: str) -> Record:
+    def of(cls, result: Result, cell: Cell, fingerprint: str, setting: str = "") -> Record:
         figures = {key: value for key, value in result.summary().items() if value is not None}
         steps = result.regret.size
         at = np.unique(np.linspace(0, steps - 1, min(POINTS, steps)).round().astype(np.int64))
@@ -60,6 +61,7 @@ class Record:
             fingerprint=fingerprint,
             figures={key: float(value) for key, value in figures.items()},
             curve={name: [float(x) for x in values] for name, values in curve.items()},
+            setting=setting,
         )
 
     def to_json(self) -> str:
@@ -76,6 +78,7 @@ class Record:
             fingerprint=str(given["fingerprint"]),
             figures={key: float(value) for key, value in given["figures"].items()},
             curve={key: [float(x) for x in values] for key, values in given["curve"].items()},
+            setting=str(given["setting"]),
         )
 
 

@@ -46,9 +46,9 @@ def write_text(target: Path, text: str) -> Path:
     return target
 
 
-def claim(folder: Path, *, mark: str = INDEX) -> None:
-    """Make the output folder, or refuse it: not writable, or with files that we did not make; a
-    file called `mark` says that we did."""
+def claim(folder: Path, *, mark: str = INDEX, ours: Sequence[str] = OURS) -> None:
+    """Make the output folder, or refuse it: not writable, or with files called as `ours` that we
+    did not make; a file called `mark` says that we did."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -58,7 +58,7 @@ def claim(folder: Path, *, mark: str = INDEX) -> None:
         raise InputError(
             f"output: got {str(folder)!r}, must be a folder that can be written to ({reason})"
         ) from None
-    foreign = [name for name in OURS if (folder / name).exists()]
+    foreign = [name for name in ours if (folder / name).exists()]
     if foreign and not (folder / mark).exists():
         raise InputError(
             f"output: got {str(folder)!r}, must be a new folder or one that this command made: "

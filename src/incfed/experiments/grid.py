@@ -26,7 +26,17 @@ from .parameters import Spot, put
 
 MOST_CELLS = 1_000_000  # more is a slip of the pen
 OWN_COLUMNS = (
-    *("algorithm", "seed", "step", "steps", "clients", "regret", "reward", "communication"),
+    *(
+        "algorithm",
+        "seed",
+        "step",
+        "steps",
+        "matched",
+        "clients",
+        "regret",
+        "reward",
+        "communication",
+    ),
     *("payment", "rounds", "participation", "paid"),
 )
 
@@ -83,7 +93,7 @@ def points(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Point]:
     if size > MOST_CELLS:
         raise InputError(f"sweep: has {size:,} combinations, must have at most {MOST_CELLS:,}")
     spots = _spots(outline, folder)
-    inward = sorted(axes, key=lambda axis: len(axis.keys))
+    inward = sorted(axes, key=lambda axis: (len(axis.keys), axis.keys[-1] != "kind"))
     used: set[str] = set()
     found: dict[str, Point] = {}
     for label, algorithm in outline.algorithms.items():
@@ -103,7 +113,7 @@ def points(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Point]:
             used.update(given)
             columns = {"algorithm": label} | {a.column: given.get(a.path) for a in axes}
             point = Point(tables["run"]["steps"], tables["world"], tables["algorithm"], columns)
-            found.setdefault(repr(columns), point)
+            found.setdefault(repr((label, given)), point)
     for axis in axes:
         if axis.path not in used:
             raise _unknown(axis, outline, spots)
@@ -181,6 +191,8 @@ def _columns(found: Sequence[Axis]) -> dict[str, str]:
             ours = {"run.steps": "steps", "world.clients": "clients"}.get(axis.path) == end
             if not others and (ours or end not in OWN_COLUMNS):
                 break
+        else:  # an algorithm labelled "world" or "run"
+            end = axis.path
         names[axis.path] = end
     return names
 

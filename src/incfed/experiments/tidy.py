@@ -61,10 +61,11 @@ class Summary:
 
 
 def summarise(records: Sequence[Record]) -> list[Summary]:
-    """The points in order of first appearance."""
-    groups: dict[str, list[Record]] = {}
+    """The points in order of first appearance; settings that a point does not tell apart (another
+    config into the same folder, other data) are not averaged."""
+    groups: dict[tuple[str, str], list[Record]] = {}
     for one in records:
-        groups.setdefault(repr(one.point), []).append(one)
+        groups.setdefault((repr(one.point), one.setting), []).append(one)
     return [
         Summary(
             group[0].point,

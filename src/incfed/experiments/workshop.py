@@ -46,6 +46,7 @@ class Made:
     steps: int
     files: tuple[str, ...]  # the user's own
     scene: str  # by which its world is recognised
+    setting: str  # what it is, whatever the seed
     fingerprint: str
 
 
@@ -78,13 +79,15 @@ class Workshop:
             place = "algorithm" if label is None else f"algorithm[{label!r}]"
             part = build_algorithm(table, place, world.value, steps, cell.folder)
             seed = integer("seed", cell.seed, low=0)
+        setting = _hash([__version__, steps, found, part.identity()])
         return Made(
             world=world.value,
             algorithm=part.value,
             steps=steps,
             files=(*world.sources, *part.sources),
             scene=found,
-            fingerprint=_hash([__version__, seed, steps, found, part.identity()]),
+            setting=setting,
+            fingerprint=_hash([setting, seed]),
         )
 
     def _world(self, cell: Cell, scene: str | None) -> tuple[Part, str]:
@@ -113,7 +116,7 @@ class Workshop:
             result = simulate(
                 made.world, made.algorithm, steps=made.steps, seed=work.cell.seed, progress=watch
             )
-            return Record.of(result, work.cell, work.fingerprint)
+            return Record.of(result, work.cell, work.fingerprint, made.setting)
         except (InputError, MechanismError) as error:
             return Fault(str(error))
         except (Exception, SystemExit) as error:  # whatever a user's own class raises

@@ -89,7 +89,7 @@ def ids(name: str, column: pl.Series) -> pl.Series:
     where there is none."""
     import polars as pl
 
-    if column.dtype.is_nested():
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
         raise inputs.refuse(name, f"a column of {column.dtype}", "whole numbers or text")
     if column.dtype.is_float():
         whole = column.fill_nan(None).cast(pl.Int64, strict=False)

@@ -53,6 +53,10 @@ def read_items(table: Table, item: str, features: tuple[str, ...] | None) -> Ite
     frame = read(table, wanted)
     names = ids("item", frame["item"])
     matrix = stacked(frame, features)
+    for column, name in zip(matrix.T, features, strict=False):  # one of lists is called as a whole
+        if len(column) and np.isnan(column).all():
+            allowed = "columns of numbers; name those to use in features=[...]"
+            raise inputs.refuse(f"features of {table.path.name}", name, allowed)
     sieve = Sieve(table.path.name, frame["row"].to_numpy())
     sieve.mark("item missing", names.is_null().to_numpy())
     sieve.mark(NO_NUMBERS, ~finite(matrix))

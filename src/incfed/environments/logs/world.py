@@ -34,7 +34,8 @@ class ReplayLog(World):
     - neither: one row an event, with a list of a list of numbers for each candidate in `features`
       (or text such as "0.1,0.2|0.7,0.5"), and in `chosen` the index of one of them, from 0.
 
-    Rows that cannot be used are left out, counted in `report` and warned of.
+    Candidates come in random order, so that none is favoured by its place in the log. Rows that
+    cannot be used are left out, counted in `report` and warned of.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class ReplayLog(World):
         return [str(one) for one in reports if one is not None and one.dropped]
 
     def open(self, seed: np.random.SeedSequence) -> LogStream:
-        return LogStream(self)
+        return LogStream(self, np.random.default_rng(seed))
 
     def settings(self) -> dict[str, Any]:
         return {
@@ -130,7 +131,12 @@ class ReplayLog(World):
 
 
 class LogStream(Stream):
-    def __init__(self, world: ReplayLog) -> None:
+    """The log's events; candidates in an order drawn by `chance`, or as in the file without.
+
+    In many logs the chosen one comes first, and ties, which go to the first, would give it away.
+    """
+
+    def __init__(self, world: ReplayLog, chance: np.random.Generator | None) -> None:
         log = world._log
         self.items = log.items
         self.recurring = log.shown.size > len(log.items)
@@ -138,6 +144,7 @@ class LogStream(Stream):
         self._arms = np.arange(world.arms_per_step)
         self._unseen = UNSEEN[world.mode]
         self._next = 0
+        self._chance = chance
 
     def take(self, n: int) -> Events:
         log, part = self._log, slice(self._next, self._next + n)
@@ -145,7 +152,13 @@ class LogStream(Stream):
         start, size = log.start[part, None], log.size[part, None]
         # Shorter events repeat their last candidate. Ties go to the lowest index, so that a copy is
         # never picked; if it were, it would be worth the same.
-        arms = log.shown[start + np.minimum(self._arms, size - 1)]
+        place = np.minimum(self._arms, size - 1)
+        if self._chance is not None:
+            there = self._arms < size
+            keys = np.full(there.shape, 2.0)
+            keys[there] = self._chance.random(np.count_nonzero(there))  # one a candidate
+            place = np.take_along_axis(keys.argsort(axis=1), place, axis=1)
+        arms = log.shown[start + place]
         chosen = arms == log.chosen[part, None]
         rewards = np.where(chosen, log.rewards[part, None], self._unseen)
         return Events(log.clients[part], arms, rewards, np.full_like(rewards, np.nan))

@@ -13,7 +13,7 @@ from ...results.svg import inline_svg
 from .figures import DRAWINGS
 from .settings import MOVIELENS, Mode
 from .tables import QUANTITIES, TABLES, Table
-from .typeset import change, explanations, lines, published, titles
+from .typeset import change, lines, notes, published, titles
 from .verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ runs, below it the published figure and the difference. Green is within {toleran
 three standard deviations of single runs; amber is outside, with the reason where it is known.
 
 {reads}"""
+QUICK = "A quick look: one seed, and only the beginning of MovieLens."
+OTHER = "MovieLens: another data set than the paper's: {data}. The published figures are ML-20M's."
 TOLERANCES = "12 % (regret and payment) or 15 % (communication)"
 READS = {
     True: "Run as published: clients choose with stale reads, that is with the model as it stood "
@@ -70,13 +72,31 @@ class Reproduction:
     data: str = ""  # about the MovieLens data at hand
 
 
+def about(found: Reproduction, kind: str) -> str:
+    """The first lines of a file of tables: how they were made."""
+    made = [
+        f"Made by incfed {__version__}: mean over {_seeds(found)} and spread of single runs; the "
+        "published figure in brackets.",
+        READS[found.mode.published],
+    ]
+    if found.mode.quick:
+        made.append(QUICK)
+    if found.data:
+        made.append(OTHER.format(data=found.data))
+    return "\n".join(f"% {line}" for line in made) if kind == "tex" else "\n\n".join(made) + "\n"
+
+
+def _seeds(found: Reproduction) -> str:
+    return f"{found.seeds} seed{'s' * (found.seeds != 1)}"
+
+
 def write_page(found: Reproduction) -> str:
-    seeds = f"{found.seeds} seed{'s' * (found.seeds != 1)}"
+    seeds = _seeds(found)
     reads = READS[found.mode.published]
     text = INTRO.format(seeds=seeds, tolerance=TOLERANCES, reads=reads)
     parts = [f"<header><h1>The paper, run again</h1>{paragraphs(text)}"]
     if found.mode.quick:
-        parts.append(_banner("A quick look: one seed, and only the beginning of MovieLens."))
+        parts.append(_banner(QUICK))
     if found.missing:
         names = ", ".join(map(_title, found.missing))
         parts.append(_banner(f"Not run: {names}. They need MovieLens: --movielens FOLDER."))
@@ -101,7 +121,7 @@ def _tally(found: Reproduction) -> str:
     for name, verdicts in found.verdicts.items():
         compared = [v for v in verdicts if v.within is not None]
         count = sum(bool(v.within) for v in compared)
-        said = f"{count} of {len(compared)} within" if compared else "other data"
+        said = f"{count} of {len(compared)} within" if compared else "not compared"
         kind = "" if not compared else "good" if count == len(compared) else "warn"
         items.append(_item(name, said, kind))
     items += [_item(name, "drawn", "") for name in found.drawings]
@@ -126,9 +146,8 @@ def _table(table: Table, verdicts: Sequence[Verdict], data: str) -> Iterable[str
             f"<td>{titles(table)[quantity]}</td>{''.join(cells)}</tr>"
         )
     yield "</tbody></table></div>"
-    notes = [*explanations(table, verdicts), *(f"Error in print: {note}" for note in table.notes)]
-    if notes:
-        yield f'<ul class="why">{"".join(f"<li>{escape(note)}</li>" for note in notes)}</ul>'
+    if remarks := notes(table, verdicts):
+        yield f'<ul class="why">{"".join(f"<li>{escape(note)}</li>" for note in remarks)}</ul>'
     yield "</section>"
 
 
@@ -146,9 +165,7 @@ def _cell(verdict: Verdict) -> str:
 def _other_data(world: str, data: str) -> str:
     if world != MOVIELENS or not data:
         return ""
-    return _banner(
-        f"Another data set than the paper's: {data}. The published figures are ML-20M's."
-    )
+    return _banner(OTHER.format(data=data))
 
 
 def _banner(text: str) -> str:

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...environments import MovieLens
 from ...inputs import InputError, refuse
+from .. import places
 from ..book import NAME
 from ..cells import Cell, Record
 from ..engine import Cells, Local, run_cells
-from ..files import replacing, write_text
+from ..files import claim, replacing, write_text
+from ..grid import MOST_CELLS
 from ..outputs import can_plot
-from ..places import hint
 from ..screen import Screen, counted
 from ..tidy import cells_frame
 from . import figures, typeset
-from .page import Reproduction, write_page
-from .settings import MOVIELENS, Mode, Setting, cell
+from .page import Reproduction, about, write_page
+from .settings import MOVIELENS, Data, Mode, Setting, cell
 from .tables import TABLES
-from .verdicts import Verdict, judge
+from .verdicts import Verdict, incomparable, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALL = "all"
+OURS = ("reproduction.html", "tables.md", "tables.tex", "figures", "cells.parquet")
 TARGETS = (*TABLES, *figures.DRAWINGS)
 
 
@@ -60,7 +63,7 @@ def request(names: Sequence[str], *, seeds: int, mode: Mode) -> Request:
     """Check the names, and that MovieLens is there where it is needed."""
     for name in names:
         if name not in (*TARGETS, ALL):
-            close = hint(name, (*TARGETS, ALL))
+            close = places.hint(name, (*TARGETS, ALL))
             raise InputError(
                 f"target: got {name!r}{close}, must be table1 to table6, figure1 to figure4, or all"
             )
@@ -69,13 +72,28 @@ def request(names: Sequence[str], *, seeds: int, mode: Mode) -> Request:
     if missing and ALL not in names:
         raise refuse("movielens", None, f"the MovieLens folder that {', '.join(missing)} needs")
     kept = tuple(name for name in wanted if name not in missing)
-    return Request(kept, tuple(missing), mode, 1 if mode.quick else seeds)
+    if mode.movielens is not None and any(_world(name) == MOVIELENS for name in kept):
+        mode = replace(mode, data=_look(mode.movielens, mode.active))
+    asked = Request(kept, tuple(missing), mode, 1 if mode.quick else seeds)
+    if (runs := asked.seeds * len(asked.settings())) > MOST_CELLS:
+        raise refuse(
+            "seeds", seeds, f"so few that there are at most {MOST_CELLS:,} runs, not {runs:,}"
+        )
+    return asked
+
+
+def _look(folder: Path, active: int) -> Data:
+    """What MovieLens data is there, or an InputError; what was read is cached."""
+    with places.at("movielens"):
+        world = MovieLens(folder, min_events=active)
+    return Data(world.count, world.length)
 
 
 def carry_out(
     screen: Screen, asked: Request, folder: Path, *, jobs: int | None, resume: bool, fresh: bool
 ) -> Cells:
     """Run what is asked for under one progress bar, and write about it."""
+    claim(folder, mark=NAME, ours=OURS)
     _refuse_finished(folder / NAME, resume=resume, fresh=fresh)
     wanted = asked.cells()
     cells = [one for group in wanted.values() for one in group]
@@ -143,19 +161,15 @@ def _evaluate(asked: Request, records: Sequence[Record]) -> Reproduction:
         verdicts=verdicts,
         drawings=drawings,
         missing=asked.missing,
-        data=_other_data(records),
+        data=_other_data(asked.mode),
     )
 
 
-def _other_data(records: Sequence[Record]) -> str:
+def _other_data(mode: Mode) -> str:
     """In words, the MovieLens data that stands in for the paper's; empty if it is the same."""
-    from .verdicts import is_ml_20m
-
-    for record in records:
-        if record.point["world"] == MOVIELENS and not is_ml_20m(record):
-            clients, steps = int(record.figures["clients"]), int(record.figures["steps"])
-            return f"{clients} users, {steps:,} events"
-    return ""
+    if mode.data is None or not incomparable(mode):
+        return ""
+    return f"{mode.data.clients} users, {mode.data.events:,} events"
 
 
 def _publish(folder: Path, found: Reproduction, records: Sequence[Record]) -> Path:
@@ -164,8 +178,10 @@ def _publish(folder: Path, found: Reproduction, records: Sequence[Record]) -> Pa
         cells_frame(records).write_parquet(fresh)
     tables = {TABLES[name]: verdicts for name, verdicts in found.verdicts.items()}
     for kind, form in (("md", typeset.markdown), ("tex", typeset.latex)):
-        text = "\n".join(form(table, verdicts) for table, verdicts in tables.items())
-        write_text(folder / f"tables.{kind}", text)
+        parts = [form(table, verdicts) for table, verdicts in tables.items()]
+        write_text(folder / f"tables.{kind}", "\n".join([about(found, kind), *parts]))
+    for old in (folder / "figures").glob("figure?.*"):  # of other targets, or another mode
+        old.unlink()
     for name, figure in found.drawings.items():
         for ending in ("png", "svg"):
             with replacing(folder / "figures" / f"{name}.{ending}") as fresh:
@@ -177,6 +193,8 @@ def _say(screen: Screen, found: Reproduction) -> None:
     """The result in a few lines, and every figure that is outside."""
     for name, verdicts in found.verdicts.items():
         compared = [v for v in verdicts if v.within is not None]
+        if not verdicts:
+            continue  # its runs failed, which has been said
         if not compared:
             screen.say(f"{name}: {found.data}: another data set than the paper's, see the page")
             continue

@@ -45,6 +45,14 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Data:
+    """The MovieLens data at hand."""
+
+    clients: int
+    events: int
+
+
+@dataclass(frozen=True)
 class Mode:
     """How the settings are run.
 
@@ -58,6 +66,7 @@ class Mode:
     quick: bool = False
     movielens: Path | None = None
     min_events: int | None = None
+    data: Data | None = None  # of MovieLens, once it was looked at
 
     @property
     def active(self) -> int:
@@ -81,7 +90,8 @@ def cell(setting: Setting, seed: int, mode: Mode) -> Cell:
             "folder": str(mode.movielens.resolve()),
             "min_events": mode.active,
         }
-        steps = QUICK_STEPS if mode.quick else None
+        few = mode.quick and (mode.data is None or mode.data.events > QUICK_STEPS)
+        steps = QUICK_STEPS if few else None
     else:
         world, steps = {"kind": "Synthetic"}, STEPS
     return Cell(

@@ -40,9 +40,14 @@ def markdown(table: Table, verdicts: Sequence[Verdict]) -> str:
     for block, quantity, cells in lines(table, verdicts, _markdown_cell, ""):
         label = table.block_title(block) if quantity == QUANTITIES[0] else ""
         rows.append("| " + " | ".join([label, titles(table)[quantity], *cells]) + " |")
-    notes = [*explanations(table, verdicts), *(f"Printed error: {note}" for note in table.notes)]
-    ending = "".join(f"\n- {note}" for note in notes)
-    return f"## {_number(table)}. {table.title}\n\n" + "\n".join(rows) + "\n" + ending + "\n"
+    remarks = "".join(f"- {note}\n" for note in notes(table, verdicts))
+    return "\n".join(
+        [f"## {_number(table)}. {table.title}", "", *filter(None, [remarks]), *rows, ""]
+    )
+
+
+def notes(table: Table, verdicts: Sequence[Verdict]) -> list[str]:
+    return [*explanations(table, verdicts), *(f"Error in print: {note}" for note in table.notes)]
 
 
 def latex(table: Table, verdicts: Sequence[Verdict]) -> str:
@@ -56,9 +61,10 @@ def latex(table: Table, verdicts: Sequence[Verdict]) -> str:
         rows.append(" & ".join([label, titles(table)[quantity], *cells]) + r" \\")
         before = block
     body = "\n".join(rows)
+    remarks = "".join(f"% {note}\n" for note in notes(table, verdicts))
     return (
-        f"% {_number(table)}: ours (mean and standard deviation of single runs); published in "
-        f"brackets\n\\begin{{tabular}}{{ll{'r' * len(table.columns)}}}\n\\toprule\n{heads} \\\\\n"
+        f"% {_number(table)}\n{remarks}"
+        f"\\begin{{tabular}}{{ll{'r' * len(table.columns)}}}\n\\toprule\n{heads} \\\\\n"
         f"{body}\n\\bottomrule\n\\end{{tabular}}\n"
     )
 
