@@ -61,6 +61,7 @@ class Local(Executor):
         self.jobs = cores() if jobs is None else integer("jobs", jobs, low=1)
         self._workers: Workers | None = None
         self._workshop = Workshop()
+        self._warm: set[type[Algorithm]] = set()
 
     def close(self) -> None:
         workers, self._workers = self._workers, None
@@ -72,7 +73,7 @@ class Local(Executor):
     ) -> Answers:
         processes = min(self.jobs, len(work))
         if processes == 1 and self._workers is None:
-            warm_up(algorithms, slow)
+            self._warm_up(algorithms, slow)
             for index, one in enumerate(work):
                 yield Answer(index, self._workshop.do(one, watch))
             return
@@ -81,7 +82,7 @@ class Local(Executor):
             self._workers = Workers(processes, Workshop(), retries=RETRIES).__enter__()
         workers, done = self._workers, False
         try:
-            warm_up(algorithms, slow)  # while they start; they find the kernels in the cache
+            self._warm_up(algorithms, slow)  # while they start; they find the kernels in the cache
             for answer in workers.run(work):
                 if answer is not None:
                     yield Answer(*answer)
@@ -90,3 +91,9 @@ class Local(Executor):
         finally:
             if not done:  # stopped early: what is under way must not be taken for the next lot's
                 self.close()
+
+    def _warm_up(self, algorithms: Sequence[Algorithm], slow: Slow) -> None:
+        """Once for each kind."""
+        if not {type(one) for one in algorithms} <= self._warm:
+            warm_up(algorithms, slow)
+            self._warm.update(type(one) for one in algorithms)

@@ -10,6 +10,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -51,7 +52,7 @@ class Maker:
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        return dict(inspect.signature(self.make).parameters)
+        return dict(_signature(self.make).parameters)
 
     @property
     def keys(self) -> list[str]:
@@ -123,6 +124,12 @@ def build(kinds: Kinds, table: Mapping[str, Any], place: str, folder: Path) -> B
         if not isinstance(shares, list) or len(shares) != 2:
             raise refuse("part", shares, "two shares of the steps, such as [0.5, 1.0]")
         return Built(built.value.part(*shares, turn=cut.get("turn", False)), built.sources)
+
+
+@cache
+def _signature(make: Callable[..., Any]) -> inspect.Signature:
+    """Kept: a search builds thousands of tables of a few kinds."""
+    return inspect.signature(make)
 
 
 def _public(room: ModuleType, base: type) -> dict[str, Callable[..., Any]]:
