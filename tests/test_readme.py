@@ -24,6 +24,7 @@ from incfed.experiments.paper.settings import Mode, cell
 from incfed.experiments.paper.tables import TABLES
 from incfed.experiments.paper.verdicts import judge
 from incfed.experiments.sweeps import build_sweep
+from incfed.planning.case import build_case
 from incfed.results import compare
 from movielens_samples import Sample
 
@@ -90,8 +91,11 @@ def test_code_runs_and_prints_what_is_shown(
             "algorithm": [{"kind": "Independent"}],
         }
         for block in blocks(page, "toml"):
-            recipe = Recipe({**whole, **tomllib.loads(block.code)}, tmp_path, f"line {block.line}")
-            if "sweep" in recipe.tables:
+            tables = tomllib.loads(block.code)
+            recipe = Recipe({**whole, **tables}, tmp_path, f"line {block.line}")
+            if "costs" in tables:  # a case for `incfed plan`
+                build_case(Recipe(tables, tmp_path, recipe.name))
+            elif "sweep" in recipe.tables:
                 build_sweep(recipe)
             else:
                 build(recipe)

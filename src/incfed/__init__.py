@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Round,
         check_mechanism,
     )
+    from .planning import Estimate, Plan, estimate, plan
     from .results import Result, load
     from .simulation import Simulation, simulate
 
@@ -43,6 +44,7 @@ _HOMES = {
         "Round",
         "check_mechanism",
     ),
+    "planning": ("Estimate", "Plan", "estimate", "plan"),
     "results": ("Result", "load"),
     "simulation": ("Simulation", "simulate"),
 }
@@ -54,6 +56,7 @@ __all__ = [
     "Centralized",
     "Decision",
     "DisLinUCB",
+    "Estimate",
     "IncFedUCB",
     "Independent",
     "InputError",
@@ -63,6 +66,7 @@ __all__ = [
     "PayEveryone",
     "PaymentEfficient",
     "PaymentFree",
+    "Plan",
     "ReplayLog",
     "Result",
     "Round",
@@ -72,7 +76,9 @@ __all__ = [
     "World",
     "__version__",
     "check_mechanism",
+    "estimate",
     "load",
+    "plan",
     "simulate",
     "sweep",
     "thresholds",

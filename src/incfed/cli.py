@@ -30,6 +30,12 @@ Jobs = Annotated[
         "--jobs", "-j", min=1, metavar="N", help="Processes; as many as cores if not given."
     ),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Run on the workers of this Dask scheduler (tcp://host:8786)."
+    ),
+]
 Fresh = Annotated[
     bool, typer.Option("--fresh", help="Redo all runs, also those that are already there.")
 ]
@@ -161,12 +167,7 @@ def sweep(
         int | None, typer.Option(min=1, metavar="N", help="Number, instead of the config's.")
     ] = None,
     jobs: Jobs = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Run on the workers of this Dask scheduler (tcp://host:8786)."
-        ),
-    ] = None,
+    dask: Dask = None,
     fresh: Fresh = False,
 ) -> None:
     """Run every combination of some parameters with every seed, here or on a cluster.
@@ -245,17 +246,138 @@ def reproduce(
             raise typer.Exit(FAILED)
 
 
-@app.command(epilog="[bold]incfed init study.toml && incfed run study.toml[/bold]")
+@app.command(
+    epilog="[bold]incfed plan world.toml --budget 10000 --max-communication 5e6 --minimize regret"
+    "[/bold]\n\n"
+    "[bold]incfed plan world.toml --min-reward 99% --minimize payment[/bold]   99 % of what "
+    "paying everyone gives\n\n"
+    "The file has your world, and what sharing costs in it:\n\n"
+    r'costs = 100   or \[10, 25, ...], or { kind = "lognormal", median = 100, spread = 2 }'
+    "\n\n"
+    r"\[run]" + "\n\n"
+    "steps = 5000\n\n"
+    r"\[world]" + "\n\n"
+    'kind = "Synthetic"   or a log: Trace, ReplayLog, MovieLens\n\n'
+    "clients = 50"
+)
+def plan(
+    world: Annotated[Path, typer.Argument(help="A TOML file that describes your case.")],
+    minimize: Annotated[
+        str | None, typer.Option(metavar="AIM", help="regret, payment or communication.")
+    ] = None,
+    maximize: Annotated[str | None, typer.Option(metavar="AIM", help="reward.")] = None,
+    budget: Annotated[
+        str | None, typer.Option(metavar="X", help="The most to be paid; or 10%: see --min-reward.")
+    ] = None,
+    max_communication: Annotated[
+        str | None, typer.Option(metavar="X", help="The most scalars to be sent.")
+    ] = None,
+    max_regret: Annotated[str | None, typer.Option(metavar="X", help="The most regret.")] = None,
+    min_reward: Annotated[
+        str | None,
+        typer.Option(metavar="X", help="The least reward; 99%: of what paying everyone gives."),
+    ] = None,
+    trials: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Settings to try; whole batches of 16.")
+    ] = 160,
+    held_out: Annotated[
+        int, typer.Option("--held-out", min=2, metavar="N", help="Fresh seeds to judge with.")
+    ] = 20,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Another one: another search.")] = 0,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the plan.")] = Path(
+        "plan"
+    ),
+    jobs: Jobs = None,
+    dask: Dask = None,
+    fresh: Fresh = False,
+) -> None:
+    """Search for settings that fit your limits, and say what they will cost.
+
+    Tries mechanisms, beta, D_c and lambda; hopeless ones are given up early.
+    States figures of runs that nothing was chosen on. Writes plan.html and run.toml.
+    Each run is kept as it finishes: after Ctrl-C, the same command goes on.
+    """
+    with _plainly() as screen:
+        from .planning import plan as make_plan
+        from .planning.publish import CONFIG, PAGE
+        from .planning.terminal import introduce, show, watching
+
+        try:
+            with watching(screen) as live:
+                made = make_plan(
+                    world, minimize=minimize, maximize=maximize, budget=budget,
+                    max_communication=max_communication, max_regret=max_regret,
+                    min_reward=min_reward, trials=trials, held_out=held_out, seed=seed,
+                    jobs=jobs, dask=dask, output=output, fresh=fresh,
+                    progress=live.update, slow=live.compiling,
+                    begin=lambda case, goal: introduce(screen, case, goal),
+                )  # fmt: skip
+        except KeyboardInterrupt:
+            again = shlex.join(["incfed", *(arg for arg in sys.argv[1:] if arg != "--fresh")])
+            screen.error(f"stopped: finished runs are kept in {output}; go on with: {again}")
+            raise typer.Exit(STOPPED) from None
+        show(screen, made)
+        screen.places({"page": output / PAGE, "config": output / CONFIG})
+        screen.hint(f"Next: incfed run {shlex.quote(str(output / CONFIG))}")
+
+
+@app.command(
+    epilog="[bold]incfed estimate --clients 200 --steps 20000 --dim 10 --beta 0.7 --cost 5[/bold]"
+)
+def estimate(
+    clients: Annotated[int, typer.Option(min=1, metavar="N", help="How many there are.")] = 50,
+    steps: Annotated[
+        int, typer.Option(min=2, metavar="T", help="How many they make in all.")
+    ] = 5000,
+    dim: Annotated[int, typer.Option(min=1, metavar="D", help="Features of an arm.")] = 25,
+    beta: Annotated[
+        float, typer.Option(metavar="BETA", help="The promise of PaymentEfficient, 0 to 1.")
+    ] = 1.0,
+    cost: Annotated[
+        float, typer.Option(metavar="COST", help="What sharing costs a client.")
+    ] = 10.0,
+    threshold: Annotated[
+        float | None, typer.Option(metavar="D_C", help="D_c; the theorem's own if not given.")
+    ] = None,
+    ridge: Annotated[float, typer.Option(metavar="LAMBDA", help="lambda.")] = 0.1,
+) -> None:
+    """Bounds from the theorems beside one quick simulation, before any search.
+
+    Rounds, communication and payment are bounded with the constants of the proof;
+    of regret only the shape is known.
+    """
+    with _plainly() as screen:
+        from .planning import estimate as make_estimate
+
+        made = make_estimate(
+            clients=clients, steps=steps, dim=dim, beta=beta, cost=cost, threshold=threshold,
+            ridge=ridge,
+        )  # fmt: skip
+        screen.say(str(made))
+
+
+@app.command(
+    epilog="[bold]incfed init study.toml && incfed run study.toml[/bold]\n\n"
+    "[bold]incfed init --plan && incfed plan world.toml[/bold]"
+)
 def init(
-    path: Annotated[Path, typer.Argument(help="Where to write it.")] = Path("incfed.toml"),
+    path: Annotated[Path | None, typer.Argument(help="Where to write it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="A case for [bold]incfed plan[/bold] instead.")
+    ] = False,
 ) -> None:
     """Write a config with comments: a small experiment that runs as it is."""
     with _plainly() as screen:
-        from .experiments.template import write_template
+        from .experiments.template import NAME, write_template
 
-        written = write_template(path, force=force)
-        screen.say(f"Wrote {written}. Edit it, then: incfed run {shlex.quote(str(written))}")
+        if plan:
+            place = Path("world.toml") if path is None else path
+            written = write_template(place, force=force, room="incfed.planning", name="world.toml")
+        else:
+            written = write_template(Path(NAME) if path is None else path, force=force)
+        then = "plan" if plan else "run"
+        screen.say(f"Wrote {written}. Edit it, then: incfed {then} {shlex.quote(str(written))}")
 
 
 @app.command(

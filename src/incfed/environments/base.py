@@ -10,6 +10,7 @@ import numpy as np
 
 from ..kernels.factor import Floats, Ints
 
+PIECE = 1024  # steps that are skipped at a time
 MOST = 10_000_000  # clients, or items: beyond, memory ends before the simulation does
 
 
@@ -31,6 +32,12 @@ class Stream(ABC):
     @abstractmethod
     def take(self, n: int) -> Events:
         """The next n steps; the same ones however they are cut into pieces."""
+
+    def skip(self, n: int) -> None:
+        """Pass over the next n steps."""
+        while n > 0:
+            self.take(min(n, PIECE))
+            n -= PIECE
 
 
 class World(ABC):
@@ -55,6 +62,19 @@ class World(ABC):
     def length(self) -> int | None:
         """How many steps there are; None: as many as you like."""
         return None
+
+    @property
+    def chance(self) -> bool:
+        """Does a seed make a difference?"""
+        return True
+
+    def part(self, first: float, last: float, *, turn: bool = False) -> World:
+        """A recorded world from the share `first` of its steps to the share `last`, as if that were
+        all of it. `turn`, for one that leaves nothing to chance: a run begins at a step that the
+        seed draws, and what comes before that follows at the end."""
+        from .part import Part
+
+        return Part(self, first, last, turn=turn)
 
     @property
     def notes(self) -> Sequence[str]:

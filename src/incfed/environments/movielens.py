@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import copy
 from functools import cache
 from hashlib import sha256
 from typing import Any
@@ -19,6 +20,7 @@ from .movielens_events import Ratings, read_ratings
 from .movielens_features import learn_features, learned_by
 from .movielens_files import Release, recognise
 from .movielens_texts import read_movies
+from .part import cut, ends
 
 EDITION = 1  # of the arrays in the cache; counted up when they are made in another way
 
@@ -51,6 +53,7 @@ class MovieLens(World):
         self.min_events = inputs.integer("min_events", min_events, low=0)
         self._dim = inputs.integer("dim", dim, low=1, high=10_000)
         self._arms = inputs.integer("arms", arms, low=2)
+        self.cut: tuple[float, float] | None = None  # the shares of a part
         release = recognise(folder)
         self.folder = release.folder
         self.data = sha256(" ".join(release.digests).encode()).hexdigest()
@@ -83,6 +86,26 @@ class MovieLens(World):
         """The clients' ids in the files."""
         return self.ratings.users
 
+    def part(self, first: float, last: float, *, turn: bool = False) -> MovieLens:
+        """Of each client's events those from the share `first` to the share `last`: two parts have
+        no event in common, whatever the order in which the clients come."""
+        if inputs.flag("turn", turn):
+            raise inputs.refuse("turn", turn, "left out: each seed is another run of this world")
+        low, high = ends(first, last)
+        start, events = self.ratings.start, self.ratings.events
+        kept = [
+            events[begin + cut(low, end - begin) : begin + cut(high, end - begin)]
+            for begin, end in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
+        ]
+        if not any(map(len, kept)):
+            raise inputs.refuse("part", [first, last], "wide enough for one event")
+        part = copy(self)
+        part.cut = (low, high)
+        part.ratings = self.ratings._replace(
+            start=np.cumsum([0, *map(len, kept)]), events=np.concatenate(kept)
+        )
+        return part
+
     def open(self, seed: np.random.SeedSequence) -> MovieLensStream:
         return MovieLensStream(self, seed)
 
@@ -97,6 +120,7 @@ class MovieLens(World):
             "clients": self.count,
             "length": self.length,
             "items": len(self.items),
+            **({} if self.cut is None else {"part": list(self.cut)}),
         }
 
 
@@ -109,8 +133,8 @@ class MovieLensStream(Stream):
         self._ratings = world.ratings
         self._arms = world.arms_per_step
         self._following = world.ratings.start[:-1].copy()
-        self._active = np.arange(world.count)
-        self._left = world.count
+        self._active = np.flatnonzero(np.diff(world.ratings.start))  # a part may have none of one's
+        self._left = len(self._active)
         self._seen = np.full(len(world.items), -1)
         self._step = 0
 

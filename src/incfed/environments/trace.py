@@ -75,6 +75,10 @@ class Trace(World):
     def length(self) -> int:
         return len(self.clients)
 
+    @property
+    def chance(self) -> bool:
+        return False
+
     def open(self, seed: np.random.SeedSequence) -> TraceStream:
         return TraceStream(self)
 
@@ -143,6 +147,9 @@ class TraceStream(Stream):
         self.recurring = trace.recurring
         self._trace = trace
         self._next = 0
+
+    def skip(self, n: int) -> None:
+        self._next += n
 
     def take(self, n: int) -> Events:
         trace, part = self._trace, slice(self._next, self._next + n)

@@ -21,7 +21,7 @@ from .files import alone_in, claim
 from .workers import Fault
 from .workshop import Work, Workshop
 
-__all__ = ["Cells", "Dask", "Executor", "Local", "run_cells"]
+__all__ = ["Cells", "Dask", "Executor", "Local", "Session", "run_cells"]
 
 Progress = Callable[[int, int], None]  # steps done, steps in all
 
@@ -60,60 +60,111 @@ def run_cells(
     called if kernels have to be compiled. A cell that cannot be is refused in the name of `source`,
     the config that it comes from. Ctrl-C returns what is finished.
     """
-    with places.at(source) if source else nullcontext():
-        order, work, algorithms = _check(cells)
-    executor = executor or Local()
-    with ExitStack() as stack:
-        stack.callback(executor.close)
-        executor.connect()
-        notes = None
-        if book is not None:
-            claim(book.parent, mark=book.name)
-            stack.enter_context(alone_in(book.parent))
-            notes = stack.enter_context(Book(book, fresh=fresh))
-        found = {} if notes is None else {k: notes.records[k] for k in work if k in notes.records}
-        outcome = Cells(len(cells), kept=sum(key in found for key in order))
+    session = Session(book=book, executor=executor, fresh=fresh, source=source)
+    checked = session.check(cells)  # before anything is written or started
+    with session:
+        return session.do(checked, progress=progress, slow=slow, begin=begin)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Cells that can be: their fingerprints in order, the different ones among them as work, and
+    an algorithm of each kind that they need."""
+
+    cells: Sequence[Cell]
+    order: list[str]
+    work: dict[str, Work]
+    algorithms: list[Algorithm]
+
+
+class Session:
+    """Lot after lot of cells with one book, the same processes and worlds kept in memory; leaving
+    the `with` ends them. `run_cells` is a session of one lot, and says what the arguments mean."""
+
+    def __init__(
+        self,
+        *,
+        book: Path | None = None,
+        executor: Executor | None = None,
+        fresh: bool = False,
+        source: str | None = None,
+    ) -> None:
+        self._path = book
+        self._executor = executor or Local()
+        self._fresh = fresh
+        self._source = source
+        self._workshop = Workshop()
+        self._records: dict[str, Record] = {}  # by fingerprint; those of the book, if there is one
+        self._notes: Book | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Session:
+        with ExitStack() as stack:
+            stack.callback(self._executor.close)
+            self._executor.connect()
+            if self._path is not None:
+                claim(self._path.parent, mark=self._path.name)
+                stack.enter_context(alone_in(self._path.parent))
+                self._notes = stack.enter_context(Book(self._path, fresh=self._fresh))
+                self._records = self._notes.records
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._stack.close()
+
+    def check(self, cells: Sequence[Cell]) -> Checked:
+        """Build every cell, or refuse it."""
+        order: list[str] = []
+        work: dict[str, Work] = {}
+        kinds: dict[type, Algorithm] = {}
+        with places.at(self._source) if self._source else nullcontext():
+            for cell in cells:
+                made = self._workshop.make(cell)
+                key = made.fingerprint
+                order.append(key)
+                work.setdefault(key, Work(cell, made.steps, made.scene, key))
+                kinds.setdefault(type(made.algorithm), made.algorithm)
+        return Checked(cells, order, work, list(kinds.values()))
+
+    def do(
+        self,
+        lot: Checked,
+        *,
+        progress: Progress | None = None,
+        slow: Callable[[], None] | None = None,
+        begin: Callable[[int, int], None] | None = None,
+    ) -> Cells:
+        """Run what the book does not have."""
+        known = self._records
+        found = {key: known[key] for key in lot.work if key in known}
+        outcome = Cells(len(lot.cells), kept=sum(key in found for key in lot.order))
         if begin is not None:
             begin(outcome.total, outcome.kept)
-        todo = _in_order([one for key, one in work.items() if key not in found])
+        todo = _in_order([one for key, one in lot.work.items() if key not in found])
         faults: dict[str, str] = {}
         tally = _Tally(sum(one.steps for one in todo), progress)
         try:
             if todo:
-                answers = executor.run(todo, algorithms, tally.under_way, slow)
+                answers = self._executor.run(todo, lot.algorithms, tally.under_way, slow)
                 with closing(answers):
                     for answer in answers:
                         one = todo[answer.index]
                         if isinstance(answer.value, Fault):
                             faults[one.fingerprint] = answer.value.text
                         else:
-                            if notes is not None:
-                                notes.add(answer.value)
-                            found[one.fingerprint] = answer.value
+                            if self._notes is not None:
+                                self._notes.add(answer.value)
+                            found[one.fingerprint] = known[one.fingerprint] = answer.value
                         tally.ended(one.steps)
         except KeyboardInterrupt:
             outcome.interrupted = True
-    for cell, key in zip(cells, order, strict=True):
-        if key in found:
-            outcome.records.append(replace(found[key], point=dict(cell.point)))
-        elif key in faults:
-            outcome.failures.append((cell, faults[key]))
-    return outcome
-
-
-def _check(cells: Sequence[Cell]) -> tuple[list[str], dict[str, Work], list[Algorithm]]:
-    """Build every cell, or refuse it. Their fingerprints in order, the different ones among them
-    as work, and an algorithm of each kind that they need."""
-    workshop = Workshop()
-    order: list[str] = []
-    work: dict[str, Work] = {}
-    kinds: dict[type, Algorithm] = {}
-    for cell in cells:
-        made = workshop.make(cell)
-        order.append(made.fingerprint)
-        work.setdefault(made.fingerprint, Work(cell, made.steps, made.scene, made.fingerprint))
-        kinds.setdefault(type(made.algorithm), made.algorithm)
-    return order, work, list(kinds.values())
+        for cell, key in zip(lot.cells, lot.order, strict=True):
+            if key in found:
+                outcome.records.append(replace(found[key], point=dict(cell.point)))
+            elif key in faults:
+                outcome.failures.append((cell, faults[key]))
+        return outcome
 
 
 class _Tally:

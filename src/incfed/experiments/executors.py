@@ -50,7 +50,8 @@ class Executor(ABC):
 
 
 class Local(Executor):
-    """Processes on this machine, as many as it has cores if `jobs` is not given.
+    """Processes on this machine, as many as it has cores if `jobs` is not given; they stay for
+    the next lot of work until `close`.
 
     With one, the cells run in this process. With more, a script must call this under
     `if __name__ == "__main__":`.
@@ -58,20 +59,41 @@ class Local(Executor):
 
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = cores() if jobs is None else integer("jobs", jobs, low=1)
+        self._workers: Workers | None = None
+        self._workshop = Workshop()
+        self._warm: set[type[Algorithm]] = set()
+
+    def close(self) -> None:
+        workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.__exit__()
 
     def run(
         self, work: Sequence[Work], algorithms: Sequence[Algorithm], watch: Watch, slow: Slow
     ) -> Answers:
         processes = min(self.jobs, len(work))
-        if processes == 1:
-            warm_up(algorithms, slow)
-            workshop = Workshop()
+        if processes == 1 and self._workers is None:
+            self._warm_up(algorithms, slow)
             for index, one in enumerate(work):
-                yield Answer(index, workshop.do(one, watch))
+                yield Answer(index, self._workshop.do(one, watch))
             return
-        with Workers(processes, Workshop(), retries=RETRIES) as workers:
-            warm_up(algorithms, slow)  # while they start; they find the kernels in the cache
-            for done in workers.run(work):
-                if done is not None:
-                    yield Answer(*done)
+        if self._workers is None or self._workers.count < processes:
+            self.close()
+            self._workers = Workers(processes, Workshop(), retries=RETRIES).__enter__()
+        workers, done = self._workers, False
+        try:
+            self._warm_up(algorithms, slow)  # while they start; they find the kernels in the cache
+            for answer in workers.run(work):
+                if answer is not None:
+                    yield Answer(*answer)
                 watch(workers.steps)
+            done = True
+        finally:
+            if not done:  # stopped early: what is under way must not be taken for the next lot's
+                self.close()
+
+    def _warm_up(self, algorithms: Sequence[Algorithm], slow: Slow) -> None:
+        """Once for each kind."""
+        if not {type(one) for one in algorithms} <= self._warm:
+            warm_up(algorithms, slow)
+            self._warm.update(type(one) for one in algorithms)

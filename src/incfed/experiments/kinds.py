@@ -10,17 +10,19 @@ import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from .. import algorithms, environments, mechanisms
 from ..environments.trace import Trace
-from ..inputs import InputError
+from ..inputs import InputError, refuse
 from . import places
 from .plugins import digest, explain, find_class
 
 PATHS = ("file", "folder")  # arguments that are paths, relative to the config
+CUT = ("part", "turn")  # keys that every table of a recorded world may have
 MORE_PATHS = {"ReplayLog": ("items",)}
 
 
@@ -50,7 +52,7 @@ class Maker:
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        return dict(inspect.signature(self.make).parameters)
+        return dict(_signature(self.make).parameters)
 
     @property
     def keys(self) -> list[str]:
@@ -111,8 +113,23 @@ def find(kinds: Kinds, table: Mapping[str, Any], place: str, folder: Path) -> Ma
 
 
 def build(kinds: Kinds, table: Mapping[str, Any], place: str, folder: Path) -> Built:
-    """The object that `table` describes."""
-    return find(kinds, table, place, folder)(table, place, folder)
+    """The object that `table` describes; of a recorded world perhaps a part, see `World.part`."""
+    cut = {key: table[key] for key in CUT if key in table} if kinds is WORLDS else {}
+    rest = {key: value for key, value in table.items() if key not in cut}
+    built = find(kinds, rest, place, folder)(rest, place, folder)
+    if not cut:
+        return built
+    with places.at(place, CUT):
+        shares = cut.get("part", [0.0, 1.0])
+        if not isinstance(shares, list) or len(shares) != 2:
+            raise refuse("part", shares, "two shares of the steps, such as [0.5, 1.0]")
+        return Built(built.value.part(*shares, turn=cut.get("turn", False)), built.sources)
+
+
+@cache
+def _signature(make: Callable[..., Any]) -> inspect.Signature:
+    """Kept: a search builds thousands of tables of a few kinds."""
+    return inspect.signature(make)
 
 
 def _public(room: ModuleType, base: type) -> dict[str, Callable[..., Any]]:

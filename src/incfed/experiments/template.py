@@ -1,4 +1,4 @@
-"""The commented config that `incfed init` writes."""
+"""The commented configs that `incfed init` writes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from .files import write_text
 NAME = "incfed.toml"
 
 
-def write_template(path: Path, *, force: bool = False) -> Path:
-    """Write the config to `path` (a folder: to incfed.toml in it) and return where it went."""
-    target = path / NAME if path.is_dir() else path
+def write_template(
+    path: Path, *, force: bool = False, room: str | None = None, name: str = NAME
+) -> Path:
+    """Write the config to `path` (a folder: to `name` in it) and return where it went.
+
+    It is the template.toml of this room, or of another package.
+    """
+    target = path / name if path.is_dir() else path
     if target.exists() and not force:
         raise InputError(f"{target}: is there already; --force replaces it")
     if target.is_dir() or not target.parent.is_dir():
         raise InputError(f"{target}: cannot be written, must be a file in an existing folder")
-    text = resources.files(__package__).joinpath("template.toml").read_text(encoding="utf-8")
-    return write_text(target, text.replace(NAME, target.name))
+    text = resources.files(room or __package__).joinpath("template.toml").read_text("utf-8")
+    return write_text(target, text.replace(name, target.name))

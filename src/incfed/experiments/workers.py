@@ -98,6 +98,10 @@ class Workers:
                     worker.process.join()
 
     @property
+    def count(self) -> int:
+        return len(self._steps)
+
+    @property
     def steps(self) -> int:
         """Steps done in jobs that are under way."""
         return sum(self._steps[one.place] for one in self._workers if one.job is not None)

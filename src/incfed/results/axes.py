@@ -68,6 +68,17 @@ def dress_bars(axes: Axes, title: str, note: str, groups: Sequence[str]) -> None
     _frame(axes, title, note)
 
 
+def dress_plane(axes: Axes, title: str, note: str, across: str) -> None:
+    """As `dress`, for points in a plane: `across` names what goes along the bottom."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND_STEPS))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+    _frame(axes, title, note)
+    axes.set_xlabel(across, fontsize=9, color=MUTED)
+
+
 def _frame(axes: Axes, title: str, note: str) -> None:
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK, pad=22)
     axes.annotate(

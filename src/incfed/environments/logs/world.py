@@ -108,6 +108,10 @@ class ReplayLog(World):
         return len(self._log.clients)
 
     @property
+    def chance(self) -> bool:
+        return False
+
+    @property
     def notes(self) -> Sequence[str]:
         reports = (self.report, self.item_report)
         return [str(one) for one in reports if one is not None and one.dropped]
@@ -145,6 +149,9 @@ class LogStream(Stream):
         self._unseen = UNSEEN[world.mode]
         self._next = 0
         self._chance = chance
+
+    def skip(self, n: int) -> None:
+        self._next += n
 
     def take(self, n: int) -> Events:
         log, part = self._log, slice(self._next, self._next + n)

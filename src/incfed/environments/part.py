@@ -1,0 +1,101 @@
+"""Part of a recorded world: its first half to choose settings on, the rest to judge them by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import inputs
+from .base import Events, Stream, World
+
+
+class Part(World):
+    """The steps of `world` from one share of its length to another; see `World.part`."""
+
+    def __init__(self, world: World, first: float, last: float, *, turn: bool = False) -> None:
+        if world.length is None:
+            raise inputs.refuse("part", [first, last], "left out: this world has no end to cut at")
+        if inputs.flag("turn", turn) and world.chance:
+            raise inputs.refuse("turn", turn, "left out: each seed is another run of this world")
+        self.world = world
+        self.first, self.last = ends(first, last)
+        self.turn = turn
+        self._from, to = (cut(share, world.length) for share in (self.first, self.last))
+        self._length = to - self._from
+        if self._length < 1:
+            raise inputs.refuse("part", [first, last], f"at least one of {world.length} steps")
+
+    @property
+    def count(self) -> int:
+        return self.world.count
+
+    @property
+    def dim(self) -> int:
+        return self.world.dim
+
+    @property
+    def arms_per_step(self) -> int:
+        return self.world.arms_per_step
+
+    @property
+    def length(self) -> int:
+        return self._length
+
+    @property
+    def chance(self) -> bool:
+        return self.turn or self.world.chance
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return self.world.notes
+
+    def open(self, seed: np.random.SeedSequence) -> PartStream:
+        start = int(np.random.default_rng(seed).integers(self._length)) if self.turn else 0
+        return PartStream(self.world, seed, self._from, self._length, start)
+
+    def settings(self) -> dict[str, Any]:
+        part = {"part": [self.first, self.last], "turn": self.turn, "length": self.length}
+        return {**self.world.settings(), **part}
+
+
+class PartStream(Stream):
+    """`length` steps of `world` after the first `skipped` ones, beginning with number `start`."""
+
+    def __init__(
+        self, world: World, seed: np.random.SeedSequence, skipped: int, length: int, start: int
+    ) -> None:
+        self._world, self._seed = world, seed
+        self._skipped, self._start = skipped, start
+        self._inner = world.open(seed)
+        self._inner.skip(skipped + start)
+        self._left = length - start  # until the end, where it goes on at the beginning
+        self.items = self._inner.items
+        self.recurring = self._inner.recurring
+
+    def take(self, n: int) -> Events:
+        if n <= self._left:
+            self._left -= n
+            return self._inner.take(n)
+        before = self._inner.take(self._left)
+        self._inner = self._world.open(self._seed)  # the same steps: they leave nothing to chance
+        self._inner.skip(self._skipped)
+        rest = min(n - self._left, self._start)
+        self._left = self._start - rest
+        after = self._inner.take(rest)
+        return Events(*(np.concatenate(pair) for pair in zip(before, after, strict=True)))
+
+
+def ends(first: object, last: object) -> tuple[float, float]:
+    """Two shares, the first below the last."""
+    low = inputs.number("part[0]", first, low=0.0, high=1.0, open_high=True)
+    high = inputs.number("part[1]", last, low=0.0, high=1.0, open_low=True)
+    if low >= high:
+        raise inputs.refuse("part", [first, last], "two shares, the first below the last")
+    return low, high
+
+
+def cut(share: float, steps: int) -> int:
+    """How many of `steps` are before `share` of them: parts that meet leave none out."""
+    return round(share * steps)

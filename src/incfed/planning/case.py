@@ -1,0 +1,203 @@
+"""The user's case: a world to choose settings in, another part of it to judge them by.
+
+[run]
+steps = 5000                    # may be left out for a log: half of it
+[world]
+kind = "Synthetic"              # or Trace, ReplayLog, MovieLens; keys as for `incfed run`
+clients = 50
+[costs]                         # or costs = 100, or a list with one for each client
+kind = "lognormal"
+median = 100
+spread = 2
+[algorithm]                     # what is not searched: noise, delta, exploration, reads, clocks
+noise = 0.1
+[search]                        # other ranges than the usual ones; a single value is kept
+beta = [0.01, 1.0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..environments.base import World
+from ..experiments import kinds, places
+from ..experiments.cells import Cell
+from ..experiments.config import build_algorithm, check_steps, load
+from ..experiments.experiment import Recipe
+from ..inputs import InputError, number, refuse
+from .costs import ALLOWED, Costs, read_costs
+from .space import FREE, RIDGE, Setting, Space, read_space, usual_threshold
+
+FIXED = ("noise", "delta", "exploration", "reads", "clocks")
+SHARE = 0.5  # of a log: settings are chosen on so much of it
+SEARCH, JUDGE = "search", "judge"
+MANY = 1000  # seeds of each of the two
+
+
+@dataclass(frozen=True)
+class Case:
+    """Checked: what is to be planned."""
+
+    name: str
+    folder: Path
+    table: Mapping[str, Any]  # [world]
+    world: World
+    steps: int
+    given_steps: int | None  # by the user
+    costs: Costs
+    fixed: Mapping[str, Any]
+    space: Space
+    share: float | None  # of a log, to choose on; None: a world without an end
+    sources: Sequence[str] = ()  # of the user's own files, by SHA-256
+    notes: Sequence[str] = ()
+
+    @property
+    def usual(self) -> float:
+        return usual_threshold(self.steps, self.world.count, self.world.dim)
+
+    @property
+    def regret_known(self) -> bool:
+        first = self.world.open(np.random.SeedSequence(0)).take(1)
+        return not bool(np.isnan(first.expected).all())
+
+    @property
+    def ridge(self) -> float:
+        return self.space.ridge.clip(RIDGE)
+
+    def scene(self, use: str) -> dict[str, Any]:
+        """The [world] to choose in, or the one to judge by."""
+        if self.share is None:
+            return dict(self.table)
+        low, high = self.table.get("part", [0.0, 1.0])
+        middle = low + self.share * (high - low)
+        part = [low, middle] if use == SEARCH else [middle, high]
+        turn = {"turn": True} if self.table.get("turn") or not self.world.chance else {}
+        return {**self.table, "part": part, **turn}
+
+    def cell(
+        self, algorithm: Mapping[str, Any], seed: int, use: str, point: Mapping[str, Any]
+    ) -> Cell:
+        return Cell(
+            world=self.scene(use),
+            algorithm=algorithm,
+            seed=seed,
+            steps=self.steps,
+            folder=self.folder,
+            point=point,
+        )
+
+    def cells(
+        self, setting: Setting, seeds: Sequence[int], use: str, factor: float = 1.0
+    ) -> list[Cell]:
+        """Runs of a setting; the costs are those of each seed, times `factor`."""
+        return [
+            self.cell(
+                setting.table(self.fixed, self.costs.of(seed, factor)),
+                seed,
+                use,
+                {"setting": str(setting), "costs": f"x{factor:g}", "use": use},
+            )
+            for seed in seeds
+        ]
+
+    def alone(self, seeds: Sequence[int]) -> list[Cell]:
+        """Runs in which nobody shares."""
+        rules = {key: value for key, value in self.fixed.items() if key != "clocks"}
+        table = {"kind": "Independent", "ridge": self.ridge, **rules}
+        return [self.cell(table, seed, JUDGE, {"setting": "alone"}) for seed in seeds]
+
+    def identity(self) -> list[Any]:
+        """What the answer depends on, beside the question."""
+        return [
+            dict(self.table),
+            self.world.settings(),
+            self.steps,
+            self.costs.identity(),
+            dict(self.fixed),
+            self.space.identity(),
+            self.share,
+            list(self.sources),
+        ]
+
+
+def read_case(source: str | Path | Mapping[str, Any]) -> Case:
+    """The case in a file, or in tables as of a file; an InputError names the place at fault."""
+    if isinstance(source, Mapping):
+        return build_case(Recipe(source, name="your world"))
+    if not isinstance(source, str | Path):
+        raise refuse("world", source, "the path of a TOML file, or tables as in one")
+    if not Path(source).exists():
+        raise InputError(
+            f"{source}: is not there, must be a config file; "
+            f"`incfed init --plan {source}` writes one"
+        )
+    return build_case(load(source))
+
+
+def build_case(recipe: Recipe) -> Case:
+    tables = recipe.tables
+    with places.at(recipe.name):
+        places.known("", tables, ["run", "world", "costs", "algorithm", "search"])
+        run = places.table("run", tables.get("run", {}), "[run]")
+        places.known("run", run, ["steps"])
+        example = '[world] with kind = "Synthetic"'
+        if "world" not in tables:
+            raise places.missing("world", f"given, such as {example}")
+        table = places.table("world", tables["world"], example)
+        if "costs" not in tables:
+            raise places.missing("costs", f"given, what sharing costs a client: {ALLOWED}")
+        if isinstance(tables.get("algorithm"), list):
+            raise InputError("algorithm: is a list, must be one table: write [algorithm]")
+        fixed = places.table("algorithm", tables.get("algorithm", {}), "[algorithm]")
+        places.known("algorithm", fixed, [*FIXED, "ridge"])
+        search = places.table("search", tables.get("search", {}), "[search]")
+        built = kinds.build(kinds.WORLDS, table, "world", recipe.folder)
+        world: World = built.value
+        share = _share(search, world)
+        steps = _steps(run.get("steps"), world, share)
+        usual = usual_threshold(steps, world.count, world.dim)
+        case = Case(
+            name=recipe.name,
+            folder=recipe.folder,
+            table=table,
+            world=world,
+            steps=steps,
+            given_steps=run.get("steps"),
+            costs=read_costs(tables["costs"], world.count),
+            fixed={key: value for key, value in fixed.items() if key != "ridge"},
+            space=read_space(search, fixed.get("ridge"), usual, world.count),
+            share=share,
+            sources=tuple(sorted(built.sources.values())),
+            notes=tuple(world.notes),
+        )
+        trial = Setting(FREE, None, case.usual, case.ridge).table(case.fixed, case.costs.of(0))
+        build_algorithm(trial, "algorithm", world, steps, recipe.folder)
+    return case
+
+
+def _share(search: Mapping[str, Any], world: World) -> float | None:
+    if world.length is None:
+        if "first" in search:
+            raise refuse("search.first", search["first"], "left out: only a log has a first part")
+        return None
+    first = search.get("first", SHARE)
+    return number("search.first", first, low=0.0, high=1.0, open_low=True, open_high=True)
+
+
+def _steps(value: object, world: World, share: float | None) -> int:
+    """T; of a log as many as the shorter of its two parts has, so that both are as long."""
+    if share is None:
+        return check_steps(value, world)
+    parts = [world.part(0.0, share).length, world.part(share, 1.0).length]
+    most = min(length for length in parts if length is not None)
+    if value is None:
+        return most
+    steps = check_steps(value, world)
+    if steps > most:
+        raise refuse("run.steps", steps, f"at most {most}, the length of a part of the log")
+    return steps

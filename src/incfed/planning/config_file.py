@@ -1,0 +1,76 @@
+"""The config to run with: the advice as a TOML file that `incfed run` takes."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..experiments.kinds import MORE_PATHS, PATHS
+
+if TYPE_CHECKING:
+    from .planner import Plan
+
+SEEDS = 5
+
+
+def config_text(plan: Plan) -> str:
+    case = plan.case
+    costs = case.costs.of(plan.held_out[0])
+    drawn = f"  # drawn from {case.costs}: put your own here" if case.costs.drawn else ""
+    lines = [
+        "# What `incfed plan` advises. incfed run run.toml runs it.",
+        *(f"# {line}" for line in textwrap.wrap(plan.advice, 90)),
+        "",
+        "[run]",
+        *([] if case.given_steps is None and case.share is not None else [f"steps = {case.steps}"]),
+        f"seeds = {SEEDS}" if case.world.chance else "seeds = 1",
+        'output = "results"',
+        "",
+        "[world]",
+        *(
+            f"{toml_key(key)} = {toml(value)}"
+            for key, value in _world(case.table, case.folder).items()
+        ),
+        "",
+        "[[algorithm]]",
+        f"label = {toml(str(plan.setting))}",
+    ]
+    table = plan.setting.table(case.fixed, costs)
+    lines += [
+        f"{key} = {toml(value)}{drawn if key == 'costs' else ''}" for key, value in table.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _world(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The [world] as it was given, with paths that hold wherever the file is put."""
+    kind = table.get("kind")
+    found = dict(table)
+    for key in (*PATHS, *MORE_PATHS.get(str(kind), ())):
+        if isinstance(found.get(key), str):
+            found[key] = str((folder / found[key]).absolute())
+    where, mark, name = str(kind).rpartition(":")
+    if mark and where.endswith(".py"):
+        found["kind"] = f"{(folder / where).absolute()}:{name}"
+    return found
+
+
+def toml(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{toml_key(k)} = {toml(v)}' for k, v in value.items())} }}"
+    return repr(value)
+
+
+def toml_key(key: str) -> str:
+    bare = key and all(c.isascii() and (c.isalnum() or c in "-_") for c in key)
+    return key if bare else toml(key)

@@ -1,0 +1,141 @@
+"""What is asked for: one figure as good as it gets, limits on others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from .. import inputs
+from ..results.numbers import human
+
+METRICS = ("regret", "reward", "payment", "communication")
+GAINS = ("reward",)  # the more the better; of all else the less
+OPTIONS = {
+    "payment": "--budget",
+    "communication": "--max-communication",
+    "regret": "--max-regret",
+    "reward": "--min-reward",
+}
+UNITS = {
+    "regret": "regret {}",
+    "reward": "reward {}",
+    "payment": "{} paid",
+    "communication": "{} scalars",
+}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A figure must not be worse than `value`; `share`: of what paying everyone gives."""
+
+    metric: str
+    value: float
+    share: float | None = None
+
+    @property
+    def option(self) -> str:
+        return OPTIONS[self.metric]
+
+    def excess(self, figure: float) -> float:
+        """How far outside, as a share of the limit; negative inside."""
+        over = self.value - figure if self.metric in GAINS else figure - self.value
+        return over / (abs(self.value) or 1.0)
+
+    def __str__(self) -> str:
+        word = "at least" if self.metric in GAINS else "at most"
+        of = "" if self.share is None else f" ({self.share:.4g} % of paying everyone)"
+        return f"{word} {UNITS[self.metric].format(human(self.value))}{of}"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """`aim` as good as it gets within the `limits`."""
+
+    aim: str
+    limits: tuple[Limit, ...] = ()
+    performance: str = "regret"  # or "reward": what a reader would compare
+
+    @property
+    def partner(self) -> str:
+        """What the aim is traded for: money; and if money is the aim, the performance."""
+        return self.performance if self.aim == "payment" else "payment"
+
+    @property
+    def bought(self) -> str:
+        """What money buys, on the frontier."""
+        return self.partner if self.aim == "payment" else self.aim
+
+    def loss(self, metric: str, figure: float) -> float:
+        """Less is better."""
+        return -figure if metric in GAINS else figure
+
+    def violation(self, means: Mapping[str, float]) -> float:
+        """0 within all limits; else how far outside, summed over them."""
+        return sum(max(0.0, limit.excess(means[limit.metric])) for limit in self.limits)
+
+    def without(self, *metrics: str) -> Goal:
+        return replace(self, limits=tuple(x for x in self.limits if x.metric not in metrics))
+
+    def settle(self, everyone: Mapping[str, float]) -> Goal:
+        """Limits given as a share become numbers."""
+        return replace(
+            self,
+            limits=tuple(
+                one
+                if one.share is None
+                else replace(one, value=one.share / 100 * everyone[one.metric])
+                for one in self.limits
+            ),
+        )
+
+    def __str__(self) -> str:
+        verb = "most" if self.aim in GAINS else "least"
+        kept = "; ".join(map(str, self.limits))
+        return f"the {verb} {self.aim}" + (f" with {kept}" if kept else ", without limits")
+
+
+def read_goal(
+    minimize: str | None,
+    maximize: str | None,
+    limits: Mapping[str, object],
+    *,
+    regret_known: bool,
+) -> Goal:
+    """The question as it was put, or an InputError; limits by metric, None: none."""
+    losses = [name for name in METRICS if name not in GAINS]
+    if minimize is not None and maximize is not None:
+        raise inputs.InputError("--minimize and --maximize: got both, must be one of them")
+    if minimize is not None:
+        aim = inputs.choice("--minimize", minimize, losses)
+    elif maximize is not None:
+        aim = inputs.choice("--maximize", maximize, GAINS)
+    else:
+        aim = "regret" if regret_known else "reward"
+    asked = tuple(_limit(metric, x) for metric, x in limits.items() if x is not None)
+    wanted = {aim, *(limit.metric for limit in asked)}
+    rewarded = "reward" in wanted and "regret" not in wanted
+    goal = Goal(aim, asked, "reward" if rewarded or not regret_known else "regret")
+    if "regret" in wanted and not regret_known:
+        option = "--minimize" if aim == "regret" else OPTIONS["regret"]
+        raise inputs.InputError(
+            f"{option}: got regret, must be reward: this log does not know expected rewards"
+        )
+    return goal
+
+
+def _limit(metric: str, value: object) -> Limit:
+    name, allowed = OPTIONS[metric], "a number of at least 0, or a share of paying everyone: '10%'"
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            figure = float(text.removesuffix("%").replace(",", ""))
+        except ValueError:
+            raise inputs.refuse(name, value, allowed) from None
+        relative = text.endswith("%")
+    else:
+        figure, relative = inputs.number(name, value, low=-math.inf), False
+    low = -math.inf if metric == "reward" and not relative else 0.0
+    if not math.isfinite(figure) or figure < low:
+        raise inputs.refuse(name, value, allowed)
+    return Limit(metric, math.nan, figure) if relative else Limit(metric, figure)

@@ -1,0 +1,135 @@
+"""Held-out runs: what the plan states comes from seeds, and of a log from steps, that no setting
+was chosen on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..experiments.cells import Cell, Record
+from ..experiments.engine import Session
+from .case import JUDGE, Case
+from .evidence import EXTRA, Interval, figures_of
+from .goals import METRICS, Goal, Limit
+from .search import Broken, Found, run_lots
+from .space import ALL, FREE, Setting
+
+FACTORS = (0.5, 2.0)  # costs that are off by so much
+EVERYONE, NOBODY, ALONE = "everyone is paid", "nobody is paid", "nobody shares"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Held-out figures of something, seed by seed."""
+
+    label: str
+    runs: tuple[Mapping[str, float], ...]
+    setting: Setting | None = None
+
+    def __getitem__(self, metric: str) -> Interval:
+        return Interval.of(self.values(metric))
+
+    def values(self, metric: str) -> list[float]:
+        return [run[metric] for run in self.runs]
+
+    def means(self) -> dict[str, float]:
+        return {name: self[name].mean for name in METRICS}
+
+    def figures(self) -> dict[str, Interval]:
+        return {name: self[name] for name in (*METRICS, *EXTRA)}
+
+    def more(self, other: Judged, metric: str) -> Interval:
+        """How much more than `other`, seed by seed."""
+        pairs = zip(self.values(metric), other.values(metric), strict=True)
+        return Interval.of(one - two for one, two in pairs)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A limit, and whether the held-out mean keeps it: for sure, or within its interval."""
+
+    limit: Limit
+    figure: Interval
+
+    @property
+    def kept(self) -> bool:
+        return self.limit.excess(self.figure.mean) <= 0
+
+    @property
+    def sure(self) -> bool:
+        """The whole interval is on one side."""
+        ends = (self.figure.low, self.figure.high)
+        return len({self.limit.excess(end) <= 0 for end in ends}) == 1
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All that was judged."""
+
+    chosen: Judged
+    references: tuple[Judged, ...]
+    frontier: tuple[Judged, ...]  # by rising payment, those that are one also here
+    sensitivity: Mapping[float, Judged]  # by the factor that costs are off by, 1 included
+    easiest: Mapping[str, Judged]  # by limited metric
+
+    def limits(self, goal: Goal) -> list[Kept]:
+        return [Kept(limit, self.chosen[limit.metric]) for limit in goal.limits]
+
+
+def judge(case: Case, session: Session, found: Found, seeds: Sequence[int]) -> Judgement:
+    """Run what the plan talks about with the held-out seeds, all at once."""
+    usual = float(f"{case.usual:.3g}")
+    paid = Setting(ALL, None, usual, case.ridge)
+    free = Setting(FREE, None, usual, case.ridge)
+    settings = list(
+        dict.fromkeys([found.chosen, paid, free, *found.frontier, *found.easiest.values()])
+    )
+    lots: list[list[Cell]] = [case.cells(one, seeds, JUDGE) for one in settings]
+    lots += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
+    lots.append(case.alone(seeds))
+    answers: list[list[Record]] = []
+    for answer in run_lots(session, lots):
+        if isinstance(answer, str):
+            raise Broken(answer)
+        answers.append(answer)
+    by_setting = {
+        one: _judged(str(one), records, one)
+        for one, records in zip(settings, answers, strict=False)
+    }
+    chosen = by_setting[found.chosen]
+    off = {
+        factor: _judged(f"costs x {factor:g}", records, found.chosen)
+        for factor, records in zip(FACTORS, answers[len(settings) :], strict=False)
+    }
+    return Judgement(
+        chosen=chosen,
+        references=(
+            _judged(f"{EVERYONE}, D_c {usual:g}", by_setting[paid].runs, paid),
+            _judged(f"{NOBODY}, D_c {usual:g}", by_setting[free].runs, free),
+            _judged(ALONE, answers[-1], None),
+        ),
+        frontier=tuple(_front([by_setting[one] for one in found.frontier], found.goal)),
+        sensitivity=dict(sorted({**off, 1.0: chosen}.items())),
+        easiest={metric: by_setting[one] for metric, one in found.easiest.items()},
+    )
+
+
+def _judged(
+    label: str, runs: Sequence[Record | Mapping[str, float]], setting: Setting | None
+) -> Judged:
+    found = tuple(figures_of(one) if isinstance(one, Record) else one for one in runs)
+    return Judged(label, found, setting)
+
+
+def _front(points: Sequence[Judged], goal: Goal) -> list[Judged]:
+    """Those that buy more than every cheaper one."""
+    kept: list[Judged] = []
+    rising = sorted(points, key=lambda one: (one["payment"].mean, _loss(one, goal)))
+    for one in rising:
+        if not kept or _loss(one, goal) < _loss(kept[-1], goal):
+            kept.append(one)
+    return kept
+
+
+def _loss(one: Judged, goal: Goal) -> float:
+    return goal.loss(goal.bought, one[goal.bought].mean)

@@ -1,0 +1,167 @@
+"""plan.html: the advice on one page, for people who decide and people who check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .._version import __version__
+from ..experiments.outputs import NO_PLOTS, can_plot
+from ..results.numbers import human
+from ..results.page import page, paragraphs
+from ..results.svg import inline_svg
+from . import words
+from .evidence import Interval
+from .goals import GAINS
+from .words import TITLES
+
+if TYPE_CHECKING:
+    from .judging import Judged
+    from .planner import Plan
+
+STYLE = """
+:root { --good: #1a7f37; --warn: #9a6700; --warn-back: #fff8c5; --call: #eef6fc; }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --good: #4ac26b; --warn: #d4a72c; --warn-back: #2b2111; --call: #14283a; } }
+.advice { background: var(--call); border-left: 4px solid var(--line-0); padding: 16px 20px;
+  border-radius: 0 8px 8px 0; font-size: 1.15rem; margin: 18px 0; max-width: 50em; }
+.advice.warn { background: var(--warn-back); border-color: var(--warn); }
+.advice p { margin: 0; }
+ul.limits { list-style: none; padding: 0; margin: 12px 0; }
+ul.limits b { display: inline-block; width: 1.4em; }
+.good b { color: var(--good); } .warn b { color: var(--warn); }
+tr.chosen th, tr.chosen td { font-weight: 650; }
+pre { background: var(--panel); border-radius: 8px; padding: 14px 18px; overflow-x: auto;
+  font: 0.85rem/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
+"""
+
+
+def write_page(plan: Plan) -> str:
+    title = f"Plan for {Path(plan.case.name).stem}"
+    body = [
+        f"<header><h1>{escape(title)}</h1>{paragraphs(_asked(plan))}",
+        f'<div class="advice{"" if plan.within else " warn"}">{paragraphs(plan.advice)}</div>',
+        _limits(plan),
+        *_relax(plan),
+        paragraphs(words.explain(plan.setting)),
+        "</header>",
+        *_expect(plan),
+        *_money(plan),
+        *_sensitivity(plan),
+        "<section><h2>The config to run</h2>",
+        paragraphs("Saved beside this page as run.toml; incfed run run.toml runs it."),
+        f"<pre>{escape(plan.config)}</pre></section>",
+        "<section><h2>What the figures rest on</h2>",
+        *(paragraphs(text) for text in (*words.basis(plan), *plan.case.notes)),
+        "</section>",
+        f"<footer>{paragraphs(_footer())}</footer>",
+    ]
+    return page(title, "\n".join(body), STYLE)
+
+
+def _asked(plan: Plan) -> str:
+    case = plan.case
+    return (
+        f"{case.world.count:,} clients, {case.world.dim} features, {case.steps:,} steps; sharing "
+        f"costs {case.costs}. Asked for: {plan.goal}."
+    )
+
+
+def _limits(plan: Plan) -> str:
+    items = []
+    for kept in plan.limits:
+        good = kept.kept and kept.sure
+        mark = "✓" if good else "≈" if kept.kept else "✗"
+        kind = "good" if good else "warn"
+        items.append(f'<li class="{kind}"><b>{mark}</b>{escape(words.limit_words(kept))}</li>')
+    return f'<ul class="limits">{"".join(items)}</ul>' if items else ""
+
+
+def _relax(plan: Plan) -> Iterable[str]:
+    found = words.relax(plan)
+    if found:
+        yield "<h3>What to relax</h3><ul>"
+        yield from (f"<li>{escape(text)}</li>" for text in found)
+        yield "</ul>"
+
+
+def _expect(plan: Plan) -> Iterable[str]:
+    metrics = [*words.shown_metrics(plan), "rounds"]
+    rows = [("The advice", plan.judgement.chosen)]
+    rows += [(one.label, one) for one in plan.judgement.references]
+    yield "<section><h2>What to expect</h2>"
+    yield _table(["", *(m.capitalize() for m in metrics)], [
+        _row(label, one, metrics, first=n == 0) for n, (label, one) in enumerate(rows)
+    ])  # fmt: skip
+    note = f"Held-out means over {len(plan.held_out)} seeds with 95 % intervals."
+    yield f'<p class="note">{note}</p></section>'
+
+
+def _money(plan: Plan) -> Iterable[str]:
+    metric = plan.goal.bought
+    yield "<section><h2>What money buys</h2>"
+    if can_plot():
+        from .figures import caption, frontier
+
+        said = caption(plan)
+        yield f'<figure><div class="scroll">{inline_svg(frontier(plan), "frontier", said)}</div>'
+        yield f"<figcaption>{escape(said)}</figcaption></figure>"
+    rates: list[str] = ["", *(_rate(one, metric) for one in words.steps(plan))]
+    heads = ["Setting", "Payment", TITLES[metric], f"Each 1,000 more buys, {metric}"]
+    rows = []
+    for one, rate in zip(plan.frontier, rates, strict=True):
+        first = one.setting == plan.setting
+        cells = [_cell(one["payment"]), _cell(one[metric]), rate]
+        rows.append(_line(one.label, cells, first))
+    yield _table(heads, rows)
+    if len(plan.frontier) < 2:
+        yield paragraphs(words.NOTHING_MORE)
+    yield "</section>"
+
+
+def _rate(step: words.Step, metric: str) -> str:
+    sign = "+" if metric in GAINS else "-"
+    unsure = "" if step.clear else ' <span class="sd">(chance?)</span>'
+    return f"{sign}{human(step.rate)}{unsure}"
+
+
+def _sensitivity(plan: Plan) -> Iterable[str]:
+    metrics = words.shown_metrics(plan)
+    names = {0.5: "half", 1.0: "as planned", 2.0: "twice"}
+    rows = [
+        _row(names[factor], one, metrics, first=factor == 1)
+        for factor, one in plan.judgement.sensitivity.items()
+    ]
+    yield "<section><h2>If costs are off by a factor of 2</h2>"
+    yield "".join(paragraphs(text) for text in words.sensitivity_words(plan))
+    yield _table(["Cost of sharing", *(m.capitalize() for m in metrics)], rows)
+    yield "</section>"
+
+
+def _row(label: str, one: Judged, metrics: Sequence[str], *, first: bool) -> str:
+    return _line(label, [_cell(one[metric]) for metric in metrics], first)
+
+
+def _line(label: str, cells: Sequence[str], first: bool) -> str:
+    kind = ' class="chosen"' if first else ""
+    inside = "".join(f"<td>{cell}</td>" for cell in cells)
+    return f'<tr{kind}><th scope="row">{escape(label)}</th>{inside}</tr>'
+
+
+def _cell(one: Interval) -> str:
+    mean, mark, half = str(one).partition(" ± ")
+    return f'{mean} <span class="sd">± {half}</span>' if mark else mean
+
+
+def _table(heads: Sequence[str], rows: Sequence[str]) -> str:
+    head = "".join(f'<th scope="col">{escape(one)}</th>' for one in heads)
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _footer() -> str:
+    return f"Made by incfed {__version__}" + ("" if can_plot() else f", {NO_PLOTS}") + "."

@@ -1,0 +1,232 @@
+"""`incfed.plan`: from a case and a question to advice with held-out figures."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._version import __version__
+from ..experiments.book import NAME
+from ..experiments.engine import Session
+from ..experiments.sweeps import executor_for
+from ..inputs import integer
+from ..results.settings import plain
+from .case import MANY, Case, read_case
+from .evidence import Interval
+from .goals import Goal, read_goal
+from .judging import Judged, Judgement, Kept, judge
+from .racing import RUNGS
+from .search import Broken, Found, Search, Update, Watch, refuse_broken
+from .space import Setting
+from .study import BATCH, check_optuna
+
+if TYPE_CHECKING:
+    from ..algorithms import IncFedUCB
+
+TRIALS, HELD_OUT = 160, 20
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Advice. Everything that is stated comes from `held_out` seeds, on which nothing was chosen;
+    of a log, from its second part. `str()` is the whole of it as text."""
+
+    case: Case
+    goal: Goal
+    setting: Setting
+    within: bool  # False: no setting was found that keeps all limits; this is the nearest
+    judgement: Judgement
+    tried: Sequence[tuple[Setting, Mapping[str, float]]]  # tuned figures: for the chart only
+    runs: int
+    search_seeds: tuple[int, ...]
+    held_out: tuple[int, ...]
+
+    @property
+    def figures(self) -> dict[str, Interval]:
+        """Regret, reward, payment, communication, ...: held-out means with 95 % intervals."""
+        return self.judgement.chosen.figures()
+
+    @property
+    def regret(self) -> Interval:
+        return self.judgement.chosen["regret"]
+
+    @property
+    def reward(self) -> Interval:
+        return self.judgement.chosen["reward"]
+
+    @property
+    def payment(self) -> Interval:
+        return self.judgement.chosen["payment"]
+
+    @property
+    def communication(self) -> Interval:
+        return self.judgement.chosen["communication"]
+
+    @property
+    def limits(self) -> list[Kept]:
+        """Each limit, and whether the held-out figures keep it."""
+        return self.judgement.limits(self.goal)
+
+    @property
+    def frontier(self) -> tuple[Judged, ...]:
+        """What money buys, by rising payment."""
+        return self.judgement.frontier
+
+    @property
+    def advice(self) -> str:
+        """The plan in a few sentences."""
+        from .words import advice
+
+        return advice(self)
+
+    @property
+    def config(self) -> str:
+        """A TOML file for `incfed run`."""
+        from .config_file import config_text
+
+        return config_text(self)
+
+    def algorithm(self, costs: float | Sequence[float] | None = None) -> IncFedUCB:
+        """The advice as an algorithm; `costs`, if you know them better by now."""
+        from ..experiments.config import build_algorithm
+
+        used = self.case.costs.of(self.held_out[0]) if costs is None else costs
+        table = self.setting.table(self.case.fixed, used)
+        part = build_algorithm(
+            table, "algorithm", self.case.world, self.case.steps, self.case.folder
+        )
+        made: IncFedUCB = part.value
+        return made
+
+    def save(self, folder: str | Path) -> Path:
+        """Write plan.html, plan.json and run.toml to a folder; the path of the page."""
+        from .publish import publish
+
+        return publish(self, Path(folder))
+
+    def __str__(self) -> str:
+        from .words import whole_text
+
+        return whole_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Plan: {self.setting}: {self.goal.aim} {self.judgement.chosen[self.goal.aim]}>"
+
+
+def plan(
+    world: str | Path | Mapping[str, Any],
+    *,
+    minimize: str | None = None,
+    maximize: str | None = None,
+    budget: float | str | None = None,
+    max_communication: float | str | None = None,
+    max_regret: float | str | None = None,
+    min_reward: float | str | None = None,
+    trials: int = TRIALS,
+    held_out: int = HELD_OUT,
+    seed: int = 0,
+    jobs: int | None = None,
+    dask: str | None = None,
+    output: str | Path | None = None,
+    fresh: bool = False,
+    progress: Watch | None = None,
+    slow: Callable[[], None] | None = None,
+    begin: Callable[[Case, Goal], None] | None = None,
+) -> Plan:
+    """Search for settings of Inc-FedUCB, and say what they will cost.
+
+    `world` is the path of a TOML file, or its tables: [world], [run], costs, and if need be
+    [algorithm] and [search]. One of `minimize` ("regret", "payment", "communication") and
+    `maximize` ("reward") is the aim; the others may be limited, by a number or by a share of what
+    paying everyone at the paper's threshold gives ("10%"); `budget` limits the payment.
+
+    `trials` settings are tried (rounded up to whole batches of 16) and the advice is judged with
+    `held_out` seeds that were not used for choosing. The same `seed` gives the same plan on any
+    number of processes (`jobs`) or on a Dask cluster (`dask`). With `output`, a folder, runs and
+    search are kept there, called again it goes on, and plan.html is written. `progress` is called
+    after each batch. With several processes, a script must call this under
+    `if __name__ == "__main__":`.
+    """
+    case = read_case(world)
+    limits = {
+        "payment": budget,
+        "communication": max_communication,
+        "regret": max_regret,
+        "reward": min_reward,
+    }
+    goal = read_goal(minimize, maximize, limits, regret_known=case.regret_known)
+    batches = -(-integer("--trials", trials, low=1, high=100_000) // BATCH)
+    judges = integer("--held-out", held_out, low=2, high=MANY)
+    search_seeds, held = seeds_of(integer("--seed", seed, low=0, high=10**9), judges)
+    executor = executor_for(jobs, dask)
+    check_optuna()
+    folder = None if output is None else Path(output).absolute()
+    book = None if folder is None else folder / NAME
+    file = None
+    if folder is not None:
+        file = folder / f"study-{_hash([case.identity(), _asked(goal), seed])}.log"
+    with Session(book=book, executor=executor, fresh=fresh, source=case.name) as session:
+        if fresh and file is not None:
+            file.unlink(missing_ok=True)
+        if begin is not None:
+            begin(case, goal)
+        search = Search(case, session, search_seeds, progress or _quiet)
+        search.slow = slow
+        try:
+            settled = search.settle(goal)
+            found = search.run(settled, batches=batches, file=file, seed=seed)
+            judgement = judge(case, session, found, held)
+        except Broken as error:
+            raise refuse_broken(error) from None
+        made = _made(case, found, judgement, search_seeds, held)
+        if folder is not None:
+            made.save(folder)
+    return made
+
+
+def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The seeds to choose with, and the held-out ones: never the same, for no two values of `seed`
+    either."""
+    start = 2 * MANY * seed
+    return (
+        tuple(range(start, start + RUNGS[-1])),
+        tuple(range(start + MANY, start + MANY + judges)),
+    )
+
+
+def _made(
+    case: Case,
+    found: Found,
+    judgement: Judgement,
+    search_seeds: tuple[int, ...],
+    held: tuple[int, ...],
+) -> Plan:
+    evidence = found.evidence
+    return Plan(
+        case=case,
+        goal=found.goal,
+        setting=found.chosen,
+        within=found.within,
+        judgement=judgement,
+        tried=[(one, evidence.means(one)) for one in evidence.settings],
+        runs=evidence.runs,
+        search_seeds=search_seeds,
+        held_out=held,
+    )
+
+
+def _asked(goal: Goal) -> list[Any]:
+    return [goal.aim, goal.performance, [[x.metric, x.value, x.share] for x in goal.limits]]
+
+
+def _hash(identity: Any) -> str:
+    text = json.dumps([__version__, plain(identity)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def _quiet(update: Update) -> None:
+    pass

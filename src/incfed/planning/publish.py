@@ -1,0 +1,70 @@
+"""What a plan leaves in its folder: plan.html, plan.json, run.toml."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._version import __version__
+from ..experiments.files import write_text
+from . import words
+from .judging import Judged
+from .page import write_page
+
+if TYPE_CHECKING:
+    from .planner import Plan
+
+PAGE, DATA, CONFIG = "plan.html", "plan.json", "run.toml"
+
+
+def publish(plan: Plan, folder: Path) -> Path:
+    """Each file whole or not at all; the path of the page, which is written last."""
+    write_text(folder / CONFIG, plan.config)
+    data = json.dumps(as_data(plan), indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(folder / DATA, data + "\n")
+    return write_text(folder / PAGE, write_page(plan))
+
+
+def as_data(plan: Plan) -> dict[str, Any]:
+    """The plan as JSON holds it; what is unknown is null."""
+    judgement = plan.judgement
+    return {
+        "incfed": __version__,
+        "advice": plan.advice,
+        "setting": asdict(plan.setting),
+        "within": plan.within,
+        "aim": plan.goal.aim,
+        "limits": [
+            {
+                "metric": kept.limit.metric,
+                "limit": kept.limit.value,
+                "kept": kept.kept,
+                "sure": kept.sure,
+            }
+            for kept in plan.limits
+        ],
+        "figures": _figures(judgement.chosen),
+        "frontier": [_figures(one) for one in judgement.frontier],
+        "sensitivity": {f"{k:g}": _figures(v) for k, v in judgement.sensitivity.items()},
+        "references": {one.label: _figures(one) for one in judgement.references},
+        "relax": words.relax(plan),
+        "settings_tried": len(plan.tried),
+        "runs": plan.runs,
+        "search_seeds": list(plan.search_seeds),
+        "held_out_seeds": list(plan.held_out),
+    }
+
+
+def _figures(one: Judged) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        name: {"mean": _known(x.mean), "low": _known(x.low), "high": _known(x.high)}
+        for name, x in one.figures().items()
+    }
+    return {"setting": None if one.setting is None else asdict(one.setting), **found}
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,164 @@
+"""The search: batch after batch of settings, raced; then the best of them once more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..experiments.cells import Cell, Record
+from ..experiments.engine import Session
+from ..inputs import InputError
+from .case import SEARCH, Case
+from .evidence import Evidence
+from .frontier import choose, easiest, front, promising, thin
+from .goals import Goal
+from .racing import RUNGS, survivors
+from .space import ALL, Setting
+from .study import BATCH, Study
+
+FULL = RUNGS[-1]
+FINALISTS = 12  # get all seeds, before one is chosen
+FRONTIER = 8  # points of it that are judged
+
+
+@dataclass(frozen=True)
+class Update:
+    """How far a search is."""
+
+    done: int  # settings
+    total: int
+    runs: int
+    best: Setting | None = None
+    means: Mapping[str, float] | None = None  # of the best
+
+
+Watch = Callable[[Update], None]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search came to; figures in it are those that were tuned on."""
+
+    evidence: Evidence
+    goal: Goal  # with all limits as numbers
+    chosen: Setting
+    within: bool  # the limits, by what the search saw
+    frontier: list[Setting]
+    easiest: dict[str, Setting]  # by limited metric: comes closest to that limit, keeps the others
+
+
+class Broken(RuntimeError):
+    """Runs failed that nothing can be said without."""
+
+
+class Search:
+    """Looks for settings with the `seeds` of the search."""
+
+    def __init__(self, case: Case, session: Session, seeds: Sequence[int], watch: Watch) -> None:
+        self._case, self._session, self._watch = case, session, watch
+        self.evidence = Evidence(seeds)
+        self.slow: Callable[[], None] | None = None  # called if kernels have to be compiled
+        self._faults: dict[Setting, str] = {}
+
+    def everyone(self) -> Setting:
+        """What limits given as a share refer to: everyone paid, at the paper's D_c."""
+        return Setting(ALL, None, float(f"{self._case.usual:.3g}"), self._case.ridge)
+
+    def settle(self, goal: Goal) -> Goal:
+        """The goal with limits as numbers."""
+        everyone = self.everyone()
+        self._run([everyone], FULL)
+        if self.evidence.count(everyone) < FULL:
+            raise Broken(self._faults[everyone])
+        return goal.settle(self.evidence.means(everyone))
+
+    def run(self, goal: Goal, *, batches: int, file: Path | None, seed: int) -> Found:
+        study = Study(file, goal, self._case.space, seed)
+        first, total = self._case.space.first(self._case.usual)[:BATCH], batches * BATCH
+        self._tell(goal, 0, total)
+        self._run(first, FULL)  # not raced: they span the frontier, also outside the limits
+        for number in range(batches):
+            if number < study.batches:
+                self._race(study.replay(number), goal)
+            else:
+                asked = study.ask(number, first if number == 0 else [])
+                self._race([setting for _, setting in asked], goal)
+                for trial, setting in asked:
+                    known = self.evidence.count(setting) > 0
+                    study.tell(trial, self.evidence.means(setting) if known else None)
+            self._tell(goal, (number + 1) * BATCH, total)
+        return self._finish(goal)
+
+    def _race(self, settings: Sequence[Setting], goal: Goal) -> None:
+        left = list(dict.fromkeys(settings))
+        for rung in RUNGS:
+            self._run(left, rung)
+            left = [one for one in left if self.evidence.count(one) >= rung]
+            left = survivors(self.evidence, left, goal, rung)
+
+    def _finish(self, goal: Goal) -> Found:
+        evidence = self.evidence
+        if not evidence.settings:
+            raise Broken(next(iter(self._faults.values())))
+        wanted = promising(evidence, goal, RUNGS[0], FINALISTS)
+        line = front(evidence, goal, evidence.settings, RUNGS[0])
+        wanted += thin(line, [evidence.means(one)["payment"] for one in line], FINALISTS)
+        wanted += easiest(evidence, goal, evidence.settings).values()
+        self._run(list(dict.fromkeys(wanted)), FULL)
+        full = [one for one in evidence.settings if evidence.count(one) >= FULL]
+        chosen = choose(evidence, full, goal)
+        line = front(evidence, goal, full, FULL)
+        return Found(
+            evidence=evidence,
+            goal=goal,
+            chosen=chosen,
+            within=goal.violation(evidence.means(chosen)) == 0,
+            frontier=thin(line, [evidence.means(one)["payment"] for one in line], FRONTIER),
+            easiest=easiest(evidence, goal, full),
+        )
+
+    def _run(self, settings: Sequence[Setting], seeds: int) -> None:
+        """Bring the settings to so many seeds; one whose run fails is out."""
+        lots: dict[Setting, list[Cell]] = {}
+        for one in settings:
+            missing = self.evidence.seeds[self.evidence.count(one) : seeds]
+            if missing and one not in self._faults:
+                lots[one] = self._case.cells(one, missing, SEARCH)
+        if not lots:
+            return
+        answers = run_lots(self._session, list(lots.values()), self.slow)
+        for setting, answer in zip(lots, answers, strict=True):
+            if isinstance(answer, str):
+                self._faults[setting] = answer
+                self.evidence.drop(setting)
+            else:
+                self.evidence.add(setting, answer)
+
+    def _tell(self, goal: Goal, done: int, total: int) -> None:
+        leading = promising(self.evidence, goal, RUNGS[-1], FINALISTS)
+        best = choose(self.evidence, leading, goal) if leading else None
+        means = None if best is None else self.evidence.means(best)
+        self._watch(Update(done, total, self.evidence.runs, best, means))
+
+
+def run_lots(
+    session: Session, lots: Sequence[Sequence[Cell]], slow: Callable[[], None] | None = None
+) -> list[list[Record] | str]:
+    """All cells of all lots at once; the records of each lot, or why one of its runs failed."""
+    cells = [cell for lot in lots for cell in lot]
+    outcome = session.do(session.check(cells), slow=slow)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    faults = {id(cell): fault for cell, fault in outcome.failures}
+    records = iter(outcome.records)
+    answers: list[list[Record] | str] = []
+    for lot in lots:
+        found = [None if id(cell) in faults else next(records) for cell in lot]
+        said = [faults[id(cell)] for cell in lot if id(cell) in faults]
+        answers.append(said[0] if said else [one for one in found if one is not None])
+    return answers
+
+
+def refuse_broken(error: Broken) -> InputError:
+    return InputError(f"no plan: the runs failed: {error}")

@@ -1,0 +1,168 @@
+"""The search's memory: an Optuna study in a file.
+
+Settings are asked for and told in batches of one size. The sampler is made anew for each batch,
+seeded by the number of it, so that a search that was stopped and goes on asks for the same settings
+as one that never stopped, on any number of processes.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..experiments.files import replacing
+from ..inputs import InputError
+from .goals import GAINS, Goal
+from .space import PAID, Setting, Space
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.trial import Trial
+
+BATCH = 16
+STARTUP = 2 * BATCH  # settings before the sampler takes over from chance
+INSTALL = "pip install 'incfed[plan]'"
+
+
+def check_optuna() -> None:
+    """Refuse, in a sentence, to search without it."""
+    try:
+        import optuna
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"incfed plan: needs the package optuna ({error}); install it with: {INSTALL}"
+        ) from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+class Study:
+    """`file` None: in memory. A study that is there is gone on with."""
+
+    def __init__(self, file: Path | None, goal: Goal, space: Space, seed: int) -> None:
+        import optuna
+
+        self._optuna = optuna
+        self._goal, self._space, self._seed = goal, space, seed
+        if file is None:
+            self._study = self._create(None)
+            return
+        try:
+            self._study = self._create(_storage(file))
+            self._study = self._whole_batches(file)
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{file}: cannot be read as a study ({error}); remove it: finished runs are kept "
+                "elsewhere, and the search comes to the same point again"
+            ) from None
+
+    def _create(self, storage: Any) -> Any:
+        metrics = (self._goal.aim, self._goal.partner)
+        return self._optuna.create_study(
+            study_name="plan",
+            storage=storage,
+            directions=["maximize" if name in GAINS else "minimize" for name in metrics],
+            load_if_exists=True,
+        )
+
+    def _whole_batches(self, file: Path) -> Any:
+        """The study without the batch that a killed search was at: that is asked for again, and
+        whatever was told of it must not be known by then."""
+        trials = self._study.get_trials(deepcopy=False)
+        kept = self.batches * BATCH
+        if len(trials) == kept:
+            return self._study
+        with replacing(file) as fresh:
+            study = self._create(_storage(fresh))
+            study.add_trials(trials[:kept])
+        return self._create(_storage(file))
+
+    @property
+    def batches(self) -> int:
+        """How many are finished."""
+        trials = self._study.get_trials(deepcopy=False)
+        done = next((n for n, one in enumerate(trials) if not one.state.is_finished()), len(trials))
+        return done // BATCH
+
+    def ask(self, number: int, first: Sequence[Setting]) -> list[tuple[Any, Setting]]:
+        """The settings of a batch; those of `first` come first."""
+        self._study.sampler = self._sampler(number)
+        asked = []
+        for n in range(BATCH):
+            if n < len(first):
+                self._study.enqueue_trial(self._parameters(first[n]))
+            trial = self._study.ask(self._distributions())
+            asked.append((trial, self._setting(trial)))
+        return asked
+
+    def tell(self, trial: Trial, means: dict[str, float] | None) -> None:
+        """What came of a setting; None: nothing."""
+        if means is None:
+            self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
+            return
+        for limit in self._goal.limits:
+            trial.set_constraint(limit.metric, limit.excess(means[limit.metric]))
+        self._study.tell(trial, [means[self._goal.aim], means[self._goal.partner]])
+
+    def replay(self, number: int) -> list[Setting]:
+        """The settings of a finished batch."""
+        trials = self._study.get_trials(deepcopy=False)
+        return [self._setting(one) for one in trials[number * BATCH : (number + 1) * BATCH]]
+
+    def _sampler(self, number: int) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of options that are new to Optuna
+            return self._optuna.samplers.TPESampler(
+                n_startup_trials=STARTUP,
+                multivariate=True,
+                constant_liar=True,  # the others of the batch are taken into account
+                seed=(1_000_003 * self._seed + number) % 2**32,
+            )
+
+    def _distributions(self) -> dict[str, BaseDistribution]:
+        from optuna.distributions import CategoricalDistribution, FloatDistribution
+
+        found: dict[str, BaseDistribution] = {}
+        if len(self._space.mechanisms) > 1:
+            found["mechanism"] = CategoricalDistribution(self._space.mechanisms)
+        for name in ("beta", "threshold", "ridge"):
+            if name == "beta" and PAID not in self._space.mechanisms:
+                continue
+            one = getattr(self._space, name)
+            if not one.fixed:
+                found[name] = FloatDistribution(one.low, one.high, log=one.low > 0)
+        return found
+
+    def _parameters(self, setting: Setting) -> dict[str, Any]:
+        own = {name: getattr(setting, name) for name in self._distributions()}
+        if own.get("beta", 0) is None:
+            own["beta"] = self._space.beta.high
+        return own
+
+    def _setting(self, trial: Any) -> Setting:
+        known = trial.params
+        return self._space.make(
+            known.get("mechanism", self._space.mechanisms[0]),
+            known.get("beta", self._space.beta.low),
+            known.get("threshold", self._space.threshold.low),
+            known.get("ridge", self._space.ridge.low),
+        )
+
+
+def _storage(file: Path) -> Any:
+    """A journal; what a killed process left of it is put in order. (Nobody else is at it: the
+    folder is locked.)"""
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+
+    with suppress(FileNotFoundError):
+        file.with_name(f"{file.name}.lock").unlink()
+    with suppress(FileNotFoundError):
+        lines = file.read_bytes()
+        whole = lines.rfind(b"\n") + 1
+        if whole < len(lines):
+            os.truncate(file, whole)
+    return JournalStorage(JournalFileBackend(str(file), JournalFileOpenLock(str(file))))

@@ -1,0 +1,235 @@
+"""The plan in words: on the terminal, on the page and in `str(plan)` the same ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ..results.numbers import human
+from .evidence import Interval
+from .goals import GAINS, METRICS, UNITS
+from .judging import Judged, Kept
+from .space import ALL, FREE, Setting
+
+if TYPE_CHECKING:
+    from .planner import Plan
+
+TITLES = {
+    "regret": "Regret",
+    "reward": "Reward",
+    "payment": "Payment",
+    "communication": "Communication",
+}
+NOTHING_MORE = "Nothing that was found costs more and is better: more money buys nothing."
+
+
+def advice(plan: Plan) -> str:
+    """What to run and what to expect, in a sentence or two."""
+    first = f"{_capital(str(plan.setting))}: expect {expectation(plan)}."
+    if not plan.within:
+        return f"No setting was found that keeps all limits. The nearest: {first}"
+    return first
+
+
+def expectation(plan: Plan) -> str:
+    """ "8,000 ± 900 paid over 5,000 steps, regret 33 ± 1, 3.0 M scalars"."""
+    chosen = plan.judgement.chosen
+    words = [f"{_paid(chosen['payment'])} over {plan.case.steps:,} steps"]
+    for metric in (plan.goal.performance, *_limited(plan), "communication"):
+        words.append(UNITS[metric].format(chosen[metric]))
+    return ", ".join(dict.fromkeys(words))
+
+
+def _limited(plan: Plan) -> list[str]:
+    asked = (plan.goal.aim, *(limit.metric for limit in plan.goal.limits))
+    return [name for name in METRICS if name in asked and name != "payment"]
+
+
+def _paid(payment: Interval) -> str:
+    return "nothing paid" if payment.high == 0 else f"{payment} paid"
+
+
+def limit_words(kept: Kept) -> str:
+    """One limit, and how the held-out figures stand to it."""
+    said = f"{kept.limit}: "
+    figure = str(kept.figure)
+    if kept.sure:
+        return said + (f"kept ({figure})" if kept.kept else f"not kept ({figure})")
+    side = "inside" if kept.kept else "outside"
+    return f"{said}close ({figure}): the mean is {side}, its interval reaches across"
+
+
+def relax(plan: Plan) -> list[str]:
+    """If the limits cannot be kept: what would have to give, one limit at a time."""
+    if plan.within:
+        return []
+    found = []
+    for limit in plan.goal.limits:
+        near = plan.judgement.easiest.get(limit.metric)
+        if near is None:
+            continue
+        figure, enough = near[limit.metric], offer(plan, near, limit.metric)
+        others = "the other limits kept" if len(plan.goal.limits) > 1 else "nothing else asked"
+        found.append(
+            f"{limit.option} {enough:.10g} instead of {limit.value:.10g} would do, with {others}: "
+            f"{near.setting} has {UNITS[limit.metric].format(figure)}"
+        )
+    if not found:
+        found.append("No single limit is in the way: relax at least two of them.")
+    return found
+
+
+def offer(plan: Plan, near: Judged, metric: str) -> float:
+    """A limit that `near` keeps: by what the search saw of it, and by the bad end of its held-out
+    interval; in three digits, rounded to the side that is easier to keep."""
+    saw = next(means[metric] for setting, means in plan.tried if setting == near.setting)
+    figure = near[metric]
+    gain = metric in GAINS
+    ends = [saw, figure.mean, figure.low if gain else figure.high]
+    value = min(ends) if gain else max(ends)
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 2) if value else 1.0
+    return float(f"{(math.floor if gain else math.ceil)(value / unit) * unit:.3g}")
+
+
+@dataclass(frozen=True)
+class Step:
+    """Between two neighbours on the frontier."""
+
+    cheap: Judged
+    dear: Judged
+    money: Interval
+    bought: Interval  # less regret, more reward
+
+    @property
+    def rate(self) -> float:
+        """What 1,000 more buy."""
+        return 1000 * self.bought.mean / self.money.mean
+
+    @property
+    def clear(self) -> bool:
+        """More than chance."""
+        return self.bought.low > 0
+
+
+def steps(plan: Plan) -> list[Step]:
+    """What each further unit of money buys, from the cheapest point of the frontier on."""
+    line, metric = plan.frontier, plan.goal.bought
+    found = []
+    for cheap, dear in pairwise(line):
+        pair = (dear, cheap) if metric in GAINS else (cheap, dear)
+        found.append(Step(cheap, dear, dear.more(cheap, "payment"), pair[0].more(pair[1], metric)))
+    return found
+
+
+def step_words(step: Step, metric: str) -> str:
+    more = "more" if metric in GAINS else "less"
+    sure = "" if step.clear else " (within chance)"
+    return (
+        f"from {human(step.cheap['payment'].mean)} to {human(step.dear['payment'].mean)}: each "
+        f"further 1,000 buys {human(step.rate)} {more} {metric}{sure}"
+    )
+
+
+def sensitivity_words(plan: Plan) -> list[str]:
+    """What happens if sharing costs half or twice of what was thought, with the same setting."""
+    found = []
+    for factor, judged in plan.judgement.sensitivity.items():
+        if factor == 1:
+            continue
+        what = "half as costly" if factor < 1 else "twice as costly"
+        broken = [
+            str(limit) for limit in plan.goal.limits if limit.excess(judged[limit.metric].mean) > 0
+        ]
+        figures = [
+            _paid(judged["payment"]),
+            UNITS[plan.goal.performance].format(judged[plan.goal.performance]),
+            UNITS["communication"].format(judged["communication"]),
+        ]
+        ending = f" (outside: {'; '.join(broken)})" if broken else ""
+        found.append(f"If sharing is {what} as you think: {', '.join(figures)}{ending}.")
+    return found
+
+
+def basis(plan: Plan) -> list[str]:
+    """What the figures rest on."""
+    case, seeds = plan.case, len(plan.held_out)
+    tried = (
+        f"{len(plan.tried)} settings were tried in {plan.runs:,} runs with up to "
+        f"{len(plan.search_seeds)} seeds each; hopeless ones got fewer."
+    )
+    means = "± is a 95 % interval of the mean, not the spread of single runs."
+    if case.share is None:
+        fresh = f"All figures come from {seeds} other seeds, on which nothing was chosen. {means}"
+        return [tried, fresh]
+    part = f"the first {case.share:.0%} of the log"
+    if case.world.chance:
+        how = f"{seeds} other seeds, which draw the order and what is shown"
+    else:
+        how = (
+            f"{seeds} starting points in it, since a log leaves nothing else to chance: they tell "
+            "how much the start matters, not how another log would differ"
+        )
+    fresh = (
+        f"Settings were chosen on {part}. All figures come from the rest, run from scratch for "
+        f"{case.steps:,} steps, with {how}. {means}"
+    )
+    matched = plan.judgement.chosen["matched"].mean
+    if matched < case.steps:
+        fresh += (
+            f" Of the {case.steps:,} steps about {human(round(matched))} matched what the log "
+            "showed; payments and traffic are those of the matched steps, and the reward is that "
+            "of all steps if they paid like the matched ones."
+        )
+    return [tried, fresh]
+
+
+def explain(setting: Setting) -> str:
+    """What a setting means."""
+    if setting.mechanism == FREE:
+        who = "Nobody is paid: whoever others' data repays shares (PaymentFree)."
+    elif setting.mechanism == ALL:
+        who = "All data is bought, at what others' data leaves to pay (PayEveryone)."
+    else:
+        who = (
+            f"As few are paid as it takes for det V of what is shared to be {setting.beta:.4g} of "
+            f"that of all data (PaymentEfficient, beta {setting.beta:g})."
+        )
+    return (
+        f"{who} A round is asked for at D_c = {setting.threshold:g}; ridge regression with lambda "
+        f"= {setting.ridge:g}."
+    )
+
+
+def whole_text(plan: Plan) -> str:
+    """All of it as plain text."""
+    return "\n".join(_lines(plan))
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    yield advice(plan)
+    yield f"Asked for: {plan.goal}."
+    yield from (f"  {limit_words(kept)}" for kept in plan.limits)
+    yield from relax(plan)
+    yield f"What money buys ({plan.goal.bought}):"
+    yield from (
+        f"  {human(one['payment'].mean)} paid: {one[plan.goal.bought]} ({one.label})"
+        for one in plan.frontier
+    )
+    yield from (f"  {step_words(one, plan.goal.bought)}" for one in steps(plan))
+    yield from sensitivity_words(plan)
+    for one in plan.judgement.references:
+        words = ", ".join(UNITS[m].format(one[m]) for m in shown_metrics(plan))
+        yield f"For comparison, {one.label}: {words}."
+    yield from basis(plan)
+
+
+def shown_metrics(plan: Plan) -> list[str]:
+    """Those that are known."""
+    return [name for name in METRICS if not math.isnan(plan.judgement.chosen[name].mean)]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

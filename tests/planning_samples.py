@@ -1,0 +1,47 @@
+"""Small cases for the planner: a plan of them takes seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import incfed
+
+CASE: dict[str, Any] = {
+    "run": {"steps": 120},
+    "world": {"kind": "Synthetic", "clients": 5, "dim": 3, "arms": 4, "pool": 40},
+    "costs": 2.0,
+    "search": {"threshold": [0.5, 20.0]},
+}
+TOML = """\
+costs = 2.0
+[run]
+steps = 120
+[world]
+kind = "Synthetic"
+clients = 5
+dim = 3
+arms = 4
+pool = 40
+[search]
+threshold = [0.5, 20.0]
+"""
+SMALL: dict[str, Any] = {"trials": 32, "held_out": 5, "jobs": 1}
+
+
+def write_trace(file: Path, length: int = 240, *, expected: bool = False) -> Path:
+    """A log with rewards of all arms that a linear model explains."""
+    chance = np.random.default_rng(3)
+    theta = np.array([0.6, -0.3, 0.7])
+    arms = chance.standard_normal((length, 4, 3)) / 2
+    means = arms @ theta
+    trace = incfed.Trace(
+        chance.integers(0, 5, length),
+        arms,
+        means + 0.1 * chance.standard_normal(means.shape),
+        expected=means if expected else None,
+    )
+    trace.save(file)
+    return file
