@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         check_mechanism,
     )
     from .results import Result, load
+    from .service.client import Client
     from .simulation import Simulation, simulate
 
 _HOMES = {
@@ -44,6 +45,7 @@ _HOMES = {
         "check_mechanism",
     ),
     "results": ("Result", "load"),
+    "service.client": ("Client",),
     "simulation": ("Simulation", "simulate"),
 }
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
@@ -52,6 +54,7 @@ __all__ = [
     "Algorithm",
     "BadRows",
     "Centralized",
+    "Client",
     "Decision",
     "DisLinUCB",
     "IncFedUCB",

@@ -102,6 +102,11 @@ class Learner:
         return self._logdet
 
     @property
+    def logdet_shared(self) -> float:
+        """log det V_g(lambda), of the epoch that it has."""
+        return self._logdet_shared
+
+    @property
     def pending(self) -> Heap:
         """All that is not known to be shared."""
         return self.fresh if self.frozen is None else self.frozen[1].plus(self.fresh)
@@ -140,6 +145,20 @@ class Learner:
         self.b = news.b.copy() if whole else self.b + news.b
         self.epoch = news.epoch
         self.clock = 0
+        self._refactor()
+
+    def resume(
+        self,
+        epoch: int,
+        clock: int,
+        V: Floats,
+        b: Floats,
+        frozen: tuple[int, Heap] | None,
+        fresh: Heap,
+    ) -> None:
+        """Go on where another learner stopped."""
+        self.epoch, self.clock, self.V, self.b = epoch, clock, V.copy(), b.copy()
+        self.frozen, self.fresh = frozen, fresh
         self._refactor()
 
     def _refactor(self) -> None:
