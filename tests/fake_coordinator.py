@@ -55,9 +55,11 @@ class Fake:
         **terms: Any,
     ) -> None:
         self.count, self.dim = count, dim
-        self.terms = {"ridge": 0.1, "noise": 0.1, "delta": 0.1, "exploration": None} | {
-            "threshold": 0.5, "arm_norm": 1.0, "reward_bound": 10.0, "federation": "f1",
-        } | terms  # fmt: skip
+        self.terms: dict[str, Any] = {
+            "ridge": 0.1, "noise": 0.1, "delta": 0.1, "exploration": None, "threshold": 0.5,
+            "arm_norm": 1.0, "reward_bound": 10.0, "federation": "f1",
+        }  # fmt: skip
+        self.terms |= terms
         self.hub = Hub(count, dim, mechanism or incfed.PayEveryone(), float(self.terms["ridge"]))
         self.round: Round | None = None
         self.version, self.numbers = 1, 0

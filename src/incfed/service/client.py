@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from .patience import Patience
 from .policies import Accept, Cost, accept_all, price_of
 from .snapshot import Snapshot
 from .terms import Terms
-from .traffic import Traffic
+from .traffic import Traffic, Wire
 from .transport import Transport
 from .warm_up import warm_up
 from .wishes import Wish
@@ -71,8 +71,10 @@ class Client:
         if trust is not None and not os.path.isfile(trust):
             raise inputs.refuse("ca", trust, "a file of certificates")
 
+        self._wire = Wire()
+
         def connect() -> Transport:
-            return Transport(url, token, seconds, trust)
+            return Transport(url, token, seconds, trust, self._wire)
 
         folder = Path(state)
         try:
@@ -186,9 +188,8 @@ class Client:
     @property
     def traffic(self) -> Traffic:
         """What went back and forth since this Client was made."""
-        meter, wire = self._agent.meter, self._link.transport
-        counts = (wire.sent, wire.received, wire.requests) if wire else (0, 0, 0)
-        return Traffic(meter.up, meter.down, *counts)
+        meter, wire = self._agent.meter, self._wire
+        return Traffic(meter.up, meter.down, wire.sent, wire.received, wire.requests)
 
     @property
     def problem(self) -> Exception | None:
@@ -202,7 +203,7 @@ class Client:
             raise RuntimeError("this Client belongs to the process that made it, not to a fork")
 
 
-def _meet(connect: Connect, folder: Path) -> tuple[object, Snapshot]:
+def _meet(connect: Connect, folder: Path) -> tuple[Any, Snapshot]:
     """What the coordinator says (None: it is away), and what this client knows."""
     start = snapshot.load(folder)
     if start is not None:
@@ -220,13 +221,13 @@ def _meet(connect: Connect, folder: Path) -> tuple[object, Snapshot]:
     return said, blank(Terms.read(said), former)
 
 
-def _agree(connect: Connect, agent: Agent, said: object) -> None:
+def _agree(connect: Connect, agent: Agent, said: Any) -> None:
     """Settle terms, if the coordinator is there; a new client starts from what is shared."""
     if said is None:
         return
     agent.replied(requests.federation(), 200, said, time.monotonic())
-    keeper = agent.keeper
-    if not agent.problem and keeper.learner.epoch == 0 and keeper.steps == 0:
+    new = agent.keeper.learner.epoch == 0 and agent.keeper.steps == 0
+    if not agent.problem and new and said["epoch"] > 0:
         request = requests.download(0, closed=True)
         agent.replied(request, 200, ask(connect, request)[0], time.monotonic())
     if agent.problem:

@@ -21,7 +21,6 @@ class Link:
     def __init__(self, agent: Agent, connect: Callable[[], Transport]) -> None:
         self._agent = agent
         self._connect = connect
-        self.transport: Transport | None = None
         self._loop = asyncio.new_event_loop()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -67,7 +66,7 @@ class Link:
 
     async def _work(self) -> None:
         agent, poll = self._agent, None
-        transport = self.transport = self._connect()
+        transport = self._connect()
         try:
             while True:
                 self._wake.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -13,6 +14,15 @@ class Traffic(NamedTuple):
     bytes_sent: int  # HTTP heads and bodies; TLS and TCP come on top
     bytes_received: int
     requests: int
+
+
+@dataclass
+class Wire:
+    """Counts, over all connections of a client."""
+
+    sent: int = 0
+    received: int = 0
+    requests: int = 0
 
 
 class Meter:

@@ -10,6 +10,7 @@ from ..protocol.messages import VERSION
 from ..results.optional import needs
 from .errors import Unreachable
 from .requests import Request
+from .traffic import Wire
 
 MOST = 2**28  # bytes of an answer
 
@@ -17,12 +18,12 @@ MOST = 2**28  # bytes of an answer
 class Transport:
     """Sends as a client with a token; counts bytes. One event loop's own."""
 
-    def __init__(self, url: str, token: str, timeout: float, ca: str | None) -> None:
+    def __init__(self, url: str, token: str, timeout: float, ca: str | None, wire: Wire) -> None:
         with needs("httpx", "a Client", "'incfed[client]'"):
             import httpx
         self._httpx = httpx
         self._timeout = timeout
-        self.sent = self.received = self.requests = 0
+        self._wire = wire
         headers = {"Authorization": f"Bearer {token}", "Incfed-Protocol": str(VERSION)}
         context = ssl.create_default_context(cafile=ca) if url.startswith("https:") else False
         # Redirects are not followed: the token is for this address.
@@ -37,20 +38,21 @@ class Transport:
         asked = self._client.build_request(
             request.method, request.path, json=request.body, timeout=timeout
         )
-        self.requests += 1
-        self.sent += _size(asked.headers.raw, asked.method.encode(), asked.url.raw_path)
-        self.sent += len(asked.content)
+        wire = self._wire
+        wire.requests += 1
+        wire.sent += _size(asked.headers.raw, asked.method.encode(), asked.url.raw_path)
+        wire.sent += len(asked.content)
         try:
             answer = await self._client.send(asked, stream=True)
             try:
                 body = await _body(answer)
             finally:
-                self.received += answer.num_bytes_downloaded
+                wire.received += answer.num_bytes_downloaded
                 await answer.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
             detail = str(error) or type(error).__name__
             raise Unreachable(f"{request.method} {asked.url}: {detail}") from None
-        self.received += _size(
+        wire.received += _size(
             answer.headers.raw,
             b"%d" % answer.status_code,
             answer.extensions.get("reason_phrase", b""),
