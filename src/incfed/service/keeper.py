@@ -98,7 +98,7 @@ class Keeper:
         self.flush()
         with self._lock:
             if self.learner.frozen is None:
-                self._frozen_at, self.cost, self.answers = self._journal.steps, None, {}
+                self._frozen_at = self._journal.steps
             upload = self.learner.freeze(round, 0.0)
             value = self.learner.logdet - self.learner.logdet_shared
         if self.cost is None:
@@ -137,6 +137,8 @@ class Keeper:
             raise inputs.refuse("state", str(self.folder), allowed)
         with self._lock:
             self.learner.take_in(news, closed)
+            if self.learner.frozen is None:
+                self.cost, self.answers = None, {}
             self.earned += sum(news.shared.values())
             self._durable = False
         points.reach("download.taken-in")
