@@ -23,6 +23,7 @@ from .traffic import Meter
 from .wishes import Wish
 
 WAIT = 25.0  # seconds of a long poll
+CALM = 0.5  # before the next, where a poll came back at once with nothing new
 _LATER = (404, 408, 409, 425, 429)  # ask again, with the state of then
 _log = logging.getLogger("incfed.client")
 
@@ -40,6 +41,7 @@ class Agent:
         self._skip: int | None = None  # the round in which something of ours was refused
         self._received: set[tuple[str, int, int]] = set()  # what the coordinator surely has
         self._wishes: list[Wish] = []
+        self._calm = 0.0  # until then no poll
         self._asked = 0  # how often for the state
         self._called: int | None = None  # the epoch in which this client last called for a round
 
@@ -57,9 +59,14 @@ class Agent:
 
     def poll(self, now: float) -> Request | None:
         """The long poll to keep going meanwhile."""
-        if self.halted or now < self.patience.until or self.state is None:
+        if self.halted or now < max(self.patience.until, self._calm) or self.state is None:
             return None
-        return requests.state(self.state.version, WAIT)
+        return requests.state(self.state.version, WAIT)._replace(asked=now)
+
+    def rest(self, now: float) -> float | None:
+        """Seconds after which to ask again, if nothing happens before; None: no need to."""
+        later = [time for time in (self.patience.until, self._calm) if time > now]
+        return min(later) - now if later else None
 
     def wish(self, wish: Wish) -> None:
         """Something to be told when it is so (see Wish)."""
@@ -93,6 +100,8 @@ class Agent:
             except Exception as error:  # the disk
                 self._trouble(error, now, fatal=False, tell=not isinstance(error, OSError))
                 return
+            if request.kind == "poll" and now < request.asked + WAIT / 2:
+                self._calm = now + CALM if self._nothing_new(request) else 0.0
             self.patience.succeed()
             self.problem = None
             self._grant()
@@ -150,9 +159,10 @@ class Agent:
 
     def _offered(self, now: RoundState, attempt: int) -> Request | None:
         told, keeper = self.keeper.learner.frozen, self.keeper
+        answered = self._has("answer", now, now.answered)
         if told is None:  # what an earlier life of this client uploaded is gone: no db of it
-            return None if now.answered else requests.answer(Answer(now.number, attempt, False))
-        if not self._has("answer", now, now.answered):
+            return None if answered else requests.answer(Answer(now.number, attempt, False))
+        if not answered:
             cost, steps = keeper.cost or 0.0, told[1].steps
             offer = Proposal(now.number, attempt, now.payment, cost, steps)
             accepted = keeper.answer(now.number, attempt, lambda: decide(self._accept, offer))
@@ -208,6 +218,9 @@ class Agent:
             self.state = None  # the coordinator counts anew, or the answer was long on its way
         elif self.state is not None and state.version > self.state.version:
             self.state = state
+
+    def _nothing_new(self, poll: Request) -> bool:
+        return self.state is not None and self.state.version == poll.number
 
     def _same_past(self, epoch: int) -> None:
         known = self.keeper.learner.epoch

@@ -78,9 +78,8 @@ class Link:
                 if poll is None and (request := agent.poll(time.monotonic())):
                     poll = asyncio.create_task(self._send(transport, request))
                     poll.add_done_callback(lambda _: self._wake.set())
-                pause = agent.patience.until - time.monotonic()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), pause if pause > 0 else None)
+                    await asyncio.wait_for(self._wake.wait(), agent.rest(time.monotonic()))
         finally:
             if poll is not None:
                 poll.cancel()

@@ -22,6 +22,7 @@ class Request(NamedTuple):
     wait: float = 0.0  # how long the answer may take by design
     number: int = 0  # the round that it concerns; of `state`: the version that is known
     attempt: int = 0
+    asked: float = 0.0  # of a poll: when
     closed: bool = True  # of a download: is the round that was told something over?
 
 
