@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -92,13 +93,17 @@ class Quiet(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(fake: Fake, port: int = 0) -> Iterator[tuple[str, Service]]:
+def serving(
+    fake: Fake, port: int = 0, tls: ssl.SSLContext | None = None
+) -> Iterator[tuple[str, Service]]:
     service = Service(fake)
     server = Quiet(("127.0.0.1", port), handler(service))
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", service
+        yield f"http{'s' * (tls is not None)}://127.0.0.1:{server.server_address[1]}", service
     finally:
         service.running = False
         with service.changed:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -269,3 +272,19 @@ def test_in_a_running_event_loop(service: tuple[str, Service], tmp_path: Path) -
             return client.choose([unit(0)])
 
     assert asyncio.run(main()) == 0
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+def test_certificates_of_ones_own(fake: Fake, tmp_path: Path) -> None:
+    make = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=us"
+    subject = ["-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run([*make.split(), *subject], cwd=tmp_path, check=True, capture_output=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(tmp_path / "cert", tmp_path / "key")
+    with serving(fake, tls=tls) as (url, _):
+        with pytest.raises(Unreachable, match="CERTIFICATE_VERIFY_FAILED"):
+            incfed.Client(url, "token-0", tmp_path / "state")
+        with incfed.Client(url, "token-0", tmp_path / "state", ca=tmp_path / "cert") as client:
+            client.learn(unit(0), 1.0)
+            client.sync(SOON)
+            assert client.epoch == 1

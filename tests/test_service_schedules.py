@@ -7,11 +7,14 @@ what each client learned is what it shared plus what it still has, no step lost 
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import incfed
 from fake_coordinator import Fake
@@ -200,6 +203,13 @@ def test_kill(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("seed", range(1000, 1100))
 def test_power_cuts(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     play(seed, tmp_path, monkeypatch, cuts=True)
+
+
+@settings(max_examples=max(10, settings().max_examples // 20))  # in `make soak`: a thousand
+@given(st.integers(2000, 2**32), st.booleans())
+def test_any(seed: int, cuts: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as monkeypatch:
+        play(seed, Path(folder), monkeypatch, cuts)
 
 
 def test_the_schedules_get_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
