@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from .planning import Estimate, Plan, estimate, plan
     from .results import Result, load
+    from .service.client import Client
     from .simulation import Simulation, simulate
 
 _HOMES = {
@@ -46,6 +47,7 @@ _HOMES = {
     ),
     "planning": ("Estimate", "Plan", "estimate", "plan"),
     "results": ("Result", "load"),
+    "service.client": ("Client",),
     "simulation": ("Simulation", "simulate"),
 }
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
@@ -54,6 +56,7 @@ __all__ = [
     "Algorithm",
     "BadRows",
     "Centralized",
+    "Client",
     "Decision",
     "DisLinUCB",
     "Estimate",

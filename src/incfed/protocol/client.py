@@ -2,8 +2,9 @@
 
 A client is the shared statistics of the epoch that it last downloaded, and what it has not shared
 since. While a round is open, what it uploaded is *frozen*: what it learns meanwhile belongs to the
-next round. The frozen part is gone once a download says that it was shared, and otherwise belongs
-to what is pending again.
+next round. The frozen part is gone once a download says that it was shared; once the round is known
+to have closed without it, it is pending again. Until one of the two is known it stays frozen, for
+to tell another round of it might be to share it twice.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Heap(NamedTuple):
         add_outer(self.V, x)
         self.b[:] += y * x
         few = self.steps + 1 < len(self.b)
-        return Heap(self.steps + 1, self.V, self.b, [*self.rows, x] if few else [])
+        return Heap(self.steps + 1, self.V, self.b, [*self.rows, x.copy()] if few else [])
 
     def packed(self) -> Packed:
         if self.steps < len(self.b):
@@ -101,15 +102,22 @@ class Learner:
         return self._logdet
 
     @property
+    def logdet_shared(self) -> float:
+        """log det V_g(lambda), of the epoch that it has."""
+        return self._logdet_shared
+
+    @property
     def pending(self) -> Heap:
         """All that is not known to be shared."""
         return self.fresh if self.frozen is None else self.frozen[1].plus(self.fresh)
 
     def freeze(self, round: int, cost: float) -> Upload:
         """Line 10: what this round is told. Asked again, the same again."""
-        if self.frozen is None or self.frozen[0] != round:
-            self.frozen, self.fresh = (round, self.pending), Heap.empty(self.dim)
-        heap = self.frozen[1]
+        if self.frozen is None:
+            self.frozen, self.fresh = (round, self.fresh), Heap.empty(self.dim)
+        told, heap = self.frozen
+        if told != round:
+            raise ValueError(f"round {told} was told; how did it end? Not now in round {round}")
         return Upload(round, self.epoch, heap.steps, cost if heap.steps else 0.0, heap.packed())
 
     def deliver(self, round: int) -> Floats:
@@ -118,20 +126,39 @@ class Learner:
             raise ValueError(f"nothing was uploaded in round {round}")
         return self.frozen[1].b.copy()
 
-    def take_in(self, news: Download) -> None:
-        """Lines 17-20, and the clock restarts."""
+    def take_in(self, news: Download, closed: bool = True) -> None:
+        """Lines 17-20, and the clock restarts.
+
+        `closed`: was the round that froze something over when the download was asked for? If not,
+        and if the download does not have it, it stays frozen.
+        """
         if news.since is not None and news.since != self.epoch:
             raise ValueError(f"a download since epoch {news.since}, but this is {self.epoch}")
         if self.frozen is not None:
             round, heap = self.frozen
-            if round not in news.shared:
-                self.fresh = heap.plus(self.fresh)
-            self.frozen = None
+            if round in news.shared:
+                self.frozen = None
+            elif closed:
+                self.frozen, self.fresh = None, heap.plus(self.fresh)
         whole = news.since is None
         self.V = news.V.matrix() if whole else self.V + news.V.matrix()
         self.b = news.b.copy() if whole else self.b + news.b
         self.epoch = news.epoch
         self.clock = 0
+        self._refactor()
+
+    def resume(
+        self,
+        epoch: int,
+        clock: int,
+        V: Floats,
+        b: Floats,
+        frozen: tuple[int, Heap] | None,
+        fresh: Heap,
+    ) -> None:
+        """Go on where another learner stopped."""
+        self.epoch, self.clock, self.V, self.b = epoch, clock, V.copy(), b.copy()
+        self.frozen, self.fresh = frozen, fresh
         self._refactor()
 
     def _refactor(self) -> None:

@@ -1,0 +1,1 @@
+"""The protocol between real processes, over HTTPS."""

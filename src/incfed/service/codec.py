@@ -1,0 +1,52 @@
+"""Arrays and statistics in JSON: little-endian float64 in base64, so that no digit is lost."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+import numpy as np
+
+from .. import inputs
+from ..kernels.factor import Floats
+from ..protocol.packing import FACTOR, TRIANGLE, Packed
+
+
+def write_floats(numbers: Floats) -> str:
+    return base64.b64encode(numbers.astype("<f8").tobytes()).decode("ascii")
+
+
+def read_floats(name: str, text: object, count: int | None = None) -> Floats:
+    """`count` finite numbers (None: however many)."""
+    allowed = f"{'' if count is None else f'{count} '}finite float64 numbers in base64"
+    if not isinstance(text, str):
+        raise inputs.refuse(name, type(text).__name__, allowed)
+    try:
+        data = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise inputs.refuse(name, f"{len(text)} characters", allowed) from None
+    if len(data) % 8 or (count is not None and len(data) != 8 * count):
+        raise inputs.refuse(name, f"{len(data)} bytes", allowed)
+    numbers = np.frombuffer(data, "<f8").astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise inputs.refuse(name, "a number that is not finite", allowed)
+    return numbers
+
+
+def write_packed(packed: Packed) -> dict[str, Any]:
+    return {"form": packed.form, "numbers": write_floats(packed.numbers)}
+
+
+def read_packed(name: str, said: object, dim: int) -> Packed:
+    if not isinstance(said, dict):
+        raise inputs.refuse(name, said, "an object with form and numbers")
+    form = inputs.choice(f"{name}.form", said.get("form"), (TRIANGLE, FACTOR))
+    if form == TRIANGLE:
+        numbers = read_floats(f"{name}.numbers", said.get("numbers"), dim * (dim + 1) // 2)
+    else:
+        numbers = read_floats(f"{name}.numbers", said.get("numbers"))
+        if len(numbers) % dim or len(numbers) > dim * dim:
+            allowed = f"at most {dim} rows of {dim} numbers"
+            raise inputs.refuse(f"{name}.numbers", f"{len(numbers)} numbers", allowed)
+    return Packed(form, dim, numbers)

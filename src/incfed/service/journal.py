@@ -1,0 +1,159 @@
+"""What happened since the snapshot: a file that only grows, one record after the other.
+
+All records of a journal are equally long, so that a damaged one does not hide those behind it. A
+record carries its number, and its checksum also covers the journal's generation: what an earlier
+file left on the disk is not taken for a record.
+
+A step is handed to the operating system and no more: that survives the end of the process, but not
+of the machine. What is about to be sent is `sync`ed first.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import struct
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import inputs
+from ..kernels.factor import Floats
+
+STEP, FREEZE, ANSWER = 1, 2, 3
+_HEAD = struct.Struct("<IIQ")  # kind, checksum, number
+_SALT = struct.Struct("<QIQ")  # generation, kind, number
+_FREEZE = struct.Struct("<QQd")
+_ANSWER = struct.Struct("<QQQ")
+
+
+class Step(NamedTuple):
+    x: Floats
+    y: float
+
+
+class Freeze(NamedTuple):
+    """The first `steps` steps of this journal, and what was pending before, were told."""
+
+    round: int
+    steps: int
+    cost: float
+
+
+class Answered(NamedTuple):
+    round: int
+    attempt: int
+    accepted: bool
+
+
+Record = Step | Freeze | Answered
+
+
+def path_of(folder: Path, generation: int) -> Path:
+    return folder / f"journal-{generation}"
+
+
+def _payload(dim: int) -> int:
+    return 8 * max(dim + 1, 3)
+
+
+class Journal:
+    """A new journal, to be written."""
+
+    def __init__(self, folder: Path, generation: int, dim: int) -> None:
+        self.generation = generation
+        self.path = path_of(folder, generation)
+        self.steps = 0  # records of steps in it
+        self.size = 0
+        self._records = 0
+        self._dim, self._width = dim, _payload(dim)
+        self._whole = True
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self._fd = os.open(self.path, flags, 0o600)
+
+    def step(self, x: Floats, y: float) -> None:
+        self._append(STEP, x.astype("<f8", copy=False).tobytes() + struct.pack("<d", y))
+        self.steps += 1
+
+    def freeze(self, record: Freeze) -> None:
+        self._append(FREEZE, _FREEZE.pack(*record))
+
+    def answer(self, record: Answered) -> None:
+        self._append(ANSWER, _ANSWER.pack(*record))
+
+    def sync(self) -> None:
+        os.fsync(self._fd)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def _append(self, kind: int, payload: bytes) -> None:
+        """All of a record or, where that cannot be, an OSError and nothing."""
+        if not self._whole:
+            raise OSError(errno.EIO, "an earlier record could not be written", str(self.path))
+        payload = payload.ljust(self._width, b"\0")
+        number = self._records
+        head = _HEAD.pack(kind, _checksum(self.generation, kind, number, payload), number)
+        data = head + payload
+        try:
+            written = os.write(self._fd, data)
+            if written != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+        except OSError:
+            self._whole = False
+            with suppress(OSError):
+                os.ftruncate(self._fd, self.size)
+                self._whole = True
+            raise
+        self._records += 1
+        self.size += len(data)
+
+
+def read(folder: Path, generation: int, dim: int) -> list[Record] | None:
+    """The records of a journal, without a torn end; None: there is no such journal.
+
+    What follows a damaged record was not sent, or else a marker is behind it: then the damage is
+    not a torn end, and going on would forget what was shared.
+    """
+    path = path_of(folder, generation)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    length = _HEAD.size + _payload(dim)
+    records: list[Record] = []
+    torn = False
+    for number in range(len(data) // length):
+        chunk = data[number * length : (number + 1) * length]
+        record = _record(chunk, generation, number, dim)
+        if record is None:
+            torn = True
+        elif not torn:
+            records.append(record)
+        elif not isinstance(record, Step):
+            allowed = "whole: it is damaged before something that was sent; start with a new folder"
+            raise inputs.refuse("state", str(path), allowed)
+    return records
+
+
+def _record(chunk: bytes, generation: int, number: int, dim: int) -> Record | None:
+    kind, checksum, written = _HEAD.unpack_from(chunk)
+    payload = chunk[_HEAD.size :]
+    if written != number or checksum != _checksum(generation, kind, number, payload):
+        return None
+    if kind == STEP:
+        numbers = np.frombuffer(payload, "<f8", dim + 1).astype(np.float64)
+        return Step(numbers[:dim].copy(), float(numbers[dim]))
+    if kind == FREEZE:
+        return Freeze(*_FREEZE.unpack_from(payload))
+    if kind == ANSWER:
+        round, attempt, accepted = _ANSWER.unpack_from(payload)
+        return Answered(round, attempt, bool(accepted))
+    return None
+
+
+def _checksum(generation: int, kind: int, number: int, payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(_SALT.pack(generation, kind, number)))

@@ -1,0 +1,85 @@
+"""What a federation agrees on, as the coordinator tells it to a client."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from .. import inputs
+from ..kernels.step import Rules
+from ..kernels.store import thin_limit
+
+MOST_DIMENSIONS = 4096
+
+
+class Terms(NamedTuple):
+    dim: int
+    ridge: float
+    noise: float
+    delta: float
+    exploration: float | None
+    threshold: float
+    arm_norm: float
+    reward_bound: float
+    client: int | str  # the client's id there
+    name: str
+    federation: str | None  # the federation's own id, if the coordinator has one
+
+    @classmethod
+    def read(cls, said: Any) -> Terms:
+        """From JSON; InputError where it cannot be."""
+        if not isinstance(said, dict) or not isinstance(said.get("client"), dict):
+            raise inputs.refuse("federation", said, "settings, and a client with an id")
+        who, federation = said["client"], said.get("federation")
+        if isinstance(who.get("id"), bool) or not isinstance(who.get("id"), int | str):
+            raise inputs.refuse("client.id", who.get("id"), "a number or a name")
+        if federation is not None and not isinstance(federation, str):
+            raise inputs.refuse("federation", federation, "a name, or nothing")
+
+        def get(name: str, **limits: Any) -> float:
+            return inputs.number(name, said.get(name), **limits)
+
+        endless = said.get("threshold") is None  # JSON knows no infinity
+        return cls(
+            dim=inputs.integer("dim", said.get("dim"), low=1, high=MOST_DIMENSIONS),
+            ridge=get("ridge", low=0.0, open_low=True),
+            noise=get("noise", low=0.0),
+            delta=get("delta", low=0.0, high=1.0, open_low=True, open_high=True),
+            exploration=None if said.get("exploration") is None else get("exploration", low=0.0),
+            threshold=math.inf if endless else get("threshold", low=0.0, finite=False),
+            arm_norm=get("arm_norm", low=0.0, open_low=True),
+            reward_bound=get("reward_bound", low=0.0, open_low=True),
+            client=who["id"],
+            name=str(who.get("name", who["id"])),
+            federation=federation,
+        )
+
+    def told(self) -> dict[str, Any]:
+        """As JSON; `read` reads it."""
+        said = self._asdict()
+        said["client"] = {"id": said["client"], "name": said.pop("name")}
+        if math.isinf(self.threshold):
+            said["threshold"] = None
+        return said
+
+    def rules(self) -> Rules:
+        return Rules(
+            ridge=self.ridge,
+            noise=self.noise,
+            surprise=2.0 * math.log(1.0 / self.delta),
+            exploration=math.nan if self.exploration is None else self.exploration,
+            threshold=self.threshold,
+            stale=False,
+            limit=thin_limit(self.dim),
+        )
+
+    def conflict(self, now: Terms) -> str | None:
+        """Why statistics kept under these terms are of no use under those of `now`; None: they are.
+
+        The other settings may change: they concern what a client does next, not what it knows.
+        """
+        for name in ("federation", "client", "dim", "ridge"):
+            kept, new = getattr(self, name), getattr(now, name)
+            if kept != new:
+                return f"of {name} {kept!r}, but the coordinator says {new!r}"
+        return None

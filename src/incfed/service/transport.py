@@ -1,0 +1,84 @@
+"""Requests over HTTP, with httpx."""
+
+from __future__ import annotations
+
+import json
+import ssl
+from typing import Any
+
+from ..protocol.messages import VERSION
+from ..results.optional import needs
+from .errors import Unreachable
+from .requests import Request
+from .traffic import Wire
+
+MOST = 2**28  # bytes of an answer
+
+
+class Transport:
+    """Sends as a client with a token; counts bytes. One event loop's own."""
+
+    def __init__(self, url: str, token: str, timeout: float, ca: str | None, wire: Wire) -> None:
+        with needs("httpx", "a Client", "'incfed[client]'"):
+            import httpx
+        self._httpx = httpx
+        self._timeout = timeout
+        self._wire = wire
+        headers = {"Authorization": f"Bearer {token}", "Incfed-Protocol": str(VERSION)}
+        context = ssl.create_default_context(cafile=ca) if url.startswith("https:") else False
+        # Redirects are not followed: the token is for this address.
+        self._client = httpx.AsyncClient(
+            base_url=url, headers=headers, verify=context, follow_redirects=False
+        )
+
+    async def send(self, request: Request) -> tuple[int, Any]:
+        """Status, and the JSON of the answer (None: it is none); Unreachable if there is none."""
+        httpx = self._httpx
+        timeout = httpx.Timeout(self._timeout, read=self._timeout + request.wait)
+        asked = self._client.build_request(
+            request.method, request.path, json=request.body, timeout=timeout
+        )
+        wire = self._wire
+        wire.requests += 1
+        wire.sent += _size(asked.headers.raw, asked.method.encode(), asked.url.raw_path)
+        wire.sent += len(asked.content)
+        try:
+            answer = await self._client.send(asked, stream=True)
+            try:
+                body = await _body(answer)
+            finally:
+                wire.received += answer.num_bytes_downloaded
+                await answer.aclose()
+        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
+            detail = str(error) or type(error).__name__
+            raise Unreachable(f"{request.method} {asked.url}: {detail}") from None
+        wire.received += _size(
+            answer.headers.raw,
+            b"%d" % answer.status_code,
+            answer.extensions.get("reason_phrase", b""),
+        )
+        try:
+            return answer.status_code, json.loads(body)
+        except ValueError:
+            if answer.is_success:
+                raise Unreachable(f"{request.method} {asked.url}: no JSON in the answer") from None
+            return answer.status_code, None
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+async def _body(answer: Any) -> bytes:
+    parts, size = [], 0
+    async for part in answer.aiter_bytes():
+        size += len(part)
+        if size > MOST:
+            raise OSError(f"an answer of more than {MOST} bytes")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _size(headers: list[tuple[bytes, bytes]], *first: bytes) -> int:
+    """Bytes of an HTTP/1.1 head: its first line, 'HTTP/1.1' included, and 'name: value' lines."""
+    line = sum(map(len, first)) + len(b"HTTP/1.1") + 2 + 2
+    return line + sum(len(name) + 2 + len(value) + 2 for name, value in headers) + 2

@@ -1,0 +1,255 @@
+"""What a client does next, one situation at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import incfed
+from fake_coordinator import Fake
+from incfed.service import agent as agents
+from incfed.service.agent import Agent
+from incfed.service.errors import ServiceError
+from incfed.service.keeper import Keeper, blank
+from incfed.service.patience import FIRST, LONGEST, SULK, Patience
+from incfed.service.policies import accept_all, price_of
+from incfed.service.requests import Request
+from incfed.service.terms import Terms
+from incfed.service.wishes import Wish
+
+X = np.array([1.0, 0.0])
+
+
+class Desk:
+    """Client 0 of a fake coordinator, and a clock that stands still."""
+
+    def __init__(self, folder: Path, count: int = 1, **terms: Any) -> None:
+        self.fake = Fake(count, 2, **terms)
+        said = self.fake.handle(0, "GET", "/v1/federation", None)[1]
+        self.keeper = Keeper(folder, blank(Terms.read(said)))
+        self.agent = Agent(
+            self.keeper, price_of(1.0), accept_all, Patience(np.random.default_rng(0))
+        )
+        self.now = 0.0
+
+    def next(self) -> Request | None:
+        return self.agent.errand(self.now)
+
+    def kind(self) -> str | None:
+        request = self.next()
+        return request and request.kind
+
+    def reply(self, request: Request | None) -> str:
+        assert request is not None
+        said = self.fake.handle(0, request.method, request.path, request.body)
+        self.agent.replied(request, *said, self.now)
+        return request.kind
+
+    def work(self) -> list[str]:
+        """All errands until there is none."""
+        done = []
+        while (request := self.next()) is not None:
+            done.append(self.reply(request))
+        return done
+
+    def poll(self) -> None:
+        self.reply(self.agent.poll(self.now))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_nothing_happens_without_a_reason(desk: Desk) -> None:
+    assert desk.work() == ["federation", "state"]
+    desk.poll()
+    assert desk.work() == []
+
+
+def test_a_whole_round(desk: Desk) -> None:
+    desk.work()
+    desk.keeper.learn(X, 1.0)
+    assert desk.work() == ["open", "state", "upload"]
+    desk.poll()
+    assert desk.work() == ["answer", "delivery"]
+    desk.poll()
+    assert desk.work() == ["download"]
+    assert (desk.keeper.learner.epoch, desk.keeper.pending, desk.keeper.earned) == (1, 0, 1.0)
+    assert not desk.keeper.learner.triggered
+
+
+def test_an_old_poll_does_not_make_it_say_things_twice(desk: Desk) -> None:
+    desk.work()
+    desk.keeper.learn(X, 1.0)
+    desk.work()
+    assert desk.agent.state is not None
+    old = desk.fake.state(0) | {"version": desk.fake.version - 1}
+    old["round"] |= {"stage": "open", "uploaded": False, "offer": None}
+    poll = desk.agent.poll(desk.now)
+    assert poll is not None
+    desk.agent.replied(poll, 200, old | {"version": poll.number + 1}, desk.now)
+    assert desk.work() == []
+
+
+def test_a_coordinator_that_counts_anew_is_asked_anew(desk: Desk) -> None:
+    desk.fake.version = 50
+    desk.work()
+    desk.fake.version = 3
+    desk.poll()
+    assert desk.work() == ["state"]
+
+
+def test_a_poll_that_comes_back_at_once_is_not_sent_at_once(desk: Desk) -> None:
+    desk.work()
+    desk.poll()
+    assert desk.agent.poll(desk.now) is None
+    assert desk.agent.rest(desk.now) == pytest.approx(agents.CALM)
+    assert desk.agent.poll(desk.now + agents.CALM) is not None
+    later = desk.now + agents.CALM
+    poll = desk.agent.poll(later)
+    assert poll is not None
+    desk.agent.replied(poll, 200, desk.fake.state(0), later + agents.WAIT)
+    assert desk.agent.poll(later + agents.WAIT) is not None, "that one took its time"
+
+
+def test_while_it_is_frozen_for_an_open_round_news_unfreezes_nothing(desk: Desk) -> None:
+    """As if its upload, late or lost, were refused for an epoch that has passed."""
+    desk.work()
+    desk.keeper.learn(X, 1.0)
+    desk.reply(desk.next())  # open
+    desk.reply(desk.next())  # state
+    upload = desk.next()
+    assert upload is not None
+    desk.agent.replied(upload, 409, {"field": "epoch", "message": "old"}, desk.now)
+    desk.fake.hub.close(*desk.fake.hub.decide({}), lambda who: X)  # an epoch from nowhere
+    desk.now = 10.0
+    desk.reply(desk.next())
+    download = desk.next()
+    assert download is not None
+    assert (download.kind, download.closed) == ("download", False)
+    desk.reply(download)
+    assert desk.keeper.learner.frozen is not None
+    again = desk.next()
+    assert again is not None
+    assert again.body is not None
+    assert upload.body is not None
+    assert again.body == upload.body | {"epoch": 1}
+    desk.reply(again)
+    assert not desk.fake.violations
+
+
+@pytest.mark.parametrize("status", [404, 408, 409, 429, 500, 503])
+def test_not_now_is_tried_again_after_a_while(status: int, desk: Desk) -> None:
+    pauses = []
+    for _ in range(12):
+        request = desk.next()
+        assert request is not None
+        desk.agent.replied(request, status, None, desk.now)
+        assert desk.next() is None
+        pauses.append(desk.agent.patience.until - desk.now)
+        desk.now = desk.agent.patience.until
+    assert FIRST / 2 <= pauses[0] <= 2 * FIRST
+    assert pauses[4] > 4 * pauses[0]
+    assert LONGEST / 2 <= pauses[-1] <= 1.5 * LONGEST
+    desk.work()
+    assert desk.agent.problem is None
+
+
+def test_a_refused_token_is_raised_and_tried_again_later(desk: Desk) -> None:
+    wish = Wish()
+    desk.agent.wish(wish)
+    request = desk.next()
+    assert request is not None
+    desk.agent.replied(request, 401, {"field": "Authorization", "message": "who?"}, desk.now)
+    with pytest.raises(ServiceError, match="who"):
+        wish.granted.result(0)
+    assert desk.agent.patience.until >= SULK / 2
+    desk.now = 2 * SULK
+    assert desk.work()
+
+
+def test_a_coordinator_that_went_back_is_no_longer_talked_to(desk: Desk) -> None:
+    desk.work()
+    desk.keeper.learn(X, 1.0)
+    for _ in range(3):
+        desk.work()
+        desk.agent.state = None
+    assert desk.keeper.learner.epoch == 1
+    desk.fake = Fake(1, 2)
+    desk.agent.state = None
+    desk.reply(desk.next())
+    assert desk.agent.halted
+    assert desk.next() is None
+    wish = Wish()
+    desk.agent.wish(wish)
+    with pytest.raises(incfed.InputError, match="knows epoch 1, the coordinator only 0"):
+        wish.granted.result(0)
+
+
+def test_a_round_that_comes_to_nothing_is_not_called_for_at_once_again(desk: Desk) -> None:
+    desk.work()
+    desk.keeper.learn(X, 1.0)
+    assert desk.reply(desk.next()) == "open"
+    desk.fake.round = None  # gone
+    assert desk.work() == ["state"]
+    assert desk.agent.rest(desk.now) is not None
+    desk.now = 10.0
+    assert desk.kind() == "open"
+
+
+def test_what_an_earlier_life_uploaded_is_declined(desk: Desk) -> None:
+    desk.work()
+    desk.fake.handle(0, "POST", "/v1/rounds", None)
+    desk.keeper.learn(X, 1.0)
+    body = {"epoch": 0, "steps": 1, "cost": 1.0, "dV": {"form": "factor", "numbers": ""}}
+    desk.fake.handle(0, "PUT", "/v1/rounds/1/upload", body)
+    desk.agent.state = None
+    assert desk.work() == ["state", "answer"]
+    assert desk.fake.closed[0].participants == []
+    assert desk.keeper.learner.frozen is None
+
+
+def test_a_wish_made_while_a_state_is_on_its_way_asks_for_another(desk: Desk) -> None:
+    desk.reply(desk.next())
+    state = desk.next()
+    assert state is not None
+    wish = Wish()
+    desk.agent.wish(wish)
+    desk.reply(state)
+    assert not wish.granted.done()
+    assert desk.work() == ["state"]
+    assert wish.granted.done()
+
+
+def test_a_wish_waits_for_the_round_that_is_open_and_no_longer(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, count=2)
+    desk.work()
+    desk.fake.handle(1, "POST", "/v1/rounds", None)
+    wish = Wish()
+    desk.agent.wish(wish)
+    assert desk.work() == ["state", "upload"]
+    assert not wish.granted.done()
+    desk.fake.deadline()
+    desk.fake.handle(1, "POST", "/v1/rounds", None)  # the next one
+    desk.poll()
+    assert desk.work()[0] == "download"
+    assert wish.granted.done()
+
+
+def test_a_wish_whose_call_was_answered_by_another_round(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, count=2)
+    desk.work()
+    desk.keeper.learn(X, 1.0)
+    wish = Wish()
+    desk.agent.wish(wish)
+    desk.reply(desk.next())
+    assert desk.kind() == "open"
+    desk.fake.handle(1, "POST", "/v1/rounds", None)
+    desk.fake.deadline()  # without this client
+    desk.agent.state = None
+    assert desk.work() == ["state", "download"]
+    assert wish.granted.done()
