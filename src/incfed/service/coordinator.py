@@ -7,6 +7,7 @@ database only one moves a round at a time, and a round is decided once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from ..ledger import tables
 from ..ledger.chain import digest
-from ..ledger.clients import Member, whose
+from ..ledger.clients import Member, members, whose
 from ..ledger.founding import found
 from ..ledger.records import OFFERED, OPEN, RUNNING, read_upload, to_bytes
 from ..ledger.settings import Settings
@@ -45,6 +46,19 @@ class State(NamedTuple):
     version: int  # grows when there is news
     epoch: int
     round: RoundState | None  # the last one
+
+
+class Overview(NamedTuple):
+    """The federation in a few figures."""
+
+    epoch: int
+    spent: float
+    budget: float | None
+    live: int
+
+    @property
+    def left(self) -> float:
+        return math.inf if self.budget is None else max(0.0, self.budget - self.spent)
 
 
 class Coordinator:
@@ -79,6 +93,13 @@ class Coordinator:
     def version(self) -> int:
         with self.store.read() as connection:
             return connection.scalar(select(tables.federation.c.version)) or 0
+
+    def overview(self) -> Overview:
+        with self.store.read() as connection:
+            running = Running(connection, self.clock(), self._reached)
+            live = sum(running.live(one) for one in members(connection))
+            federation = running.federation
+            return Overview(federation.epoch, federation.spent, running.settings.budget, live)
 
     def state(self, client: int) -> State:
         """What is going on for this client."""

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from ..ledger import tables
 from ..ledger.chain import append, digest
-from ..ledger.clients import members
+from ..ledger.clients import Member, members
 from ..ledger.records import (
     CLOSED,
     OFFERED,
@@ -106,16 +106,18 @@ class Running:
         append(self.connection, kind, self.now, **what)
         self.said.append({"event": kind, **what})
 
+    def live(self, one: Member) -> bool:
+        """Was it heard of lately?"""
+        heard = one.heard is not None and abs(self.now - one.heard) <= self.settings.live_time
+        return heard and not one.revoked
+
     def _awaited(self) -> bool:
         """Is there a live client that has not uploaded yet?"""
         uploads = tables.uploads
         query = select(uploads.c.client).where(uploads.c.round == self.round.number)
         uploaded = set(self.connection.scalars(query))
-        return any(
-            one.heard is not None and abs(self.now - one.heard) <= self.settings.live_time
-            for one in members(self.connection)
-            if not one.revoked and one.id not in uploaded
-        )
+        everyone = members(self.connection)
+        return any(self.live(one) for one in everyone if one.id not in uploaded)
 
     def _table(self) -> Table:
         """Without those who are barred, or have failed in this round already."""
