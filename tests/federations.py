@@ -55,7 +55,7 @@ class Federation:
         """What happened, of one kind."""
         return [event for event in self.events if event["event"] == kind]
 
-    def offered(self) -> dict[int, tuple[int, float]]:
+    def offered(self) -> dict[int, Any]:
         """Attempt and payment of those whose offer stands."""
         found = {}
         for k in range(len(self.tokens)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,7 +114,7 @@ NAN, INF = math.nan, math.inf
         ({"dV": factor(1e200, 0, 0)}, "dV"),
     ],
 )
-def test_what_is_impossible_is_refused(change: dict[str, object], field: str) -> None:
+def test_what_is_impossible_is_refused(change: dict[str, Any], field: str) -> None:
     check_upload(HONEST, LIMITS)
     with pytest.raises(Refusal) as refused:
         check_upload(HONEST._replace(**change), LIMITS)

@@ -16,10 +16,8 @@ FIXED = ("name", "dim", "ridge")  # all that is shared already depends on them
 
 def found(connection: Connection, settings: Settings, at: float) -> None:
     """Make the federation, or put `settings` in force if they differ from those that are."""
-    row = connection.execute(select(tables.federation)).first()
-    if row is None:
-        _begin(connection, settings, at)
-        return
+    begin(connection, settings, at)
+    row = connection.execute(select(tables.federation)).one()
     present = read_settings(connection, row.settings)
     if present == settings:
         return
@@ -33,7 +31,10 @@ def found(connection: Connection, settings: Settings, at: float) -> None:
     )
 
 
-def _begin(connection: Connection, settings: Settings, at: float) -> None:
+def begin(connection: Connection, settings: Settings, at: float) -> None:
+    """Make the federation if there is none."""
+    if connection.execute(select(tables.federation)).first() is not None:
+        return
     V, b = pack_epoch(np.zeros((settings.dim, settings.dim)), np.zeros(settings.dim))
     connection.execute(
         insert(tables.federation).values(

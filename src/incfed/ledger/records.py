@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, select
+from sqlalchemy import Table as SqlTable
 
 from ..kernels.factor import Floats
 from ..protocol.deciding import Table
@@ -46,6 +47,12 @@ def read_upload(row: Any, dim: int) -> Upload:
         raise Pruned(f"the upload of client {row.client} in round {row.round}")
     packed = Packed(row.form, dim, from_bytes(row.numbers))
     return Upload(row.round, row.epoch, row.steps, row.cost, packed)
+
+
+def read_own(connection: Connection, table: SqlTable, round: int, client: int) -> Any:
+    """A client's row of a round; None: there is none."""
+    query = select(table).where(table.c.round == round, table.c.client == client)
+    return connection.execute(query).first()
 
 
 def read_uploads(connection: Connection, round: int, dim: int) -> dict[int, Upload]:

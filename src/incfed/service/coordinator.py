@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Table, func, insert, select, update
 
 from ..ledger import tables
 from ..ledger.chain import digest
 from ..ledger.clients import Member, members, whose
 from ..ledger.founding import found
-from ..ledger.records import OFFERED, OPEN, RUNNING, read_upload, to_bytes
+from ..ledger.records import OFFERED, OPEN, RUNNING, read_own, read_upload, to_bytes
 from ..ledger.settings import Settings
 from ..ledger.store import Store
 from ..protocol.checks import Refusal, check_delivery, check_upload
@@ -238,9 +238,8 @@ def _hear(connection: Connection, client: int, now: float) -> None:
     connection.execute(chosen.values(heard=now))
 
 
-def _find(running: Running, table: Any, client: int, round: int) -> Any:
-    query = select(table).where(table.c.round == round, table.c.client == client)
-    return running.connection.execute(query).first()
+def _find(running: Running, table: Table, client: int, round: int) -> Any:
+    return read_own(running.connection, table, round, client)
 
 
 def _again(running: Running, client: int, upload: Upload) -> bool:

@@ -29,8 +29,13 @@ class News:
         self._loop = asyncio.get_running_loop()
         self._watcher = self._loop.create_task(self._watch())
 
+    def dismiss(self) -> None:
+        """Send everybody home; from any thread, or a signal's handler."""
+        self.stopping = True
+        self.publish()
+
     async def stop(self) -> None:
-        """Send everybody home."""
+        """The end."""
         self.stopping = True
         self._stopped.set()
         self._wake()
