@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,12 @@ def from_bytes(data: bytes) -> Floats:
 def read_settings(connection: Connection, number: int) -> Settings:
     found = tables.settings.c
     body = connection.scalar(select(found.body).where(found.number == number))
-    return Settings.of(json.loads(body or "{}"))
+    return _parse(body or "{}")
+
+
+@lru_cache(maxsize=16)
+def _parse(body: str) -> Settings:
+    return Settings.of(json.loads(body))
 
 
 def read_upload(row: Any, dim: int) -> Upload:
