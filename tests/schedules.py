@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import shutil
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -141,7 +142,7 @@ class Schedule:
 
     def run(self, seconds: float) -> None:
         for agent in self.agents:
-            self._later(self.chance.uniform(0, 1), lambda agent=agent: self._wake(agent))
+            self._later(self.chance.uniform(0, 1), partial(self._wake, agent))
         self._later(1.0, self._tick)
         self._until(seconds)
 
