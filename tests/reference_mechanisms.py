@@ -49,6 +49,7 @@ class Table:
     V_i: FloatArray  # [n, d, d]  what each client knows
     costs: FloatArray  # [n]        D^p
     ridge: float
+    behind: FloatArray | float = 0.0  # [n, d, d]  what each client has yet to download
 
     @cached_property
     def known(self) -> FloatArray:
@@ -68,11 +69,12 @@ class Table:
         """Data incentive (Eq. 4) of each client in `who`, given S: det(V_i + D_i(S)) / det V_i - 1.
 
         D_i(S) sums the *others*: i's own data is left out of the sum rather than subtracted from
-        it, so that an offer of nothing is worth exactly nothing.
+        it, so that an offer of nothing is worth exactly nothing. With it comes what i has missed.
         """
         n, d = len(self.costs), self.V_g.shape[0]
         others = (S & ~np.eye(n, dtype=bool)[who]).astype(np.float64)
         offered = (others @ self.dV.reshape(n, d * d)).reshape(-1, d, d)
+        offered = offered + (self.behind[who] if isinstance(self.behind, np.ndarray) else 0.0)
         gain = logdet(self.V_i[who] + offered, self.ridge) - self.known[who]
         return np.asarray(np.expm1(np.clip(gain, 0.0, LARGEST_EXPONENT)))
 
@@ -233,10 +235,12 @@ def decide(
     V_i: FloatArray,
     costs: FloatArray,
     ridge: float,
+    behind: FloatArray | float = 0.0,
     **options: Any,
 ) -> tuple[BoolArray, FloatArray]:
     """Participants (a mask) and payments, over clients with something to share, ids ascending.
 
     The matrices come without the ridge. Options are those of `payment_efficient`.
     """
-    return KINDS[kind](Table(V_g, dV, V_i, np.asarray(costs, np.float64), ridge), **options)
+    table = Table(V_g, dV, V_i, np.asarray(costs, np.float64), ridge, behind)
+    return KINDS[kind](table, **options)

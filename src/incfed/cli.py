@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from . import cli_service
 from ._version import __version__
 
 if TYPE_CHECKING:
@@ -503,6 +504,8 @@ def _close(screen: Screen, outcome: Outcome, where: dict[str, Path]) -> None:
         screen.error(f"{len(outcome.failures)} of {outcome.total} runs failed; the others are kept")
         raise typer.Exit(FAILED)
 
+
+cli_service.mount(app, _plainly)
 
 if __name__ == "__main__":
     main()

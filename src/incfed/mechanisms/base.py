@@ -57,6 +57,7 @@ class Round:
         trigger: int = -1,
         spent: float = 0.0,
         budget_left: float = np.inf,
+        lagging: bool = False,
     ) -> None:
         self.clients = clients  # [n] ids with pending data, ascending
         self.costs = costs  # [n] D^p of each
@@ -66,7 +67,8 @@ class Round:
         self.trigger = trigger  # id of the client that did
         self.spent = spent  # money paid in earlier rounds
         self.budget_left = budget_left
-        self.logdets = logdets  # [n] log det V_i = log det(V_g + dV_i): all hold the present V_g
+        self.logdets = logdets  # [n] log det V_i, V_i = dV_i + the V_g that client i last had
+        self.lagging = lagging  # somebody has an older V_g than the present one
         self._all = ~np.zeros(len(clients), np.bool_)  # np.ones is slower
         self._full: float | None = None  # computed when first asked for, as is
         self._needed: Floats | None = None
@@ -167,8 +169,11 @@ class Coalition:
         else:  # V_g itself, whose factor is at hand
             V, U, self.value = round._shared
             self._V, self._U = V.copy(), U.copy()
-        # Contributions to S, or to a smaller set, which bound them: at first log c_j(nobody).
+        # Contributions to S, or to a smaller set, which bound them: at first log c_j(nobody), which
+        # is at hand only if everybody holds the present V_g; otherwise each is computed when asked.
         self._bound = round.logdets - round._shared[2]
+        if round.lagging:
+            self._bound = np.full(len(round), np.inf)
         self._exact = np.zeros(len(round), np.bool_)
 
     def contributions(self, among: Mask) -> Floats:

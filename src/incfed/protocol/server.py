@@ -18,6 +18,7 @@ class Uploads(NamedTuple):
     clients: Ints  # [n] ascending
     logdets: Floats  # [n] log det V_i
     pending: Pending  # dV_i
+    lagging: bool = False  # does anybody hold an older V_g than the present one?
 
 
 class Closed(NamedTuple):
@@ -34,11 +35,22 @@ class Server:
     """Holds (V_g, b_g), asks the mechanism, adds what participants share."""
 
     def __init__(
-        self, *, count: int, dim: int, mechanism: Mechanism, costs: Floats, ridge: float
+        self,
+        *,
+        count: int,
+        dim: int,
+        mechanism: Mechanism,
+        costs: Floats,
+        ridge: float,
+        shared: Shared | None = None,
+        rounds: int = 0,
+        spent: float = 0.0,
+        budget_left: float = math.inf,
     ) -> None:
-        self.shared = Shared.empty(dim, ridge)
-        self.rounds = 0
-        self.spent = 0.0
+        self.shared = Shared.empty(dim, ridge) if shared is None else shared
+        self.rounds = rounds
+        self.spent = spent
+        self.budget_left = budget_left
         self._count = count
         self._dim = dim
         self._mechanism = mechanism
@@ -62,6 +74,8 @@ class Server:
             step=step,
             trigger=trigger,
             spent=self.spent,
+            budget_left=self.budget_left,
+            lagging=uploads.lagging,
         )
         decision = self._mechanism.decide(round)
         fault = malformed(decision, clients)
@@ -79,7 +93,9 @@ class Server:
         if len(db):
             self.shared = self.shared.plus(round.pending, members, db, self._ridge)
         self.rounds += 1
-        self.spent += math.fsum(payments.tolist())
+        paid = math.fsum(payments.tolist())
+        self.spent += paid
+        self.budget_left -= paid
         idle = self._count - len(round)
         ratio = math.exp(min(0.0, self.shared.logdet - round.full_value))
         cost = communication(self._count, self._dim, idle + len(payments))

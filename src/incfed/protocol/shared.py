@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.coalition import merge
-from ..kernels.factor import Floats
+from ..kernels.factor import Floats, factorize
 from ..kernels.pending import Mask, Pending
 
 
@@ -23,6 +23,14 @@ class Shared(NamedTuple):
     def empty(cls, dim: int, ridge: float) -> Shared:
         V, b = np.zeros((dim, dim)), np.zeros(dim)
         return cls(V, b, np.eye(dim) / np.sqrt(ridge), dim * float(np.log(ridge)))
+
+    @classmethod
+    def of(cls, V: Floats, b: Floats, ridge: float) -> Shared:
+        """From V_g and b_g as they were kept."""
+        if not V.any():
+            return cls.empty(len(b), ridge)
+        factor = np.empty_like(V)
+        return cls(V, b, factor, factorize(V, ridge, np.empty_like(V), factor))
 
     def plus(self, pending: Pending, members: Mask, db: Floats, ridge: float) -> Shared:
         """Lines 12-14: what the members share is added, in order of their ids."""

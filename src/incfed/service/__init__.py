@@ -1,1 +1,1 @@
-"""The protocol between real processes, over HTTPS."""
+"""The protocol over HTTPS: the coordinator, and the client that an application embeds."""

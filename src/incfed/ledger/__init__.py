@@ -1,0 +1,1 @@
+"""The durable record of rounds, offers and payments, and the proof that it was not changed."""

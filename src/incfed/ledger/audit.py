@@ -1,0 +1,127 @@
+"""Is the ledger true? The chain of hashes, every table against the entries, and every decision,
+payment and sum recomputed. What depends on time alone (was the deadline over? was a client live?)
+cannot be proved afterwards, and `presence` is no evidence of anything."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Table, select
+
+from ..inputs import InputError
+from . import tables
+from .chain import START, Head, canonical, digest, link
+from .recompute import disagreements
+from .records import Pruned
+from .replay import Model
+
+MOST = 50  # findings; one changed row can make all after it disagree
+BLOBS = ("numbers", "db", "V", "b", "token")
+
+
+@dataclass
+class Report:
+    findings: list[str] = field(default_factory=list)
+    entries: int = 0
+    rounds: int = 0  # closed
+    spent: float = 0.0
+    head: Head = field(default_factory=lambda: Head(0, START))
+    proved_from: int = 1  # the first round whose statistics are all there
+
+    @property
+    def clean(self) -> bool:
+        return not self.findings
+
+
+def audit(connection: Connection, kept: Head | None = None) -> Report:
+    """`kept`: a head written down earlier, elsewhere."""
+    report, model = Report(), Model()
+    seen = None if kept is None or kept.number else START
+    for row in connection.execute(select(tables.entries).order_by(tables.entries.c.number)):
+        _check_link(report, row)
+        report.head = Head(row.number, row.hash)
+        report.entries += 1
+        if kept is not None and row.number == kept.number:
+            seen = row.hash
+        _follow(connection, report, model, row)
+    if kept is not None and seen != kept.hash:
+        report.findings.append(f"entry {kept.number} is not what the kept head says")
+    if model.federation:
+        report.rounds, report.spent = model.now["epoch"], model.now["spent"]
+    for name in ("federation", "settings", "clients", "rounds", "uploads", "offers", "deliveries",
+                 "epochs", "payments"):  # fmt: skip
+        _compare(connection, report, model, tables.metadata.tables[name])
+    if len(report.findings) > MOST:
+        report.findings[MOST:] = [f"and {len(report.findings) - MOST} more"]
+    return report
+
+
+def read_head(path: Path) -> Head:
+    """A head as `incfed ledger head` prints it."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return Head(int(found["number"]), str(found["hash"]))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f"{path}: must be what `incfed ledger head` printed") from None
+
+
+def _check_link(report: Report, row: Any) -> None:
+    if row.number != report.head.number + 1:
+        report.findings.append(f"entry {report.head.number + 1} is missing")
+    if row.hash != link(report.head.hash, row.body):
+        report.findings.append(f"entry {row.number}: its hash is not that of its content")
+
+
+def _follow(connection: Connection, report: Report, model: Model, row: Any) -> None:
+    try:
+        body = json.loads(row.body)
+        where = f"entry {row.number} ({body['kind']}, round {body.get('round', '-')})"
+        if canonical(body) != row.body or body["number"] != row.number:
+            report.findings.append(f"{where}: is not written as entries are")
+    except (ValueError, KeyError, TypeError):
+        report.findings.append(f"entry {row.number}: cannot be read")
+        return
+    try:
+        report.findings += [f"{where}: {one}" for one in disagreements(connection, model, body)]
+    except Pruned:
+        report.proved_from = max(report.proved_from, body["round"] + 1)
+        if body["kind"] == "closed":  # believed
+            model.now["spent"] += math.fsum(body["payments"].values())
+    except Exception as error:  # whatever changed rows make of it
+        report.findings.append(f"{where}: cannot be recomputed: {type(error).__name__}: {error}")
+    try:
+        model.apply(body)
+    except Exception as error:
+        report.findings.append(f"{where}: does not follow: {type(error).__name__}: {error}")
+
+
+def _compare(connection: Connection, report: Report, model: Model, table: Table) -> None:
+    expected: dict[Any, dict[str, Any]] = dict(getattr(model, table.name))
+    names = [column.name for column in table.primary_key.columns]
+    for row in connection.execute(select(table)):
+        values = row._asdict()
+        key = tuple(values.pop(name) for name in names)
+        place = f"{table.name} {', '.join(map(str, key))}"
+        wanted = expected.pop(key if len(key) > 1 else key[0], None)
+        if wanted is None:
+            report.findings.append(f"{place}: no entry says so")
+            continue
+        for name, value in values.items():
+            if not _agrees(model, table.name, key, name, value, wanted[name]):
+                report.findings.append(f"{place}: {name} is not what the entries say")
+    report.findings += [f"{table.name} {key}: is missing" for key in expected]
+
+
+def _agrees(model: Model, table: str, key: Any, name: str, value: Any, wanted: Any) -> bool:
+    if name not in BLOBS:
+        return bool(value == wanted)
+    if value is not None:
+        return bool(digest(value) == wanted)
+    gone = key[0] < model.pruned_epoch if table == "epochs" else key[0] <= model.pruned_round
+    return bool(table != "clients" and gone)

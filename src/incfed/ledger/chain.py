@@ -1,0 +1,52 @@
+"""Entries, chained: each one's hash covers the hash before it, so that no past can be changed
+without changing every hash after it, and the head kept elsewhere shows that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, insert, select
+
+from .tables import entries
+
+START = "0" * 64  # the hash before the first entry
+
+
+class Head(NamedTuple):
+    """The last entry's number and hash: whoever keeps a copy can tell a changed past."""
+
+    number: int
+    hash: str
+
+
+def canonical(body: dict[str, Any]) -> str:
+    """One text for one content: sorted keys, no spaces; floats as Python's shortest, exact repr."""
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(data: bytes | str) -> str:
+    """SHA-256, in place of what it is of."""
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+def link(previous: str, body: str) -> str:
+    """The hash of an entry."""
+    return digest(previous + body)
+
+
+def head(connection: Connection) -> Head:
+    last = connection.execute(
+        select(entries.c.number, entries.c.hash).order_by(entries.c.number.desc()).limit(1)
+    ).first()
+    return Head(0, START) if last is None else Head(last.number, last.hash)
+
+
+def append(connection: Connection, kind: str, at: float, **what: Any) -> None:
+    """Add an entry. The caller holds the lock of the federation: entries are numbered in order."""
+    last = head(connection)
+    number = last.number + 1
+    body = canonical({"number": number, "kind": kind, "at": at, **what})
+    row = {"number": number, "body": body, "hash": link(last.hash, body)}
+    connection.execute(insert(entries).values(row))

@@ -1,0 +1,74 @@
+"""Who may take part: a name, and the hash of a token that only its owner has."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from typing import NamedTuple
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from .. import inputs
+from .chain import append
+from .tables import clients, presence
+
+PREFIX = "incfed_"  # so that a token is known for what it is wherever it turns up
+
+
+class Member(NamedTuple):
+    id: int
+    name: str
+    revoked: bool
+    barred: int
+    heard: float | None
+
+
+def hashed(token: str) -> str:
+    """Tokens are long and random: a plain hash cannot be searched back."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def enrol(connection: Connection, name: str, at: float) -> tuple[int, str]:
+    """A new client: its id, and its token, which nobody can be told again."""
+    if not isinstance(name, str) or not re.fullmatch(r"[\w.@-][\w.@ -]{0,79}", name):
+        raise inputs.refuse("name", name, "1 to 80 letters, digits, blanks and . _ - @")
+    if connection.scalar(select(clients.c.id).where(clients.c.name == name)) is not None:
+        raise inputs.refuse("name", name, "a name that nobody has had yet")
+    count = connection.scalar(select(func.count()).select_from(clients)) or 0
+    token = PREFIX + secrets.token_urlsafe(32)
+    row = {"id": count, "name": name, "token": hashed(token), "revoked": False, "barred": 0}
+    connection.execute(insert(clients).values(row))
+    connection.execute(insert(presence).values(client=count, heard=None))
+    append(connection, "enrolled", at, client=count, name=name, token=hashed(hashed(token)))
+    return count, token
+
+
+def revoke(connection: Connection, name: str, at: float) -> int:
+    """Its token opens nothing from now on. Its past stays, and so does its name."""
+    found = connection.execute(select(clients).where(clients.c.name == name)).first()
+    if found is None:
+        raise inputs.refuse("name", name, "that of an enrolled client; `incfed client list`")
+    if not found.revoked:
+        chosen = update(clients).where(clients.c.id == found.id)
+        connection.execute(chosen.values(revoked=True))
+        append(connection, "revoked", at, client=found.id)
+    return int(found.id)
+
+
+def members(connection: Connection) -> list[Member]:
+    """All of them, in order of id."""
+    query = select(clients, presence.c.heard).outerjoin(presence).order_by(clients.c.id)
+    return [
+        Member(row.id, row.name, row.revoked, row.barred, row.heard)
+        for row in connection.execute(query)
+    ]
+
+
+def whose(connection: Connection, token: str) -> Member | None:
+    """The client with this token, unless it was revoked."""
+    query = select(clients, presence.c.heard).outerjoin(presence)
+    row = connection.execute(query.where(clients.c.token == hashed(token))).first()
+    if row is None or row.revoked:
+        return None
+    return Member(row.id, row.name, row.revoked, row.barred, row.heard)

@@ -1,0 +1,6 @@
+"""Run by Alembic, on the connection that `Store` hands over."""
+
+from alembic import context
+
+context.configure(connection=context.config.attributes["connection"])
+context.run_migrations()

@@ -1,0 +1,129 @@
+"""What is kept, as the protocol's own objects; for the coordinator and for the audit alike."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, select
+from sqlalchemy import Table as SqlTable
+
+from ..kernels.factor import Floats
+from ..protocol.deciding import Table
+from ..protocol.messages import Upload
+from ..protocol.packing import TRIANGLE, Packed, pack_matrix
+from ..protocol.shared import Shared
+from . import tables
+from .settings import Settings
+
+OPEN, OFFERED, CLOSED, VOID = "open", "offered", "closed", "void"
+RUNNING = (OPEN, OFFERED)
+
+
+class Pruned(LookupError):
+    """It was there once."""
+
+
+def to_bytes(numbers: Floats) -> bytes:
+    return np.ascontiguousarray(numbers, "<f8").tobytes()
+
+
+def from_bytes(data: bytes) -> Floats:
+    return np.frombuffer(data, "<f8").astype(np.float64)
+
+
+def read_settings(connection: Connection, number: int) -> Settings:
+    found = tables.settings.c
+    body = connection.scalar(select(found.body).where(found.number == number))
+    return _parse(body or "{}")
+
+
+@lru_cache(maxsize=16)
+def _parse(body: str) -> Settings:
+    return Settings.of(json.loads(body))
+
+
+def read_upload(row: Any, dim: int) -> Upload:
+    """From a row of `uploads`."""
+    if row.numbers is None:
+        raise Pruned(f"the upload of client {row.client} in round {row.round}")
+    packed = Packed(row.form, dim, from_bytes(row.numbers))
+    return Upload(row.round, row.epoch, row.steps, row.cost, packed)
+
+
+def read_own(connection: Connection, table: SqlTable, round: int, client: int) -> Any:
+    """A client's row of a round; None: there is none."""
+    query = select(table).where(table.c.round == round, table.c.client == client)
+    return connection.execute(query).first()
+
+
+def read_uploads(connection: Connection, round: int, dim: int) -> dict[int, Upload]:
+    """All of a round, by client."""
+    table = tables.uploads
+    rows = select(table).where(table.c.round == round).order_by(table.c.client)
+    return {row.client: read_upload(row, dim) for row in connection.execute(rows)}
+
+
+def read_deliveries(connection: Connection, round: int) -> dict[int, Floats]:
+    """All db of a round, by client."""
+    table = tables.deliveries
+    found = {}
+    for row in connection.execute(
+        select(table).where(table.c.round == round).order_by(table.c.client)
+    ):
+        if row.db is None:
+            raise Pruned(f"the delivery of client {row.client} in round {round}")
+        found[row.client] = from_bytes(row.db)
+    return found
+
+
+def read_epoch(connection: Connection, epoch: int, dim: int) -> tuple[Floats, Floats]:
+    """(V_g, b_g) of an epoch."""
+    table = tables.epochs
+    row = connection.execute(select(table).where(table.c.number == epoch)).first()
+    if row is None or row.V is None:
+        raise Pruned(f"epoch {epoch}")
+    return Packed(TRIANGLE, dim, from_bytes(row.V)).matrix(), from_bytes(row.b)
+
+
+def pack_epoch(V: Floats, b: Floats) -> tuple[bytes, bytes]:
+    return to_bytes(pack_matrix(V).numbers), to_bytes(b)
+
+
+def lay_table(
+    connection: Connection,
+    settings: Settings,
+    *,
+    round: int,
+    epoch: int,
+    trigger: int,
+    spent: float,
+    out: Collection[int],
+) -> Table:
+    """What a decision depends on. `out`: who uploaded and takes no part (barred, or failed)."""
+    known: dict[int, Shared] = {}
+
+    def shared(number: int) -> Shared:
+        if number not in known:
+            kept = read_epoch(connection, number, settings.dim)
+            known[number] = Shared.of(*kept, settings.ridge)
+        return known[number]
+
+    whole = Table(
+        uploads=read_uploads(connection, round, settings.dim),
+        others=0,
+        shared=shared,
+        epoch=epoch,
+        trigger=trigger,
+        rounds=epoch,  # every closed round makes an epoch
+        spent=spent,
+        budget=math.inf if settings.budget is None else settings.budget,
+        mechanism=settings.mechanism,
+        dim=settings.dim,
+        ridge=settings.ridge,
+    )
+    return whole.without(list(out))

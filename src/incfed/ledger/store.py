@@ -1,0 +1,122 @@
+"""The database itself: SQLite in one file, or PostgreSQL by its URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select, text
+from sqlalchemy.exc import ArgumentError, OperationalError
+
+from ..inputs import InputError, refuse
+from .tables import federation
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+BUSY = 30.0  # seconds to wait for another process's transaction
+LOCK = 41969  # any number: what processes that start together agree on (PostgreSQL)
+
+
+class Store:
+    """Transactions over the database at `url`; its schema is brought up to date."""
+
+    def __init__(self, url: str) -> None:
+        parsed = _parse(url)
+        self.sqlite = parsed.get_backend_name() == "sqlite"
+        self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
+        try:
+            self._migrate()
+        except OperationalError as error:
+            self.engine.dispose()
+            shown = parsed.render_as_string(hide_password=True)
+            raise InputError(f"database: cannot open {shown}: {error.orig}") from None
+        except InputError:
+            self.engine.dispose()
+            raise
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction alone: whoever else wants to write waits for its end."""
+        with self.engine.connect().execution_options(writes=True) as connection, connection.begin():
+            if not self.sqlite:
+                _lock_row(connection)
+            yield connection
+
+    @contextmanager
+    def touch(self) -> Iterator[Connection]:
+        """A transaction for what is nobody else's business: who was heard of when."""
+        with self.engine.connect().execution_options(writes=True) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that sees one state and changes nothing."""
+        level: Any = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
+        with self.engine.connect().execution_options(**level) as connection, connection.begin():
+            yield connection
+
+    def _migrate(self) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+        known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
+        with self.engine.connect().execution_options(writes=True) as connection, connection.begin():
+            if not self.sqlite:
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
+            found = MigrationContext.configure(connection).get_current_revision()
+            if found is not None and found not in known:
+                allowed = f"of schema {max(known)} or older: a newer incfed has written it"
+                raise refuse("database", f"schema {found}", allowed)
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+
+
+def _lock_row(connection: Connection) -> None:
+    row = select(federation.c.id).with_for_update()
+    if connection.scalar(row) is None:  # not founded yet: two processes may be about to
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
+        connection.execute(row)
+
+
+def _parse(url: str) -> URL:
+    allowed = "'sqlite:///file.db' or 'postgresql://user@host/database'"
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise refuse("database", url, allowed) from None
+    if parsed.get_backend_name() == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername != "sqlite" or parsed.database in (None, "", ":memory:"):
+        raise refuse("database", parsed.render_as_string(hide_password=True), allowed)
+    return parsed
+
+
+def _postgresql(url: URL) -> Engine:
+    return create_engine(url, pool_pre_ping=True, pool_size=20, max_overflow=20)
+
+
+def _sqlite(url: URL) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": BUSY}, pool_size=20, max_overflow=20)
+
+    @event.listens_for(engine, "connect")
+    def _connected(connection: Any, _: object) -> None:
+        connection.isolation_level = None  # we say BEGIN ourselves, see below
+        cursor = connection.cursor()
+        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        # IMMEDIATE: who will write takes the lock before it reads, so that nothing changes between
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine

@@ -1,0 +1,141 @@
+"""The database: what is decided (entries and payments, which are only ever added to), and what
+the next step of a round needs. Numbers that are added up later travel as float64, little-endian.
+
+Changes to this file need a migration (migrations/versions); a test compares the two.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+metadata = MetaData()
+
+# One row: locked first by every transaction that changes anything.
+federation = Table(
+    "federation",
+    metadata,
+    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
+    Column("settings", Integer, nullable=False),  # number of those in force
+    Column("version", BigInteger, nullable=False),  # grows when there is news for others
+    Column("round", Integer, nullable=False),  # number of the last one opened; 0: none yet
+    Column("epoch", Integer, nullable=False),
+    Column("spent", Double, nullable=False),
+)
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),  # canonical JSON
+)
+
+clients = Table(
+    "clients",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False, unique=True),
+    Column("token", Text, nullable=False, unique=True),  # its SHA-256
+    Column("revoked", Boolean, nullable=False),
+    Column("barred", Integer, nullable=False),  # takes no part up to this round
+)
+
+# When each was heard of last: no evidence of anything, so beside the clients.
+presence = Table(
+    "presence",
+    metadata,
+    Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
+    Column("heard", Double),
+)
+
+rounds = Table(
+    "rounds",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("stage", Text, nullable=False),  # open, offered, closed, void
+    Column("settings", Integer, ForeignKey("settings.number"), nullable=False),
+    Column("epoch", Integer, nullable=False),  # when it was opened; closing it makes the next
+    Column("trigger", Integer, ForeignKey("clients.id"), nullable=False),
+    Column("opened", Double, nullable=False),
+    Column("deadline", Double),  # of the stage; NULL: it is over
+    Column("attempt", Integer, nullable=False),  # 0: not decided yet
+    Column("ended", Double),
+)
+
+uploads = Table(
+    "uploads",
+    metadata,
+    Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
+    Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+    Column("epoch", Integer, nullable=False),
+    Column("steps", BigInteger, nullable=False),
+    Column("cost", Double, nullable=False),
+    Column("form", Text, nullable=False),
+    Column("numbers", LargeBinary),  # NULL: pruned
+    PrimaryKeyConstraint("round", "client"),
+)
+
+offers = Table(
+    "offers",
+    metadata,
+    Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
+    Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+    Column("attempt", Integer, nullable=False),  # in which it was made, or raised, last
+    Column("payment", Double, nullable=False),
+    Column("accepted", Boolean),  # NULL: no answer yet
+    Column("failed", Boolean, nullable=False),  # declined, or missed the deadline
+    PrimaryKeyConstraint("round", "client"),
+)
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
+    Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+    Column("db", LargeBinary),  # NULL: pruned
+    PrimaryKeyConstraint("round", "client"),
+)
+
+epochs = Table(
+    "epochs",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("round", Integer, nullable=False),  # that made it; 0: the beginning
+    Column("V", LargeBinary),  # upper triangle; NULL: pruned
+    Column("b", LargeBinary),
+)
+
+payments = Table(
+    "payments",
+    metadata,
+    Column("federation", Text, nullable=False),
+    Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
+    Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+    Column("epoch", Integer, nullable=False),  # that the round made
+    Column("amount", Double, nullable=False),  # 0: took part for data alone
+    PrimaryKeyConstraint("federation", "round", "client"),
+)
+
+# hash = SHA-256 of the hash before and the body: canonical JSON with digests in place of blobs.
+entries = Table(
+    "entries",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+
+APPEND_ONLY = ("entries", "payments")

@@ -1,0 +1,114 @@
+"""What a client sends is checked before it counts: each refusal names the field.
+
+A server cannot see what its clients saw, but it can tell what nobody could have seen: n steps with
+arms no longer than L have a trace of at most n L^2; and rewards no larger than Y in size give a db
+with db' dV^-1 db <= n Y^2 (db = X'y lies in the span of dV = X'X, and projecting y onto the columns
+of X does not lengthen it).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..inputs import InputError
+from ..kernels.factor import Floats
+from .messages import Upload
+from .packing import FACTOR, TRIANGLE, Packed
+
+MOST_STEPS = 10**9  # of one upload
+PSD = 1e-9  # times the trace: below -PSD no eigenvalue, by PSD dV is made invertible
+ROUNDING = 1e-9  # relative, of sums of squares
+ROUNDING_SOLVED = 1e-6  # relative, of a solution with condition 1 / PSD
+
+
+class Refusal(InputError):
+    """A message that changes nothing; says which field, what it was (if short), what is allowed."""
+
+    def __init__(self, field: str, value: object, allowed: str) -> None:
+        self.field, self.allowed = field, allowed
+        self.value = value if isinstance(value, int | float | str | None) else None
+        got = "" if self.value is None else f"got {self.value!r:.60}, "
+        super().__init__(f"{field}: {got}must be {allowed}")
+
+
+class Limits(NamedTuple):
+    """What is possible in a federation."""
+
+    dim: int
+    arm_norm: float  # L
+    reward_bound: float  # Y
+    cost_limit: float
+
+
+def check_upload(upload: Upload, limits: Limits) -> None:
+    """Raises Refusal. Rounds and epochs are for the coordinator to judge."""
+    steps = upload.steps
+    if not 0 <= steps <= MOST_STEPS:
+        raise Refusal("steps", steps, f"a whole number from 0 to {MOST_STEPS:,}")
+    cost = upload.cost
+    if not (np.isfinite(cost) and 0.0 <= cost <= limits.cost_limit):
+        raise Refusal("cost", float(cost), f"a number from 0 to {limits.cost_limit:,.10g}")
+    if steps == 0:
+        if cost != 0.0:
+            raise Refusal("cost", float(cost), "0 where there are no steps to share")
+        if len(upload.dV.numbers):
+            raise Refusal("dV", None, "empty where there are no steps to share")
+        return
+    check_matrix(upload.dV, steps, limits)
+
+
+def check_matrix(dV: Packed, steps: int, limits: Limits) -> None:
+    _check_form(dV, steps, limits.dim)
+    if not np.isfinite(dV.numbers).all():
+        raise Refusal("dV", "NaN or infinite", "finite numbers")
+    with np.errstate(over="ignore", invalid="ignore"):
+        V = dV.matrix()
+        trace = float(np.trace(V))
+    most = steps * limits.arm_norm**2
+    if not trace <= most * (1.0 + ROUNDING):
+        allowed = f"of a trace of at most {most:.10g}: {steps} steps, arms of at most "
+        raise Refusal("dV", f"trace {trace:.10g}", f"{allowed}{limits.arm_norm:g}")
+    # Entries of such a matrix are no larger than its trace: the eigenvalues can be had safely.
+    if dV.form == TRIANGLE:
+        least = float(np.linalg.eigvalsh(V)[0]) if np.abs(V).max() <= max(trace, 0.0) else -np.inf
+        if least < -PSD * trace:
+            raise Refusal("dV", f"eigenvalue {least:.3g}", "positive semi-definite")
+
+
+def _check_form(dV: Packed, steps: int, dim: int) -> None:
+    count = len(dV.numbers)
+    if dV.form == TRIANGLE:
+        if dV.dim != dim or count != dim * (dim + 1) // 2:
+            allowed = f"{dim * (dim + 1) // 2} numbers, the upper triangle of {dim} x {dim}"
+            raise Refusal("dV", f"{count} numbers", allowed)
+    elif dV.form == FACTOR:
+        most = min(steps, dim - 1)
+        if dV.dim != dim or count % dim or count // dim > most:
+            raise Refusal("dV", f"{count} numbers", f"at most {most} rows of {dim} numbers")
+        if np.tril(dV.rows(), -1).any():
+            raise Refusal("dV", "a factor that is not triangular", "the R of a QR factorization")
+    else:
+        raise Refusal("dV.form", dV.form, f"one of {TRIANGLE!r}, {FACTOR!r}")
+
+
+def check_delivery(db: Floats, dV: Packed, steps: int, limits: Limits) -> None:
+    """Could rewards of at most Y have made this db out of that dV?"""
+    if db.shape != (limits.dim,):
+        raise Refusal("db", f"{db.size} numbers", f"{limits.dim} numbers")
+    if not np.isfinite(db).all():
+        raise Refusal("db", "NaN or infinite", "finite numbers")
+    V = dV.matrix()
+    trace = float(np.trace(V))
+    if trace <= 0.0:
+        if db.any():
+            raise Refusal("db", None, "zero where dV is")
+        return
+    values, vectors = np.linalg.eigh(V)
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = float(((vectors.T @ db) ** 2 / (np.maximum(values, 0.0) + PSD * trace)).sum())
+    most = steps * limits.reward_bound**2
+    if not square <= most * (1.0 + ROUNDING_SOLVED):
+        allowed = f"of at most {most:.10g}: {steps} rewards of at most {limits.reward_bound:g}"
+        raise Refusal("db", f"db' dV^-1 db = {square:.10g}", allowed)

@@ -1,0 +1,188 @@
+"""The coordinator over HTTP: JSON in, JSON out; every refusal is a 4xx that names the field."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.security import HTTPBearer
+
+from .._version import __version__
+from ..ledger.clients import Member
+from ..ledger.settings import Settings
+from ..ledger.store import Store
+from ..protocol.messages import VERSION, Answer, Delivery
+from . import logs, wire
+from .answers import Denied, UnknownProtocol, install
+from .coordinator import Coordinator
+from .failpoints import Reached, nowhere
+from .metrics import CONTENT_TYPE, Metrics
+from .news import News
+
+LONGEST_WAIT = 30.0  # seconds a poll may last
+TICK = 0.25  # seconds between looks at the deadlines
+Result = TypeVar("Result")
+
+bearer = HTTPBearer(auto_error=False, description="The token that `incfed client enrol` printed.")
+Number = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Of the round.")]
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": wire.ErrorView} for status in (400, 401, 409, 413, 422, 426)
+}
+
+
+async def client(
+    request: Request,
+    token: Annotated[Any, Depends(bearer)],
+    protocol: Annotated[str | None, Header(alias="Incfed-Protocol")] = None,
+) -> Member:
+    """Who is asking."""
+    if protocol != str(VERSION):
+        raise UnknownProtocol(protocol)
+    whose = request.app.state.coordinator.whose
+    member: Member | None = None if token is None else await _do(whose, token.credentials)
+    if member is None:
+        raise Denied
+    return member
+
+
+Known = Annotated[Member, Depends(client)]
+
+
+def make_app(
+    store: Store,
+    settings: Settings,
+    *,
+    clock: Callable[[], float] = time.time,
+    reached: Reached = nowhere,
+) -> FastAPI:
+    """The application; it owns nothing but its watchers: the store is the caller's."""
+    metrics = Metrics()
+
+    def said(event: dict[str, Any]) -> None:
+        logs.say(event)
+        metrics.event(event)
+        news.publish()
+
+    coordinator = Coordinator(store, settings, clock, said=said, reached=reached)
+    news = News(coordinator.version)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        news.start()
+        ticker = asyncio.create_task(_tick(coordinator, news))
+        yield
+        await news.stop()
+        await ticker
+
+    app = FastAPI(
+        title="incfed coordinator",
+        version=__version__,
+        summary="Rounds of an incentivized federation of bandits.",
+        lifespan=lifespan,
+    )
+    app.state.coordinator, app.state.metrics, app.state.news = coordinator, metrics, news
+    install(app, metrics, largest_body(settings.dim))
+    _add_routes(app, coordinator, news, settings.dim)
+    _add_watching(app, coordinator, metrics)
+    return app
+
+
+def largest_body(dim: int) -> int:
+    """Bytes of the largest honest upload, with room to spare."""
+    return 4096 + 2 * 8 * dim * (dim + 1) // 2
+
+
+def _add_routes(app: FastAPI, coordinator: Coordinator, news: News, dim: int) -> None:
+    @app.get("/v1/federation", responses=ERRORS)
+    async def federation(member: Known) -> wire.FederationView:
+        """The settings that a client needs."""
+        settings = await _do(coordinator.settings)
+        state = await _do(coordinator.state, member.id)
+        return wire.view_federation(settings, member.id, member.name, state.epoch)
+
+    @app.get("/v1/state", responses=ERRORS)
+    async def state(
+        request: Request,
+        member: Known,
+        after: Annotated[int, Query(ge=0, le=2**62, description="A version.")] = 0,
+        wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)] = 0.0,
+    ) -> wire.StateView:
+        """What is going on for this client; waits until there is news after version `after`."""
+        request.state.waits = True
+        end = asyncio.get_running_loop().time() + wait
+        while True:
+            waiting = news.token()
+            seen = await _do(coordinator.state, member.id)
+            left = end - asyncio.get_running_loop().time()
+            if seen.version > after or left <= 0 or news.stopping:
+                return wire.view_state(seen)
+            await news.wait(waiting, left)
+
+    @app.post("/v1/rounds", responses=ERRORS)
+    async def open_round(
+        member: Known,
+        epoch: Annotated[int | None, Query(ge=0, le=wire.LARGEST)] = None,
+    ) -> wire.OpenedView:
+        """Open a round, or join the one that runs (only while `epoch` is the present one)."""
+        opened = (await _do(coordinator.open_round, member.id, epoch)).round
+        assert opened is not None
+        return wire.OpenedView(round=opened.number)
+
+    @app.put("/v1/rounds/{number}/upload", responses=ERRORS)
+    async def upload(number: Number, body: wire.UploadBody, member: Known) -> wire.StateView:
+        """dV, frozen for this round."""
+        message = wire.upload_of(number, body, dim)
+        return wire.view_state(await _do(coordinator.upload, member.id, message))
+
+    @app.put("/v1/rounds/{number}/answer", responses=ERRORS)
+    async def answer(number: Number, body: wire.AnswerBody, member: Known) -> wire.StateView:
+        """Yes or no to an offer."""
+        message = Answer(number, body.attempt, body.accepted)
+        return wire.view_state(await _do(coordinator.answer, member.id, message))
+
+    @app.put("/v1/rounds/{number}/delivery", responses=ERRORS)
+    async def delivery(number: Number, body: wire.DeliveryBody, member: Known) -> wire.StateView:
+        """db, from who takes part."""
+        message = Delivery(number, wire.decode("db", body.db))
+        return wire.view_state(await _do(coordinator.deliver, member.id, message))
+
+    @app.get("/v1/download", responses=ERRORS)
+    async def download(
+        member: Known,
+        since: Annotated[int | None, Query(ge=0, le=wire.LARGEST)] = None,
+    ) -> wire.DownloadView:
+        """The shared statistics: what is new since that epoch, or everything."""
+        return wire.view_download(await _do(coordinator.download, member.id, since))
+
+
+def _add_watching(app: FastAPI, coordinator: Coordinator, metrics: Metrics) -> None:
+    @app.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        """Is the database there?"""
+        await _do(coordinator.version)
+        return {"status": "ok", "incfed": __version__}
+
+    @app.get("/metrics", response_class=Response)
+    async def prometheus() -> Response:
+        """Figures for Prometheus."""
+        page = await _do(metrics.page, coordinator)
+        return Response(page, media_type=CONTENT_TYPE)
+
+
+async def _do(work: Callable[..., Result], *arguments: Any) -> Result:
+    """The database blocks: not in the loop that everybody waits in."""
+    return await run_in_threadpool(work, *arguments)
+
+
+async def _tick(coordinator: Coordinator, news: News) -> None:
+    while not news.stopping:
+        try:
+            await asyncio.to_thread(coordinator.tick)
+        except Exception:  # the database may be back for the next one
+            logs.LOG.exception("a look at the deadlines failed")
+        await news.wait_for_stop(TICK)

@@ -1,0 +1,248 @@
+"""A round in progress, inside one transaction: who is waited for, decide, decide again, close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from ..ledger import tables
+from ..ledger.chain import append, digest
+from ..ledger.clients import Member, members
+from ..ledger.records import (
+    CLOSED,
+    OFFERED,
+    OPEN,
+    RUNNING,
+    VOID,
+    lay_table,
+    pack_epoch,
+    read_deliveries,
+    read_settings,
+)
+from ..protocol import deciding
+from ..protocol.deciding import Table, Verdict
+
+Reached = Callable[[str], None]
+
+
+class Running:
+    """The federation and its last round, as they stand in a transaction that holds the lock."""
+
+    def __init__(self, connection: Connection, now: float, reached: Reached) -> None:
+        self.connection = connection
+        self.now = now
+        self.reached = reached  # called at the named fail points
+        self.federation = connection.execute(select(tables.federation)).one()
+        self.said: list[dict[str, Any]] = []  # for the log, once it is certain
+        self.settings = read_settings(connection, self.federation.settings)
+        self.round: Any = None
+        self._load()
+        if self.round is not None and self.round.stage in RUNNING:
+            self.settings = read_settings(connection, self.round.settings)  # as it was opened
+
+    def open(self, client: int) -> None:
+        """A new round, if none is running."""
+        if self.round is not None and self.round.stage in RUNNING:
+            return
+        federation = self.federation
+        self.settings = read_settings(self.connection, federation.settings)
+        number, deadline = federation.round + 1, self.now + self.settings.upload_time
+        self.connection.execute(
+            insert(tables.rounds).values(
+                number=number,
+                stage=OPEN,
+                settings=federation.settings,
+                epoch=federation.epoch,
+                trigger=client,
+                opened=self.now,
+                deadline=deadline,
+                attempt=0,
+                ended=None,
+            )
+        )
+        self._federation(round=number)
+        self.record("opened", round=number, client=client, epoch=federation.epoch,
+                    settings=federation.settings, deadline=deadline)  # fmt: skip
+        self._load()
+        self.reached("opened")
+
+    def advance(self) -> None:
+        """As far as it goes without waiting for anybody."""
+        while self.round is not None and self.round.stage in RUNNING:
+            self._mend_deadline()
+            late = self.now >= self.round.deadline
+            if self.round.stage == OPEN:
+                if not late and self._awaited():
+                    return
+                self._decide()
+            else:
+                offers = self.offers()
+                waiting = [one for one in offers if one.db is None and one.accepted is not False]
+                if waiting and not late:
+                    return
+                failed = [one for one in offers if one.db is None]
+                if failed:
+                    self._decide_again(failed, [one for one in offers if one.db is not None])
+                else:
+                    self._close({one.client: one.payment for one in offers})
+
+    def offers(self) -> list[Any]:
+        """Those that stand, by client, each with its db if that was delivered."""
+        offers, deliveries = tables.offers, tables.deliveries
+        same = (offers.c.round == deliveries.c.round) & (offers.c.client == deliveries.c.client)
+        return list(
+            self.connection.execute(
+                select(offers, deliveries.c.db)
+                .outerjoin(deliveries, same)
+                .where(offers.c.round == self.round.number, offers.c.failed.is_(False))
+                .order_by(offers.c.client)
+            )
+        )
+
+    def record(self, kind: str, **what: Any) -> None:
+        """An entry in the ledger, and a line in the log once it is there for good."""
+        append(self.connection, kind, self.now, **what)
+        self.said.append({"event": kind, **what})
+
+    def live(self, one: Member) -> bool:
+        """Was it heard of lately?"""
+        heard = one.heard is not None and abs(self.now - one.heard) <= self.settings.live_time
+        return heard and not one.revoked
+
+    def _awaited(self) -> bool:
+        """Is there a live client that has not uploaded yet?"""
+        uploads = tables.uploads
+        query = select(uploads.c.client).where(uploads.c.round == self.round.number)
+        uploaded = set(self.connection.scalars(query))
+        everyone = members(self.connection)
+        return any(self.live(one) for one in everyone if one.id not in uploaded)
+
+    def _table(self) -> Table:
+        """Without those who are barred, or have failed in this round already."""
+        offers = tables.offers
+        failed = self.connection.scalars(
+            select(offers.c.client).where(
+                offers.c.round == self.round.number, offers.c.failed.is_(True)
+            )
+        )
+        barred = [one.id for one in members(self.connection) if one.barred >= self.round.number]
+        return lay_table(
+            self.connection,
+            self.settings,
+            round=self.round.number,
+            epoch=self.round.epoch,
+            trigger=self.round.trigger,
+            spent=self.federation.spent,
+            out={*failed, *barred},
+        )
+
+    def _decide(self) -> None:
+        table = self._table()
+        if not table.uploads and not table.others:
+            self._void("nobody uploaded", [])
+            return
+        self.reached("deciding")
+        self._offer(deciding.decide(table), [], [])
+
+    def _decide_again(self, failed: list[Any], delivered: list[Any]) -> None:
+        """Without who failed; who had said yes, or nothing, is barred for some rounds too."""
+        number = self.round.number
+        for one in failed:
+            chosen = update(tables.offers).where(
+                tables.offers.c.round == number, tables.offers.c.client == one.client
+            )
+            self.connection.execute(chosen.values(failed=True))
+        barred = [one.client for one in failed if one.accepted is not False]
+        table = self._table()  # who fails now is out as failed, not as barred
+        if self.settings.barred_rounds:
+            until = number + self.settings.barred_rounds
+            for client in barred:
+                chosen = update(tables.clients).where(tables.clients.c.id == client)
+                self.connection.execute(chosen.values(barred=until))
+                self.record("barred", round=number, client=client, until=until)
+        kept = {one.client: one.payment for one in delivered}
+        add = self.round.attempt < self.settings.attempts
+        verdict = deciding.decide_again(table, kept, add=add)
+        if verdict is None:
+            reason = "the budget does not cover what those who delivered are owed now"
+            self._void(reason, [one.client for one in failed])
+            return
+        self.reached("deciding again")
+        self._offer(verdict, [one.client for one in failed], list(kept))
+
+    def _offer(self, verdict: Verdict, failed: list[int], kept: list[int]) -> None:
+        number, attempt = self.round.number, self.round.attempt + 1
+        deadline = self.now + self.settings.answer_time
+        offers = tables.offers
+        for client, payment in verdict.payments.items():
+            if client in kept:
+                chosen = update(offers).where(offers.c.round == number, offers.c.client == client)
+                self.connection.execute(chosen.values(attempt=attempt, payment=payment))
+            else:
+                row = {"round": number, "client": client, "attempt": attempt, "payment": payment}
+                row |= {"accepted": None, "failed": False}
+                self.connection.execute(insert(offers).values(row))
+        self._round(stage=OFFERED, attempt=attempt, deadline=deadline)
+        self.record("decided", round=number, attempt=attempt, failed=failed, deadline=deadline,
+                    offers=_by_client(verdict.payments), data_only=verdict.data_only)  # fmt: skip
+        self._federation()
+        self.reached("offered")
+
+    def _close(self, payments: dict[int, float]) -> None:
+        """One transaction: all that was delivered is added, all payments are booked."""
+        verdict = Verdict(payments, False)
+        delivered = read_deliveries(self.connection, self.round.number)
+        db = [delivered[client] for client in payments]
+        shared, closed = deciding.close(self._table(), verdict, db)
+        number, epoch = self.round.number, self.round.epoch + 1
+        V, b = pack_epoch(shared.V, shared.b)
+        new = {"number": epoch, "round": number, "V": V, "b": b}
+        self.connection.execute(insert(tables.epochs).values(new))
+        self.reached("adding")
+        for client, amount in payments.items():
+            row = {"federation": self.federation.name, "round": number, "client": client}
+            row |= {"epoch": epoch, "amount": amount}
+            self.connection.execute(insert(tables.payments).values(row))
+        self.reached("paying")
+        self._round(stage=CLOSED, ended=self.now, deadline=None)
+        self.record("closed", round=number, epoch=epoch, payments=_by_client(payments),
+                    V=digest(V), b=digest(b), communication=closed.communication,
+                    ratio=closed.ratio, idle=closed.idle)  # fmt: skip
+        self._federation(epoch=epoch, spent=self.federation.spent + verdict.total)
+        self.reached("closing")
+
+    def _void(self, reason: str, failed: list[int]) -> None:
+        """Nothing is shared, nobody is paid."""
+        self._round(stage=VOID, ended=self.now, deadline=None)
+        self.record("void", round=self.round.number, reason=reason, failed=failed)
+        self._federation()
+
+    def _mend_deadline(self) -> None:
+        """A clock that was set back must not keep everybody waiting."""
+        times = {OPEN: self.settings.upload_time, OFFERED: self.settings.answer_time}
+        latest = self.now + times[self.round.stage]
+        if self.round.deadline > latest:
+            self._round(deadline=latest)
+            self.record("deadline", round=self.round.number, deadline=latest)
+
+    def _round(self, **changes: Any) -> None:
+        chosen = update(tables.rounds).where(tables.rounds.c.number == self.round.number)
+        self.connection.execute(chosen.values(changes))
+        self._load(self.round.number)
+
+    def _federation(self, **changes: Any) -> None:
+        """There is news: the version grows."""
+        version = self.federation.version + 1
+        self.connection.execute(update(tables.federation).values(version=version, **changes))
+        self.federation = self.connection.execute(select(tables.federation)).one()
+
+    def _load(self, number: int | None = None) -> None:
+        number = self.federation.round if number is None else number
+        query = select(tables.rounds).where(tables.rounds.c.number == number)
+        self.round = self.connection.execute(query).first()
+
+
+def _by_client(payments: dict[int, float]) -> dict[str, float]:
+    return {str(client): amount for client, amount in payments.items()}

@@ -1,0 +1,77 @@
+"""Deciding once more: who delivered stays, is never paid less, and is never left short."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from federations import made
+from incfed.mechanisms.rehearsal import RIDGE
+from incfed.protocol.deciding import Table, decide, decide_again
+from incfed.protocol.shared import Shared
+from reference_mechanisms import Table as Literal
+from worlds import MECHANISMS, Kind, mechanisms, tables
+from worlds import Table as Drawn
+
+
+@given(st.data(), tables(low=-1, high=2, least=2, most=8), mechanisms())
+def test_nobody_who_delivered_ends_worse_off(
+    data: st.DataObject, drawn: Drawn, mechanism: Kind
+) -> None:
+    kind, knobs = mechanism
+    n, d = len(drawn.costs), drawn.V.shape[0]
+    shared = Shared.of(drawn.V, np.zeros(d), RIDGE)
+    uploads = {j: made(1, 0, drawn.uploads[j], float(drawn.costs[j])) for j in range(n)}
+    budget = data.draw(st.sampled_from([np.inf, 1.0, 20.0, 100.0]))
+    table = Table(
+        uploads, 0, lambda epoch: shared, 0, 0, 0, 0.5, budget, MECHANISMS[kind](**knobs), d, RIDGE
+    )
+    first = decide(table)
+    assert table.spent + first.total <= max(budget, table.spent)
+    assert not first.data_only or budget < np.inf
+    members = list(first.payments)
+    failed = data.draw(st.lists(st.sampled_from(members), unique=True) if members else st.just([]))
+    kept = {client: paid for client, paid in first.payments.items() if client not in failed}
+    bonus = data.draw(st.sampled_from([0.0, 3.0]))  # an earlier offer may have been a better one
+    kept = {client: paid + bonus for client, paid in kept.items()}
+    left = table.without(failed)
+    assert (len(left.uploads), left.others) == (n - len(failed), len(failed))
+    add = data.draw(st.booleans())
+    again = decide_again(left, kept, add=add)
+    literal = Literal(drawn.V, drawn.data, drawn.V + drawn.data, drawn.costs, RIDGE)
+    if again is None:
+        event("void")
+        S = np.isin(np.arange(n), list(kept))
+        owed = literal.payments(S, S)
+        least = sum(max(owed[j], paid) for j, paid in kept.items())
+        # More data would make it cheaper; with no more to have, it cannot be paid.
+        assert not (len(kept) == n - len(failed) or not add) or table.spent + least > budget - 1e-6
+        return
+    event("grew" if len(again.payments) > len(kept) else "as it was")
+    S = np.isin(np.arange(n), list(again.payments))
+    owed = literal.payments(S, S)
+    assert set(kept) <= set(again.payments) <= set(left.uploads)
+    assert add or set(kept) == set(again.payments)
+    for client, paid in again.payments.items():
+        slack = 1e-8 * (1.0 + drawn.costs[client])
+        assert paid >= kept.get(client, 0.0)
+        assert paid >= owed[client] - slack
+        assert paid <= max(kept.get(client, 0.0), owed[client]) + slack
+    assert table.spent + again.total <= budget
+    if add and not again.data_only and left.mechanism.beta is not None:
+        everyone = np.isin(np.arange(n), list(left.uploads))
+        ratio = literal.shared(S), literal.shared(everyone)
+        (_, some), (_, all_) = (np.linalg.slogdet(V + RIDGE * np.eye(d)) for V in ratio)
+        assert np.exp(some - all_) >= left.mechanism.beta * (1 - 1e-8)
+
+
+def test_what_was_offered_is_kept_when_less_is_owed() -> None:
+    shared = Shared.empty(1, 1.0)
+    uploads = {j: made(1, 0, np.ones((1, 1)), 2.0) for j in range(3)}
+    pay = MECHANISMS["pay_everyone"]()
+    table = Table(uploads, 0, lambda epoch: shared, 0, 0, 0, 0.0, np.inf, pay, 1, 1.0)
+    again = decide_again(table, {1: 1.25}, add=True)  # det 4, det V_i 2: 1 is owed
+    assert again is not None
+    assert again.payments == {0: pytest.approx(1.0), 1: 1.25, 2: pytest.approx(1.0)}

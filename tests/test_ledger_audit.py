@@ -1,0 +1,229 @@
+"""An audit of what really happened is clean; a change of anything, anywhere, shows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy.exc import DatabaseError
+
+import incfed
+from federations import Federation, made
+from incfed.ledger.audit import Report, audit
+from incfed.ledger.chain import Head, canonical, head, link
+from incfed.ledger.clients import revoke
+from incfed.ledger.export import export
+from incfed.ledger.pruning import prune
+from incfed.ledger.store import Store
+from incfed.protocol.messages import Answer
+
+
+def eventful(path: Path) -> Federation:
+    """Rounds of every kind: closed, decided again, void, data-only, one still open."""
+    chance = np.random.default_rng(3)
+    x = [[chance.standard_normal((r, 2)) for r in (1, 2, 3, 1)] for _ in range(6)]
+    four = Federation(
+        path, 4, dim=2, ridge=1.0, threshold=1.0, mechanism=incfed.PaymentEfficient(beta=0.9),
+        budget=150.0, answer_time=5.0, barred_rounds=1, live_time=1e6,
+    )  # fmt: skip
+
+    def play(rows: list[Any], cost: float, silent: tuple[int, ...] = (), no: int = -1) -> None:
+        number = four.upload(range(4), rows, cost)
+        for _ in range(4):
+            for k, (attempt, _) in four.offered().items():
+                seen = four.coordinator.state(k).round
+                assert seen is not None
+                if k == no:
+                    four.coordinator.answer(k, Answer(number, attempt, False))
+                elif k not in silent and not seen.delivered:
+                    four.coordinator.answer(k, Answer(number, attempt, True))
+                    four.deliver(k, number, rows[k])
+            four.clock.now += 10.0
+            four.coordinator.tick()
+
+    play(x[0], 10.0)
+    play(x[1], 20.0, silent=(1,))
+    play(x[2], 5.0, no=2)
+    play(x[3], 10.0, silent=(0, 1, 2))
+    play(x[4], 1000.0)  # more than is left: for data alone, or nobody
+    with four.store.write() as connection:
+        revoke(connection, "client 3", four.clock())
+    number = four.upload([0, 1], [x[5][0], x[5][1]], 1.0)
+    assert number == 6
+    return four
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger file, at rest."""
+    folder = tmp_path_factory.mktemp("book")
+    federation = eventful(folder / "live.db")
+    kinds = {event["event"] for event in federation.events}
+    assert {"opened", "uploaded", "decided", "answered", "delivered", "closed", "barred"} <= kinds
+    assert any(event["attempt"] > 1 for event in federation.of("decided"))
+    assert any(event["data_only"] for event in federation.of("decided"))
+    with sqlite3.connect(folder / "live.db") as source, sqlite3.connect(folder / "b.db") as copy:
+        source.backup(copy)
+    source.close()
+    copy.close()
+    federation.store.close()
+    return folder / "b.db"
+
+
+def audited(path: Path, kept: Head | None = None) -> Report:
+    store = Store(f"sqlite:///{path}")
+    try:
+        with store.read() as connection:
+            return audit(connection, kept)
+    finally:
+        store.close()
+
+
+def test_the_truth_is_clean(book: Path) -> None:
+    report = audited(book)
+    assert report.findings == []
+    assert report.rounds >= 4
+    assert 0 < report.spent <= 150.0
+    assert report.proved_from == 1
+
+
+def changed(value: Any) -> Any:
+    """Something else of the same kind, as close as can be."""
+    if value is None:
+        return 1
+    if isinstance(value, bytes):
+        return value[:-1] + bytes([value[-1] ^ 1]) if value else b"\0"
+    if isinstance(value, float):
+        return float(np.nextafter(value, np.inf))
+    if isinstance(value, int):
+        return value + 1 if value != 1 else 0
+    middle = len(value) // 2
+    return value[:middle] + chr(ord(value[middle]) ^ 1) + value[middle + 1 :] if value else "x"
+
+
+EVIDENCE = ["federation", "settings", "clients", "rounds", "uploads", "offers", "deliveries",
+            "epochs", "payments", "entries"]  # fmt: skip
+
+
+def tampered(book: Path, copy: Path, sql: str, *values: Any) -> Report | None:
+    """An audit after somebody with all rights changed a copy. None: the database refused."""
+    shutil.copy(book, copy)
+    outside = sqlite3.connect(copy, isolation_level=None)
+    outside.execute("PRAGMA foreign_keys = OFF")
+    for (name,) in outside.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+        outside.execute(f"DROP TRIGGER {name}")
+    try:
+        outside.execute(sql, values)
+    except sqlite3.IntegrityError:
+        return None
+    finally:
+        outside.close()
+    return audited(copy)
+
+
+@pytest.mark.parametrize("table", EVIDENCE)
+def test_any_change_of_any_row_shows(book: Path, tmp_path: Path, table: str) -> None:
+    with sqlite3.connect(book) as source:
+        columns = [row[1] for row in source.execute(f"PRAGMA table_info({table})")]
+        rows = source.execute(f"SELECT rowid, * FROM {table}").fetchall()
+    source.close()
+    shown = 0
+    for row in rows[:: 1 + len(rows) // 6]:  # a sample: many are alike
+        for column, value in zip(columns, row[1:], strict=True):
+            sql = f"UPDATE {table} SET {column} = ? WHERE rowid = ?"
+            found = tampered(book, tmp_path / "copy.db", sql, changed(value), row[0])
+            assert found is None or not found.clean, (table, row[1:3], column)
+            shown += found is not None
+    assert shown >= len(columns) - 1
+    sql = f"DELETE FROM {table} WHERE rowid = ?"
+    for row in (rows[0], rows[-1]):
+        found = tampered(book, tmp_path / "copy.db", sql, row[0])
+        assert found is not None
+        if table != "entries" or row is not rows[-1]:  # the last one: only a kept head tells
+            assert not found.clean
+
+
+def test_a_rewritten_past_shows_against_the_head(book: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work.db"
+    shutil.copy(book, work)
+    store = Store(f"sqlite:///{work}")
+    with store.read() as connection:
+        kept = head(connection)
+    store.close()
+    assert audited(work, kept).clean
+    outside = sqlite3.connect(work, isolation_level=None)
+    outside.execute("DROP TRIGGER entries_UPDATE")
+    previous = "0" * 64  # a forger of the enrolment, who rehashes all that follows
+    for number, body in outside.execute("SELECT number, body FROM entries").fetchall():
+        entry = json.loads(body)
+        if entry["kind"] == "enrolled" and entry["client"] == 0:
+            entry["name"] = "somebody else"
+        previous = link(previous, canonical(entry))
+        values = (canonical(entry), previous, number)
+        outside.execute("UPDATE entries SET body = ?, hash = ? WHERE number = ?", values)
+    outside.execute("UPDATE clients SET name = 'somebody else' WHERE id = 0")
+    outside.close()
+    assert audited(work).clean  # it hangs together in itself ...
+    [finding] = audited(work, kept).findings  # ... but is not what it was
+    assert finding == f"entry {kept.number} is not what the kept head says"
+
+
+def test_rows_are_only_ever_added(book: Path, tmp_path: Path) -> None:
+    shutil.copy(book, tmp_path / "work.db")
+    store = Store(f"sqlite:///{tmp_path / 'work.db'}")
+    for table in ("entries", "payments"):
+        for sql in (f"DELETE FROM {table}", f"UPDATE {table} SET rowid = rowid + 1000"):
+            with pytest.raises(DatabaseError, match="only ever added"), store.write() as connection:
+                connection.exec_driver_sql(sql)
+    store.close()
+
+
+def test_after_pruning_it_says_from_where_it_proves(tmp_path: Path) -> None:
+    federation = eventful(tmp_path / "ledger.db")
+    store = federation.store
+    with store.read() as connection:
+        before = audit(connection)
+    opened = next(event for event in federation.of("opened") if event["round"] == 4)
+    times = opened["deadline"] - federation.settings.upload_time
+    with store.write() as connection:
+        gone = prune(connection, times, federation.clock())
+        assert gone.round == 3
+        assert prune(connection, times, federation.clock()) == gone
+    with store.read() as connection:
+        report = audit(connection)
+    assert (report.findings, report.proved_from) == ([], 4)
+    assert (report.rounds, report.spent) == (before.rounds, before.spent)
+    assert report.entries == before.entries + 1
+    # what goes on, goes on
+    state = federation.coordinator.state(2)
+    federation.coordinator.upload(2, made(6, state.epoch, np.ones((3, 2)), 0.0))
+    with store.write() as connection:
+        connection.exec_driver_sql("UPDATE uploads SET numbers = NULL WHERE round = 5")
+    with store.read() as connection:
+        assert not audit(connection).clean
+    store.close()
+
+
+def test_books_for_finance(book: Path, tmp_path: Path) -> None:
+    import polars as pl
+
+    store = Store(f"sqlite:///{book}")
+    with store.read() as connection:
+        spent = audit(connection).spent
+        for name in ("paid.csv", "paid.parquet"):
+            rows = export(connection, tmp_path / name)
+            read = pl.read_csv if name.endswith("csv") else pl.read_parquet
+            frame = read(tmp_path / name)
+            assert frame.height == rows > 5
+            assert frame["amount"].sum() == pytest.approx(spent)
+            assert frame.columns == ["federation", "round", "closed", "client", "name", "amount"]
+        assert export(connection, tmp_path / "rounds.csv", "rounds") == 6
+        assert export(connection, tmp_path / "all.csv", "entries") > 50
+        with pytest.raises(incfed.InputError, match=r"\.csv or \.parquet"):
+            export(connection, tmp_path / "paid.xlsx")
+    store.close()

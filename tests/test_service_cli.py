@@ -1,0 +1,141 @@
+"""A federation from the command line: real processes, real signals."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from test_cli import INCFED, incfed
+
+TOML = """
+[federation]
+dim = 2
+mechanism = { kind = "PaymentEfficient", beta = 0.7 }
+threshold = 0.5
+budget = 100.0
+[server]
+database = "sqlite:///books.db"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "federation.toml").write_text(TOML)
+    return tmp_path
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A coordinator process and its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [*INCFED, "serve", "--port", str(port)]
+    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(1200):
+            assert process.poll() is None, process.stderr.read() if process.stderr else ""
+            try:
+                httpx.get(f"{address}/healthz").raise_for_status()
+                break
+            except httpx.TransportError:
+                time.sleep(0.1)
+        yield address, process
+    finally:
+        process.kill()
+        process.wait()
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+def test_enrol_serve_stop_audit(folder: Path) -> None:
+    enrolled = incfed(folder, "client", "enrol", "shop 1")
+    assert enrolled.returncode == 0, enrolled.stderr
+    token = enrolled.stdout.strip()
+    assert re.fullmatch(r"incfed_[\w-]{43}", token)
+    again = incfed(folder, "client", "enrol", "shop 1")
+    assert (again.returncode, again.stdout) == (2, "")
+    with served(folder) as (address, process):
+        headers = {"Authorization": f"Bearer {token}", "Incfed-Protocol": "1"}
+        with httpx.Client(base_url=address, headers=headers, timeout=30.0) as http:
+            assert http.get("/v1/federation").json()["client_name"] == "shop 1"
+            assert http.post("/v1/rounds").json() == {"round": 1}
+        # it stops at once, though somebody waits for news
+        waiting = subprocess.Popen(
+            [sys.executable, "-c", "import httpx, sys; print(httpx.get(sys.argv[1], headers={"
+             "'Authorization': sys.argv[2], 'Incfed-Protocol': '1'}, timeout=60).status_code)",
+             f"{address}/v1/state?after=99&wait=30", f"Bearer {token}"],
+            stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        time.sleep(2.0)
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=20)
+        assert time.monotonic() - began < 8.0
+        assert process.returncode == 0, log
+        assert waiting.communicate(timeout=20)[0] == "200\n"
+    lines = [json.loads(line) for line in log.splitlines()]
+    assert any(line.get("event") == "opened" and line["round"] == 1 for line in lines)
+    assert lines[-1]["message"] == "stopped"
+    assert token not in log
+
+    head = incfed(folder, "ledger", "head").stdout
+    (folder / "head.json").write_text(head)
+    clean = incfed(folder, "ledger", "audit", "--head", "head.json")
+    assert (clean.returncode, "clean" in clean.stdout) == (0, True), clean.stderr
+    (folder / "head.json").write_text(head.replace('"hash": "', '"hash": "0'))
+    bad = incfed(folder, "ledger", "audit", "--head", "head.json")
+    assert (bad.returncode, "NOT CLEAN" in bad.stdout) == (1, True)
+    assert "kept head" in bad.stderr
+
+    assert incfed(folder, "ledger", "export", "paid.csv").returncode == 0
+    assert (folder / "paid.csv").read_text() == "federation,round,closed,client,name,amount\n"
+    assert incfed(folder, "ledger", "prune", "--before", "2000-01-01").returncode == 0
+    assert incfed(folder, "ledger", "prune", "--before", "soon").returncode == 2
+    assert incfed(folder, "client", "revoke", "shop 1").returncode == 0
+    listed = incfed(folder, "client", "list").stdout
+    assert re.search(
+        r"^\| 0 \| shop 1 \(revoked\) \| 2\d{3}-.* \| 0 rounds \| 0\.00 \|$", listed, re.M
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("dim = 2", "dim = 0", "federation.dim: got 0, must be a whole number from 1"),
+        ("dim = 2", "", "federation.dim: is missing"),
+        ("beta = 0.7", "beta = 7", "federation.mechanism.beta: got 7, must be"),
+        ('"PaymentEfficient", beta = 0.7', '"Mine"', "federation.mechanism.kind: got 'Mine'"),
+        ("budget = 100.0", "bugdet = 1.0", "federation.bugdet: got 1.0, but there is no such"),
+        ("budget = 100.0", "budget = -1", "federation.budget: got -1, must be"),
+        ("[server]", "[server]\nport = 70000", "server.port: got 70000, must be"),
+        ("[server]", "[server]\nkey = 'no.pem'", "server.key: got"),
+        ("sqlite:///books.db", "mysql://here", "database: got 'mysql://here', must be 'sqlite"),
+        ("sqlite:///books.db", "sqlite:///no/such/books.db", "database: cannot open sqlite"),
+        ("[server]", "[serve]", "serve: got a table, but there is no such setting"),
+    ],
+)
+def test_bad_configs_are_refused(folder: Path, old: str, new: str, said: str) -> None:
+    (folder / "federation.toml").write_text(TOML.replace(old, new))
+    refused = incfed(folder, "client", "list")
+    assert refused.returncode == 2
+    assert said in refused.stderr.replace("\n", " ")
+
+
+def test_settings_that_cannot_change(folder: Path) -> None:
+    incfed(folder, "client", "enrol", "a")
+    (folder / "federation.toml").write_text(TOML.replace("dim = 2", "dim = 3"))
+    refused = incfed(folder, "serve", "--port", "0")
+    assert refused.returncode == 2
+    assert "dim: got 3, must be 2, as in the database" in refused.stderr

@@ -1,0 +1,248 @@
+"""The coordinator over HTTP, in one process: a whole round, and everything that is refused."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+import incfed
+from federations import Clock
+from incfed.ledger.clients import enrol, revoke
+from incfed.ledger.settings import Settings
+from incfed.ledger.store import Store
+from incfed.service.app import largest_body, make_app
+from reference_mechanisms import FloatArray
+from serving import serving
+
+
+def encoded(*numbers: float) -> str:
+    return base64.b64encode(np.array(numbers, "<f8").tobytes()).decode()
+
+
+def decoded(text: str) -> FloatArray:
+    return np.frombuffer(base64.b64decode(text), "<f8")
+
+
+class Site:
+    def __init__(self, folder: Path) -> None:
+        self.store = Store(f"sqlite:///{folder / 'ledger.db'}")
+        self.clock = Clock()
+        settings = Settings(
+            dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, ridge=1.0, answer_time=5.0
+        )
+        self.app = make_app(self.store, settings, clock=self.clock)
+        self.http = httpx.Client(timeout=30.0)
+        self.tokens: list[str] = []
+        for k in range(3):
+            with self.store.write() as connection:
+                self.tokens.append(enrol(connection, f"client {k}", 0.0)[1])
+
+    def __call__(self, client: int, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        headers = {"Authorization": f"Bearer {self.tokens[client]}", "Incfed-Protocol": "1"}
+        headers |= {"Content-Type": "application/json"} | more.pop("headers", {})
+        data = json.dumps(body) if body is not None else None
+        return self.http.request(method, path, content=data, headers=headers, **more)
+
+    def upload(self, client: int, **changes: Any) -> Any:
+        dV = {"form": "factor", "numbers": encoded(1.0, 0.0)}
+        body = {"epoch": 0, "steps": 1, "cost": 2.0, "dV": dV} | changes
+        return self(client, "PUT", "/v1/rounds/1/upload", body)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path)
+    with serving(made.app) as address, made.http:
+        made.http.base_url = httpx.URL(address)
+        yield made
+    made.store.close()
+
+
+def test_a_round(site: Site) -> None:
+    assert site(1, "GET", "/v1/federation").json() == {
+        "name": "federation", "dim": 2, "ridge": 1.0, "noise": 0.1, "delta": 0.1,
+        "exploration": None, "threshold": 1.0, "arm_norm": 1.0, "reward_bound": 1.0,
+        "cost_limit": 1e6, "client": 1, "client_name": "client 1", "epoch": 0,
+    }  # fmt: skip
+    for k in range(3):
+        assert site(k, "GET", "/v1/state").json() == {"version": 1, "epoch": 0, "round": None}
+    assert site(0, "POST", "/v1/rounds").json() == {"round": 1}
+    assert site(1, "POST", "/v1/rounds").json() == {"round": 1}
+    fresh = {"number": 1, "stage": "open", "uploaded": False, "offer": None}
+    fresh |= {"answered": False, "delivered": False}
+    assert site(2, "GET", "/v1/state?after=1").json()["round"] == fresh
+    for k in range(3):
+        assert site.upload(k).status_code == 200
+    # det V_g(all) = 4, det V_i = 2: data is worth 1
+    offer = {"attempt": 1, "payment": pytest.approx(1.0)}
+    expected = fresh | {"stage": "offered", "uploaded": True, "offer": offer}
+    assert site(2, "GET", "/v1/state").json()["round"] == expected
+    yes = {"attempt": 1, "accepted": True}
+    answered = site(2, "PUT", "/v1/rounds/1/answer", yes).json()
+    assert answered["round"] == expected | {"answered": True}
+    for k in (2, 1, 0):
+        state = site(k, "PUT", "/v1/rounds/1/delivery", {"db": encoded(0.5, 0.0)}).json()
+    assert (state["epoch"], state["round"]["stage"]) == (1, "closed")
+    news = site(0, "GET", "/v1/download?since=0").json()
+    assert (news["epoch"], news["since"], news["shared"]) == (1, None, {"1": pytest.approx(1.0)})
+    assert news["V"]["form"] == "triangle"
+    np.testing.assert_allclose(decoded(news["V"]["numbers"]), [3.0, 0.0, 0.0])
+    np.testing.assert_allclose(decoded(news["b"]), [1.5, 0.0])
+    same = site(0, "GET", "/v1/download?since=1").json()
+    assert (same["since"], same["V"]) == (1, {"form": "factor", "numbers": ""})
+    assert site.http.get("/healthz").json()["status"] == "ok"
+    page = site.http.get("/metrics").text
+    assert 'incfed_events_total{event="closed"} 1.0' in page
+    assert "incfed_spent 3.0" in page.replace("2.9999999999999996", "3.0")
+    assert site.http.get("/openapi.json").json()["info"]["title"] == "incfed coordinator"
+    assert "swagger" in site.http.get("/docs").text
+
+
+def test_news_wake_who_waits_at_once(site: Site) -> None:
+    version = site(1, "GET", "/v1/state").json()["version"]
+    site(0, "GET", "/v1/state")
+    began = time.monotonic()
+    assert site(1, "GET", f"/v1/state?after={version}&wait=0.2").json()["version"] == version
+    assert 0.2 <= time.monotonic() - began < 2.0
+    woken: list[Any] = []
+    waiting = threading.Thread(
+        target=lambda: woken.append(site(1, "GET", f"/v1/state?after={version}&wait=20").json())
+    )
+    waiting.start()
+    time.sleep(0.3)
+    began = time.monotonic()
+    site(0, "POST", "/v1/rounds")
+    waiting.join(10)
+    assert time.monotonic() - began < 1.0
+    assert woken[0]["round"]["stage"] == "open"
+
+
+def test_news_of_another_coordinator(site: Site) -> None:
+    version = site(1, "GET", "/v1/state").json()["version"]
+    other = make_app(site.store, site.app.state.coordinator.settings(), clock=site.clock)
+    threading.Timer(0.3, other.state.coordinator.open_round, (0,)).start()
+    began = time.monotonic()
+    seen = site(1, "GET", f"/v1/state?after={version}&wait=20").json()
+    assert seen["round"]["number"] == 1
+    assert time.monotonic() - began < 3.0
+
+
+def test_deadlines_pass_without_anybody_asking(site: Site) -> None:
+    site(1, "GET", "/v1/state")
+    site(0, "POST", "/v1/rounds")
+    site.upload(0)
+    version = site(0, "GET", "/v1/state").json()["version"]
+    site.clock.now += 20.0
+    seen = site(0, "GET", f"/v1/state?after={version}&wait=10").json()
+    assert seen["round"]["stage"] == "offered"
+
+
+TRIANGLE = {"form": "triangle", "numbers": encoded(1, 0, -1)}
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "field"),
+    [
+        ({"epoch": 1}, 409, "epoch"),
+        ({"epoch": -1}, 422, "epoch"),
+        ({"epoch": 10**30}, 422, "epoch"),
+        ({"steps": 1.5}, 422, "steps"),
+        ({"steps": "1"}, 422, "steps"),
+        ({"steps": -1}, 422, "steps"),
+        ({"cost": -1.0}, 422, "cost"),
+        ({"cost": 1e7}, 422, "cost"),
+        ({"cost": float("nan")}, 422, "cost"),
+        ({"cost": float("inf")}, 422, "cost"),
+        ({"cost": None}, 422, "cost"),
+        ({"dV": {"form": "rows", "numbers": ""}}, 422, "dV.form"),
+        ({"dV": {"form": "factor", "numbers": "?"}}, 422, "dV.numbers"),
+        ({"dV": {"form": "factor", "numbers": "abc"}}, 422, "dV.numbers"),
+        ({"dV": {"form": "factor", "numbers": "abcd"}}, 422, "dV.numbers"),
+        ({"dV": {"form": "factor", "numbers": encoded(1.0)}}, 422, "dV.numbers"),
+        ({"dV": {"form": "factor", "numbers": encoded(1.0, float("nan"))}}, 422, "dV"),
+        ({"dV": {"form": "factor", "numbers": encoded(1.1, 0.0)}}, 422, "dV"),
+        ({"dV": TRIANGLE}, 422, "dV"),
+        ({"dV": None}, 422, "dV"),
+        ({"more": 1}, 422, "(unknown)"),
+    ],
+)
+def test_bad_uploads_change_nothing(
+    site: Site, change: dict[str, Any], status: int, field: str
+) -> None:
+    site(0, "POST", "/v1/rounds")
+    refused = site.upload(0, **change)
+    assert (refused.status_code, refused.json()["field"]) == (status, field), refused.text
+    assert f'incfed_refused_total{{field="{field}"}} 1.0' in site.http.get("/metrics").text
+    assert not site(0, "GET", "/v1/state").json()["round"]["uploaded"]
+    assert site.upload(0).status_code == 200
+
+
+def test_bad_deliveries(site: Site) -> None:
+    site(0, "POST", "/v1/rounds")
+    site.upload(0)
+    for db, status in ((encoded(1.0, 0.1), 422), (encoded(1.0), 422), ("abcd", 422)):
+        refused = site(0, "PUT", "/v1/rounds/1/delivery", {"db": db})
+        assert (refused.status_code, refused.json()["field"]) == (status, "db")
+    assert site(1, "PUT", "/v1/rounds/1/delivery", {"db": encoded(0, 0)}).status_code == 409
+    assert site(0, "PUT", "/v1/rounds/9/delivery", {"db": encoded(0, 0)}).status_code == 409
+    assert site(0, "PUT", "/v1/rounds/1/delivery", {"db": encoded(1.0, 0.0)}).status_code == 200
+    assert site(0, "GET", "/v1/download?since=7").status_code == 409
+
+
+def test_who_may_ask(site: Site) -> None:
+    def status(**headers: str) -> tuple[int, str]:
+        refused = site.http.get("/v1/state", headers=headers)
+        return refused.status_code, refused.json()["field"]
+
+    own = f"Bearer {site.tokens[2]}"
+    one = {"Incfed-Protocol": "1"}
+    assert status(**one) == (401, "Authorization")
+    assert status(Authorization="Bearer wrong", **one) == (401, "Authorization")
+    assert status(Authorization="Basic wrong", **one) == (401, "Authorization")
+    assert status(Authorization=own) == (400, "Incfed-Protocol")
+    assert status(Authorization=own, **{"Incfed-Protocol": "2"}) == (426, "Incfed-Protocol")
+    assert site(2, "GET", "/v1/state").status_code == 200
+    with site.store.write() as connection:
+        revoke(connection, "client 2", 0.0)
+    assert status(Authorization=own, **one) == (401, "Authorization")
+
+
+def test_bodies_that_are_none(site: Site) -> None:
+    def put(content: Any) -> tuple[int, str]:
+        headers = {"Authorization": f"Bearer {site.tokens[0]}", "Incfed-Protocol": "1"}
+        headers |= {"Content-Type": "application/json"}
+        refused = site.http.put("/v1/rounds/1/upload", content=content, headers=headers)
+        return refused.status_code, refused.json()["field"]
+
+    assert put(b" " * (largest_body(2) + 1)) == (413, "body")
+    assert put(b"{") == (422, "body")
+    assert put(b"\xff\xfe\x00") == (400, "body")
+    assert put(b"[" * 4000) in ((422, "body"), (400, "body"))
+    assert put(b"")[0] == 422
+    assert put(b'{"\\ud800": 1, "epoch": "\\ud800"}')[0] == 422
+    assert put(iter([b" " * 3000] * 4)) == (413, "body")
+
+
+def test_tokens_and_payloads_stay_out_of_the_logs(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    site(0, "POST", "/v1/rounds")
+    site.upload(0, cost=-1.0)
+    site.upload(0)
+    site(0, "PUT", "/v1/rounds/1/delivery", {"db": encoded(1.0, 0.0)})
+    written = [str(record.__dict__) for record in caplog.records if "incfed" in record.name]
+    assert any("'event': 'closed'" in line and "'round': 1" in line for line in written)
+    for secret in (*site.tokens, encoded(1.0, 0.0)):
+        assert not any(secret in line for line in written)
