@@ -69,7 +69,7 @@ def test_enrol_serve_stop_audit(folder: Path) -> None:
     with served(folder) as (address, process):
         headers = {"Authorization": f"Bearer {token}", "Incfed-Protocol": "1"}
         with httpx.Client(base_url=address, headers=headers, timeout=30.0) as http:
-            assert http.get("/v1/federation").json()["client_name"] == "shop 1"
+            assert http.get("/v1/federation").json()["client"]["name"] == "shop 1"
             assert http.post("/v1/rounds").json() == {"round": 1}
         # it stops at once, though somebody waits for news
         waiting = subprocess.Popen(

@@ -70,9 +70,9 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 def test_a_round(site: Site) -> None:
     assert site(1, "GET", "/v1/federation").json() == {
-        "name": "federation", "dim": 2, "ridge": 1.0, "noise": 0.1, "delta": 0.1,
+        "federation": "federation", "dim": 2, "ridge": 1.0, "noise": 0.1, "delta": 0.1,
         "exploration": None, "threshold": 1.0, "arm_norm": 1.0, "reward_bound": 1.0,
-        "cost_limit": 1e6, "client": 1, "client_name": "client 1", "epoch": 0,
+        "cost_limit": 1e6, "client": {"id": 1, "name": "client 1"}, "epoch": 0,
     }  # fmt: skip
     for k in range(3):
         assert site(k, "GET", "/v1/state").json() == {"version": 1, "epoch": 0, "round": None}

@@ -52,10 +52,15 @@ class DeliveryBody(Message):
     db: Base64
 
 
+class ClientView(Message):
+    id: int
+    name: str
+
+
 class FederationView(Message):
     """What a client has to know."""
 
-    name: str
+    federation: str  # its name
     dim: int
     ridge: float
     noise: float
@@ -65,8 +70,7 @@ class FederationView(Message):
     arm_norm: float
     reward_bound: float
     cost_limit: float
-    client: int
-    client_name: str
+    client: ClientView
     epoch: int
 
 
@@ -164,7 +168,7 @@ def view_download(news: Download) -> DownloadView:
 
 def view_federation(settings: Settings, client: int, name: str, epoch: int) -> FederationView:
     return FederationView(
-        name=settings.name,
+        federation=settings.name,
         dim=settings.dim,
         ridge=settings.ridge,
         noise=settings.noise,
@@ -174,7 +178,6 @@ def view_federation(settings: Settings, client: int, name: str, epoch: int) -> F
         arm_norm=settings.arm_norm,
         reward_bound=settings.reward_bound,
         cost_limit=settings.cost_limit,
-        client=client,
-        client_name=name,
+        client=ClientView(id=client, name=name),
         epoch=epoch,
     )
