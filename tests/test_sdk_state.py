@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import tempfile
 from collections.abc import Callable
@@ -256,6 +257,43 @@ def test_nothing_is_sent_after_the_disk_failed_until_it_is_written_anew(
     two.close()
 
 
+def test_a_crash_with_a_new_journal_and_the_old_snapshot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps of both journals are there; what was taken in is to be downloaded again."""
+    one, x = reopen(tmp_path), rows(4)
+    one.learn(x[0], 1.0)
+    one.freeze(1, lambda *stake: 1.0)
+    one.learn(x[1], 1.0)
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="no"):
+        one.take_in(news(1, 1), True)
+    one.learn(x[2], 1.0)
+    one._journal.close()
+    monkeypatch.undo()
+    two = reopen(tmp_path)
+    assert two.learner.frozen is not None
+    assert (two.learner.frozen[1].steps, two.learner.fresh.steps) == (1, 2)
+    two.take_in(news(1, 1), True)
+    assert (two.steps, two.pending, two.earned) == (3, 2, 2.0)
+    two.close()
+
+
+def test_after_a_failed_fsync_the_journal_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = reopen(tmp_path)
+    one.learn(rows(1)[0], 1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(OSError, match="no"):
+            one.flush()
+    generation = one._journal.generation
+    one.freeze(1, lambda *stake: 1.0)
+    assert one._journal.generation == generation + 1
+    one.close()
+
+
 def test_a_journal_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keepers, "LONGEST", 500)
     one = reopen(tmp_path)
@@ -297,3 +335,13 @@ def test_whose_folder_it_is(now: Terms, word: str, tmp_path: Path) -> None:
     one.rotate()
     one.close()
     assert reopen(tmp_path).terms.threshold == 9.0
+
+
+def test_terms_in_either_form() -> None:
+    """A client as an object, or as a number with a name beside it; endless thresholds as null."""
+    said = Fake(1, DIM).handle(0, "GET", "/v1/federation", None)[1]
+    flat = {k: v for k, v in said.items() if k != "federation"}
+    flat |= {"client": 0, "client_name": "client-0", "name": "f1", "threshold": None}
+    one, other = Terms.read(said), Terms.read(flat)
+    assert other == one._replace(threshold=math.inf)
+    assert Terms.read(other.told()) == other
