@@ -13,10 +13,10 @@ from typing import Any
 from .. import inputs
 from ..protocol.messages import Answer
 from . import requests
-from .errors import refusal
 from .keeper import Keeper
 from .patience import Patience
 from .policies import Accept, Proposal, decide
+from .refusals import refusal
 from .requests import OFFERED, OPEN, Request, RoundState, State
 from .terms import Terms
 from .traffic import Meter

@@ -16,13 +16,13 @@ from .. import inputs
 from . import requests, snapshot
 from .agent import Agent
 from .contact import ask
-from .errors import Unreachable
 from .intake import Intake
 from .keeper import Keeper, blank
 from .link import Link
 from .lock import Lock
 from .patience import Patience
 from .policies import Accept, Cost, accept_all, price_of
+from .refusals import Unreachable
 from .snapshot import Snapshot
 from .terms import Terms
 from .traffic import Traffic, Wire

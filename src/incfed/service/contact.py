@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from .errors import Unreachable, refusal
+from .refusals import Unreachable, refusal
 from .requests import Request
 from .transport import Transport
 

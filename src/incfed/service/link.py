@@ -11,7 +11,7 @@ from typing import Any
 
 from . import points
 from .agent import Agent
-from .errors import Unreachable
+from .refusals import Unreachable
 from .requests import Request
 from .transport import Transport
 from .wishes import Wish

@@ -23,16 +23,19 @@ class Terms(NamedTuple):
     reward_bound: float
     client: int | str  # the client's id there
     name: str
-    federation: str | None  # the federation's own id, if the coordinator has one
+    federation: str | None  # the federation's own name or id, if it has one
 
     @classmethod
     def read(cls, said: Any) -> Terms:
         """From JSON; InputError where it cannot be."""
-        if not isinstance(said, dict) or not isinstance(said.get("client"), dict):
-            raise inputs.refuse("federation", said, "settings, and a client with an id")
-        who, federation = said["client"], said.get("federation")
-        if isinstance(who.get("id"), bool) or not isinstance(who.get("id"), int | str):
-            raise inputs.refuse("client.id", who.get("id"), "a number or a name")
+        if not isinstance(said, dict):
+            raise inputs.refuse("federation", type(said).__name__, "an object")
+        who, federation = said.get("client"), said.get("federation", said.get("name"))
+        client, name = who, said.get("client_name", who)
+        if isinstance(who, dict):
+            client, name = who.get("id"), who.get("name", who.get("id"))
+        if isinstance(client, bool) or not isinstance(client, int | str):
+            raise inputs.refuse("client", client, "a number or a name")
         if federation is not None and not isinstance(federation, str):
             raise inputs.refuse("federation", federation, "a name, or nothing")
 
@@ -49,15 +52,15 @@ class Terms(NamedTuple):
             threshold=math.inf if endless else get("threshold", low=0.0, finite=False),
             arm_norm=get("arm_norm", low=0.0, open_low=True),
             reward_bound=get("reward_bound", low=0.0, open_low=True),
-            client=who["id"],
-            name=str(who.get("name", who["id"])),
+            client=client,
+            name=str(name),
             federation=federation,
         )
 
     def told(self) -> dict[str, Any]:
         """As JSON; `read` reads it."""
         said = self._asdict()
-        said["client"] = {"id": said["client"], "name": said.pop("name")}
+        said["client_name"] = said.pop("name")
         if math.isinf(self.threshold):
             said["threshold"] = None
         return said

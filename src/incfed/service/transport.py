@@ -8,7 +8,7 @@ from typing import Any
 
 from ..protocol.messages import VERSION
 from ..results.optional import needs
-from .errors import Unreachable
+from .refusals import Unreachable
 from .requests import Request
 from .traffic import Wire
 

@@ -19,8 +19,8 @@ import incfed
 from fake_coordinator import Fake
 from fake_server import Service, serving
 from incfed.service import agent, patience
-from incfed.service.errors import ServiceError, Unreachable
 from incfed.service.policies import Proposal, Stake
+from incfed.service.refusals import ServiceError, Unreachable
 from reference_mechanisms import FloatArray
 
 DIM, SOON = 3, 20.0

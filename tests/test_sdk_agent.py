@@ -12,10 +12,10 @@ import incfed
 from fake_coordinator import Fake
 from incfed.service import agent as agents
 from incfed.service.agent import Agent
-from incfed.service.errors import ServiceError
 from incfed.service.keeper import Keeper, blank
 from incfed.service.patience import FIRST, LONGEST, SULK, Patience
 from incfed.service.policies import accept_all, price_of
+from incfed.service.refusals import ServiceError
 from incfed.service.requests import Request
 from incfed.service.terms import Terms
 from incfed.service.wishes import Wish
@@ -53,6 +53,7 @@ class Desk:
         done = []
         while (request := self.next()) is not None:
             done.append(self.reply(request))
+            assert len(done) < 50, "it says the same again and again"
         return done
 
     def poll(self) -> None:
@@ -253,3 +254,19 @@ def test_a_wish_whose_call_was_answered_by_another_round(tmp_path: Path) -> None
     desk.agent.state = None
     assert desk.work() == ["state", "download"]
     assert wish.granted.done()
+
+
+def test_a_round_that_closed_without_a_new_epoch(desk: Desk) -> None:
+    """What it was told is pending again, after a download that says so."""
+    desk.work()
+    desk.keeper.learn(X, 1.0)
+    assert desk.work() == ["open", "state", "upload"]
+    wish = Wish()
+    desk.agent.wish(wish)
+    desk.fake.round = None
+    assert desk.reply(desk.next()) == "state"
+    assert not wish.granted.done()
+    assert desk.reply(desk.next()) == "download"
+    assert wish.granted.done()
+    assert desk.keeper.learner.frozen is None
+    assert desk.keeper.pending == 1
