@@ -51,7 +51,7 @@ bench: $(READY) ## measure the speed; prints and stores the figures
 	$(BIN)/python benchmarks/run.py
 
 soak: $(READY) ## the random tests again, with far more examples
-	$(BIN)/pytest $(PARALLEL) --hypothesis-profile soak
+	INCFED_SCHEDULES=5000 $(BIN)/pytest $(PARALLEL) --hypothesis-profile soak
 
 # Its own environment, made anew each time; old libraries may warn of things they cannot know yet.
 lowest: ## all tests with the oldest versions that pyproject.toml allows

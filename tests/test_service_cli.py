@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -36,12 +37,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A coordinator process and its address."""
+def served(folder: Path, dies: str = "") -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A coordinator process and its address; `dies`: the point at which it does."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [*INCFED, "serve", "--port", str(port)]
-    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+    environment = {**os.environ, "INCFED_FAILPOINT": dies}
+    process = subprocess.Popen(
+        command, cwd=folder, stderr=subprocess.PIPE, text=True, env=environment
+    )
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(1200):
