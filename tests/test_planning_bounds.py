@@ -18,6 +18,15 @@ def test_rounds_by_hand() -> None:
     assert rounds_bound(steps=100, dim=1, beta=1.0, threshold=20.0, ridge=1.0) == 10
 
 
+def test_traffic_and_money_by_hand() -> None:
+    """Ten rounds, as above; 2 N (d^2 + d) = 12 scalars each; nobody is paid more than 2, and no
+    more often than all clients in all rounds, or than there are steps to share."""
+    known = {"beta": 1.0, "cost": 2.0, "threshold": 20.0, "ridge": 1.0}
+    few = bounds(clients=3, steps=100, dim=1, **known)
+    assert (few.rounds, few.communication, few.payment) == (10, 120, 60)
+    assert bounds(clients=50, steps=100, dim=1, **known).payment == 200
+
+
 @given(
     st.integers(2, 10_000), st.integers(1, 30), st.floats(0.01, 1), st.floats(0.01, 100),
     st.floats(0.01, 1),

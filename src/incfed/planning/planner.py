@@ -38,7 +38,7 @@ class Plan:
     case: Case
     goal: Goal
     setting: Setting
-    within: bool  # False: no setting was found that keeps all limits; this is the nearest
+    within: bool  # False: the search found no setting that keeps all limits; this is the nearest
     judgement: Judgement
     tried: Sequence[tuple[Setting, Mapping[str, float]]]  # tuned figures: for the chart only
     runs: int
@@ -182,7 +182,9 @@ def plan(
             judgement = judge(case, session, found, held)
         except Broken as error:
             raise refuse_broken(error) from None
-        made = _made(case, found, judgement, search_seeds, held)
+        # A share is stated of what paying everyone gives in the same held-out runs.
+        stated = goal.settle(judgement.references[0].means())
+        made = _made(case, stated, found, judgement, search_seeds, held)
         if folder is not None:
             made.save(folder)
     return made
@@ -200,6 +202,7 @@ def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def _made(
     case: Case,
+    goal: Goal,
     found: Found,
     judgement: Judgement,
     search_seeds: tuple[int, ...],
@@ -208,7 +211,7 @@ def _made(
     evidence = found.evidence
     return Plan(
         case=case,
-        goal=found.goal,
+        goal=goal,
         setting=found.chosen,
         within=found.within,
         judgement=judgement,

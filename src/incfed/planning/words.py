@@ -31,6 +31,12 @@ def advice(plan: Plan) -> str:
     first = f"{_capital(str(plan.setting))}: expect {expectation(plan)}."
     if not plan.within:
         return f"No setting was found that keeps all limits. The nearest: {first}"
+    broken = [str(kept.limit) for kept in plan.limits if not kept.kept]
+    if broken:
+        return (
+            f"{first} In the search it kept all limits, but held-out not: {'; '.join(broken)}. "
+            "To be safe, ask for a little more than you need."
+        )
     return first
 
 
