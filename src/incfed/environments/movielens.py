@@ -88,8 +88,8 @@ class MovieLens(World):
         return self.ratings.users
 
     def part(self, first: float, last: float, *, turn: bool = False) -> MovieLens:
-        """Of each client's events a share, from `first` to `last`: parts that do not overlap have no
-        event in common, whatever the order in which the clients come.
+        """Of each client's events a share, from `first` to `last`: parts that do not overlap have
+        no event in common, whatever the order in which the clients come.
 
         The files list a user's ratings by movie, not by time, so that a cut in the middle would
         leave old movies on one side and new ones on the other. Events are dealt instead: the k-th

@@ -171,6 +171,9 @@ def basis(plan: Plan) -> list[str]:
         fresh = f"All figures come from {seeds} other seeds, on which nothing was chosen. {means}"
         return [tried, fresh]
     part = f"the first {case.share:.0%} of the log"
+    if case.table.get("kind") == "MovieLens":  # see MovieLens.part
+        part = "one half" if case.share == 0.5 else f"{case.share:.0%}"
+        part += " of each user's events"
     if case.world.chance:
         how = f"{seeds} other seeds, which draw the order and what is shown"
     else:
