@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import incfed
 from incfed.experiments import read
 from incfed.experiments.book import read_book
-from incfed.planning import planner
+from incfed.planning import planner, words
 from incfed.planning.case import JUDGE, SEARCH, read_case
 from incfed.planning.publish import as_data
 from incfed.planning.search import Update
@@ -52,6 +52,18 @@ def test_a_plan_keeps_its_limits_and_says_so(made: incfed.Plan) -> None:
     assert regrets == sorted(regrets, reverse=True)
     assert list(made.judgement.sensitivity) == [0.5, 1.0, 2.0]
     assert made.judgement.sensitivity[1.0] is made.judgement.chosen
+
+
+def test_what_each_further_sum_buys(made: incfed.Plan) -> None:
+    found = words.steps(made)
+    assert len(found) == len(made.frontier) - 1 > 0
+    top = made.frontier[-1]["payment"].mean
+    for step, cheap, dear in zip(found, made.frontier, made.frontier[1:], strict=False):
+        bought = cheap["regret"].mean - dear["regret"].mean
+        money = dear["payment"].mean - cheap["payment"].mean
+        assert step.rate == pytest.approx(step.unit * bought / money)
+        assert top / 100 < step.unit <= top / 10
+        assert words.step_words(step, "regret") in str(made)
 
 
 @settings(max_examples=40)

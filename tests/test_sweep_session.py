@@ -52,10 +52,10 @@ def test_processes_stay_for_the_next_lot_and_go_with_the_session() -> None:
 def test_what_a_stopped_lot_was_at_is_not_taken_for_the_next_ones() -> None:
     executor = Local(2)
     with Session(executor=executor) as session:
-        long = session.check(cells(0, 1, 2, 3, steps=20_000))
-        answers = executor.run(list(long.work.values()), long.algorithms, lambda steps: None, None)
-        next(answers)
-        next(answers)  # by now another one is at the third cell
-        answers.close()
+        lot = session.check([*cells(0, 1, 2), *cells(3, 4, steps=200_000)])
+        answers = executor.run(list(lot.work.values()), lot.algorithms, lambda steps: None, None)
+        for _ in range(3):
+            next(answers)
+        answers.close()  # while somebody is at the fourth
         later = session.do(session.check(cells(7, 8)))
     assert later.records == run_cells(cells(7, 8), executor=Local(1)).records

@@ -128,6 +128,8 @@ def test_parts_of_movielens_share_no_event(tmp_path: Path, monkeypatch: pytest.M
     assert first.length + rest.length == world.length
     assert not set(events(first)) & set(events(rest))
     assert set(events(first)) | set(events(rest)) == set(events(world))
+    shares = np.diff(first.ratings.start) / np.diff(world.ratings.start)
+    assert shares == pytest.approx(0.3, abs=0.05)  # of everybody's
     assert first.settings()["part"] == [0.0, 0.3]
     assert "part" not in world.settings()
     result = incfed.simulate(first, incfed.Independent(), seed=3)

@@ -20,8 +20,9 @@ from .movielens_events import Ratings, read_ratings
 from .movielens_features import learn_features, learned_by
 from .movielens_files import Release, recognise
 from .movielens_texts import read_movies
-from .part import cut, ends
+from .part import ends
 
+GOLDEN = (5**0.5 - 1) / 2
 EDITION = 1  # of the arrays in the cache; counted up when they are made in another way
 
 
@@ -87,22 +88,27 @@ class MovieLens(World):
         return self.ratings.users
 
     def part(self, first: float, last: float, *, turn: bool = False) -> MovieLens:
-        """Of each client's events those from the share `first` to the share `last`: two parts have
-        no event in common, whatever the order in which the clients come."""
+        """Of each client's events a share, from `first` to `last`: parts that do not overlap have
+        no event in common, whatever the order in which the clients come.
+
+        The files list a user's ratings by movie, not by time, so that a cut in the middle would
+        leave old movies on one side and new ones on the other. Events are dealt instead: the k-th
+        belongs to the place that multiples of the golden ratio give it between 0 and 1, which
+        spreads any share evenly over the list.
+        """
         if inputs.flag("turn", turn):
             raise inputs.refuse("turn", turn, "left out: each seed is another run of this world")
         low, high = ends(first, last)
-        start, events = self.ratings.start, self.ratings.events
-        kept = [
-            events[begin + cut(low, end - begin) : begin + cut(high, end - begin)]
-            for begin, end in zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
-        ]
-        if not any(map(len, kept)):
+        start = self.ratings.start
+        rank = np.arange(self.length) - np.repeat(start[:-1], np.diff(start))
+        place = (rank + 0.5) * GOLDEN % 1.0
+        kept = (place >= low) & (place < high)
+        if not kept.any():
             raise inputs.refuse("part", [first, last], "wide enough for one event")
         part = copy(self)
         part.cut = (low, high)
         part.ratings = self.ratings._replace(
-            start=np.cumsum([0, *map(len, kept)]), events=np.concatenate(kept)
+            start=np.concatenate([[0], np.cumsum(kept)])[start], events=self.ratings.events[kept]
         )
         return part
 

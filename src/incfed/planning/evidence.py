@@ -19,11 +19,12 @@ Figures = Mapping[str, float]
 
 def figures_of(record: Record) -> dict[str, float]:
     """Final figures of a run. Where a log skips steps that did not match, the reward is that of
-    all steps if they paid like the matched ones: sums over different steps cannot be compared."""
+    all steps if they paid like the matched ones: sums over different steps cannot be compared. (If
+    none matched there is nothing to go by, and it is 0.)"""
     found = {name: record.figures[name] for name in (*METRICS, *EXTRA) if name in record.figures}
     steps, matched = record.figures["steps"], record.figures.get("matched", math.nan)
     if matched < steps:
-        found["reward"] *= steps / matched if matched else math.nan
+        found["reward"] *= steps / matched if matched else 0.0
     return found
 
 

@@ -109,7 +109,12 @@ def _money(plan: Plan) -> Iterable[str]:
         yield f'<figure><div class="scroll">{inline_svg(frontier(plan), "frontier", said)}</div>'
         yield f"<figcaption>{escape(said)}</figcaption></figure>"
     rates: list[str] = ["", *(_rate(one, metric) for one in words.steps(plan))]
-    heads = ["Setting", "Payment", TITLES[metric], f"Each 1,000 more buys, {metric}"]
+    heads = [
+        "Setting",
+        "Payment",
+        TITLES[metric],
+        f"Each {words.money_unit(plan):,g} more buys, {metric}",
+    ]
     rows = []
     for one, rate in zip(plan.frontier, rates, strict=True):
         first = one.setting == plan.setting

@@ -108,11 +108,12 @@ class Step:
     dear: Judged
     money: Interval
     bought: Interval  # less regret, more reward
+    unit: float  # of money, in which it is said
 
     @property
     def rate(self) -> float:
-        """What 1,000 more buy."""
-        return 1000 * self.bought.mean / self.money.mean
+        """What a unit more buys."""
+        return self.unit * self.bought.mean / self.money.mean
 
     @property
     def clear(self) -> bool:
@@ -122,12 +123,19 @@ class Step:
 
 def steps(plan: Plan) -> list[Step]:
     """What each further unit of money buys, from the cheapest point of the frontier on."""
-    line, metric = plan.frontier, plan.goal.bought
+    line, metric, unit = plan.frontier, plan.goal.bought, money_unit(plan)
     found = []
     for cheap, dear in pairwise(line):
         pair = (dear, cheap) if metric in GAINS else (cheap, dear)
-        found.append(Step(cheap, dear, dear.more(cheap, "payment"), pair[0].more(pair[1], metric)))
+        bought = pair[0].more(pair[1], metric)
+        found.append(Step(cheap, dear, dear.more(cheap, "payment"), bought, unit))
     return found
+
+
+def money_unit(plan: Plan) -> float:
+    """A sum to count in: a hundredth to a tenth of the largest on the frontier."""
+    top = max((one["payment"].mean for one in plan.frontier), default=0.0)
+    return 10.0 ** (math.floor(math.log10(top)) - 1) if top > 0 else 1.0
 
 
 def step_words(step: Step, metric: str) -> str:
@@ -135,7 +143,7 @@ def step_words(step: Step, metric: str) -> str:
     sure = "" if step.clear else " (within chance)"
     return (
         f"from {human(step.cheap['payment'].mean)} to {human(step.dear['payment'].mean)}: each "
-        f"further 1,000 buys {human(step.rate)} {more} {metric}{sure}"
+        f"further {step.unit:,g} buys {human(step.rate)} {more} {metric}{sure}"
     )
 
 
@@ -171,6 +179,9 @@ def basis(plan: Plan) -> list[str]:
         fresh = f"All figures come from {seeds} other seeds, on which nothing was chosen. {means}"
         return [tried, fresh]
     part = f"the first {case.share:.0%} of the log"
+    if case.table.get("kind") == "MovieLens":  # see MovieLens.part
+        part = "one half" if case.share == 0.5 else f"{case.share:.0%}"
+        part += " of each user's events"
     if case.world.chance:
         how = f"{seeds} other seeds, which draw the order and what is shown"
     else:
