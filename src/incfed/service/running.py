@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import BindParameter, Connection, bindparam, insert, select, update
 
 from ..ledger import tables
 from ..ledger.chain import append, digest
@@ -26,6 +26,35 @@ from ..protocol.deciding import Table, Verdict
 
 Reached = Callable[[str], None]
 
+# Asked after every upload and delivery, so put together once: that takes longer than the answer.
+NUMBER: BindParameter[int] = bindparam("number")
+AWAITED = (
+    select(tables.clients.c.id)
+    .join_from(tables.clients, tables.presence)
+    .where(
+        tables.presence.c.heard.between(bindparam("low"), bindparam("high")),
+        tables.clients.c.revoked.is_(False),
+        tables.clients.c.id.not_in(
+            select(tables.uploads.c.client).where(tables.uploads.c.round == NUMBER)
+        ),
+    )
+    .limit(1)
+)
+UNDELIVERED = (
+    select(tables.offers.c.client)
+    .where(
+        tables.offers.c.round == NUMBER,
+        tables.offers.c.failed.is_(False),
+        tables.offers.c.accepted.is_not(False),
+        tables.offers.c.client.not_in(
+            select(tables.deliveries.c.client).where(tables.deliveries.c.round == NUMBER)
+        ),
+    )
+    .limit(1)
+)
+FEDERATION = select(tables.federation)
+ROUND = select(tables.rounds).where(tables.rounds.c.number == NUMBER)
+
 
 class Running:
     """The federation and its last round, as they stand in a transaction that holds the lock."""
@@ -34,7 +63,7 @@ class Running:
         self.connection = connection
         self.now = now
         self.reached = reached  # called at the named fail points
-        self.federation = connection.execute(select(tables.federation)).one()
+        self.federation = connection.execute(FEDERATION).one()
         self.said: list[dict[str, Any]] = []  # for the log, once it is certain
         self.settings = read_settings(connection, self.federation.settings)
         self.round: Any = None
@@ -78,10 +107,9 @@ class Running:
                     return
                 self._decide()
             else:
-                offers = self.offers()
-                waiting = [one for one in offers if one.db is None and one.accepted is not False]
-                if waiting and not late:
+                if not late and self._undelivered():
                     return
+                offers = self.offers()
                 failed = [one for one in offers if one.db is None]
                 if failed:
                     self._decide_again(failed, [one for one in offers if one.db is not None])
@@ -113,11 +141,13 @@ class Running:
 
     def _awaited(self) -> bool:
         """Is there a live client that has not uploaded yet?"""
-        uploads = tables.uploads
-        query = select(uploads.c.client).where(uploads.c.round == self.round.number)
-        uploaded = set(self.connection.scalars(query))
-        everyone = members(self.connection)
-        return any(self.live(one) for one in everyone if one.id not in uploaded)
+        near = self.settings.live_time
+        values = {"number": self.round.number, "low": self.now - near, "high": self.now + near}
+        return self.connection.scalar(AWAITED, values) is not None
+
+    def _undelivered(self) -> bool:
+        """Is there an offer that may still be delivered on?"""
+        return self.connection.scalar(UNDELIVERED, {"number": self.round.number}) is not None
 
     def _table(self) -> Table:
         """Without those who are barred, or have failed in this round already."""
@@ -236,12 +266,11 @@ class Running:
         """There is news: the version grows."""
         version = self.federation.version + 1
         self.connection.execute(update(tables.federation).values(version=version, **changes))
-        self.federation = self.connection.execute(select(tables.federation)).one()
+        self.federation = self.connection.execute(FEDERATION).one()
 
     def _load(self, number: int | None = None) -> None:
         number = self.federation.round if number is None else number
-        query = select(tables.rounds).where(tables.rounds.c.number == number)
-        self.round = self.connection.execute(query).first()
+        self.round = self.connection.execute(ROUND, {"number": number}).first()
 
 
 def _by_client(payments: dict[int, float]) -> dict[str, float]:
