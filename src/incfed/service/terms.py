@@ -30,10 +30,10 @@ class Terms(NamedTuple):
         """From JSON; InputError where it cannot be."""
         if not isinstance(said, dict):
             raise inputs.refuse("federation", type(said).__name__, "an object")
-        who, federation = said.get("client"), said.get("federation")
-        if not isinstance(who, dict):
-            raise inputs.refuse("client", who, "an object with an id")
-        client, name = who.get("id"), who.get("name", who.get("id"))
+        who, federation = said.get("client"), said.get("federation", said.get("name"))
+        client, name = who, said.get("client_name", who)
+        if isinstance(who, dict):
+            client, name = who.get("id"), who.get("name", who.get("id"))
         if isinstance(client, bool) or not isinstance(client, int | str):
             raise inputs.refuse("client", client, "a number or a name")
         if federation is not None and not isinstance(federation, str):
