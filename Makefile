@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # each check already uses the cores, and their output should not mix
-.PHONY: help demo test lint format types imports tests bench soak lowest setup lock clean
+.PHONY: help demo test lint format types imports tests coverage bench soak lowest setup lock clean
 
 help: ## show this
 	@echo 'incfed: incentivized federated bandits. Needs Python 3.11 or newer and make; the rest'
@@ -40,7 +40,10 @@ types: $(READY) ## type check (mypy --strict)
 imports: $(READY) ## the order of the rooms (import-linter)
 	$(BIN)/lint-imports
 
-tests: $(READY) ## all tests, with coverage (pytest)
+tests: $(READY) ## all tests (pytest)
+	$(BIN)/pytest $(PARALLEL)
+
+coverage: $(READY) ## all tests, and which lines they reach: half as slow again
 	$(BIN)/pytest $(PARALLEL) --cov
 
 format: $(READY) ## put the code in order (ruff)

@@ -19,6 +19,7 @@ from incfed.ledger.founding import begin
 from incfed.ledger.records import read_epoch
 from incfed.ledger.store import Store
 from incfed.service.config import read_config
+from soaking import some
 from test_cli import incfed as command
 from test_service_cli import served
 
@@ -108,7 +109,7 @@ def live(folder: Path, database: str, trace: incfed.Trace) -> list[int]:
     return picks
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", some(["sqlite", "postgresql"], 1))
 def test_a_trace_with_real_processes(kind: str, tmp_path: Path) -> None:
     with ExitStack() as stack:
         database = "sqlite:///books.db"

@@ -17,8 +17,8 @@ from incfed.ledger.records import read_epoch
 from incfed.ledger.store import Store
 from schedules import DIM, Schedule
 
-SEEDS = int(os.environ.get("INCFED_SCHEDULES", "200"))
-GROUPS = 20
+SEEDS = int(os.environ.get("INCFED_SCHEDULES", "80"))
+GROUPS = 8
 
 
 @pytest.fixture(scope="module")

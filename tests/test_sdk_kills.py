@@ -14,6 +14,7 @@ import mortal_client
 from fake_coordinator import Fake
 from fake_server import serving
 from mortal_client import DIM, observation
+from soaking import some
 
 SENDS = ("state", "open", "upload", "answer", "delivery", "download")
 PLACES = [
@@ -29,7 +30,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize(("place", "times"), PLACES)
+@pytest.mark.parametrize(("place", "times"), some(PLACES, 6))
 def test_kill(place: str, times: int, tmp_path: Path) -> None:
     fake = Fake(1, DIM, threshold=2.0, reward_bound=100.0)
     with serving(fake) as (url, _):

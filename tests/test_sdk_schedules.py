@@ -28,6 +28,7 @@ from incfed.service.terms import Terms
 from incfed.service.wishes import Wish
 
 DIM = 4
+SCHEDULES = int(os.environ.get("INCFED_SCHEDULES", "30"))  # of each kind; more in `make soak`
 
 
 class Member:
@@ -195,12 +196,12 @@ def play(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch, cuts: bool = 
     return fake
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(SCHEDULES))
 def test_kill(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     play(seed, tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("seed", range(1000, 1100))
+@pytest.mark.parametrize("seed", range(SCHEDULES, 2 * SCHEDULES))
 def test_power_cuts(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     play(seed, tmp_path, monkeypatch, cuts=True)
 

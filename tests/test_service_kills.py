@@ -17,6 +17,7 @@ from incfed.ledger.founding import begin
 from incfed.ledger.store import Store
 from incfed.service.config import read_config
 from schedules import POINTS
+from soaking import some
 from test_service_cli import served
 from test_service_http import encoded
 
@@ -98,7 +99,7 @@ class Clients:
         return answer.json()
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", some(POINTS, 4))
 def test_killed(tmp_path: Path, point: str) -> None:
     (tmp_path / "federation.toml").write_text(TOML)
     clients = Clients(tmp_path, point)
