@@ -170,7 +170,7 @@ def build_case(recipe: Recipe) -> Case:
             given_steps=run.get("steps"),
             costs=read_costs(tables["costs"], world.count),
             fixed={key: value for key, value in fixed.items() if key != "ridge"},
-            space=read_space(search, fixed.get("ridge"), usual, world.count),
+            space=read_space(search, fixed.get("ridge"), usual),
             share=share,
             sources=tuple(sorted(built.sources.values())),
             notes=tuple(world.notes),

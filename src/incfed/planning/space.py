@@ -103,10 +103,11 @@ def usual_threshold(steps: int, clients: int, dim: int) -> float:
     return thresholds.high(steps=max(steps, 2), clients=clients, dim=dim)
 
 
-def read_space(table: Mapping[str, Any], ridge: Any, usual: float, clients: int) -> Space:
+def read_space(table: Mapping[str, Any], ridge: Any, usual: float) -> Space:
     """The [search] table, or an InputError; `ridge` is that of [algorithm], if it is fixed there.
 
-    D_c is searched from the paper's low formula (usual / N) to a hundred times the usual.
+    D_c is searched from a tenth of the usual to a hundred times it. Below, rounds multiply, up to
+    one a step, and so does the time that a run takes; regret hardly falls any more.
     """
     places.known("search", table, KEYS)
     if ridge is not None and "ridge" in table:
@@ -117,7 +118,7 @@ def read_space(table: Mapping[str, Any], ridge: Any, usual: float, clients: int)
         beta=_range("search.beta", given.get("beta", [0.001, 1.0]), 0.0, 1.0),
         threshold=_range(
             "search.threshold",
-            given.get("threshold", [usual / max(clients, 10), 100.0 * usual]),
+            given.get("threshold", [0.1 * usual, 100.0 * usual]),
             1e-9,
             1e9,
         ),

