@@ -16,7 +16,7 @@ from hub import Hub
 from incfed.mechanisms import Decision
 from incfed.mechanisms import Round as Seen
 from incfed.protocol.messages import Upload
-from incfed.service.codec import read_floats, read_packed, write_floats, write_packed
+from incfed.service.client.codec import read_floats, read_packed, write_floats, write_packed
 from reference_mechanisms import FloatArray
 
 Reply = tuple[int, Any]

@@ -11,9 +11,9 @@ import pytest
 from fake_coordinator import Fake
 from incfed.protocol.messages import Download
 from incfed.protocol.packing import pack_matrix
-from incfed.service import snapshot
-from incfed.service.keeper import Keeper, blank
-from incfed.service.terms import Terms
+from incfed.service.client import snapshot
+from incfed.service.client.keeper import Keeper, blank
+from incfed.service.client.terms import Terms
 from reference_mechanisms import FloatArray
 
 DIM = 3

@@ -14,7 +14,7 @@ import sys
 import numpy as np
 
 import incfed
-from incfed.service import points
+from incfed.service.client import points
 from reference_mechanisms import FloatArray
 
 DIM, STEPS = 3, 24

@@ -22,7 +22,7 @@ from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
 from incfed.ledger.store import Store
 from incfed.protocol.messages import Delivery
-from incfed.service.coordinator import Coordinator
+from incfed.service.coordinator.coordinator import Coordinator
 from postgres import Postgres, running
 from test_coordinator_trace import federate, same, synthetic
 

@@ -18,7 +18,7 @@ from incfed.ledger import clients
 from incfed.ledger.founding import begin
 from incfed.ledger.records import read_epoch
 from incfed.ledger.store import Store
-from incfed.service.config import read_config
+from incfed.service.coordinator.config import read_config
 from soaking import some
 from test_cli import incfed as command
 from test_service_cli import served

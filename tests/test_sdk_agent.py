@@ -10,15 +10,15 @@ import pytest
 
 import incfed
 from fake_coordinator import Fake
-from incfed.service import agent as agents
-from incfed.service.agent import Agent
-from incfed.service.keeper import Keeper, blank
-from incfed.service.patience import FIRST, LONGEST, SULK, Patience
-from incfed.service.policies import accept_all, price_of
-from incfed.service.refusals import ServiceError
-from incfed.service.requests import Request
-from incfed.service.terms import Terms
-from incfed.service.wishes import Wish
+from incfed.service.client import agent as agents
+from incfed.service.client.agent import Agent
+from incfed.service.client.keeper import Keeper, blank
+from incfed.service.client.patience import FIRST, LONGEST, SULK, Patience
+from incfed.service.client.policies import accept_all, price_of
+from incfed.service.client.refusals import ServiceError
+from incfed.service.client.requests import Request
+from incfed.service.client.terms import Terms
+from incfed.service.client.wishes import Wish
 
 X = np.array([1.0, 0.0])
 

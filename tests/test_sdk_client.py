@@ -18,9 +18,9 @@ import pytest
 import incfed
 from fake_coordinator import Fake
 from fake_server import Service, serving
-from incfed.service import agent, patience
-from incfed.service.policies import Proposal, Stake
-from incfed.service.refusals import ServiceError, Unreachable
+from incfed.service.client import agent, patience
+from incfed.service.client.policies import Proposal, Stake
+from incfed.service.client.refusals import ServiceError, Unreachable
 from reference_mechanisms import FloatArray
 
 DIM, SOON = 3, 20.0

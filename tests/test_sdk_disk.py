@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.service import journal as journals
-from incfed.service import keeper as keepers
-from incfed.service import snapshot
-from incfed.service.journal import Answered, Freeze, Journal, Step
+from incfed.service.client import journal as journals
+from incfed.service.client import keeper as keepers
+from incfed.service.client import snapshot
+from incfed.service.client.journal import Answered, Freeze, Journal, Step
 from keeping import DIM, news, reopen, rows, same
 
 

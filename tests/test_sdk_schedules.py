@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 
 import incfed
 from fake_coordinator import Fake
-from incfed.service import snapshot
-from incfed.service.agent import Agent
-from incfed.service.keeper import Keeper, blank
-from incfed.service.patience import Patience
-from incfed.service.policies import Accept, accept_all, price_of
-from incfed.service.requests import Request
-from incfed.service.terms import Terms
-from incfed.service.wishes import Wish
+from incfed.service.client import snapshot
+from incfed.service.client.agent import Agent
+from incfed.service.client.keeper import Keeper, blank
+from incfed.service.client.patience import Patience
+from incfed.service.client.policies import Accept, accept_all, price_of
+from incfed.service.client.requests import Request
+from incfed.service.client.terms import Terms
+from incfed.service.client.wishes import Wish
 
 DIM = 4
 SCHEDULES = int(os.environ.get("INCFED_SCHEDULES", "30"))  # of each kind; more in `make soak`

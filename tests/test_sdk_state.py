@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import incfed
 from fake_coordinator import Fake
-from incfed.service.terms import Terms
+from incfed.service.client.terms import Terms
 from keeping import DIM, news, reopen, rows, same, terms
 
 

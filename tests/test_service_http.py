@@ -20,7 +20,7 @@ from federations import Clock
 from incfed.ledger.clients import enrol, revoke
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
-from incfed.service.app import largest_body, make_app
+from incfed.service.coordinator.app import largest_body, make_app
 from reference_mechanisms import FloatArray
 from serving import serving
 

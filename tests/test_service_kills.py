@@ -15,7 +15,7 @@ from incfed.ledger.clients import enrol
 from incfed.ledger.export import _payments
 from incfed.ledger.founding import begin
 from incfed.ledger.store import Store
-from incfed.service.config import read_config
+from incfed.service.coordinator.config import read_config
 from schedules import POINTS
 from soaking import some
 from test_service_cli import served

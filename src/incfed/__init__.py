@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from .planning import Estimate, Plan, estimate, plan
     from .results import Result, load
-    from .service.client import Client
+    from .service.client.client import Client
     from .simulation import Simulation, simulate
 
 _HOMES = {
@@ -47,7 +47,7 @@ _HOMES = {
     ),
     "planning": ("Estimate", "Plan", "estimate", "plan"),
     "results": ("Result", "load"),
-    "service.client": ("Client",),
+    "service.client.client": ("Client",),
     "simulation": ("Simulation", "simulate"),
 }
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}

@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from .experiments.screen import Screen
     from .ledger.store import Store
-    from .service.config import Config
+    from .service.coordinator.config import Config
 
 FAILED = 1
 NEEDED = "there: pip install 'incfed[service]'"
@@ -44,7 +44,7 @@ def _opened(path: Path) -> Iterator[tuple[Screen, Store, Config]]:
 
         try:
             from .ledger.store import Store
-            from .service.config import read_config
+            from .service.coordinator.config import read_config
         except ImportError as error:
             raise missing(
                 error.name or "a package", "there: pip install 'incfed[service]'"
@@ -69,8 +69,8 @@ def serve(
         from .experiments.places import missing
 
         try:
-            from .service.config import read_config
-            from .service.serve import serve as run
+            from .service.coordinator.config import read_config
+            from .service.coordinator.serve import serve as run
         except ImportError as error:
             raise missing(
                 error.name or "a package", "there: pip install 'incfed[service]'"

@@ -18,9 +18,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ..experiments import kinds, places
-from ..inputs import InputError, choice, integer, refuse
-from ..ledger.settings import KINDS, Settings
+from ...experiments import kinds, places
+from ...inputs import InputError, choice, integer, refuse
+from ...ledger.settings import KINDS, Settings
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import inputs
+from ... import inputs
 from . import requests, snapshot
 from .agent import Agent
 from .contact import ask

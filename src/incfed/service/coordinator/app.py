@@ -12,11 +12,11 @@ from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPBearer
 
-from .._version import __version__
-from ..ledger.clients import Member
-from ..ledger.settings import Settings
-from ..ledger.store import Store
-from ..protocol.messages import VERSION, Answer, Delivery
+from ..._version import __version__
+from ...ledger.clients import Member
+from ...ledger.settings import Settings
+from ...ledger.store import Store
+from ...protocol.messages import VERSION, Answer, Delivery
 from . import logs, wire
 from .answers import Denied, UnknownProtocol, install
 from .coordinator import Coordinator

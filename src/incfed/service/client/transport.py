@@ -6,8 +6,8 @@ import json
 import ssl
 from typing import Any
 
-from ..protocol.messages import VERSION
-from ..results.optional import needs
+from ...protocol.messages import VERSION
+from ...results.optional import needs
 from .refusals import Unreachable
 from .requests import Request
 from .traffic import Wire

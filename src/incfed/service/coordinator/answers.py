@@ -12,8 +12,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..protocol.checks import Refusal
-from ..protocol.messages import VERSION
+from ...protocol.checks import Refusal
+from ...protocol.messages import VERSION
 from .coordinator import Conflict
 from .logs import LOG
 from .metrics import Metrics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .. import inputs
+from ... import inputs
 
 MOST_MONEY = 1e300
 

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, func, insert, select, update
 
-from ..ledger import tables
-from ..ledger.chain import digest
-from ..ledger.clients import Member, members, whose
-from ..ledger.founding import found
-from ..ledger.records import OFFERED, OPEN, RUNNING, read_own, read_upload, to_bytes
-from ..ledger.settings import Settings
-from ..ledger.store import Store
-from ..protocol.checks import Refusal, check_delivery, check_upload
-from ..protocol.messages import Answer, Delivery, Download, Offer, Upload
+from ...ledger import tables
+from ...ledger.chain import digest
+from ...ledger.clients import Member, members, whose
+from ...ledger.founding import found
+from ...ledger.records import OFFERED, OPEN, RUNNING, read_own, read_upload, to_bytes
+from ...ledger.settings import Settings
+from ...ledger.store import Store
+from ...protocol.checks import Refusal, check_delivery, check_upload
+from ...protocol.messages import Answer, Delivery, Download, Offer, Upload
 from .downloads import make_download
 from .running import Reached, Running
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs
-from ..kernels.factor import Floats
-from ..protocol.packing import FACTOR, TRIANGLE, Packed
+from ... import inputs
+from ...kernels.factor import Floats
+from ...protocol.packing import FACTOR, TRIANGLE, Packed
 
 
 def write_floats(numbers: Floats) -> str:

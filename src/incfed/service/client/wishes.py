@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 
-from ..protocol.client import Learner
+from ...protocol.client import Learner
 from .requests import State
 
 

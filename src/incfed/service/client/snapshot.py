@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import inputs
-from ..kernels.factor import Floats
-from ..protocol.client import Heap
+from ... import inputs
+from ...kernels.factor import Floats
+from ...protocol.client import Heap
 from . import points
 from .codec import read_floats, write_floats
 from .terms import Terms

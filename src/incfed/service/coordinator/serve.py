@@ -9,13 +9,13 @@ from types import FrameType
 import numpy as np
 import uvicorn
 
-from ..kernels.factor import Floats
-from ..ledger.settings import Settings
-from ..ledger.store import Store
-from ..protocol import deciding
-from ..protocol.messages import Upload
-from ..protocol.packing import pack_matrix, pack_rows
-from ..protocol.shared import Shared
+from ...kernels.factor import Floats
+from ...ledger.settings import Settings
+from ...ledger.store import Store
+from ...protocol import deciding
+from ...protocol.messages import Upload
+from ...protocol.packing import pack_matrix, pack_rows
+from ...protocol.shared import Shared
 from . import logs
 from .app import make_app
 from .config import Config

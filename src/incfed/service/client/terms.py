@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from .. import inputs
-from ..kernels.step import Rules
-from ..kernels.store import thin_limit
+from ... import inputs
+from ...kernels.step import Rules
+from ...kernels.store import thin_limit
 
 MOST_DIMENSIONS = 4096
 

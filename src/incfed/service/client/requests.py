@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from .. import inputs
-from ..kernels.factor import Floats
-from ..protocol.messages import Answer, Download, Upload
+from ... import inputs
+from ...kernels.factor import Floats
+from ...protocol.messages import Answer, Download, Upload
 from .codec import read_floats, read_packed, write_floats, write_packed
 
 Value = TypeVar("Value")

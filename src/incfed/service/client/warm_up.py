@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..protocol.client import Learner
-from ..protocol.messages import Download
-from ..protocol.packing import pack_matrix
+from ...protocol.client import Learner
+from ...protocol.messages import Download
+from ...protocol.packing import pack_matrix
 from .terms import Terms
 
 

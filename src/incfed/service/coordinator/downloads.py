@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from sqlalchemy import Connection, select
 
-from ..kernels.factor import Floats
-from ..ledger import tables
-from ..ledger.records import from_bytes, read_epoch
-from ..protocol.messages import Download
-from ..protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
+from ...kernels.factor import Floats
+from ...ledger import tables
+from ...ledger.records import from_bytes, read_epoch
+from ...protocol.messages import Download
+from ...protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
 
 
 def make_download(

@@ -12,12 +12,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..kernels.factor import Floats
-from ..ledger.records import from_bytes, to_bytes
-from ..ledger.settings import Settings
-from ..protocol.checks import Refusal
-from ..protocol.messages import Download, Upload
-from ..protocol.packing import FACTOR, Packed
+from ...kernels.factor import Floats
+from ...ledger.records import from_bytes, to_bytes
+from ...ledger.settings import Settings
+from ...protocol.checks import Refusal
+from ...protocol.messages import Download, Upload
+from ...protocol.packing import FACTOR, Packed
 from .coordinator import State
 
 LARGEST = 2**31 - 1  # of a database's plain integers

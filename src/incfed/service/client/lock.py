@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from .. import inputs
+from ... import inputs
 
 if sys.platform == "win32":
     import msvcrt

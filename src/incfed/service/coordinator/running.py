@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Connection, bindparam, insert, select, update
 
-from ..ledger import tables
-from ..ledger.chain import append, digest
-from ..ledger.clients import Member, members
-from ..ledger.records import (
+from ...ledger import tables
+from ...ledger.chain import append, digest
+from ...ledger.clients import Member, members
+from ...ledger.records import (
     CLOSED,
     OFFERED,
     OPEN,
@@ -21,8 +21,8 @@ from ..ledger.records import (
     read_deliveries,
     read_settings,
 )
-from ..protocol import deciding
-from ..protocol.deciding import Table, Verdict
+from ...protocol import deciding
+from ...protocol.deciding import Table, Verdict
 
 Reached = Callable[[str], None]
 

@@ -1,0 +1,1 @@
+"""The other end: rounds as transactions over a database, served over HTTP."""
