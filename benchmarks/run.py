@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PARTS = ("speedup", "dimensions", "clients", "cold_start", "movielens", "plan", "client")
+PARTS = ("speedup", "dimensions", "clients", "cold_start", "movielens", "plan", "client", "service")
 
 
 def main() -> None:

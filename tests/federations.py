@@ -15,7 +15,8 @@ from incfed.ledger.store import Store
 from incfed.protocol.client import Learner
 from incfed.protocol.messages import Answer, Delivery, Upload
 from incfed.protocol.packing import Packed, pack_matrix, pack_rows
-from incfed.service.coordinator.coordinator import Coordinator, State
+from incfed.service.coordinator.coordinator import Coordinator
+from incfed.service.coordinator.looking import State
 from reference_mechanisms import FloatArray
 
 # Bounds far beyond what the worlds of the tests have.

@@ -28,7 +28,8 @@ from incfed.ledger.store import Store
 from incfed.protocol.checks import Refusal
 from incfed.protocol.client import Learner
 from incfed.protocol.messages import Answer, Delivery, Download
-from incfed.service.coordinator.coordinator import Coordinator, State
+from incfed.service.coordinator.coordinator import Coordinator
+from incfed.service.coordinator.looking import State
 
 DIM = 3
 POINTS = ("before", "opened", "uploaded", "deciding", "offered", "answered", "delivered",

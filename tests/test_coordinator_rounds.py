@@ -13,7 +13,7 @@ import incfed
 from federations import Federation, made
 from incfed.ledger.records import read_epoch
 from incfed.protocol.messages import Answer, Delivery
-from incfed.service.coordinator.coordinator import Conflict
+from incfed.service.coordinator.acts import Conflict
 from reference_mechanisms import FloatArray
 
 ONE = np.ones((1, 1))

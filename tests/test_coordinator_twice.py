@@ -12,7 +12,8 @@ import incfed
 from federations import Federation, made
 from incfed.ledger.chain import head
 from incfed.protocol.messages import Answer, Delivery
-from incfed.service.coordinator.coordinator import Conflict, State
+from incfed.service.coordinator.acts import Conflict
+from incfed.service.coordinator.looking import State
 
 
 def test_every_message_may_come_twice(tmp_path: Path) -> None:

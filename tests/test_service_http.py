@@ -129,8 +129,8 @@ def test_news_wake_who_waits_at_once(site: Site) -> None:
 
 def test_news_of_another_coordinator(site: Site) -> None:
     version = site(1, "GET", "/v1/state").json()["version"]
-    other = make_app(site.store, site.app.state.coordinator.settings(), clock=site.clock)
-    threading.Timer(0.3, other.state.coordinator.open_round, (0,)).start()
+    other = make_app(site.store, site.app.state.desk.coordinator.settings(), clock=site.clock)
+    threading.Timer(0.3, other.state.desk.coordinator.open_round, (0,)).start()
     began = time.monotonic()
     seen = site(1, "GET", f"/v1/state?after={version}&wait=20").json()
     assert seen["round"]["number"] == 1

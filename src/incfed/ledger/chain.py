@@ -43,10 +43,30 @@ def head(connection: Connection) -> Head:
     return Head(0, START) if last is None else Head(last.number, last.hash)
 
 
+class Chain:
+    """New entries of one transaction, written together at its end by `flush`. The caller holds the
+    lock of the federation: entries are numbered in order."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._last: Head | None = None
+        self._rows: list[dict[str, Any]] = []
+
+    def append(self, kind: str, at: float, **what: Any) -> None:
+        last = head(self._connection) if self._last is None else self._last
+        number = last.number + 1
+        body = canonical({"number": number, "kind": kind, "at": at, **what})
+        self._last = Head(number, link(last.hash, body))
+        self._rows.append({"number": number, "body": body, "hash": self._last.hash})
+
+    def flush(self) -> None:
+        if self._rows:
+            self._connection.execute(insert(entries), self._rows)
+            self._rows = []
+
+
 def append(connection: Connection, kind: str, at: float, **what: Any) -> None:
-    """Add an entry. The caller holds the lock of the federation: entries are numbered in order."""
-    last = head(connection)
-    number = last.number + 1
-    body = canonical({"number": number, "kind": kind, "at": at, **what})
-    row = {"number": number, "body": body, "hash": link(last.hash, body)}
-    connection.execute(insert(entries).values(row))
+    """A single entry."""
+    chain = Chain(connection)
+    chain.append(kind, at, **what)
+    chain.flush()

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from .. import inputs
 from .chain import append
 from .tables import clients, presence
 
+EVERYBODY = select(clients, presence.c.heard).outerjoin(presence)
+WHOSE = EVERYBODY.where(clients.c.token.in_(bindparam("tokens", expanding=True)))
 PREFIX = "incfed_"  # so that a token is known for what it is wherever it turns up
 
 
@@ -58,17 +61,16 @@ def revoke(connection: Connection, name: str, at: float) -> int:
 
 def members(connection: Connection) -> list[Member]:
     """All of them, in order of id."""
-    query = select(clients, presence.c.heard).outerjoin(presence).order_by(clients.c.id)
-    return [
-        Member(row.id, row.name, row.revoked, row.barred, row.heard)
-        for row in connection.execute(query)
-    ]
+    return [_member(row) for row in connection.execute(EVERYBODY.order_by(clients.c.id))]
 
 
-def whose(connection: Connection, token: str) -> Member | None:
-    """The client with this token, unless it was revoked."""
-    query = select(clients, presence.c.heard).outerjoin(presence)
-    row = connection.execute(query.where(clients.c.token == hashed(token))).first()
-    if row is None or row.revoked:
-        return None
+def whose(connection: Connection, tokens: Sequence[str]) -> list[Member | None]:
+    """The clients with these tokens; None where there is none, or where it was revoked."""
+    asked = [hashed(token) for token in tokens]
+    found = connection.execute(WHOSE, {"tokens": sorted(set(asked))})
+    known = {row.token: _member(row) for row in found if not row.revoked}
+    return [known.get(token) for token in asked]
+
+
+def _member(row: Any) -> Member:
     return Member(row.id, row.name, row.revoked, row.barred, row.heard)

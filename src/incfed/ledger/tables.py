@@ -13,6 +13,7 @@ from sqlalchemy import (
     Column,
     Double,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -127,6 +128,7 @@ payments = Table(
     Column("epoch", Integer, nullable=False),  # that the round made
     Column("amount", Double, nullable=False),  # 0: took part for data alone
     PrimaryKeyConstraint("federation", "round", "client"),
+    Index("payments_of_client", "client", "epoch"),  # asked for at every upload and download
 )
 
 # hash = SHA-256 of the hash before and the body: canonical JSON with digests in place of blobs.

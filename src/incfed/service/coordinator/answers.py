@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...protocol.checks import Refusal
 from ...protocol.messages import VERSION
-from .coordinator import Conflict
+from .acts import Conflict
 from .logs import LOG
 from .metrics import Metrics
 

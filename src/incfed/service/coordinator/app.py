@@ -16,16 +16,20 @@ from ..._version import __version__
 from ...ledger.clients import Member
 from ...ledger.settings import Settings
 from ...ledger.store import Store
-from ...protocol.messages import VERSION, Answer, Delivery
+from ...protocol.messages import VERSION, Answer, Delivery, Download
 from . import logs, wire
+from .acts import Act, answers, delivers, opens, uploads
 from .answers import Denied, UnknownProtocol, install
 from .coordinator import Coordinator
 from .failpoints import Reached, nowhere
+from .looking import State
 from .metrics import CONTENT_TYPE, Metrics
 from .news import News
+from .together import Together
 
 LONGEST_WAIT = 30.0  # seconds a poll may last
 TICK = 0.25  # seconds between looks at the deadlines
+NEWS = ("opened", "decided", "closed", "void")  # what clients wait for
 Result = TypeVar("Result")
 
 bearer = HTTPBearer(auto_error=False, description="The token that `incfed client enrol` printed.")
@@ -33,6 +37,17 @@ Number = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Of the round.")
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": wire.ErrorView} for status in (400, 401, 409, 413, 422, 426)
 }
+
+
+class Desk:
+    """Where requests come together."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self.coordinator = coordinator
+        self.whose = Together[str, Member | None](coordinator.whose)
+        self.state = Together[int, State](coordinator.states)
+        self.download = Together[tuple[int, int | None], Download](coordinator.downloads)
+        self.tell = Together[tuple[int, Act], State](coordinator.together)
 
 
 async def client(
@@ -43,8 +58,8 @@ async def client(
     """Who is asking."""
     if protocol != str(VERSION):
         raise UnknownProtocol(protocol)
-    whose = request.app.state.coordinator.whose
-    member: Member | None = None if token is None else await _do(whose, token.credentials)
+    desk: Desk = request.app.state.desk
+    member = None if token is None else await desk.whose(token.credentials)
     if member is None:
         raise Denied
     return member
@@ -66,10 +81,11 @@ def make_app(
     def said(event: dict[str, Any]) -> None:
         logs.say(event)
         metrics.event(event)
-        news.publish()
+        if event["event"] in NEWS:
+            news.publish()
 
     coordinator = Coordinator(store, settings, clock, said=said, reached=reached)
-    news = News(coordinator.version)
+    desk, news = Desk(coordinator), News(coordinator.version)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -85,9 +101,9 @@ def make_app(
         summary="Rounds of an incentivized federation of bandits.",
         lifespan=lifespan,
     )
-    app.state.coordinator, app.state.metrics, app.state.news = coordinator, metrics, news
+    app.state.desk, app.state.news = desk, news
     install(app, metrics, largest_body(settings.dim))
-    _add_routes(app, coordinator, news, settings.dim)
+    _add_routes(app, desk, news, settings.dim)
     _add_watching(app, coordinator, metrics)
     return app
 
@@ -97,12 +113,12 @@ def largest_body(dim: int) -> int:
     return 4096 + 2 * 8 * dim * (dim + 1) // 2
 
 
-def _add_routes(app: FastAPI, coordinator: Coordinator, news: News, dim: int) -> None:
+def _add_routes(app: FastAPI, desk: Desk, news: News, dim: int) -> None:
     @app.get("/v1/federation", responses=ERRORS)
     async def federation(member: Known) -> wire.FederationView:
         """The settings that a client needs."""
-        settings = await _do(coordinator.settings)
-        state = await _do(coordinator.state, member.id)
+        settings = await _do(desk.coordinator.settings)
+        state = await desk.state(member.id)
         return wire.view_federation(settings, member.id, member.name, state.epoch)
 
     @app.get("/v1/state", responses=ERRORS)
@@ -117,7 +133,7 @@ def _add_routes(app: FastAPI, coordinator: Coordinator, news: News, dim: int) ->
         end = asyncio.get_running_loop().time() + wait
         while True:
             waiting = news.token()
-            seen = await _do(coordinator.state, member.id)
+            seen = await desk.state(member.id)
             left = end - asyncio.get_running_loop().time()
             if seen.version > after or left <= 0 or news.stopping:
                 return wire.view_state(seen)
@@ -129,7 +145,7 @@ def _add_routes(app: FastAPI, coordinator: Coordinator, news: News, dim: int) ->
         epoch: Annotated[int | None, Query(ge=0, le=wire.LARGEST)] = None,
     ) -> wire.OpenedView:
         """Open a round, or join the one that runs (only while `epoch` is the present one)."""
-        opened = (await _do(coordinator.open_round, member.id, epoch)).round
+        opened = (await desk.tell((member.id, opens(epoch)))).round
         assert opened is not None
         return wire.OpenedView(round=opened.number)
 
@@ -137,19 +153,19 @@ def _add_routes(app: FastAPI, coordinator: Coordinator, news: News, dim: int) ->
     async def upload(number: Number, body: wire.UploadBody, member: Known) -> wire.StateView:
         """dV, frozen for this round."""
         message = wire.upload_of(number, body, dim)
-        return wire.view_state(await _do(coordinator.upload, member.id, message))
+        return wire.view_state(await desk.tell((member.id, uploads(message))))
 
     @app.put("/v1/rounds/{number}/answer", responses=ERRORS)
     async def answer(number: Number, body: wire.AnswerBody, member: Known) -> wire.StateView:
         """Yes or no to an offer."""
         message = Answer(number, body.attempt, body.accepted)
-        return wire.view_state(await _do(coordinator.answer, member.id, message))
+        return wire.view_state(await desk.tell((member.id, answers(message))))
 
     @app.put("/v1/rounds/{number}/delivery", responses=ERRORS)
     async def delivery(number: Number, body: wire.DeliveryBody, member: Known) -> wire.StateView:
         """db, from who takes part."""
         message = Delivery(number, wire.decode("db", body.db))
-        return wire.view_state(await _do(coordinator.deliver, member.id, message))
+        return wire.view_state(await desk.tell((member.id, delivers(message))))
 
     @app.get("/v1/download", responses=ERRORS)
     async def download(
@@ -157,7 +173,7 @@ def _add_routes(app: FastAPI, coordinator: Coordinator, news: News, dim: int) ->
         since: Annotated[int | None, Query(ge=0, le=wire.LARGEST)] = None,
     ) -> wire.DownloadView:
         """The shared statistics: what is new since that epoch, or everything."""
-        return wire.view_download(await _do(coordinator.download, member.id, since))
+        return wire.view_download(await desk.download((member.id, since)))
 
 
 def _add_watching(app: FastAPI, coordinator: Coordinator, metrics: Metrics) -> None:

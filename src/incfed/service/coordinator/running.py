@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import BindParameter, Connection, bindparam, insert, select, update
 
 from ...ledger import tables
-from ...ledger.chain import append, digest
+from ...ledger.chain import Chain, digest
 from ...ledger.clients import Member, members
 from ...ledger.records import (
     CLOSED,
@@ -65,6 +65,7 @@ class Running:
         self.reached = reached  # called at the named fail points
         self.federation = connection.execute(FEDERATION).one()
         self.said: list[dict[str, Any]] = []  # for the log, once it is certain
+        self._chain = Chain(connection)
         self.settings = read_settings(connection, self.federation.settings)
         self.round: Any = None
         self._load()
@@ -131,8 +132,12 @@ class Running:
 
     def record(self, kind: str, **what: Any) -> None:
         """An entry in the ledger, and a line in the log once it is there for good."""
-        append(self.connection, kind, self.now, **what)
+        self._chain.append(kind, self.now, **what)
         self.said.append({"event": kind, **what})
+
+    def finish(self) -> None:
+        """The last thing before a commit."""
+        self._chain.flush()
 
     def live(self, one: Member) -> bool:
         """Was it heard of lately?"""
@@ -205,15 +210,16 @@ class Running:
     def _offer(self, verdict: Verdict, failed: list[int], kept: list[int]) -> None:
         number, attempt = self.round.number, self.round.attempt + 1
         deadline = self.now + self.settings.answer_time
-        offers = tables.offers
+        offers, new = tables.offers, []
         for client, payment in verdict.payments.items():
             if client in kept:
                 chosen = update(offers).where(offers.c.round == number, offers.c.client == client)
                 self.connection.execute(chosen.values(attempt=attempt, payment=payment))
             else:
                 row = {"round": number, "client": client, "attempt": attempt, "payment": payment}
-                row |= {"accepted": None, "failed": False}
-                self.connection.execute(insert(offers).values(row))
+                new.append(row | {"accepted": None, "failed": False})
+        if new:
+            self.connection.execute(insert(offers), new)
         self._round(stage=OFFERED, attempt=attempt, deadline=deadline)
         self.record("decided", round=number, attempt=attempt, failed=failed, deadline=deadline,
                     offers=_by_client(verdict.payments), data_only=verdict.data_only)  # fmt: skip
@@ -231,10 +237,10 @@ class Running:
         new = {"number": epoch, "round": number, "V": V, "b": b}
         self.connection.execute(insert(tables.epochs).values(new))
         self.reached("adding")
-        for client, amount in payments.items():
-            row = {"federation": self.federation.name, "round": number, "client": client}
-            row |= {"epoch": epoch, "amount": amount}
-            self.connection.execute(insert(tables.payments).values(row))
+        row = {"federation": self.federation.name, "round": number, "epoch": epoch}
+        booked = [{**row, "client": client, "amount": paid} for client, paid in payments.items()]
+        if booked:
+            self.connection.execute(insert(tables.payments), booked)
         self.reached("paying")
         self._round(stage=CLOSED, ended=self.now, deadline=None)
         self.record("closed", round=number, epoch=epoch, payments=_by_client(payments),

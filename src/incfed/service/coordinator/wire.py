@@ -18,7 +18,7 @@ from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
 from ...protocol.messages import Download, Upload
 from ...protocol.packing import FACTOR, Packed
-from .coordinator import State
+from .looking import State
 
 LARGEST = 2**31 - 1  # of a database's plain integers
 Count = Annotated[int, Field(ge=0, le=LARGEST)]

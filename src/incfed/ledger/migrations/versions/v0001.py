@@ -118,6 +118,7 @@ def upgrade() -> None:
         Column("amount", Double, nullable=False),
         PrimaryKeyConstraint("federation", "round", "client"),
     )
+    op.create_index("payments_of_client", "payments", ["client", "epoch"])
     op.create_table(
         "entries",
         Column("number", BigInteger, primary_key=True, autoincrement=False),

@@ -1,0 +1,208 @@
+"""Rounds of a real coordinator process on loopback, over SQLite and over PostgreSQL; beside them
+the same rounds without HTTP, and the protocol's decisions alone: `make bench-service`.
+
+A round is measured from the moment its trigger is sent until every client has downloaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+from rich.progress import track
+
+from crowd import Simulated
+from incfed.ledger import clients
+from incfed.ledger.founding import begin
+from incfed.ledger.settings import Settings
+from incfed.ledger.store import Store
+from incfed.protocol import deciding
+from incfed.protocol.client import Learner
+from incfed.protocol.messages import Answer, Delivery, Upload
+from incfed.protocol.shared import Shared
+from incfed.service.coordinator import acts
+from incfed.service.coordinator.config import read_config
+from incfed.service.coordinator.coordinator import Coordinator
+from postgres import running
+from test_cli import INCFED
+from timing import row
+
+DIM, STEPS, COST, BETA = 25, 5, 10.0, 0.7
+CROWDS = {100: 10}  # clients: rounds
+CONFIG = """
+[federation]
+dim = {dim}
+mechanism = {{ kind = "PaymentEfficient", beta = {beta} }}
+threshold = 1.0
+upload_time = 60.0
+answer_time = 60.0
+[server]
+database = "{url}"
+port = {port}
+log_level = "WARNING"
+"""
+Seconds = list[float]
+Told = TypeVar("Told")
+
+
+def measure() -> dict[str, Any]:
+    found: dict[str, Any] = {"dim": DIM, "steps": STEPS, "cost": COST, "beta": BETA}
+    with tempfile.TemporaryDirectory() as folder:
+        found["sqlite"] = _database("sqlite", lambda name: f"sqlite:///{folder}/{name}.db")
+    try:
+        with running() as server:
+            found["postgresql"] = _database("postgresql", server.database)
+    except pytest.skip.Exception as reason:
+        print(f"  PostgreSQL left out: {reason}")
+    return found
+
+
+def _database(kind: str, url: Callable[[str], str]) -> dict[str, Any]:
+    found = {}
+    for count, rounds in CROWDS.items():
+        with _federation(url(f"served{count}"), count) as (config, tokens), _process(config) as one:
+            port, memory = one
+            whole = asyncio.run(_rounds(port, tokens, rounds, f"{kind}, {count} clients"))
+            mebibytes = memory()
+        with _federation(url(f"direct{count}"), count) as (config, _):
+            direct, protocol = _without_http(config, count, max(3, rounds // 4))
+        found[str(count)] = figures = {
+            "p50_ms": 1e3 * float(np.quantile(whole, 0.5)),
+            "p99_ms": 1e3 * float(np.quantile(whole, 0.99)),
+            "rounds_per_second": 1.0 / float(np.mean(whole)),
+            "without_http_ms": 1e3 * float(np.median(direct)),
+            "protocol_ms": 1e3 * float(np.median(protocol)),
+            "memory_mib": mebibytes,
+        }
+        title = f"{kind}, {count} clients: "
+        aim = "(aim 1,000)" if count == 100 else ""
+        row(title + "a round, p50", figures["p50_ms"], "ms", aim)
+        row(title + "a round, p99", figures["p99_ms"], "ms")
+        row(title + "rounds", figures["rounds_per_second"], "/s")
+        row(title + "a round without HTTP", figures["without_http_ms"], "ms")
+        row(title + "deciding and closing alone", figures["protocol_ms"], "ms")
+        row(title + "memory of the coordinator", figures["memory_mib"], "MiB")
+    return found
+
+
+@contextmanager
+def _federation(url: str, count: int) -> Iterator[tuple[Path, list[str]]]:
+    """A config, and the tokens of its clients."""
+    with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as free:
+        path, port = Path(folder, "federation.toml"), free.getsockname()[1]
+        free.close()
+        path.write_text(CONFIG.format(dim=DIM, beta=BETA, url=url, port=port))
+        store = Store(url)
+        with store.write() as connection:
+            begin(connection, read_config(path).settings, time.time())
+            tokens = [clients.enrol(connection, f"c{n}", time.time())[1] for n in range(count)]
+        store.close()
+        yield path, tokens
+
+
+@contextmanager
+def _process(config: Path) -> Iterator[tuple[int, Callable[[], float]]]:
+    """A coordinator: its port, and its peak memory so far."""
+    port = read_config(config).server.port
+    process = subprocess.Popen([*INCFED, "serve", "--config", config])
+    try:
+        for _ in range(1200):
+            assert process.poll() is None, "the coordinator ended"
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz").close()
+                break
+            except urllib.error.URLError:
+                time.sleep(0.1)
+        yield port, lambda: _peak(process.pid)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _peak(pid: int) -> float:
+    """MiB, as Linux keeps it."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+
+async def _rounds(port: int, tokens: list[str], rounds: int, title: str) -> Seconds:
+    crowd = [Simulated(n, DIM, COST, port, token) for n, token in enumerate(tokens)]
+    taken = []
+    for n in track(range(rounds + 1), f"  {title}", transient=True):
+        for one in crowd:
+            one.learn(STEPS)
+        parts = [asyncio.create_task(one.take_part()) for one in crowd]
+        await asyncio.sleep(1.0 if n == 0 else 0.1)  # until all wait for news
+        begun = time.perf_counter()
+        await crowd[n % len(crowd)].open()
+        await asyncio.gather(*parts)
+        taken.append(time.perf_counter() - begun)
+    for one in crowd:
+        one.close()
+    return taken[1:]  # the first one warms up
+
+
+def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Seconds]:
+    """The same by calls, each stage as one lot; and what a mechanism and the sums take of it."""
+    settings = read_config(config)
+    store = Store(settings.server.database)
+    coordinator = Coordinator(store, settings.settings, time.time)
+    crowd = [Simulated(n, DIM, COST, 0, "") for n in range(count)]
+    everybody = range(count)
+    whole, protocol = [], []
+    coordinator.states(everybody)
+    for _ in range(rounds + 1):
+        for one in crowd:
+            one.learn(STEPS)
+        begun = time.perf_counter()
+        opened = coordinator.open_round(0).round
+        assert opened is not None
+        number = opened.number
+        sent = [one.learner.freeze(number, COST) for one in crowd]
+        _all(coordinator.together([(k, acts.uploads(sent[k])) for k in everybody]))
+        seen = [state.round for state in coordinator.states(everybody)]
+        offers = {k: view.offer for k, view in enumerate(seen) if view and view.offer}
+        yes = {k: Answer(number, offer.attempt, True) for k, offer in offers.items()}
+        _all(coordinator.together([(k, acts.answers(yes[k])) for k in offers]))
+        db = {k: Delivery(number, crowd[k].learner.deliver(number)) for k in offers}
+        _all(coordinator.together([(k, acts.delivers(db[k])) for k in offers]))
+        coordinator.states(everybody)
+        news = _all(coordinator.downloads([(k, one.learner.epoch) for k, one in enumerate(crowd)]))
+        whole.append(time.perf_counter() - begun)
+        protocol.append(_protocol(crowd[0].learner, sent, settings.settings))
+        for one, download in zip(crowd, news, strict=True):
+            one.learner.take_in(download)
+    store.close()
+    return whole[1:], protocol[1:]
+
+
+def _protocol(learner: Learner, sent: list[Upload], settings: Settings) -> float:
+    """Seconds to decide and to close the round in which this was uploaded."""
+    shared = Shared.of(learner.V, learner.b, settings.ridge)
+    table = deciding.Table(
+        dict(enumerate(sent)), 0, lambda epoch: shared, learner.epoch, 0, learner.epoch,
+        0.0, math.inf, settings.mechanism, DIM, settings.ridge,
+    )  # fmt: skip
+    begun = time.perf_counter()
+    verdict = deciding.decide(table)
+    deciding.close(table, verdict, [np.zeros(DIM)] * len(verdict.payments))
+    return time.perf_counter() - begun
+
+
+def _all(outcomes: Sequence[Told | Exception]) -> list[Told]:
+    for outcome in outcomes:
+        if isinstance(outcome, Exception):
+            raise outcome
+    return [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
