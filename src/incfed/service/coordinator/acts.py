@@ -9,28 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Table, bindparam, func, insert, select, update
-
 from ...ledger import tables
 from ...ledger.chain import digest
-from ...ledger.records import OFFERED, OPEN, read_own, read_upload, to_bytes
+from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes
 from ...protocol.checks import Refusal, check_delivery, check_upload
 from ...protocol.messages import Answer, Delivery, Upload
 from .running import Running
 
 Act = Callable[[Running, int], None]  # given the client whose message it is
-
-LAST_SHARED = select(func.max(tables.payments.c.epoch)).where(
-    tables.payments.c.client == bindparam("client")
-)
-ACCEPT = (
-    update(tables.offers)
-    .where(
-        tables.offers.c.round == bindparam("of_round"),
-        tables.offers.c.client == bindparam("of_client"),
-    )
-    .values(accepted=bindparam("accepted"))
-)
 
 
 class Conflict(Refusal):
@@ -63,7 +49,7 @@ def uploads(upload: Upload) -> Act:
             "cost": upload.cost,
             "form": upload.dV.form,
         }
-        running.connection.execute(insert(tables.uploads), {**row, "numbers": numbers})
+        running.lot.add(tables.uploads, **row, numbers=numbers)
         running.record("uploaded", **row, numbers=digest(numbers))
         running.reached("uploaded")
 
@@ -77,7 +63,7 @@ def answers(answer: Answer) -> Act:
             _still_offered(running, offer)
             if answer.attempt != offer.attempt:
                 raise Conflict("attempt", answer.attempt, f"{offer.attempt}, the last one")
-            _accept(running, offer, bool(answer.accepted))
+            running.lot.accept(offer, bool(answer.accepted))
             running.record("answered", **answer._asdict(), client=client)
             running.reached("answered")
         elif offer.accepted != answer.accepted:
@@ -91,17 +77,16 @@ def delivers(delivery: Delivery) -> Act:
     def act(running: Running, client: int) -> None:
         offer = _offer(running, client, delivery.round)
         db = to_bytes(delivery.db)
-        sent = _find(running, tables.deliveries, client, delivery.round)
+        sent = running.lot.find(tables.deliveries, delivery.round, client)
         if sent is None:
             _still_offered(running, offer)
             if offer.accepted is False:
                 raise Conflict("round", delivery.round, "one that you did not decline")
-            row = _find(running, tables.uploads, client, delivery.round)
+            row = running.lot.find(tables.uploads, delivery.round, client)
             upload = read_upload(row, running.settings.dim)
             check_delivery(delivery.db, upload.dV, upload.steps, running.settings.limits)
-            new = {"round": delivery.round, "client": client, "db": db}
-            running.connection.execute(insert(tables.deliveries), new)
-            _accept(running, offer, True)  # who delivers has accepted
+            running.lot.add(tables.deliveries, round=delivery.round, client=client, db=db)
+            running.lot.accept(offer, True)  # who delivers has accepted
             running.record("delivered", round=delivery.round, client=client, db=digest(db))
             running.reached("delivered")
         elif sent.db != db:
@@ -110,13 +95,9 @@ def delivers(delivery: Delivery) -> Act:
     return act
 
 
-def _find(running: Running, table: Table, client: int, round: int) -> Any:
-    return read_own(running.connection, table, round, client)
-
-
 def _again(running: Running, client: int, upload: Upload) -> bool:
     """Has this very upload come before?"""
-    row = _find(running, tables.uploads, client, upload.round)
+    row = running.lot.find(tables.uploads, upload.round, client)
     if row is None:
         return False
     same = (row.epoch, row.steps, row.cost, row.form) == (
@@ -133,15 +114,14 @@ def _may_upload(running: Running, client: int, upload: Upload) -> None:
         raise Conflict("round", upload.round, "one that takes uploads")
     check_upload(upload, running.settings.limits)
     present = running.federation.epoch
-    shared = running.connection.scalar(LAST_SHARED, {"client": client})
-    oldest = max(0, present - running.settings.lag, shared or 0)
+    oldest = max(0, present - running.settings.lag, running.lot.last_shared(client))
     if not oldest <= upload.epoch <= present:
-        # Below `shared` its dV could hold what it has shared already.
+        # Before its last part in a round, its dV could hold what it has shared already.
         raise Conflict("epoch", upload.epoch, f"from {oldest} to {present}: download first")
 
 
 def _offer(running: Running, client: int, round: int) -> Any:
-    offer = _find(running, tables.offers, client, round)
+    offer = running.lot.find(tables.offers, round, client)
     if offer is None:
         raise Conflict("round", round, "one that you were offered a part in")
     return offer
@@ -151,8 +131,3 @@ def _still_offered(running: Running, offer: Any) -> None:
     current = running.round
     if offer.failed or current.number != offer.round or current.stage != OFFERED:
         raise Conflict("round", offer.round, "one whose deadline has not passed")
-
-
-def _accept(running: Running, offer: Any, accepted: bool) -> None:
-    which = {"of_round": offer.round, "of_client": offer.client}
-    running.connection.execute(ACCEPT, {**which, "accepted": accepted})

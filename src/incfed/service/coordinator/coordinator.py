@@ -78,7 +78,7 @@ class Coordinator:
         """Each message by its client, all in one transaction; what is refused has changed nothing.
         Any other error undoes, and raises for, all of them."""
         refused: dict[int, Refusal] = {}
-        with self._alone() as running:
+        with self._alone([client for client, _ in messages]) as running:
             for n, (client, act) in enumerate(messages):
                 try:
                     act(running, client)
@@ -178,11 +178,11 @@ class Coordinator:
             yield Running(connection, self.clock(), self._reached)
 
     @contextmanager
-    def _alone(self) -> Iterator[Running]:
+    def _alone(self, clients: Sequence[int] = ()) -> Iterator[Running]:
         now = self.clock()
         self._reached("before")
         with self.store.write() as connection:
-            running = Running(connection, now, self._reached)
+            running = Running(connection, now, self._reached, clients)
             yield running
             running.finish()
             self._reached("committing")

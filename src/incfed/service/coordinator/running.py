@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from sqlalchemy import BindParameter, Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from ...ledger import tables
 from ...ledger.chain import Chain, digest
@@ -23,11 +23,11 @@ from ...ledger.records import (
 )
 from ...protocol import deciding
 from ...protocol.deciding import Table, Verdict
+from .lot import NUMBER, Lot
 
 Reached = Callable[[str], None]
 
 # Asked after every upload and delivery, so put together once: that takes longer than the answer.
-NUMBER: BindParameter[int] = bindparam("number")
 AWAITED = (
     select(tables.clients.c.id)
     .join_from(tables.clients, tables.presence)
@@ -59,7 +59,9 @@ ROUND = select(tables.rounds).where(tables.rounds.c.number == NUMBER)
 class Running:
     """The federation and its last round, as they stand in a transaction that holds the lock."""
 
-    def __init__(self, connection: Connection, now: float, reached: Reached) -> None:
+    def __init__(
+        self, connection: Connection, now: float, reached: Reached, clients: Iterable[int] = ()
+    ) -> None:
         self.connection = connection
         self.now = now
         self.reached = reached  # called at the named fail points
@@ -69,6 +71,7 @@ class Running:
         self.settings = read_settings(connection, self.federation.settings)
         self.round: Any = None
         self._load()
+        self.lot = Lot(connection, self.federation.round, clients)  # of those with messages
         if self.round is not None and self.round.stage in RUNNING:
             self.settings = read_settings(connection, self.round.settings)  # as it was opened
 
@@ -96,10 +99,13 @@ class Running:
         self.record("opened", round=number, client=client, epoch=federation.epoch,
                     settings=federation.settings, deadline=deadline)  # fmt: skip
         self._load()
+        self.lot.write()
+        self.lot = Lot(self.connection, number, self.lot.clients)
         self.reached("opened")
 
     def advance(self) -> None:
         """As far as it goes without waiting for anybody."""
+        self.lot.write()
         while self.round is not None and self.round.stage in RUNNING:
             self._mend_deadline()
             late = self.now >= self.round.deadline
