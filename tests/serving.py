@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import threading
 import time
@@ -11,12 +12,14 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
+from incfed.service.coordinator.serve import Graceful
+
 
 @contextmanager
 def serving(app: FastAPI) -> Iterator[str]:
     """Its address."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5))
+    server = Graceful(uvicorn.Config(app, log_config=None), app.state.news)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     while not server.started:
@@ -25,6 +28,6 @@ def serving(app: FastAPI) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
-        server.should_exit = True
+        server.handle_exit(signal.SIGTERM, None)
         thread.join()
         listening.close()

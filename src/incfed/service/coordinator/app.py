@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPBearer
+from fastapi_offline import FastAPIOffline
 
 from ..._version import __version__
 from ...ledger.clients import Member
@@ -95,11 +96,12 @@ def make_app(
         await news.stop()
         await ticker
 
-    app = FastAPI(
+    app = FastAPIOffline(
         title="incfed coordinator",
         version=__version__,
         summary="Rounds of an incentivized federation of bandits.",
         lifespan=lifespan,
+        redoc_url=None,
     )
     app.state.desk, app.state.news = desk, news
     install(app, metrics, largest_body(settings.dim))
@@ -138,6 +140,8 @@ def _add_routes(app: FastAPI, desk: Desk, news: News, dim: int) -> None:
             if seen.version > after or left <= 0 or news.stopping:
                 return wire.view_state(seen)
             await news.wait(waiting, left)
+            if await request.is_disconnected():
+                return wire.view_state(seen)  # to nobody; who has gone is not heard of
 
     @app.post("/v1/rounds", responses=ERRORS)
     async def open_round(
