@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ class Store:
 
     def __init__(self, url: str) -> None:
         parsed = _parse(url)
+        self.name = secrets.token_hex(8)  # of this process, to others over the same database
         self.sqlite = parsed.get_backend_name() == "sqlite"
         self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
         try:

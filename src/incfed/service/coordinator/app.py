@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
@@ -14,6 +15,7 @@ from fastapi.security import HTTPBearer
 from fastapi_offline import FastAPIOffline
 
 from ..._version import __version__
+from ...ledger.changes import changes
 from ...ledger.clients import Member
 from ...ledger.settings import Settings
 from ...ledger.store import Store
@@ -86,7 +88,7 @@ def make_app(
             news.publish()
 
     coordinator = Coordinator(store, settings, clock, said=said, reached=reached)
-    desk, news = Desk(coordinator), News(coordinator.version)
+    desk, news = Desk(coordinator), News(partial(changes, store))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import bindparam, select, update
 
 from ...ledger import tables
+from ...ledger.changes import tell
 from ...ledger.clients import Member, members, whose
 from ...ledger.founding import found
 from ...ledger.records import RUNNING
@@ -184,7 +185,8 @@ class Coordinator:
         with self.store.write() as connection:
             running = Running(connection, now, self._reached, clients)
             yield running
-            running.finish()
+            if running.finish():
+                tell(connection, self.store.name)
             self._reached("committing")
         self._reached("committed")
         for event in running.said:

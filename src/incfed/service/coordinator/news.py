@@ -1,33 +1,34 @@
-"""Waiting for news without asking the database over and over: one watcher for all who wait.
+"""Waiting for news without asking the database over and over.
 
-What this process does wakes its waiters at once. What another coordinator over the same database
-does is seen by a look at one number, a few times a second, and only while somebody waits.
+What this process does wakes its waiters at once; what another coordinator over the same database
+does is heard of by one watcher for all (ledger/changes.py).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-LOOK = 0.25  # seconds
+Changes = Callable[[Callable[[], bool]], Iterable[None]]
 
 
 class News:
-    def __init__(self, version: Callable[[], int]) -> None:
-        self._version = version
-        self._seen = 0
-        self._waiting = 0
+    """`changes(over)` blocks, yields when others did something, and ends once `over()`."""
+
+    def __init__(self, changes: Changes) -> None:
+        self._changes = changes
         self._changed = asyncio.Event()
         self._stopped = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._watcher: asyncio.Task[None] | None = None
+        self._watcher = threading.Thread(target=self._watch, name="incfed-news", daemon=True)
         self.stopping = False
 
     def start(self) -> None:
         """In the loop that serves."""
         self._loop = asyncio.get_running_loop()
-        self._watcher = self._loop.create_task(self._watch())
+        self._watcher.start()
 
     def dismiss(self) -> None:
         """Send everybody home; from any thread, or a signal's handler."""
@@ -39,13 +40,10 @@ class News:
         self.stopping = True
         self._stopped.set()
         self._wake()
-        if self._watcher is not None:
-            self._watcher.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watcher
+        await asyncio.to_thread(self._watcher.join)
 
     def publish(self) -> None:
-        """Something happened here; from any thread."""
+        """Something happened; from any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake)
 
@@ -55,12 +53,8 @@ class News:
 
     async def wait(self, changed: asyncio.Event, seconds: float) -> None:
         """Until something happens."""
-        self._waiting += 1
-        try:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), seconds)
-        finally:
-            self._waiting -= 1
+        with suppress(TimeoutError):
+            await asyncio.wait_for(changed.wait(), seconds)
 
     async def wait_for_stop(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -70,13 +64,6 @@ class News:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def _watch(self) -> None:
-        while not self.stopping:
-            await asyncio.sleep(LOOK)
-            if not self._waiting:
-                continue
-            with suppress(Exception):  # a database that is away is the requests' to report
-                version = await asyncio.to_thread(self._version)
-                if version != self._seen:
-                    self._seen = version
-                    self._wake()
+    def _watch(self) -> None:
+        for _ in self._changes(lambda: self.stopping):
+            self.publish()

@@ -68,6 +68,7 @@ class Running:
         self.federation = connection.execute(FEDERATION).one()
         self.said: list[dict[str, Any]] = []  # for the log, once it is certain
         self._chain = Chain(connection)
+        self._version = self.federation.version
         self.settings = read_settings(connection, self.federation.settings)
         self.round: Any = None
         self._load()
@@ -141,9 +142,10 @@ class Running:
         self._chain.append(kind, self.now, **what)
         self.said.append({"event": kind, **what})
 
-    def finish(self) -> None:
-        """The last thing before a commit."""
+    def finish(self) -> bool:
+        """The last thing before a commit; is there news for others?"""
         self._chain.flush()
+        return bool(self.federation.version != self._version)
 
     def live(self, one: Member) -> bool:
         """Was it heard of lately?"""
