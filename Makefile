@@ -15,13 +15,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # each check already uses the cores, and their output should not mix
-.PHONY: help demo test lint format types imports tests coverage bench soak lowest setup lock clean
+.PHONY: help demo test lint format types imports tests coverage bench bench-service soak lowest setup lock clean
 
 help: ## show this
 	@echo 'incfed: incentivized federated bandits. Needs Python 3.11 or newer and make; the rest'
 	@echo 'is installed on first use into $(VENV), at the versions named in $(LOCK).'
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo 'Start with make demo. Another interpreter: make test PYTHON=python3.13 VENV=.venv-3.13'
 
@@ -52,6 +52,9 @@ format: $(READY) ## put the code in order (ruff)
 
 bench: $(READY) ## measure the speed; prints and stores the figures
 	$(BIN)/python benchmarks/run.py
+
+bench-service: $(READY) ## measure a coordinator: rounds over 100 and 500 clients
+	$(BIN)/python benchmarks/run.py client service
 
 soak: $(READY) ## the random tests again, with far more examples
 	INCFED_SCHEDULES=5000 $(BIN)/pytest $(PARALLEL) --hypothesis-profile soak

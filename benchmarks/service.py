@@ -39,8 +39,8 @@ from postgres import running
 from test_cli import INCFED
 from timing import row
 
-DIM, STEPS, COST, BETA = 25, 5, 10.0, 0.7
-CROWDS = {100: 10}  # clients: rounds
+DIM, STEPS, COST, BETA = 25, 5, 10.0, 1.0
+CROWDS = {100: 40, 500: 15}  # clients: rounds
 CONFIG = """
 [federation]
 dim = {dim}
@@ -174,6 +174,7 @@ def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Secon
         _all(coordinator.together([(k, acts.uploads(sent[k])) for k in everybody]))
         seen = [state.round for state in coordinator.states(everybody)]
         offers = {k: view.offer for k, view in enumerate(seen) if view and view.offer}
+        assert len(offers) == count  # beta = 1: nobody is left out
         yes = {k: Answer(number, offer.attempt, True) for k, offer in offers.items()}
         _all(coordinator.together([(k, acts.answers(yes[k])) for k in offers]))
         db = {k: Delivery(number, crowd[k].learner.deliver(number)) for k in offers}

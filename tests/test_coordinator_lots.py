@@ -155,6 +155,21 @@ def test_one_that_breaks_the_work_breaks_no_other() -> None:
     assert lots == [[5, 0, 2], [5], [0], [2]]
 
 
+def test_an_error_that_spares_nobody_is_met_once() -> None:
+    lots: list[list[int]] = []
+
+    def work(lot: list[int]) -> list[int]:
+        lots.append(lot)
+        raise OSError("gone")
+
+    async def run() -> list[Any]:
+        ask = Together[int, int](work, OSError)
+        return await asyncio.gather(*map(ask, (1, 2, 3)), return_exceptions=True)
+
+    assert [type(told) for told in asyncio.run(run())] == [OSError] * 3
+    assert lots == [[1, 2, 3]]
+
+
 @pytest.mark.parametrize("fatal", [False, True])
 def test_an_error_undoes_the_whole_lot(tmp_path: Path, fatal: bool) -> None:
     one = federation(tmp_path / "l.db")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from .tables import federation
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY = 30.0  # seconds to wait for another process's transaction
+CONNECT = 5  # seconds for a server to answer at all
 LOCK = 41969  # any number: what processes that start together agree on (PostgreSQL)
 
 
@@ -30,6 +32,8 @@ class Store:
         parsed = _parse(url)
         self.name = secrets.token_hex(8)  # of this process, to others over the same database
         self.sqlite = parsed.get_backend_name() == "sqlite"
+        # SQLite has one writer; who finds it busy sleeps, and for too long: threads take turns here
+        self._turn: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
         self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
         try:
             self._migrate()
@@ -47,7 +51,7 @@ class Store:
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """A transaction alone: whoever else wants to write waits for its end."""
-        with self.engine.connect().execution_options(writes=True) as connection, connection.begin():
+        with self.touch() as connection:
             if not self.sqlite:
                 _lock_row(connection)
             yield connection
@@ -55,7 +59,11 @@ class Store:
     @contextmanager
     def touch(self) -> Iterator[Connection]:
         """A transaction for what is nobody else's business: who was heard of when."""
-        with self.engine.connect().execution_options(writes=True) as connection, connection.begin():
+        with (
+            self._turn,
+            self.engine.connect().execution_options(writes=True) as connection,
+            connection.begin(),
+        ):
             yield connection
 
     @contextmanager
@@ -101,6 +109,8 @@ def _parse(url: str) -> URL:
 
 
 def _postgresql(url: URL) -> Engine:
+    if "connect_timeout" not in url.query:
+        url = url.update_query_dict({"connect_timeout": str(CONNECT)})
     return create_engine(url, pool_pre_ping=True, pool_size=20, max_overflow=20)
 
 

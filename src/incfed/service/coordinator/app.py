@@ -13,6 +13,7 @@ from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPBearer
 from fastapi_offline import FastAPIOffline
+from sqlalchemy.exc import OperationalError
 
 from ..._version import __version__
 from ...ledger.changes import changes
@@ -47,10 +48,11 @@ class Desk:
 
     def __init__(self, coordinator: Coordinator) -> None:
         self.coordinator = coordinator
-        self.whose = Together[str, Member | None](coordinator.whose)
-        self.state = Together[int, State](coordinator.states)
-        self.download = Together[tuple[int, int | None], Download](coordinator.downloads)
-        self.tell = Together[tuple[int, Act], State](coordinator.together)
+        away = OperationalError  # the database, or room on its disk
+        self.whose = Together[str, Member | None](coordinator.whose, away)
+        self.state = Together[int, State](coordinator.states, away)
+        self.download = Together[tuple[int, int | None], Download](coordinator.downloads, away)
+        self.tell = Together[tuple[int, Act], State](coordinator.together, away)
 
 
 async def client(

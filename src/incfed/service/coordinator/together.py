@@ -13,10 +13,16 @@ Told = TypeVar("Told")
 
 class Together(Generic[Asked, Told]):
     """`work` blocks: it is called by a thread, one lot at a time. An answer that is an exception
-    is raised where it was asked for; if `work` raises, each is asked for alone."""
+    is raised where it was asked for. If `work` raises, each is asked for alone, unless it is an
+    error that nobody would be spared."""
 
-    def __init__(self, work: Callable[[list[Asked]], Sequence[Told | Exception]]) -> None:
+    def __init__(
+        self,
+        work: Callable[[list[Asked]], Sequence[Told | Exception]],
+        spares_nobody: type[Exception] | tuple[type[Exception], ...] = (),
+    ) -> None:
         self._work = work
+        self._spares_nobody = spares_nobody
         self._waiting: list[tuple[Asked, asyncio.Future[Told]]] = []
         self._worker: asyncio.Task[None] | None = None
 
@@ -44,6 +50,6 @@ class Together(Generic[Asked, Told]):
         try:
             return self._work(lot)
         except Exception as error:
-            if len(lot) == 1:
-                return [error]
+            if len(lot) == 1 or isinstance(error, self._spares_nobody):
+                return [error] * len(lot)
             return [answer for asked in lot for answer in self._answer([asked])]
