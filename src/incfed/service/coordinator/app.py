@@ -120,14 +120,14 @@ def largest_body(dim: int) -> int:
 
 
 def _add_routes(app: FastAPI, desk: Desk, news: News, dim: int) -> None:
-    @app.get("/v1/federation", responses=ERRORS)
+    @app.get("/v1/federation", responses=ERRORS, tags=["for clients"])
     async def federation(member: Known) -> wire.FederationView:
         """The settings that a client needs."""
         settings = await _do(desk.coordinator.settings)
         state = await desk.state(member.id)
         return wire.view_federation(settings, member.id, member.name, state.epoch)
 
-    @app.get("/v1/state", responses=ERRORS)
+    @app.get("/v1/state", responses=ERRORS, tags=["for clients"])
     async def state(
         request: Request,
         member: Known,
@@ -147,7 +147,7 @@ def _add_routes(app: FastAPI, desk: Desk, news: News, dim: int) -> None:
             if await request.is_disconnected():
                 return wire.view_state(seen)  # to nobody; who has gone is not heard of
 
-    @app.post("/v1/rounds", responses=ERRORS)
+    @app.post("/v1/rounds", responses=ERRORS, tags=["for clients"])
     async def open_round(
         member: Known,
         epoch: Annotated[int | None, Query(ge=0, le=wire.LARGEST)] = None,
@@ -157,25 +157,25 @@ def _add_routes(app: FastAPI, desk: Desk, news: News, dim: int) -> None:
         assert opened is not None
         return wire.OpenedView(round=opened.number)
 
-    @app.put("/v1/rounds/{number}/upload", responses=ERRORS)
+    @app.put("/v1/rounds/{number}/upload", responses=ERRORS, tags=["for clients"])
     async def upload(number: Number, body: wire.UploadBody, member: Known) -> wire.StateView:
         """dV, frozen for this round."""
         message = wire.upload_of(number, body, dim)
         return wire.view_state(await desk.tell((member.id, uploads(message))))
 
-    @app.put("/v1/rounds/{number}/answer", responses=ERRORS)
+    @app.put("/v1/rounds/{number}/answer", responses=ERRORS, tags=["for clients"])
     async def answer(number: Number, body: wire.AnswerBody, member: Known) -> wire.StateView:
         """Yes or no to an offer."""
         message = Answer(number, body.attempt, body.accepted)
         return wire.view_state(await desk.tell((member.id, answers(message))))
 
-    @app.put("/v1/rounds/{number}/delivery", responses=ERRORS)
+    @app.put("/v1/rounds/{number}/delivery", responses=ERRORS, tags=["for clients"])
     async def delivery(number: Number, body: wire.DeliveryBody, member: Known) -> wire.StateView:
         """db, from who takes part."""
         message = Delivery(number, wire.decode("db", body.db))
         return wire.view_state(await desk.tell((member.id, delivers(message))))
 
-    @app.get("/v1/download", responses=ERRORS)
+    @app.get("/v1/download", responses=ERRORS, tags=["for clients"])
     async def download(
         member: Known,
         since: Annotated[int | None, Query(ge=0, le=wire.LARGEST)] = None,
@@ -185,13 +185,13 @@ def _add_routes(app: FastAPI, desk: Desk, news: News, dim: int) -> None:
 
 
 def _add_watching(app: FastAPI, coordinator: Coordinator, metrics: Metrics) -> None:
-    @app.get("/healthz")
+    @app.get("/healthz", tags=["for operators"])
     async def healthz() -> dict[str, str]:
         """Is the database there?"""
         await _do(coordinator.version)
         return {"status": "ok", "incfed": __version__}
 
-    @app.get("/metrics", response_class=Response)
+    @app.get("/metrics", response_class=Response, tags=["for operators"])
     async def prometheus() -> Response:
         """Figures for Prometheus."""
         page = await _do(metrics.page, coordinator)
