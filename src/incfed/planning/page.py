@@ -15,7 +15,7 @@ from ..results.svg import inline_svg
 from . import words
 from .evidence import Interval
 from .goals import GAINS
-from .words import TITLES
+from .words import CONFIG, FEDERATION, TITLES
 
 if TYPE_CHECKING:
     from .judging import Judged
@@ -50,9 +50,7 @@ def write_page(plan: Plan) -> str:
         *_expect(plan),
         *_money(plan),
         *_sensitivity(plan),
-        "<section><h2>The config to run</h2>",
-        paragraphs("Saved beside this page as run.toml; incfed run run.toml runs it."),
-        f"<pre>{escape(plan.config)}</pre></section>",
+        *_configs(plan),
         "<section><h2>What the figures rest on</h2>",
         *(paragraphs(text) for text in (*words.basis(plan), *plan.case.notes)),
         "</section>",
@@ -142,6 +140,17 @@ def _sensitivity(plan: Plan) -> Iterable[str]:
     yield "<section><h2>If costs are off by a factor of 2</h2>"
     yield "".join(paragraphs(text) for text in words.sensitivity_words(plan))
     yield _table(["Cost of sharing", *(m.capitalize() for m in metrics)], rows)
+    yield "</section>"
+
+
+def _configs(plan: Plan) -> Iterable[str]:
+    yield "<section><h2>What to do with it</h2>"
+    yield "<p>The configs are saved beside this page.</p>"
+    yield f"<h3>To simulate it: <code>incfed run {CONFIG}</code></h3>"
+    yield f"<pre>{escape(plan.config)}</pre>"
+    if plan.federation is not None:
+        yield f"<h3>To serve it: <code>incfed serve --config {FEDERATION}</code></h3>"
+        yield f"<pre>{escape(plan.federation)}</pre>"
     yield "</section>"
 
 

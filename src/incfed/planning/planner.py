@@ -90,6 +90,13 @@ class Plan:
 
         return config_text(self)
 
+    @property
+    def federation(self) -> str | None:
+        """A TOML file for `incfed serve`; None if that cannot serve it (too many features)."""
+        from .federation_file import federation_text
+
+        return federation_text(self)
+
     def algorithm(self, costs: float | Sequence[float] | None = None) -> IncFedUCB:
         """The advice as an algorithm; `costs`, if you know them better by now."""
         from ..experiments.config import build_algorithm
@@ -103,7 +110,7 @@ class Plan:
         return made
 
     def save(self, folder: str | Path) -> Path:
-        """Write plan.html, plan.json and run.toml to a folder; the path of the page."""
+        """Write plan.html, plan.json and the configs to a folder; the path of the page."""
         from .publish import publish
 
         return publish(self, Path(folder))
@@ -164,12 +171,17 @@ def plan(
     search_seeds, held = seeds_of(integer("--seed", seed, low=0, high=10**9), judges)
     executor = executor_for(jobs, dask)
     check_optuna()
+    from .publish import DATA, PAGE, check_free
+
     folder = None if output is None else Path(output).absolute()
     book = None if folder is None else folder / NAME
     file = None
     if folder is not None:
+        check_free(folder)
         file = folder / f"study-{_hash([case.identity(), _asked(goal), seed])}.log"
-    with Session(book=book, executor=executor, fresh=fresh, source=case.name) as session:
+    with Session(
+        book=book, executor=executor, fresh=fresh, source=case.name, ours=(PAGE, DATA)
+    ) as session:
         if fresh and file is not None:
             file.unlink(missing_ok=True)
         if begin is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich import box
 from rich.progress import (
@@ -25,6 +27,7 @@ from .chart import Dot, chart
 from .goals import GAINS, UNITS, Goal
 from .judging import Judged
 from .planner import Plan
+from .publish import PAGE
 from .search import Update
 
 
@@ -120,6 +123,18 @@ def show(screen: Screen, plan: Plan) -> None:
     out.print()
     for text in words.basis(plan):
         out.print(Text(text, "dim"))
+
+
+def show_files(screen: Screen, plan: Plan, folder: Path) -> None:
+    """Where the plan is, and how to go on with it."""
+    run, serve = folder / words.CONFIG, folder / words.FEDERATION
+    where = {"page": folder / PAGE, "to simulate": run}
+    then = f"To simulate it: incfed run {shlex.quote(str(run))}"
+    if plan.federation is not None:
+        where["to serve"] = serve
+        then += f"\nTo serve it:    incfed serve --config {shlex.quote(str(serve))}"
+    screen.places(where)
+    screen.hint(then)
 
 
 def _table(screen: Screen, plan: Plan, head: str, rows: Sequence[tuple[str, Judged]]) -> None:

@@ -23,6 +23,7 @@ TITLES = {
     "payment": "Payment",
     "communication": "Communication",
 }
+CONFIG, FEDERATION = "run.toml", "federation.toml"  # to go on with
 NOTHING_MORE = "Nothing that was found costs more and is better: more money buys nothing."
 
 
