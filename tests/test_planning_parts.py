@@ -103,7 +103,9 @@ def test_a_goal_is_read() -> None:
     assert [limit.value for limit in settled.limits] == [198.0, 5e6]
     assert str(settled.limits[0]) == "at least reward 198 (99 % of paying everyone)"
     assert read_goal(None, None, {}, regret_known=False).aim == "reward"
-    assert read_goal(None, None, {"payment": "1e4"}, regret_known=True).limits[0].value == 1e4
+    for text, value in {"1e4": 1e4, "1,234,567.5": 1234567.5, " 20 ": 20.0}.items():
+        [limit] = read_goal(None, None, {"payment": text}, regret_known=True).limits
+        assert limit.value == value
 
 
 @pytest.mark.parametrize(
@@ -115,6 +117,8 @@ def test_a_goal_is_read() -> None:
         ((None, None, {"payment": "lots"}), "--budget: got 'lots'"),
         ((None, None, {"payment": -1.0}), "--budget: got -1.0"),
         ((None, None, {"payment": "nan"}), "--budget: got 'nan'"),
+        ((None, None, {"payment": "1,5"}), "--budget: got '1,5'"),  # 1.5, or 15?
+        ((None, None, {"payment": "12,5%"}), "--budget: got '12,5%'"),
         ((None, None, {"reward": "-5%"}), "--min-reward: got '-5%'"),
     ],
 )
@@ -150,6 +154,8 @@ def test_an_interval_by_hand() -> None:
     assert (one.mean, one.n) == (2.0, 3)
     assert one.half == pytest.approx(4.302653 / math.sqrt(3), abs=1e-5)
     assert math.isnan(Interval.of([5.0]).half)
+    assert str(Interval(4.0, 1e-15, 3)) == str(Interval(4.0, 0.0, 3)) == "4"  # rounding only
+    assert str(Interval(4.0, 0.01, 3)) == "4.00 ± 0.01"
 
 
 def test_reward_of_a_log_that_skips() -> None:

@@ -106,6 +106,19 @@ def test_more_trials_go_on_where_fewer_ended(tmp_path: Path) -> None:
     assert as_data(more) == as_data(whole)
 
 
+def test_a_damaged_study_is_begun_anew(tmp_path: Path) -> None:
+    """Runs are kept elsewhere, so that it comes to the same point again."""
+    ask: dict[str, Any] = {"budget": 60, "trials": 32, "held_out": 3, "jobs": 1}
+    whole = as_data(incfed.plan(CASE, output=tmp_path, **ask))
+    runs = (tmp_path / "cells.jsonl").read_bytes()
+    [study] = tmp_path.glob("study-*.log")
+    kept = study.read_text()
+    for damage in ("garbage\n", '{"op_code": 99}\n', "", kept[: len(kept) // 2], kept[99:]):
+        study.write_text(damage)
+        assert as_data(incfed.plan(CASE, output=tmp_path, **ask)) == whole
+        assert (tmp_path / "cells.jsonl").read_bytes() == runs
+
+
 def test_racing_gives_hopeless_settings_fewer_seeds(made: incfed.Plan) -> None:
     first = 16  # are not raced
     raced = len(made.tried) - first

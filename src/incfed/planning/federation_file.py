@@ -70,9 +70,7 @@ def differences(plan: Plan) -> list[str]:
     if fixed.get("reads", "fresh") != "fresh":
         found.append("The plan is for stale reads. Real clients read fresh: their figures differ.")
     if fixed.get("clocks", "all") != "all":
-        found.append(
-            "In the plan a round restarts its participants' clocks. Here it restarts all."
-        )
+        found.append("In the plan a round restarts its participants' clocks. Here it restarts all.")
     return found
 
 
