@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from incfed.experiments.cells import Record
 from incfed.inputs import InputError
 from incfed.planning.costs import read_costs
 from incfed.planning.evidence import Evidence, Interval, figures_of, student
-from incfed.planning.frontier import choose, easiest, front, pareto, thin
+from incfed.planning.frontier import choose, easiest, front, pareto, thin, thrifty
 from incfed.planning.goals import Goal, Limit, read_goal
 from incfed.planning.racing import noise, survivors
 from incfed.planning.space import FREE, PAID, Range, Setting, read_space
@@ -169,8 +170,8 @@ def setting(n: int) -> Setting:
     return Setting(PAID, 0.5, float(n + 1), 0.1)
 
 
-def evidence(table: list[list[tuple[float, float]]]) -> Evidence:
-    """For each setting the (regret, payment) of each seed."""
+def evidence(table: list[list[tuple[float, float]]], sent: Sequence[float] = ()) -> Evidence:
+    """For each setting the (regret, payment) of each seed; and what it sends, if that matters."""
     found = Evidence(range(9))
     for n, runs in enumerate(table):
         found.add(
@@ -178,7 +179,7 @@ def evidence(table: list[list[tuple[float, float]]]) -> Evidence:
             [
                 Record({}, seed, "", {
                     "steps": 9.0, "regret": regret, "payment": payment, "reward": -regret,
-                    "communication": 1.0,
+                    "communication": sent[n] if sent else 1.0,
                 }, {})
                 for seed, (regret, payment) in enumerate(runs)
             ],
@@ -233,6 +234,25 @@ def test_thinning_keeps_both_ends(payments: list[float], count: int) -> None:
     assert len(kept) == min(count, len(settings))
     assert (kept[0], kept[-1]) == (settings[0], settings[-1])
     assert kept == [one for one in settings if one in kept]
+
+
+def test_as_good_for_less_traffic() -> None:
+    goal = Goal("regret", (Limit("payment", 100.0),))
+    table = [
+        [(10.0, 50.0), (20.0, 50.0), (30.0, 50.0)],  # chosen
+        [(11.0, 50.0), (19.0, 50.0), (30.6, 50.0)],  # 0.2 worse, standard error 0.6
+        [(10.1, 50.0), (20.1, 50.0), (30.1, 50.0)],  # worse for sure
+        [(10.0, 51.0), (20.0, 51.0), (30.0, 51.0)],  # dearer
+        [(10.0, 50.0), (20.0, 50.0), (30.0, 50.0)],  # sends hardly less
+    ]
+    known = evidence(table, sent=[100.0, 50.0, 20.0, 30.0, 81.0])
+    first, *others = known.settings
+    assert thrifty(known, goal, [first, *others], first) == setting(1)
+    assert thrifty(known, goal, [first, setting(2), setting(3), setting(4)], first) is None
+    assert thrifty(known, Goal("payment"), known.settings, first) is None
+    # A limit that the chosen one keeps must be kept.
+    tight = Goal("regret", (Limit("regret", 20.1),))
+    assert thrifty(known, tight, known.settings, first) is None
 
 
 def test_the_choice_is_safe_and_the_way_out_is_named() -> None:

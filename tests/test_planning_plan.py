@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import statistics
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from incfed.experiments import read
 from incfed.experiments.book import read_book
 from incfed.planning import planner, words
 from incfed.planning.case import JUDGE, SEARCH, read_case
+from incfed.planning.judging import Judged
 from incfed.planning.publish import as_data
 from incfed.planning.search import Update
 from planning_samples import CASE, SMALL, write_trace
@@ -66,6 +68,32 @@ def test_what_each_further_sum_buys(made: incfed.Plan) -> None:
         assert words.step_words(step, "regret") in str(made)
 
 
+def test_less_traffic_is_only_named_if_it_holds_up(made: incfed.Plan) -> None:
+    def said(**change: float) -> str:
+        runs = tuple(
+            {**run, **{name: run[name] * factor for name, factor in change.items()}}
+            for run in made.judgement.chosen.runs
+        )
+        other = Judged("another", runs, made.setting)
+        plan = replace(made, judgement=replace(made.judgement, thrifty=other))
+        assert all(text in str(plan) and text in _page(plan) for text in words.thrift(plan))
+        return " ".join(words.thrift(plan))
+
+    assert said(communication=0.5).startswith("About as good for 50% of the traffic: another, ")
+    assert said(communication=0.9) == ""
+    assert said(communication=0.5, regret=1.5) == ""  # clearly worse here
+    assert said(communication=0.5, regret=0.5)
+    none = replace(made, judgement=replace(made.judgement, thrifty=None))
+    assert words.thrift(none) == []
+
+
+def test_where_more_money_buys_nothing(made: incfed.Plan) -> None:
+    one = replace(made, judgement=replace(made.judgement, frontier=made.frontier[:1]))
+    assert "nothing that costs more is better" in str(one)
+    assert "nothing that costs more is better" in _page(one)
+    assert "nothing that costs more is better" not in str(made)
+
+
 @settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_no_seed_is_used_for_both(one: int, two: int) -> None:
@@ -108,12 +136,12 @@ def test_more_trials_go_on_where_fewer_ended(tmp_path: Path) -> None:
 
 def test_a_damaged_study_is_begun_anew(tmp_path: Path) -> None:
     """Runs are kept elsewhere, so that it comes to the same point again."""
-    ask: dict[str, Any] = {"budget": 60, "trials": 32, "held_out": 3, "jobs": 1}
+    ask: dict[str, Any] = {"budget": 60, "trials": 16, "held_out": 2, "jobs": 1}
     whole = as_data(incfed.plan(CASE, output=tmp_path, **ask))
     runs = (tmp_path / "cells.jsonl").read_bytes()
     [study] = tmp_path.glob("study-*.log")
     kept = study.read_text()
-    for damage in ("garbage\n", '{"op_code": 99}\n', "", kept[: len(kept) // 2], kept[99:]):
+    for damage in ("garbage\n", '{"op_code": 99}\n', kept[: len(kept) // 2]):
         study.write_text(damage)
         assert as_data(incfed.plan(CASE, output=tmp_path, **ask)) == whole
         assert (tmp_path / "cells.jsonl").read_bytes() == runs
@@ -175,7 +203,7 @@ def test_the_config_is_one_that_runs(made: incfed.Plan, tmp_path: Path) -> None:
     assert "http" not in text.replace("http-equiv", "")  # nothing from elsewhere
     assert "<script" not in text
     assert "<svg" in text
-    for word in ("What to expect", "What money buys", "factor of 2", "The config to run"):
+    for word in ("What to expect", "What money buys", "factor of 2", "What to do with it"):
         assert word in text
 
 

@@ -19,7 +19,6 @@ SEEDS = 5
 def config_text(plan: Plan) -> str:
     case = plan.case
     costs = case.costs.of(plan.held_out[0])
-    drawn = f"  # drawn from {case.costs}: put your own here" if case.costs.drawn else ""
     lines = [
         "# What `incfed plan` advises. incfed run run.toml runs it.",
         *(f"# {line}" for line in textwrap.wrap(plan.advice, 90)),
@@ -39,9 +38,10 @@ def config_text(plan: Plan) -> str:
         f"label = {toml(str(plan.setting))}",
     ]
     table = plan.setting.table(case.fixed, costs)
-    lines += [
-        f"{key} = {toml(value)}{drawn if key == 'costs' else ''}" for key, value in table.items()
-    ]
+    for key, value in table.items():
+        if key == "costs" and case.costs.drawn:
+            lines.append(f"# drawn from {case.costs}: put your own here")
+        lines.append(f"{key} = {toml(value)}")
     return "\n".join(lines) + "\n"
 
 

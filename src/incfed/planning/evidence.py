@@ -47,6 +47,11 @@ class Interval:
         return cls(mean, student(0.975, len(found) - 1) * error, len(found))
 
     @property
+    def error(self) -> float:
+        """The standard error."""
+        return self.half / student(0.975, self.n - 1) if self.n > 1 else math.nan
+
+    @property
     def low(self) -> float:
         return self.mean - self.half
 

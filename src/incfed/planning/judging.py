@@ -70,6 +70,7 @@ class Judgement:
     references: tuple[Judged, ...]
     frontier: tuple[Judged, ...]  # by rising payment, those that are one also here
     sensitivity: Mapping[float, Judged]  # by the factor that costs are off by, 1 included
+    thrifty: Judged | None  # for much less traffic
     easiest: Mapping[str, Judged]  # by limited metric
 
     def limits(self, goal: Goal) -> list[Kept]:
@@ -81,8 +82,9 @@ def judge(case: Case, session: Session, found: Found, seeds: Sequence[int]) -> J
     usual = float(f"{case.usual:.3g}")
     paid = Setting(ALL, None, usual, case.ridge)
     free = Setting(FREE, None, usual, case.ridge)
+    more = [] if found.thrifty is None else [found.thrifty]
     settings = list(
-        dict.fromkeys([found.chosen, paid, free, *found.frontier, *found.easiest.values()])
+        dict.fromkeys([found.chosen, paid, free, *found.frontier, *more, *found.easiest.values()])
     )
     lots: list[list[Cell]] = [case.cells(one, seeds, JUDGE) for one in settings]
     lots += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
@@ -110,6 +112,7 @@ def judge(case: Case, session: Session, found: Found, seeds: Sequence[int]) -> J
         ),
         frontier=tuple(_front([by_setting[one] for one in found.frontier], found.goal)),
         sensitivity=dict(sorted({**off, 1.0: chosen}.items())),
+        thrifty=None if found.thrifty is None else by_setting[found.thrifty],
         easiest={metric: by_setting[one] for metric, one in found.easiest.items()},
     )
 

@@ -45,7 +45,7 @@ def write_page(plan: Plan) -> str:
         f'<div class="advice{"" if plan.within else " warn"}">{paragraphs(plan.advice)}</div>',
         _limits(plan),
         *_relax(plan),
-        paragraphs(words.explain(plan.setting)),
+        *(paragraphs(text) for text in (words.explain(plan.setting), *words.thrift(plan))),
         "</header>",
         *_expect(plan),
         *_money(plan),

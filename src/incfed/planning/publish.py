@@ -61,6 +61,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         ],
         "figures": _figures(judgement.chosen),
         "frontier": [_figures(one) for one in judgement.frontier],
+        "thrifty": None if judgement.thrifty is None else _figures(judgement.thrifty),
         "sensitivity": {f"{k:g}": _figures(v) for k, v in judgement.sensitivity.items()},
         "references": {one.label: _figures(one) for one in judgement.references},
         "relax": words.relax(plan),

@@ -11,7 +11,7 @@ from ..experiments.engine import Session
 from ..inputs import InputError
 from .case import SEARCH, Case
 from .evidence import Evidence
-from .frontier import choose, easiest, front, promising, thin
+from .frontier import choose, easiest, front, promising, thin, thrifty
 from .goals import Goal
 from .racing import RUNGS, survivors
 from .space import ALL, Setting
@@ -45,6 +45,7 @@ class Found:
     chosen: Setting
     within: bool  # the limits, by what the search saw
     frontier: list[Setting]
+    thrifty: Setting | None  # as good as the chosen one for much less traffic
     easiest: dict[str, Setting]  # by limited metric: comes closest to that limit, keeps the others
 
 
@@ -115,6 +116,7 @@ class Search:
             chosen=chosen,
             within=goal.violation(evidence.means(chosen)) == 0,
             frontier=thin(line, [evidence.means(one)["payment"] for one in line], FRONTIER),
+            thrifty=thrifty(evidence, goal, full, chosen),
             easiest=easiest(evidence, goal, full),
         )
 

@@ -109,7 +109,8 @@ def show(screen: Screen, plan: Plan) -> None:
         out.print(Text.assemble((f"  {mark} ", style), words.limit_words(kept)))
     for text in words.relax(plan):
         out.print(Text(f"  → {text}"))
-    out.print(Text(words.explain(plan.setting)))
+    for text in (words.explain(plan.setting), *words.thrift(plan)):
+        out.print(Text(text))
     rows = [("the advice", plan.judgement.chosen)]
     rows += [(one.label, one) for one in plan.judgement.references]
     _table(screen, plan, "", rows)
@@ -169,10 +170,8 @@ def _frontier(screen: Screen, plan: Plan) -> None:
         chosen = " ◆" if one.setting == plan.setting else ""
         table.add_row(_cell(str(one["payment"])), _cell(str(one[metric])), Text(one.label + chosen))
     out.print(table)
-    for step in words.steps(plan):
-        out.print(Text(words.step_words(step, metric)))
-    if len(plan.frontier) < 2:
-        out.print(Text(words.NOTHING_MORE))
+    for text in words.money_words(plan):
+        out.print(Text(text))
     out.print()
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..results.numbers import human
 from .evidence import Interval
+from .frontier import LESS
 from .goals import GAINS, METRICS, UNITS
 from .judging import Judged, Kept
 from .space import ALL, FREE, Setting
@@ -24,7 +25,7 @@ TITLES = {
     "communication": "Communication",
 }
 CONFIG, FEDERATION = "run.toml", "federation.toml"  # to go on with
-NOTHING_MORE = "Nothing that was found costs more and is better: more money buys nothing."
+NOTHING_MORE = "Of what was tried and keeps the other limits, nothing that costs more is better."
 
 
 def advice(plan: Plan) -> str:
@@ -67,6 +68,20 @@ def limit_words(kept: Kept) -> str:
         return said + (f"kept ({figure})" if kept.kept else f"not kept ({figure})")
     side = "inside" if kept.kept else "outside"
     return f"{said}close ({figure}): the mean is {side}, its interval reaches across"
+
+
+def thrift(plan: Plan) -> list[str]:
+    """Another setting that does about as well for less traffic, if that is so held-out, too."""
+    other, chosen, aim = plan.judgement.thrifty, plan.judgement.chosen, plan.goal.aim
+    if other is None or plan.goal.violation(other.means()) > plan.goal.violation(chosen.means()):
+        return []
+    sent, usually = other["communication"], chosen["communication"].mean
+    worse = chosen.more(other, aim) if aim in GAINS else other.more(chosen, aim)
+    if sent.mean >= LESS * usually or worse.mean > worse.error:
+        return []
+    figures = f"{UNITS[aim].format(other[aim])} and {UNITS['communication'].format(sent)}"
+    share = f"{sent.mean / usually:.0%}"
+    return [f"About as good for {share} of the traffic: {other.label}, with {figures}."]
 
 
 def relax(plan: Plan) -> list[str]:
@@ -137,6 +152,11 @@ def money_unit(plan: Plan) -> float:
     """A sum to count in: a hundredth to a tenth of the largest on the frontier."""
     top = max((one["payment"].mean for one in plan.frontier), default=0.0)
     return 10.0 ** (math.floor(math.log10(top)) - 1) if top > 0 else 1.0
+
+
+def money_words(plan: Plan) -> list[str]:
+    """The same in words."""
+    return [step_words(one, plan.goal.bought) for one in steps(plan)] or [NOTHING_MORE]
 
 
 def step_words(step: Step, metric: str) -> str:
@@ -230,13 +250,13 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield advice(plan)
     yield f"Asked for: {plan.goal}."
     yield from (f"  {limit_words(kept)}" for kept in plan.limits)
-    yield from relax(plan)
+    yield from (*relax(plan), *thrift(plan))
     yield f"What money buys ({plan.goal.bought}):"
     yield from (
         f"  {human(one['payment'].mean)} paid: {one[plan.goal.bought]} ({one.label})"
         for one in plan.frontier
     )
-    yield from (f"  {step_words(one, plan.goal.bought)}" for one in steps(plan))
+    yield from (f"  {text}" for text in money_words(plan))
     yield from sensitivity_words(plan)
     for one in plan.judgement.references:
         words = ", ".join(UNITS[m].format(one[m]) for m in shown_metrics(plan))
