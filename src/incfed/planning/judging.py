@@ -3,7 +3,7 @@ was chosen on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..experiments.cells import Cell, Record
@@ -77,7 +77,13 @@ class Judgement:
         return [Kept(limit, self.chosen[limit.metric]) for limit in goal.limits]
 
 
-def judge(case: Case, session: Session, found: Found, seeds: Sequence[int]) -> Judgement:
+def judge(
+    case: Case,
+    session: Session,
+    found: Found,
+    seeds: Sequence[int],
+    progress: Callable[[int, int], None],
+) -> Judgement:
     """Run what the plan talks about with the held-out seeds, all at once."""
     usual = float(f"{case.usual:.3g}")
     paid = Setting(ALL, None, usual, case.ridge)
@@ -90,7 +96,7 @@ def judge(case: Case, session: Session, found: Found, seeds: Sequence[int]) -> J
     lots += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
     lots.append(case.alone(seeds))
     answers: list[list[Record]] = []
-    for answer in run_lots(session, lots):
+    for answer in run_lots(session, lots, progress):
         if isinstance(answer, str):
             raise Broken(answer)
         answers.append(answer)

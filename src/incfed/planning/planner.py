@@ -154,9 +154,8 @@ def plan(
     `trials` settings are tried (rounded up to whole batches of 16) and the advice is judged with
     `held_out` seeds that were not used for choosing. The same `seed` gives the same plan on any
     number of processes (`jobs`) or on a Dask cluster (`dask`). With `output`, a folder, runs and
-    search are kept there, called again it goes on, and plan.html is written. `progress` is called
-    after each batch. With several processes, a script must call this under
-    `if __name__ == "__main__":`.
+    search are kept there, called again it goes on, and plan.html is written. `progress` is told how
+    far it is. With several processes, a script must call this under `if __name__ == "__main__":`.
     """
     case = read_case(world)
     limits = {
@@ -191,7 +190,7 @@ def plan(
         try:
             settled = search.settle(goal)
             found = search.run(settled, batches=batches, file=file, seed=seed)
-            judgement = judge(case, session, found, held)
+            judgement = judge(case, session, found, held, search.under_way)
         except Broken as error:
             raise refuse_broken(error) from None
         # A share is stated of what paying everyone gives in the same held-out runs.

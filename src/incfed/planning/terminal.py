@@ -52,7 +52,11 @@ class Live:
         self._best = live.add_task("", total=1, visible=False)
 
     def update(self, now: Update) -> None:
-        self._live.update(self._bar, completed=now.done, total=now.total, description="settings")
+        what = "judging" if now.total and now.done == now.total else "settings"
+        part = f", runs under way {now.part:4.0%}" if 0 < now.part < 1 else ""
+        self._live.update(
+            self._bar, completed=now.done, total=now.total or None, description=what + part
+        )
         if now.best is not None and now.means is not None:
             means = now.means
             figures = ", ".join(
@@ -60,8 +64,6 @@ class Live:
             )
             text = f"best so far: {now.best}: {figures}"
             self._live.update(self._best, description=text, visible=True)
-        if now.done == now.total:
-            self._live.update(self._bar, description="judging")
 
     def compiling(self) -> None:
         if not self._screen.err.is_terminal:
