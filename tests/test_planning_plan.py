@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import incfed
 from incfed.experiments import read
 from incfed.experiments.book import read_book
-from incfed.planning import planner, words
+from incfed.planning import money, planner, words
 from incfed.planning.case import JUDGE, SEARCH, read_case
 from incfed.planning.judging import Judged
 from incfed.planning.publish import as_data
@@ -57,15 +57,15 @@ def test_a_plan_keeps_its_limits_and_says_so(made: incfed.Plan) -> None:
 
 
 def test_what_each_further_sum_buys(made: incfed.Plan) -> None:
-    found = words.steps(made)
+    found = money.steps(made)
     assert len(found) == len(made.frontier) - 1 > 0
     top = made.frontier[-1]["payment"].mean
     for step, cheap, dear in zip(found, made.frontier, made.frontier[1:], strict=False):
         bought = cheap["regret"].mean - dear["regret"].mean
-        money = dear["payment"].mean - cheap["payment"].mean
-        assert step.rate == pytest.approx(step.unit * bought / money)
+        paid = dear["payment"].mean - cheap["payment"].mean
+        assert step.rate == pytest.approx(step.unit * bought / paid)
         assert top / 100 < step.unit <= top / 10
-        assert words.step_words(step, "regret") in str(made)
+        assert money.step_words(step, "regret") in str(made)
 
 
 def test_less_traffic_is_only_named_if_it_holds_up(made: incfed.Plan) -> None:

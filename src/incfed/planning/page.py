@@ -12,7 +12,7 @@ from ..experiments.outputs import NO_PLOTS, can_plot
 from ..results.numbers import human
 from ..results.page import page, paragraphs
 from ..results.svg import inline_svg
-from . import words
+from . import money, words
 from .evidence import Interval
 from .goals import GAINS
 from .words import CONFIG, FEDERATION, TITLES
@@ -106,12 +106,12 @@ def _money(plan: Plan) -> Iterable[str]:
         said = caption(plan)
         yield f'<figure><div class="scroll">{inline_svg(frontier(plan), "frontier", said)}</div>'
         yield f"<figcaption>{escape(said)}</figcaption></figure>"
-    rates: list[str] = ["", *(_rate(one, metric) for one in words.steps(plan))]
+    rates: list[str] = ["", *(_rate(one, metric) for one in money.steps(plan))]
     heads = [
         "Setting",
         "Payment",
         TITLES[metric],
-        f"Each {words.money_unit(plan):,g} more buys, {metric}",
+        f"Each {money.money_unit(plan):,g} more buys, {metric}",
     ]
     rows = []
     for one, rate in zip(plan.frontier, rates, strict=True):
@@ -120,11 +120,11 @@ def _money(plan: Plan) -> Iterable[str]:
         rows.append(_line(one.label, cells, first))
     yield _table(heads, rows)
     if len(plan.frontier) < 2:
-        yield paragraphs(words.NOTHING_MORE)
+        yield paragraphs(money.NOTHING_MORE)
     yield "</section>"
 
 
-def _rate(step: words.Step, metric: str) -> str:
+def _rate(step: money.Step, metric: str) -> str:
     sign = "+" if metric in GAINS else "-"
     unsure = "" if step.clear else ' <span class="sd">(chance?)</span>'
     return f"{sign}{human(step.rate)}{unsure}"

@@ -20,7 +20,7 @@ from .evidence import Interval
 from .goals import Goal, read_goal
 from .judging import Judged, Judgement, Kept, judge
 from .racing import RUNGS
-from .search import Broken, Found, Search, Update, Watch, refuse_broken
+from .search import Broken, Search, Update, Watch, refuse_broken
 from .space import Setting
 from .study import BATCH, check_optuna
 
@@ -195,7 +195,18 @@ def plan(
             raise refuse_broken(error) from None
         # A share is stated of what paying everyone gives in the same held-out runs.
         stated = goal.settle(judgement.references[0].means())
-        made = _made(case, stated, found, judgement, search_seeds, held)
+        evidence = found.evidence
+        made = Plan(
+            case=case,
+            goal=stated,
+            setting=found.chosen,
+            within=found.within,
+            judgement=judgement,
+            tried=[(one, evidence.means(one)) for one in evidence.settings],
+            runs=evidence.runs,
+            search_seeds=search_seeds,
+            held_out=held,
+        )
         if folder is not None:
             made.save(folder)
     return made
@@ -208,28 +219,6 @@ def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (
         tuple(range(start, start + RUNGS[-1])),
         tuple(range(start + MANY, start + MANY + judges)),
-    )
-
-
-def _made(
-    case: Case,
-    goal: Goal,
-    found: Found,
-    judgement: Judgement,
-    search_seeds: tuple[int, ...],
-    held: tuple[int, ...],
-) -> Plan:
-    evidence = found.evidence
-    return Plan(
-        case=case,
-        goal=goal,
-        setting=found.chosen,
-        within=found.within,
-        judgement=judgement,
-        tried=[(one, evidence.means(one)) for one in evidence.settings],
-        runs=evidence.runs,
-        search_seeds=search_seeds,
-        held_out=held,
     )
 
 

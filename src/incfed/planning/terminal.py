@@ -26,6 +26,7 @@ from .case import Case
 from .chart import Dot, chart
 from .goals import GAINS, UNITS, Goal
 from .judging import Judged
+from .money import money_words
 from .planner import Plan
 from .publish import PAGE
 from .search import Update
@@ -172,7 +173,7 @@ def _frontier(screen: Screen, plan: Plan) -> None:
         chosen = " ◆" if one.setting == plan.setting else ""
         table.add_row(_cell(str(one["payment"])), _cell(str(one[metric])), Text(one.label + chosen))
     out.print(table)
-    for text in words.money_words(plan):
+    for text in money_words(plan):
         out.print(Text(text))
     out.print()
 
