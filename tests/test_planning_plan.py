@@ -221,6 +221,7 @@ def test_a_log_is_judged_on_the_part_that_nothing_was_chosen_on(tmp_path: Path) 
     assert plan.reward.mean == pytest.approx(statistics.fmean(run.reward[-1] for run in runs))
     assert plan.reward.half > 0
     assert "the first 50% of the log" in str(plan)
+    assert "such figures come from the other part of the log" in _page(plan)
     assert "regret" not in plan.advice
     with pytest.raises(incfed.InputError, match="this log does not know"):
         incfed.plan(tables, minimize="regret", **SMALL)

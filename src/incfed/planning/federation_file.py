@@ -82,7 +82,8 @@ def _budget(plan: Plan) -> list[tuple[str, object, str]]:
             paid = plan.payment
             if paid.high > limit.value:
                 note += f" and {human(paid.mean)} paid: it may not last, and then nobody is paid"
-            return [("budget", float(f"{limit.value:.12g}"), note)]
+            exact = limit.share is None  # else a share of a mean, in more digits than it has
+            return [("budget", limit.value if exact else float(f"{limit.value:.6g}"), note)]
     return []
 
 
