@@ -89,6 +89,14 @@ def test_regret_of_a_log_that_does_not_know_it(tmp_path: Path) -> None:
     assert "this log does not know expected rewards" in done.stderr
 
 
+def test_a_log_too_short_to_be_cut(tmp_path: Path) -> None:
+    write_trace(tmp_path / "log.npz", 1)
+    (tmp_path / "log.toml").write_text('costs = 1\n[world]\nkind = "Trace"\nfile = "log.npz"\n')
+    done = incfed(tmp_path, "plan", "log.toml")
+    assert done.returncode == 2
+    assert "world: got '1 steps', must be long enough to be cut at 0.5" in done.stderr
+
+
 def test_without_optuna_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "case.toml").write_text(TOML)
     (tmp_path / "optuna.py").write_text("raise ModuleNotFoundError(\"No module named 'optuna'\")")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from incfed.experiments.cells import Record
 from incfed.inputs import InputError
 from incfed.planning.costs import read_costs
 from incfed.planning.evidence import Evidence, Interval, figures_of, student
-from incfed.planning.frontier import choose, easiest, front, pareto, thin
+from incfed.planning.frontier import choose, easiest, front, pareto, thin, thrifty
 from incfed.planning.goals import Goal, Limit, read_goal
 from incfed.planning.racing import noise, survivors
 from incfed.planning.space import FREE, PAID, Range, Setting, read_space
@@ -103,7 +104,9 @@ def test_a_goal_is_read() -> None:
     assert [limit.value for limit in settled.limits] == [198.0, 5e6]
     assert str(settled.limits[0]) == "at least reward 198 (99 % of paying everyone)"
     assert read_goal(None, None, {}, regret_known=False).aim == "reward"
-    assert read_goal(None, None, {"payment": "1e4"}, regret_known=True).limits[0].value == 1e4
+    for text, value in {"1e4": 1e4, "1,234,567.5": 1234567.5, " 20 ": 20.0}.items():
+        [limit] = read_goal(None, None, {"payment": text}, regret_known=True).limits
+        assert limit.value == value
 
 
 @pytest.mark.parametrize(
@@ -115,6 +118,8 @@ def test_a_goal_is_read() -> None:
         ((None, None, {"payment": "lots"}), "--budget: got 'lots'"),
         ((None, None, {"payment": -1.0}), "--budget: got -1.0"),
         ((None, None, {"payment": "nan"}), "--budget: got 'nan'"),
+        ((None, None, {"payment": "1,5"}), "--budget: got '1,5'"),  # 1.5, or 15?
+        ((None, None, {"payment": "12,5%"}), "--budget: got '12,5%'"),
         ((None, None, {"reward": "-5%"}), "--min-reward: got '-5%'"),
     ],
 )
@@ -150,6 +155,8 @@ def test_an_interval_by_hand() -> None:
     assert (one.mean, one.n) == (2.0, 3)
     assert one.half == pytest.approx(4.302653 / math.sqrt(3), abs=1e-5)
     assert math.isnan(Interval.of([5.0]).half)
+    assert str(Interval(4.0, 1e-15, 3)) == str(Interval(4.0, 0.0, 3)) == "4"  # rounding only
+    assert str(Interval(4.0, 0.01, 3)) == "4.00 ± 0.01"
 
 
 def test_reward_of_a_log_that_skips() -> None:
@@ -163,8 +170,8 @@ def setting(n: int) -> Setting:
     return Setting(PAID, 0.5, float(n + 1), 0.1)
 
 
-def evidence(table: list[list[tuple[float, float]]]) -> Evidence:
-    """For each setting the (regret, payment) of each seed."""
+def evidence(table: list[list[tuple[float, float]]], sent: Sequence[float] = ()) -> Evidence:
+    """For each setting the (regret, payment) of each seed; and what it sends, if that matters."""
     found = Evidence(range(9))
     for n, runs in enumerate(table):
         found.add(
@@ -172,7 +179,7 @@ def evidence(table: list[list[tuple[float, float]]]) -> Evidence:
             [
                 Record({}, seed, "", {
                     "steps": 9.0, "regret": regret, "payment": payment, "reward": -regret,
-                    "communication": 1.0,
+                    "communication": sent[n] if sent else 1.0,
                 }, {})
                 for seed, (regret, payment) in enumerate(runs)
             ],
@@ -227,6 +234,25 @@ def test_thinning_keeps_both_ends(payments: list[float], count: int) -> None:
     assert len(kept) == min(count, len(settings))
     assert (kept[0], kept[-1]) == (settings[0], settings[-1])
     assert kept == [one for one in settings if one in kept]
+
+
+def test_as_good_for_less_traffic() -> None:
+    goal = Goal("regret", (Limit("payment", 100.0),))
+    table = [
+        [(10.0, 50.0), (20.0, 50.0), (30.0, 50.0)],  # chosen
+        [(11.0, 50.0), (19.0, 50.0), (30.6, 50.0)],  # 0.2 worse, standard error 0.6
+        [(10.1, 50.0), (20.1, 50.0), (30.1, 50.0)],  # worse for sure
+        [(10.0, 51.0), (20.0, 51.0), (30.0, 51.0)],  # dearer
+        [(10.0, 50.0), (20.0, 50.0), (30.0, 50.0)],  # sends hardly less
+    ]
+    known = evidence(table, sent=[100.0, 50.0, 20.0, 30.0, 81.0])
+    first, *others = known.settings
+    assert thrifty(known, goal, [first, *others], first) == setting(1)
+    assert thrifty(known, goal, [first, setting(2), setting(3), setting(4)], first) is None
+    assert thrifty(known, Goal("payment"), known.settings, first) is None
+    # A limit that the chosen one keeps must be kept.
+    tight = Goal("regret", (Limit("regret", 20.1),))
+    assert thrifty(known, tight, known.settings, first) is None
 
 
 def test_the_choice_is_safe_and_the_way_out_is_named() -> None:

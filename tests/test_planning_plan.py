@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import statistics
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from hypothesis import strategies as st
 import incfed
 from incfed.experiments import read
 from incfed.experiments.book import read_book
-from incfed.planning import planner, words
+from incfed.planning import money, planner, words
 from incfed.planning.case import JUDGE, SEARCH, read_case
+from incfed.planning.judging import Judged
 from incfed.planning.publish import as_data
 from incfed.planning.search import Update
 from planning_samples import CASE, SMALL, write_trace
@@ -55,15 +57,41 @@ def test_a_plan_keeps_its_limits_and_says_so(made: incfed.Plan) -> None:
 
 
 def test_what_each_further_sum_buys(made: incfed.Plan) -> None:
-    found = words.steps(made)
+    found = money.steps(made)
     assert len(found) == len(made.frontier) - 1 > 0
     top = made.frontier[-1]["payment"].mean
     for step, cheap, dear in zip(found, made.frontier, made.frontier[1:], strict=False):
         bought = cheap["regret"].mean - dear["regret"].mean
-        money = dear["payment"].mean - cheap["payment"].mean
-        assert step.rate == pytest.approx(step.unit * bought / money)
+        paid = dear["payment"].mean - cheap["payment"].mean
+        assert step.rate == pytest.approx(step.unit * bought / paid)
         assert top / 100 < step.unit <= top / 10
-        assert words.step_words(step, "regret") in str(made)
+        assert money.step_words(step, "regret") in str(made)
+
+
+def test_less_traffic_is_only_named_if_it_holds_up(made: incfed.Plan) -> None:
+    def said(**change: float) -> str:
+        runs = tuple(
+            {**run, **{name: run[name] * factor for name, factor in change.items()}}
+            for run in made.judgement.chosen.runs
+        )
+        other = Judged("another", runs, made.setting)
+        plan = replace(made, judgement=replace(made.judgement, thrifty=other))
+        assert all(text in str(plan) and text in _page(plan) for text in words.thrift(plan))
+        return " ".join(words.thrift(plan))
+
+    assert said(communication=0.5).startswith("About as good for 50% of the traffic: another, ")
+    assert said(communication=0.9) == ""
+    assert said(communication=0.5, regret=1.5) == ""  # clearly worse here
+    assert said(communication=0.5, regret=0.5)
+    none = replace(made, judgement=replace(made.judgement, thrifty=None))
+    assert words.thrift(none) == []
+
+
+def test_where_more_money_buys_nothing(made: incfed.Plan) -> None:
+    one = replace(made, judgement=replace(made.judgement, frontier=made.frontier[:1]))
+    assert "nothing that costs more is better" in str(one)
+    assert "nothing that costs more is better" in _page(one)
+    assert "nothing that costs more is better" not in str(made)
 
 
 @settings(max_examples=40)
@@ -86,7 +114,8 @@ def test_the_same_on_two_processes_and_when_asked_again(made: incfed.Plan, tmp_p
         **{**SMALL, "jobs": 2},
     )  # fmt: skip
     assert as_data(two) == as_data(made)
-    assert [update.done for update in told] == [0, 16, 32]
+    assert list(dict.fromkeys(update.done for update in told)) == [0, 16, 32]
+    assert {update.done for update in told if update.part == 1} == {0, 16, 32}  # and meanwhile
     assert told[-1].best is not None
     before = read_book(tmp_path / "cells.jsonl")
     assert {record.seed for record in before} <= {*made.search_seeds, *made.held_out}
@@ -104,6 +133,19 @@ def test_more_trials_go_on_where_fewer_ended(tmp_path: Path) -> None:
     more = incfed.plan(CASE, output=tmp_path / "one", trials=48, **ask)
     whole = incfed.plan(CASE, trials=48, **ask)
     assert as_data(more) == as_data(whole)
+
+
+def test_a_damaged_study_is_begun_anew(tmp_path: Path) -> None:
+    """Runs are kept elsewhere, so that it comes to the same point again."""
+    ask: dict[str, Any] = {"budget": 60, "trials": 16, "held_out": 2, "jobs": 1}
+    whole = as_data(incfed.plan(CASE, output=tmp_path, **ask))
+    runs = (tmp_path / "cells.jsonl").read_bytes()
+    [study] = tmp_path.glob("study-*.log")
+    kept = study.read_text()
+    for damage in ("garbage\n", '{"op_code": 99}\n', kept[: len(kept) // 2]):
+        study.write_text(damage)
+        assert as_data(incfed.plan(CASE, output=tmp_path, **ask)) == whole
+        assert (tmp_path / "cells.jsonl").read_bytes() == runs
 
 
 def test_racing_gives_hopeless_settings_fewer_seeds(made: incfed.Plan) -> None:
@@ -162,7 +204,7 @@ def test_the_config_is_one_that_runs(made: incfed.Plan, tmp_path: Path) -> None:
     assert "http" not in text.replace("http-equiv", "")  # nothing from elsewhere
     assert "<script" not in text
     assert "<svg" in text
-    for word in ("What to expect", "What money buys", "factor of 2", "The config to run"):
+    for word in ("What to expect", "What money buys", "factor of 2", "What to do with it"):
         assert word in text
 
 
@@ -179,6 +221,7 @@ def test_a_log_is_judged_on_the_part_that_nothing_was_chosen_on(tmp_path: Path) 
     assert plan.reward.mean == pytest.approx(statistics.fmean(run.reward[-1] for run in runs))
     assert plan.reward.half > 0
     assert "the first 50% of the log" in str(plan)
+    assert "such figures come from the other part of the log" in _page(plan)
     assert "regret" not in plan.advice
     with pytest.raises(incfed.InputError, match="this log does not know"):
         incfed.plan(tables, minimize="regret", **SMALL)

@@ -176,13 +176,14 @@ def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert not (tmp_path / "out").exists()
 
 
-def test_nobody_there(tmp_path: Path) -> None:
+def test_nobody_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, but nobody listens
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(InputError, match=f"--dask: got '{address}', must be the address of"):
             run_cells(cells(tmp_path), executor=Dask(address, patience=0.5))
-    for wrong in ("nonsense://x", "tcp://host.invalid:1"):
+    monkeypatch.setattr("distributed.Client", pytest.fail)  # refused before there is one
+    for wrong in ("nonsense", "nonsense://x", "tcp://host.invalid:1"):
         with pytest.raises(InputError, match="--dask: got '"):
             run_cells(cells(tmp_path), executor=Dask(wrong, patience=0.5))
 

@@ -295,13 +295,13 @@ def plan(
     """Search for settings that fit your limits, and say what they will cost.
 
     Tries mechanisms, beta, D_c and lambda; hopeless ones are given up early.
-    States figures of runs that nothing was chosen on. Writes plan.html and run.toml.
+    States figures of runs that nothing was chosen on. Writes plan.html, run.toml to simulate
+    the advice, and federation.toml to serve it.
     Each run is kept as it finishes: after Ctrl-C, the same command goes on.
     """
     with _plainly() as screen:
         from .planning import plan as make_plan
-        from .planning.publish import CONFIG, PAGE
-        from .planning.terminal import introduce, show, watching
+        from .planning.terminal import introduce, show, show_files, watching
 
         try:
             with watching(screen) as live:
@@ -318,8 +318,7 @@ def plan(
             screen.error(f"stopped: finished runs are kept in {output}; go on with: {again}")
             raise typer.Exit(STOPPED) from None
         show(screen, made)
-        screen.places({"page": output / PAGE, "config": output / CONFIG})
-        screen.hint(f"Next: incfed run {shlex.quote(str(output / CONFIG))}")
+        show_files(screen, made, output)
 
 
 @app.command(

@@ -43,6 +43,8 @@ class Stream(ABC):
 class World(ABC):
     """What a world is; `open` starts a run. One seed gives every algorithm the same run."""
 
+    slow: bool = False  # are steps slow to draw? Then those of a seed are kept; see `Remembered`
+
     @property
     @abstractmethod
     def count(self) -> int:

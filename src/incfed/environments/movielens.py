@@ -44,6 +44,8 @@ class MovieLens(World):
     answer, not against the best linear model, and grows steadily for any algorithm.
     """
 
+    slow = True
+
     def __init__(
         self,
         folder: str | os.PathLike[str],

@@ -43,6 +43,7 @@ class Dask(Executor):
     def connect(self) -> None:
         try:
             from distributed import Client
+            from distributed.comm import resolve_address
         except ModuleNotFoundError as error:
             raise InputError(
                 f"--dask: needs the package distributed ({error}); install it with: {INSTALL}"
@@ -50,6 +51,7 @@ class Dask(Executor):
         self._level = self._log.level
         self._log.setLevel(logging.CRITICAL)  # a scheduler that goes away is said by us, in a line
         try:
+            resolve_address(self.address)  # a client that cannot even begin does not end well
             self._client = Client(self.address, timeout=self._patience, set_as_default=False)
         except (OSError, ValueError, TypeError, ImportError) as error:  # timeouts are OSErrors
             said = " ".join(str(error).split()) or type(error).__name__

@@ -17,7 +17,7 @@ from .book import Book
 from .cells import Cell, Record
 from .cluster import Dask
 from .executors import Executor, Local
-from .files import alone_in, claim
+from .files import OURS, alone_in, claim
 from .workers import Fault
 from .workshop import Work, Workshop
 
@@ -88,8 +88,11 @@ class Session:
         executor: Executor | None = None,
         fresh: bool = False,
         source: str | None = None,
+        ours: Sequence[str] = OURS,
     ) -> None:
+        """`ours`: what will be written beside the book, and must not be somebody else's."""
         self._path = book
+        self._ours = ours
         self._executor = executor or Local()
         self._fresh = fresh
         self._source = source
@@ -103,7 +106,7 @@ class Session:
             stack.callback(self._executor.close)
             self._executor.connect()
             if self._path is not None:
-                claim(self._path.parent, mark=self._path.name)
+                claim(self._path.parent, mark=self._path.name, ours=self._ours)
                 stack.enter_context(alone_in(self._path.parent))
                 self._notes = stack.enter_context(Book(self._path, fresh=self._fresh))
                 self._records = self._notes.records

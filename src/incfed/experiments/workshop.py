@@ -19,6 +19,7 @@ from typing import Any
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
+from ..environments.remembered import Remembered
 from ..inputs import InputError, integer
 from ..mechanisms.base import MechanismError
 from ..results.settings import plain
@@ -67,6 +68,7 @@ class Workshop:
         self._room = room
         self._worlds: OrderedDict[str, tuple[Part, str]] = OrderedDict()
         self._lock = Lock()
+        self._last: tuple[tuple[str, int], Remembered] | None = None  # by world and seed
 
     def make(self, cell: Cell, *, scene: str | None = None) -> Made:
         """The cell, or an InputError that says of which point and place; a world that is kept is
@@ -113,14 +115,24 @@ class Workshop:
             if made.fingerprint != work.fingerprint:
                 return Fault(OTHER)
             files = made.files
-            result = simulate(
-                made.world, made.algorithm, steps=made.steps, seed=work.cell.seed, progress=watch
-            )
+            seed = work.cell.seed
+            world = self._remembered(made, seed)
+            result = simulate(world, made.algorithm, steps=made.steps, seed=seed, progress=watch)
             return Record.of(result, work.cell, work.fingerprint, made.setting)
         except (InputError, MechanismError) as error:
             return Fault(str(error))
         except (Exception, SystemExit) as error:  # whatever a user's own class raises
             return Fault(explain(error, list(files)))
+
+    def _remembered(self, made: Made, seed: int) -> World:
+        """The world of a cell; if its steps are slow to draw they are kept for the next cell, which
+        is likely to be another setting with the same seed."""
+        if not made.world.slow or not Remembered.fits(made.world, made.steps):
+            return made.world
+        last, key = self._last, (made.scene, seed)
+        if last is None or last[0] != key:
+            last = self._last = key, Remembered(made.world)
+        return last[1]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """To a worker goes an empty one."""

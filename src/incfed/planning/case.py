@@ -193,7 +193,15 @@ def _steps(value: object, world: World, share: float | None) -> int:
     """T; of a log as many as the shorter of its two parts has, so that both are as long."""
     if share is None:
         return check_steps(value, world)
-    parts = [world.part(0.0, share).length, world.part(share, 1.0).length]
+    try:
+        parts = [world.part(0.0, share).length, world.part(share, 1.0).length]
+    except InputError:
+        raise refuse(
+            "world",
+            f"{world.length} steps",
+            f"long enough to be cut at {share:g}: settings are chosen on one part, and judged on "
+            "the other",
+        ) from None
     most = min(length for length in parts if length is not None)
     if value is None:
         return most

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..experiments.kinds import MORE_PATHS, PATHS
+from .toml_file import toml, toml_key
 
 if TYPE_CHECKING:
     from .planner import Plan
@@ -19,7 +19,6 @@ SEEDS = 5
 def config_text(plan: Plan) -> str:
     case = plan.case
     costs = case.costs.of(plan.held_out[0])
-    drawn = f"  # drawn from {case.costs}: put your own here" if case.costs.drawn else ""
     lines = [
         "# What `incfed plan` advises. incfed run run.toml runs it.",
         *(f"# {line}" for line in textwrap.wrap(plan.advice, 90)),
@@ -39,9 +38,10 @@ def config_text(plan: Plan) -> str:
         f"label = {toml(str(plan.setting))}",
     ]
     table = plan.setting.table(case.fixed, costs)
-    lines += [
-        f"{key} = {toml(value)}{drawn if key == 'costs' else ''}" for key, value in table.items()
-    ]
+    for key, value in table.items():
+        if key == "costs" and case.costs.drawn:
+            lines.append(f"# drawn from {case.costs}: put your own here")
+        lines.append(f"{key} = {toml(value)}")
     return "\n".join(lines) + "\n"
 
 
@@ -56,21 +56,3 @@ def _world(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if mark and where.endswith(".py"):
         found["kind"] = f"{(folder / where).absolute()}:{name}"
     return found
-
-
-def toml(value: Any) -> str:
-    """A value as TOML writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(toml, value))}]"
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{toml_key(k)} = {toml(v)}' for k, v in value.items())} }}"
-    return repr(value)
-
-
-def toml_key(key: str) -> str:
-    bare = key and all(c.isascii() and (c.isalnum() or c in "-_") for c in key)
-    return key if bare else toml(key)

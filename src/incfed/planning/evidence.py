@@ -14,6 +14,7 @@ from .goals import METRICS
 from .space import Setting
 
 EXTRA = ("rounds", "participation", "matched")
+ROUNDING = 1e-12  # relative: a spread below is none
 Figures = Mapping[str, float]
 
 
@@ -46,6 +47,11 @@ class Interval:
         return cls(mean, student(0.975, len(found) - 1) * error, len(found))
 
     @property
+    def error(self) -> float:
+        """The standard error."""
+        return self.half / student(0.975, self.n - 1) if self.n > 1 else math.nan
+
+    @property
     def low(self) -> float:
         return self.mean - self.half
 
@@ -55,7 +61,8 @@ class Interval:
 
     def __str__(self) -> str:
         mean, half, unit = human_spread(self.mean, self.half)
-        return f"{mean} ± {half}{unit}" if half and self.half else human(self.mean)
+        exact = self.half <= ROUNDING * abs(self.mean)
+        return human(self.mean) if exact or not half else f"{mean} ± {half}{unit}"
 
 
 class Evidence:

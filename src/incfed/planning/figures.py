@@ -26,9 +26,10 @@ FAR_APART = 50.0  # payments so many times apart call for a log scale
 
 def caption(plan: Plan) -> str:
     better = "higher" if plan.goal.bought in GAINS else "lower"
+    why = "are too rosy" if plan.case.share is None else "come from the other part of the log"
     return (
         f"Held-out means with 95 % intervals; {better} is better. Dashed: limits. Pale dots are "
-        "settings as the search saw them: such figures are too rosy, and are stated nowhere else."
+        f"settings as the search saw them: such figures {why}, and are stated nowhere else."
     )
 
 

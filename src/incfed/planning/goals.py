@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,7 @@ OPTIONS = {
     "regret": "--max-regret",
     "reward": "--min-reward",
 }
+THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?")
 UNITS = {
     "regret": "regret {}",
     "reward": "reward {}",
@@ -128,8 +130,11 @@ def _limit(metric: str, value: object) -> Limit:
     name, allowed = OPTIONS[metric], "a number of at least 0, or a share of paying everyone: '10%'"
     if isinstance(value, str):
         text = value.strip()
+        bare = text.removesuffix("%").strip()
+        if THOUSANDS.fullmatch(bare):  # and never 1,5: is that 1.5 or 15?
+            bare = bare.replace(",", "")
         try:
-            figure = float(text.removesuffix("%").replace(",", ""))
+            figure = float(bare)
         except ValueError:
             raise inputs.refuse(name, value, allowed) from None
         relative = text.endswith("%")

@@ -3,7 +3,7 @@ was chosen on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..experiments.cells import Cell, Record
@@ -70,25 +70,33 @@ class Judgement:
     references: tuple[Judged, ...]
     frontier: tuple[Judged, ...]  # by rising payment, those that are one also here
     sensitivity: Mapping[float, Judged]  # by the factor that costs are off by, 1 included
+    thrifty: Judged | None  # for much less traffic
     easiest: Mapping[str, Judged]  # by limited metric
 
     def limits(self, goal: Goal) -> list[Kept]:
         return [Kept(limit, self.chosen[limit.metric]) for limit in goal.limits]
 
 
-def judge(case: Case, session: Session, found: Found, seeds: Sequence[int]) -> Judgement:
+def judge(
+    case: Case,
+    session: Session,
+    found: Found,
+    seeds: Sequence[int],
+    progress: Callable[[int, int], None],
+) -> Judgement:
     """Run what the plan talks about with the held-out seeds, all at once."""
     usual = float(f"{case.usual:.3g}")
     paid = Setting(ALL, None, usual, case.ridge)
     free = Setting(FREE, None, usual, case.ridge)
+    more = [] if found.thrifty is None else [found.thrifty]
     settings = list(
-        dict.fromkeys([found.chosen, paid, free, *found.frontier, *found.easiest.values()])
+        dict.fromkeys([found.chosen, paid, free, *found.frontier, *more, *found.easiest.values()])
     )
     lots: list[list[Cell]] = [case.cells(one, seeds, JUDGE) for one in settings]
     lots += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
     lots.append(case.alone(seeds))
     answers: list[list[Record]] = []
-    for answer in run_lots(session, lots):
+    for answer in run_lots(session, lots, progress):
         if isinstance(answer, str):
             raise Broken(answer)
         answers.append(answer)
@@ -110,6 +118,7 @@ def judge(case: Case, session: Session, found: Found, seeds: Sequence[int]) -> J
         ),
         frontier=tuple(_front([by_setting[one] for one in found.frontier], found.goal)),
         sensitivity=dict(sorted({**off, 1.0: chosen}.items())),
+        thrifty=None if found.thrifty is None else by_setting[found.thrifty],
         easiest={metric: by_setting[one] for metric, one in found.easiest.items()},
     )
 

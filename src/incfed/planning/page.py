@@ -12,10 +12,10 @@ from ..experiments.outputs import NO_PLOTS, can_plot
 from ..results.numbers import human
 from ..results.page import page, paragraphs
 from ..results.svg import inline_svg
-from . import words
+from . import money, words
 from .evidence import Interval
 from .goals import GAINS
-from .words import TITLES
+from .words import CONFIG, FEDERATION, TITLES
 
 if TYPE_CHECKING:
     from .judging import Judged
@@ -45,14 +45,12 @@ def write_page(plan: Plan) -> str:
         f'<div class="advice{"" if plan.within else " warn"}">{paragraphs(plan.advice)}</div>',
         _limits(plan),
         *_relax(plan),
-        paragraphs(words.explain(plan.setting)),
+        *(paragraphs(text) for text in (words.explain(plan.setting), *words.thrift(plan))),
         "</header>",
         *_expect(plan),
         *_money(plan),
         *_sensitivity(plan),
-        "<section><h2>The config to run</h2>",
-        paragraphs("Saved beside this page as run.toml; incfed run run.toml runs it."),
-        f"<pre>{escape(plan.config)}</pre></section>",
+        *_configs(plan),
         "<section><h2>What the figures rest on</h2>",
         *(paragraphs(text) for text in (*words.basis(plan), *plan.case.notes)),
         "</section>",
@@ -108,12 +106,12 @@ def _money(plan: Plan) -> Iterable[str]:
         said = caption(plan)
         yield f'<figure><div class="scroll">{inline_svg(frontier(plan), "frontier", said)}</div>'
         yield f"<figcaption>{escape(said)}</figcaption></figure>"
-    rates: list[str] = ["", *(_rate(one, metric) for one in words.steps(plan))]
+    rates: list[str] = ["", *(_rate(one, metric) for one in money.steps(plan))]
     heads = [
         "Setting",
         "Payment",
         TITLES[metric],
-        f"Each {words.money_unit(plan):,g} more buys, {metric}",
+        f"Each {money.money_unit(plan):,g} more buys, {metric}",
     ]
     rows = []
     for one, rate in zip(plan.frontier, rates, strict=True):
@@ -122,11 +120,11 @@ def _money(plan: Plan) -> Iterable[str]:
         rows.append(_line(one.label, cells, first))
     yield _table(heads, rows)
     if len(plan.frontier) < 2:
-        yield paragraphs(words.NOTHING_MORE)
+        yield paragraphs(money.NOTHING_MORE)
     yield "</section>"
 
 
-def _rate(step: words.Step, metric: str) -> str:
+def _rate(step: money.Step, metric: str) -> str:
     sign = "+" if metric in GAINS else "-"
     unsure = "" if step.clear else ' <span class="sd">(chance?)</span>'
     return f"{sign}{human(step.rate)}{unsure}"
@@ -142,6 +140,17 @@ def _sensitivity(plan: Plan) -> Iterable[str]:
     yield "<section><h2>If costs are off by a factor of 2</h2>"
     yield "".join(paragraphs(text) for text in words.sensitivity_words(plan))
     yield _table(["Cost of sharing", *(m.capitalize() for m in metrics)], rows)
+    yield "</section>"
+
+
+def _configs(plan: Plan) -> Iterable[str]:
+    yield "<section><h2>What to do with it</h2>"
+    yield "<p>The configs are saved beside this page.</p>"
+    yield f"<h3>To simulate it: <code>incfed run {CONFIG}</code></h3>"
+    yield f"<pre>{escape(plan.config)}</pre>"
+    if plan.federation is not None:
+        yield f"<h3>To serve it: <code>incfed serve --config {FEDERATION}</code></h3>"
+        yield f"<pre>{escape(plan.federation)}</pre>"
     yield "</section>"
 
 

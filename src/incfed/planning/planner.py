@@ -20,7 +20,7 @@ from .evidence import Interval
 from .goals import Goal, read_goal
 from .judging import Judged, Judgement, Kept, judge
 from .racing import RUNGS
-from .search import Broken, Found, Search, Update, Watch, refuse_broken
+from .search import Broken, Search, Update, Watch, refuse_broken
 from .space import Setting
 from .study import BATCH, check_optuna
 
@@ -90,6 +90,13 @@ class Plan:
 
         return config_text(self)
 
+    @property
+    def federation(self) -> str | None:
+        """A TOML file for `incfed serve`; None if that cannot serve it (too many features)."""
+        from .federation_file import federation_text
+
+        return federation_text(self)
+
     def algorithm(self, costs: float | Sequence[float] | None = None) -> IncFedUCB:
         """The advice as an algorithm; `costs`, if you know them better by now."""
         from ..experiments.config import build_algorithm
@@ -103,7 +110,7 @@ class Plan:
         return made
 
     def save(self, folder: str | Path) -> Path:
-        """Write plan.html, plan.json and run.toml to a folder; the path of the page."""
+        """Write plan.html, plan.json and the configs to a folder; the path of the page."""
         from .publish import publish
 
         return publish(self, Path(folder))
@@ -147,9 +154,8 @@ def plan(
     `trials` settings are tried (rounded up to whole batches of 16) and the advice is judged with
     `held_out` seeds that were not used for choosing. The same `seed` gives the same plan on any
     number of processes (`jobs`) or on a Dask cluster (`dask`). With `output`, a folder, runs and
-    search are kept there, called again it goes on, and plan.html is written. `progress` is called
-    after each batch. With several processes, a script must call this under
-    `if __name__ == "__main__":`.
+    search are kept there, called again it goes on, and plan.html is written. `progress` is told how
+    far it is. With several processes, a script must call this under `if __name__ == "__main__":`.
     """
     case = read_case(world)
     limits = {
@@ -164,12 +170,17 @@ def plan(
     search_seeds, held = seeds_of(integer("--seed", seed, low=0, high=10**9), judges)
     executor = executor_for(jobs, dask)
     check_optuna()
+    from .publish import DATA, PAGE, check_free
+
     folder = None if output is None else Path(output).absolute()
     book = None if folder is None else folder / NAME
     file = None
     if folder is not None:
+        check_free(folder)
         file = folder / f"study-{_hash([case.identity(), _asked(goal), seed])}.log"
-    with Session(book=book, executor=executor, fresh=fresh, source=case.name) as session:
+    with Session(
+        book=book, executor=executor, fresh=fresh, source=case.name, ours=(PAGE, DATA)
+    ) as session:
         if fresh and file is not None:
             file.unlink(missing_ok=True)
         if begin is not None:
@@ -179,12 +190,23 @@ def plan(
         try:
             settled = search.settle(goal)
             found = search.run(settled, batches=batches, file=file, seed=seed)
-            judgement = judge(case, session, found, held)
+            judgement = judge(case, session, found, held, search.under_way)
         except Broken as error:
             raise refuse_broken(error) from None
         # A share is stated of what paying everyone gives in the same held-out runs.
         stated = goal.settle(judgement.references[0].means())
-        made = _made(case, stated, found, judgement, search_seeds, held)
+        evidence = found.evidence
+        made = Plan(
+            case=case,
+            goal=stated,
+            setting=found.chosen,
+            within=found.within,
+            judgement=judgement,
+            tried=[(one, evidence.means(one)) for one in evidence.settings],
+            runs=evidence.runs,
+            search_seeds=search_seeds,
+            held_out=held,
+        )
         if folder is not None:
             made.save(folder)
     return made
@@ -197,28 +219,6 @@ def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (
         tuple(range(start, start + RUNGS[-1])),
         tuple(range(start + MANY, start + MANY + judges)),
-    )
-
-
-def _made(
-    case: Case,
-    goal: Goal,
-    found: Found,
-    judgement: Judgement,
-    search_seeds: tuple[int, ...],
-    held: tuple[int, ...],
-) -> Plan:
-    evidence = found.evidence
-    return Plan(
-        case=case,
-        goal=goal,
-        setting=found.chosen,
-        within=found.within,
-        judgement=judgement,
-        tried=[(one, evidence.means(one)) for one in evidence.settings],
-        runs=evidence.runs,
-        search_seeds=search_seeds,
-        held_out=held,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a plan leaves in its folder: plan.html, plan.json, run.toml."""
+"""What a plan leaves in its folder: plan.html, plan.json, run.toml, federation.toml."""
 
 from __future__ import annotations
 
@@ -13,16 +13,29 @@ from ..experiments.files import write_text
 from . import words
 from .judging import Judged
 from .page import write_page
+from .toml_file import check_sealed, write_sealed
+from .words import CONFIG, FEDERATION
 
 if TYPE_CHECKING:
     from .planner import Plan
 
-PAGE, DATA, CONFIG = "plan.html", "plan.json", "run.toml"
+PAGE, DATA = "plan.html", "plan.json"
+
+
+def check_free(folder: Path) -> None:
+    """Refuse a folder whose configs somebody has changed since, or wrote."""
+    for name in (CONFIG, FEDERATION):
+        check_sealed(folder / name)
 
 
 def publish(plan: Plan, folder: Path) -> Path:
     """Each file whole or not at all; the path of the page, which is written last."""
-    write_text(folder / CONFIG, plan.config)
+    check_free(folder)
+    write_sealed(folder / CONFIG, plan.config)
+    if plan.federation is None:
+        (folder / FEDERATION).unlink(missing_ok=True)  # of an earlier plan
+    else:
+        write_sealed(folder / FEDERATION, plan.federation)
     data = json.dumps(as_data(plan), indent=1, ensure_ascii=False, allow_nan=False)
     write_text(folder / DATA, data + "\n")
     return write_text(folder / PAGE, write_page(plan))
@@ -48,6 +61,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         ],
         "figures": _figures(judgement.chosen),
         "frontier": [_figures(one) for one in judgement.frontier],
+        "thrifty": None if judgement.thrifty is None else _figures(judgement.thrifty),
         "sensitivity": {f"{k:g}": _figures(v) for k, v in judgement.sensitivity.items()},
         "references": {one.label: _figures(one) for one in judgement.references},
         "relax": words.relax(plan),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..experiments.cells import Cell, Record
@@ -11,7 +11,7 @@ from ..experiments.engine import Session
 from ..inputs import InputError
 from .case import SEARCH, Case
 from .evidence import Evidence
-from .frontier import choose, easiest, front, promising, thin
+from .frontier import choose, easiest, front, promising, thin, thrifty
 from .goals import Goal
 from .racing import RUNGS, survivors
 from .space import ALL, Setting
@@ -31,6 +31,7 @@ class Update:
     runs: int
     best: Setting | None = None
     means: Mapping[str, float] | None = None  # of the best
+    part: float = 0.0  # of the runs that are under way
 
 
 Watch = Callable[[Update], None]
@@ -45,6 +46,7 @@ class Found:
     chosen: Setting
     within: bool  # the limits, by what the search saw
     frontier: list[Setting]
+    thrifty: Setting | None  # as good as the chosen one for much less traffic
     easiest: dict[str, Setting]  # by limited metric: comes closest to that limit, keeps the others
 
 
@@ -57,6 +59,7 @@ class Search:
 
     def __init__(self, case: Case, session: Session, seeds: Sequence[int], watch: Watch) -> None:
         self._case, self._session, self._watch = case, session, watch
+        self._now = Update(0, 0, 0)
         self.evidence = Evidence(seeds)
         self.slow: Callable[[], None] | None = None  # called if kernels have to be compiled
         self._faults: dict[Setting, str] = {}
@@ -76,7 +79,7 @@ class Search:
     def run(self, goal: Goal, *, batches: int, file: Path | None, seed: int) -> Found:
         study = Study(file, goal, self._case.space, seed)
         first, total = self._case.space.first(self._case.usual)[:BATCH], batches * BATCH
-        self._tell(goal, 0, total)
+        self._tell(goal, 0, total)  # paying everyone is known by now
         self._run(first, FULL)  # not raced: they span the frontier, also outside the limits
         for number in range(batches):
             if number < study.batches:
@@ -115,6 +118,7 @@ class Search:
             chosen=chosen,
             within=goal.violation(evidence.means(chosen)) == 0,
             frontier=thin(line, [evidence.means(one)["payment"] for one in line], FRONTIER),
+            thrifty=thrifty(evidence, goal, full, chosen),
             easiest=easiest(evidence, goal, full),
         )
 
@@ -127,7 +131,7 @@ class Search:
                 lots[one] = self._case.cells(one, missing, SEARCH)
         if not lots:
             return
-        answers = run_lots(self._session, list(lots.values()), self.slow)
+        answers = run_lots(self._session, list(lots.values()), self.under_way, self.slow)
         for setting, answer in zip(lots, answers, strict=True):
             if isinstance(answer, str):
                 self._faults[setting] = answer
@@ -139,15 +143,23 @@ class Search:
         leading = promising(self.evidence, goal, RUNGS[-1], FINALISTS)
         best = choose(self.evidence, leading, goal) if leading else None
         means = None if best is None else self.evidence.means(best)
-        self._watch(Update(done, total, self.evidence.runs, best, means))
+        self._now = Update(done, total, self.evidence.runs, best, means)
+        self._watch(self._now)
+
+    def under_way(self, done: int, total: int) -> None:
+        """Steps of the present runs."""
+        self._watch(replace(self._now, part=done / total if total else 1.0))
 
 
 def run_lots(
-    session: Session, lots: Sequence[Sequence[Cell]], slow: Callable[[], None] | None = None
+    session: Session,
+    lots: Sequence[Sequence[Cell]],
+    progress: Callable[[int, int], None],
+    slow: Callable[[], None] | None = None,
 ) -> list[list[Record] | str]:
     """All cells of all lots at once; the records of each lot, or why one of its runs failed."""
     cells = [cell for lot in lots for cell in lot]
-    outcome = session.do(session.check(cells), slow=slow)
+    outcome = session.do(session.check(cells), progress=progress, slow=slow)
     if outcome.interrupted:
         raise KeyboardInterrupt
     faults = {id(cell): fault for cell, fault in outcome.failures}

@@ -39,7 +39,7 @@ def check_optuna() -> None:
 
 
 class Study:
-    """`file` None: in memory. A study that is there is gone on with."""
+    """`file` None: in memory. A study that is there is gone on with, if it can be read."""
 
     def __init__(self, file: Path | None, goal: Goal, space: Space, seed: int) -> None:
         import optuna
@@ -52,11 +52,11 @@ class Study:
         try:
             self._study = self._create(_storage(file))
             self._study = self._whole_batches(file)
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{file}: cannot be read as a study ({error}); remove it: finished runs are kept "
-                "elsewhere, and the search comes to the same point again"
-            ) from None
+        except InputError:  # cannot be written
+            raise
+        except Exception:  # damaged, which Optuna says in many ways: the runs lead here again
+            file.unlink()
+            self._study = self._create(_storage(file))
 
     def _create(self, storage: Any) -> Any:
         metrics = (self._goal.aim, self._goal.partner)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich import box
 from rich.progress import (
@@ -24,7 +26,9 @@ from .case import Case
 from .chart import Dot, chart
 from .goals import GAINS, UNITS, Goal
 from .judging import Judged
+from .money import money_words
 from .planner import Plan
+from .publish import PAGE
 from .search import Update
 
 
@@ -49,7 +53,11 @@ class Live:
         self._best = live.add_task("", total=1, visible=False)
 
     def update(self, now: Update) -> None:
-        self._live.update(self._bar, completed=now.done, total=now.total, description="settings")
+        what = "judging" if now.total and now.done == now.total else "settings"
+        part = f", runs under way {now.part:4.0%}" if 0 < now.part < 1 else ""
+        self._live.update(
+            self._bar, completed=now.done, total=now.total or None, description=what + part
+        )
         if now.best is not None and now.means is not None:
             means = now.means
             figures = ", ".join(
@@ -57,8 +65,6 @@ class Live:
             )
             text = f"best so far: {now.best}: {figures}"
             self._live.update(self._best, description=text, visible=True)
-        if now.done == now.total:
-            self._live.update(self._bar, description="judging")
 
     def compiling(self) -> None:
         if not self._screen.err.is_terminal:
@@ -106,7 +112,8 @@ def show(screen: Screen, plan: Plan) -> None:
         out.print(Text.assemble((f"  {mark} ", style), words.limit_words(kept)))
     for text in words.relax(plan):
         out.print(Text(f"  → {text}"))
-    out.print(Text(words.explain(plan.setting)))
+    for text in (words.explain(plan.setting), *words.thrift(plan)):
+        out.print(Text(text))
     rows = [("the advice", plan.judgement.chosen)]
     rows += [(one.label, one) for one in plan.judgement.references]
     _table(screen, plan, "", rows)
@@ -120,6 +127,18 @@ def show(screen: Screen, plan: Plan) -> None:
     out.print()
     for text in words.basis(plan):
         out.print(Text(text, "dim"))
+
+
+def show_files(screen: Screen, plan: Plan, folder: Path) -> None:
+    """Where the plan is, and how to go on with it."""
+    run, serve = folder / words.CONFIG, folder / words.FEDERATION
+    where = {"page": folder / PAGE, "to simulate": run}
+    then = f"To simulate it: incfed run {shlex.quote(str(run))}"
+    if plan.federation is not None:
+        where["to serve"] = serve
+        then += f"\nTo serve it:    incfed serve --config {shlex.quote(str(serve))}"
+    screen.places(where)
+    screen.hint(then)
 
 
 def _table(screen: Screen, plan: Plan, head: str, rows: Sequence[tuple[str, Judged]]) -> None:
@@ -154,10 +173,8 @@ def _frontier(screen: Screen, plan: Plan) -> None:
         chosen = " ◆" if one.setting == plan.setting else ""
         table.add_row(_cell(str(one["payment"])), _cell(str(one[metric])), Text(one.label + chosen))
     out.print(table)
-    for step in words.steps(plan):
-        out.print(Text(words.step_words(step, metric)))
-    if len(plan.frontier) < 2:
-        out.print(Text(words.NOTHING_MORE))
+    for text in money_words(plan):
+        out.print(Text(text))
     out.print()
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..results.numbers import human
 from .evidence import Interval
+from .frontier import LESS
 from .goals import GAINS, METRICS, UNITS
 from .judging import Judged, Kept
+from .money import money_words
 from .space import ALL, FREE, Setting
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ TITLES = {
     "payment": "Payment",
     "communication": "Communication",
 }
-NOTHING_MORE = "Nothing that was found costs more and is better: more money buys nothing."
+CONFIG, FEDERATION = "run.toml", "federation.toml"  # to go on with
 
 
 def advice(plan: Plan) -> str:
@@ -68,6 +68,20 @@ def limit_words(kept: Kept) -> str:
     return f"{said}close ({figure}): the mean is {side}, its interval reaches across"
 
 
+def thrift(plan: Plan) -> list[str]:
+    """Another setting that does about as well for less traffic, if that is so held-out, too."""
+    other, chosen, aim = plan.judgement.thrifty, plan.judgement.chosen, plan.goal.aim
+    if other is None or plan.goal.violation(other.means()) > plan.goal.violation(chosen.means()):
+        return []
+    sent, usually = other["communication"], chosen["communication"].mean
+    worse = chosen.more(other, aim) if aim in GAINS else other.more(chosen, aim)
+    if sent.mean >= LESS * usually or worse.mean > worse.error:
+        return []
+    figures = f"{UNITS[aim].format(other[aim])} and {UNITS['communication'].format(sent)}"
+    share = f"{sent.mean / usually:.0%}"
+    return [f"About as good for {share} of the traffic: {other.label}, with {figures}."]
+
+
 def relax(plan: Plan) -> list[str]:
     """If the limits cannot be kept: what would have to give, one limit at a time."""
     if plan.within:
@@ -98,53 +112,6 @@ def offer(plan: Plan, near: Judged, metric: str) -> float:
     value = min(ends) if gain else max(ends)
     unit = 10.0 ** (math.floor(math.log10(abs(value))) - 2) if value else 1.0
     return float(f"{(math.floor if gain else math.ceil)(value / unit) * unit:.3g}")
-
-
-@dataclass(frozen=True)
-class Step:
-    """Between two neighbours on the frontier."""
-
-    cheap: Judged
-    dear: Judged
-    money: Interval
-    bought: Interval  # less regret, more reward
-    unit: float  # of money, in which it is said
-
-    @property
-    def rate(self) -> float:
-        """What a unit more buys."""
-        return self.unit * self.bought.mean / self.money.mean
-
-    @property
-    def clear(self) -> bool:
-        """More than chance."""
-        return self.bought.low > 0
-
-
-def steps(plan: Plan) -> list[Step]:
-    """What each further unit of money buys, from the cheapest point of the frontier on."""
-    line, metric, unit = plan.frontier, plan.goal.bought, money_unit(plan)
-    found = []
-    for cheap, dear in pairwise(line):
-        pair = (dear, cheap) if metric in GAINS else (cheap, dear)
-        bought = pair[0].more(pair[1], metric)
-        found.append(Step(cheap, dear, dear.more(cheap, "payment"), bought, unit))
-    return found
-
-
-def money_unit(plan: Plan) -> float:
-    """A sum to count in: a hundredth to a tenth of the largest on the frontier."""
-    top = max((one["payment"].mean for one in plan.frontier), default=0.0)
-    return 10.0 ** (math.floor(math.log10(top)) - 1) if top > 0 else 1.0
-
-
-def step_words(step: Step, metric: str) -> str:
-    more = "more" if metric in GAINS else "less"
-    sure = "" if step.clear else " (within chance)"
-    return (
-        f"from {human(step.cheap['payment'].mean)} to {human(step.dear['payment'].mean)}: each "
-        f"further {step.unit:,g} buys {human(step.rate)} {more} {metric}{sure}"
-    )
 
 
 def sensitivity_words(plan: Plan) -> list[str]:
@@ -229,13 +196,13 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield advice(plan)
     yield f"Asked for: {plan.goal}."
     yield from (f"  {limit_words(kept)}" for kept in plan.limits)
-    yield from relax(plan)
+    yield from (*relax(plan), *thrift(plan))
     yield f"What money buys ({plan.goal.bought}):"
     yield from (
         f"  {human(one['payment'].mean)} paid: {one[plan.goal.bought]} ({one.label})"
         for one in plan.frontier
     )
-    yield from (f"  {step_words(one, plan.goal.bought)}" for one in steps(plan))
+    yield from (f"  {text}" for text in money_words(plan))
     yield from sensitivity_words(plan)
     for one in plan.judgement.references:
         words = ", ".join(UNITS[m].format(one[m]) for m in shown_metrics(plan))

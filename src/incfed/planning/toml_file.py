@@ -1,0 +1,60 @@
+"""TOML that people may go on with: written so that it can be told whether somebody did."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..experiments.files import write_text
+from ..inputs import InputError
+
+SEAL = "# Written by incfed plan ({}). Once it is changed, it is never overwritten.\n"
+PATTERN = re.compile(re.escape(SEAL).replace(r"\{\}", "([0-9a-f]{16})"))
+
+
+def write_sealed(file: Path, text: str) -> None:
+    """Write the text with a last line that has its hash; what others wrote stays, see `check`."""
+    check_sealed(file)
+    write_text(file, text + SEAL.format(_hash(text)))
+
+
+def check_sealed(file: Path) -> None:
+    """Refuse to replace a file that is not as `write_sealed` left it."""
+    if not file.exists():
+        return
+    try:
+        *lines, last = file.read_bytes().decode().splitlines(keepends=True) or [""]
+    except (OSError, ValueError):
+        lines, last = [], ""
+    found = PATTERN.fullmatch(last)
+    if found is None or found[1] != _hash("".join(lines)):
+        raise InputError(
+            f"{file}: is not as a plan left it, and would be overwritten; move it away, or choose "
+            "another folder"
+        )
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def toml(value: Any) -> str:
+    """A value as TOML writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{toml_key(k)} = {toml(v)}' for k, v in value.items())} }}"
+    return repr(value)
+
+
+def toml_key(key: str) -> str:
+    bare = key and all(c.isascii() and (c.isalnum() or c in "-_") for c in key)
+    return key if bare else toml(key)
