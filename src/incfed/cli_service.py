@@ -46,9 +46,7 @@ def _opened(path: Path) -> Iterator[tuple[Screen, Store, Config]]:
             from .ledger.store import Store
             from .service.coordinator.config import read_config
         except ImportError as error:
-            raise missing(
-                error.name or "a package", "there: pip install 'incfed[service]'"
-            ) from None
+            raise missing(error.name or "a package", NEEDED) from None
         config = read_config(path)
         store = Store(config.server.database)
         try:
@@ -70,15 +68,16 @@ def serve(
 
         try:
             from .service.coordinator.config import read_config
+            from .service.coordinator.ready import check
             from .service.coordinator.serve import serve as run
         except ImportError as error:
-            raise missing(
-                error.name or "a package", "there: pip install 'incfed[service]'"
-            ) from None
+            raise missing(error.name or "a package", NEEDED) from None
         found = read_config(config)
         changes = {"host": host, "port": port}
         given = {name: value for name, value in changes.items() if value is not None}
-        run(replace(found, server=replace(found.server, **given)))  # type: ignore[arg-type]
+        found = replace(found, server=replace(found.server, **given))  # type: ignore[arg-type]
+        check(found.server)
+        run(found)
 
 
 @client.command(epilog="[bold]incfed client enrol shop-12[/bold]   prints its token, once")
