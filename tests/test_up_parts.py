@@ -95,7 +95,13 @@ def test_the_board_fits(height: int) -> None:
     """Into a terminal of the usual size, with figures as large as a tour gets."""
     rounds = [line for k in range(1, 99) for line in one_round(k, {"0": 0.0, "1": 10.0})]
     story = told(*rounds, event("opened", 99, client=0), plan=Plan(budget=1000.0))
-    report = {"steps": 1234, "pending": 123, "epoch": 99, "earned": 123.45, "scalars": 12345}
+    report: dict[str, Any] = {
+        "steps": 1234,
+        "pending": 123,
+        "epoch": 99,
+        "earned": 123.45,
+        "scalars": 12345,
+    }
     report |= {"bytes": 1234567, "regret": 12.34, "alone": 23.45, "problem": None}
     for who in range(5):
         story.reported(who, report)

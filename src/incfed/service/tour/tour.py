@@ -46,22 +46,24 @@ def _run(screen: Screen, plan: Plan, place: Folder, port: int, serve: Sequence[s
     story = Story(plan, before.rounds, before.spent)
     tour = Tour(plan, place, port, serve, story)
     show = Show(screen.out, story, f"{_name(plan)}   http://127.0.0.1:{port}/docs")
-    began, ready = time.monotonic(), False
+    began: float | None = None  # time begins when all are there
+    now = 0.0
     try:
         with screen.busy("starting"), compiling(lambda: screen.note(COMPILING)):
             tour.open()
         with show.running():
-            while (now := time.monotonic() - began) < plan.seconds and not tour.done:
+            while now < plan.seconds and not tour.done:
                 tour.look()
-                if not ready:  # time begins when all are there
-                    began, ready = time.monotonic(), tour.greet()
+                if began is None and tour.greet():
+                    began = time.monotonic()
+                now = 0.0 if began is None else time.monotonic() - began
                 show.update(now, plan.seconds)
     except KeyboardInterrupt:
         story.say("Stopped: every process ends by itself, and what was learned stays on disk.")
     finally:
         with screen.busy("stopping"):
             tour.close()
-    show.last(time.monotonic() - began)
+    show.last(now)
     return _conclude(screen, place, story)
 
 
