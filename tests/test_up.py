@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 from incfed.cli import app
 from incfed.service.client.lock import Lock
 from test_cli import INCFED
-from test_cli import incfed as command
 
 UP = ["up", "--clients", "2", "--pace", "60", "--seconds", "100"]
 
@@ -117,8 +116,8 @@ def test_killed_gone_on_with_and_interrupted(tmp_path: Path) -> None:
             os.kill(pid, 0)
     advice = re.findall(r"(?m)^  incfed (.*?)(?:   .*)?$", rest)
     assert len(advice) == 4
-    done = command(tmp_path, *advice[0].split())
-    assert (done.returncode, "clean" in done.stdout) == (0, True)
+    done = CliRunner().invoke(app, advice[0].split())
+    assert (done.exit_code, "clean" in done.stdout) == (0, True)
 
 
 @pytest.mark.parametrize(

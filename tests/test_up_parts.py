@@ -84,6 +84,14 @@ def test_a_round_that_was_open_before_counts_too() -> None:
     assert [(one.number, one.caller) for one in story.rounds] == [(4, None), (5, 1)]
 
 
+def test_steps_of_an_earlier_tour_are_told_apart() -> None:
+    story = Story(PLAN)
+    for steps in (40, 45):
+        story.reported(0, {"steps": steps})
+    story.reported(2, {"steps": 10})
+    assert (story.steps, story.before) == (55, 50)
+
+
 def shown(story: Story, height: int) -> list[str]:
     console = Console(file=io.StringIO(), width=80, height=height, record=True)
     console.print(board(story, "title", "0:01 of 1:30   Ctrl-C ends it", height))

@@ -52,6 +52,7 @@ class Story:
         self.budget, self.spent = plan.budget, spent
         self.rounds: deque[Round] = deque(maxlen=KEPT)
         self.closed = closed
+        self.before = 0  # steps that clients had made when they came
         self.words: list[str] = []  # all of them; who shows them keeps count
 
     @property
@@ -67,6 +68,8 @@ class Story:
 
     def reported(self, who: int, report: dict[str, Any]) -> None:
         shop = self.shops[who]
+        if shop.state == "starting":
+            self.before += report["steps"]
         for name, value in report.items():
             setattr(shop, name, value)
         shop.state = "up"

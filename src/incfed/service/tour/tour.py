@@ -8,7 +8,7 @@ import queue
 import shlex
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,10 @@ class Tour:
             "rate": plan.pace * plan.clients * float(plan.world.shares()[who]),
         }  # fmt: skip
         home.mkdir(parents=True, exist_ok=True)
-        hear: Callable[[dict[str, Any]], None] = lambda said: self._heard.put((who, said))  # noqa: E731
+
+        def hear(said: dict[str, Any]) -> None:
+            self._heard.put((who, said))
+
         return Child(name, [MEMBER, json.dumps(orders)], home / "log", hear)
 
     def greet(self) -> bool:
@@ -103,7 +106,8 @@ class Tour:
 
     @property
     def done(self) -> bool:
-        return self.plan.steps is not None and self.story.steps >= self.plan.steps
+        new = self.story.steps - self.story.before
+        return self.plan.steps is not None and new >= self.plan.steps
 
     def open(self) -> None:
         self.coordinator.start(time.monotonic())
