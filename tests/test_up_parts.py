@@ -16,11 +16,13 @@ import pytest
 from rich.console import Console
 
 import incfed
+from fake_coordinator import Fake
+from fake_server import serving
 from incfed.service.coordinator.config import read_config
 from incfed.service.tour.board import board, size
 from incfed.service.tour.child import Child
 from incfed.service.tour.folder import check, find, furnish
-from incfed.service.tour.member import moments
+from incfed.service.tour.member import Member, Orders, moments
 from incfed.service.tour.plan import Plan
 from incfed.service.tour.show import Show
 from incfed.service.tour.story import Story, Tail
@@ -214,6 +216,23 @@ def test_each_client_sees_its_own_part_of_one_world() -> None:
         for t, moment in zip(own, seen, strict=True):
             np.testing.assert_array_equal(moment.arms, stream.items[events.arms[t]])
             np.testing.assert_array_equal(moment.rewards, events.rewards[t])
+
+
+def test_regret_and_that_of_learning_alone_are_of_the_same_steps(tmp_path: Path) -> None:
+    """Also after a kill -9 between two reports. Who never shares is as good as alone."""
+    world = {key: value for key, value in Plan().world.settings().items() if key != "kind"}
+    with serving(Fake(1, 10, threshold=1e9, reward_bound=2.0)) as (url, _):
+        orders = Orders(url, str(tmp_path), 0, 3, 0.0, 1.0, world)
+        for steps, reported in ((20, True), (5, False), (10, True)):
+            with incfed.Client(url, "token-0", tmp_path / "state") as client:
+                member = Member(orders, client)
+                for _ in range(steps):
+                    member.step()
+                if reported:
+                    report = member.report()
+                assert report["regret"] == pytest.approx(report["alone"], abs=1e-12)
+        assert report["steps"] == 35
+        assert report["regret"] > 0.0
 
 
 def test_a_child_that_does_not_listen_is_killed(

@@ -61,7 +61,7 @@ class Member:
     def __init__(self, orders: Orders, client: Client) -> None:
         self.client = client
         self._progress = Path(orders.folder) / "progress.json"
-        self._before: dict[str, Any] = {"regret": 0.0, "scalars": 0, "bytes": 0}
+        self._before: dict[str, Any] = {"steps": 0, "regret": 0.0, "scalars": 0, "bytes": 0}
         with suppress(OSError, ValueError):
             self._before |= json.loads(self._progress.read_text(encoding="utf-8"))
         self._regret = float(self._before["regret"])
@@ -69,8 +69,9 @@ class Member:
         self._moments = moments(world, orders.seed, orders.who)
         rules = client._keeper.terms.rules()
         self._alone, self._regret_alone = Learner(client.dim, rules), 0.0
-        for _ in range(client.steps):  # an earlier life's: the world goes on where it was
-            self._go_alone(next(self._moments))
+        for k in range(client.steps):  # an earlier life's: the world goes on where it was
+            # Steps between the last report and a kill -9 count for neither: what was picked is lost
+            self._go_alone(next(self._moments), counts=k < self._before["steps"])
 
     def step(self) -> None:
         """As an application would: choose, see what comes of it, learn."""
@@ -80,14 +81,16 @@ class Member:
         self._regret += float(now.expected.max() - now.expected[picked])
         self._go_alone(now)
 
-    def _go_alone(self, now: Moment) -> None:
+    def _go_alone(self, now: Moment, counts: bool = True) -> None:
         picked = self._alone.choose(now.arms)
         self._alone.learn(now.arms[picked], float(now.rewards[picked]))
-        self._regret_alone += float(now.expected.max() - now.expected[picked])
+        if counts:
+            self._regret_alone += float(now.expected.max() - now.expected[picked])
 
     def report(self) -> dict[str, Any]:
         client, traffic = self.client, self.client.traffic
         kept = {
+            "steps": client.steps,
             "regret": self._regret,
             "scalars": self._before["scalars"] + traffic.scalars_up + traffic.scalars_down,
             "bytes": self._before["bytes"] + traffic.bytes_sent + traffic.bytes_received,
