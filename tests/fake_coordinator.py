@@ -15,8 +15,9 @@ import incfed
 from hub import Hub
 from incfed.mechanisms import Decision
 from incfed.mechanisms import Round as Seen
+from incfed.protocol.floats import to_text
 from incfed.protocol.messages import Upload
-from incfed.service.client.codec import read_floats, read_packed, write_floats, write_packed
+from incfed.service.client.codec import read_floats, read_packed, write_packed
 from reference_mechanisms import FloatArray
 
 Reply = tuple[int, Any]
@@ -208,6 +209,6 @@ class Fake:
             "epoch": news.epoch,
             "since": news.since,
             "V": write_packed(news.V),
-            "b": write_floats(news.b),
+            "b": to_text(news.b),
             "shared": {str(number): paid for number, paid in news.shared.items()},
         }

@@ -131,11 +131,24 @@ def test_whose_folder_it_is(now: Terms, word: str, tmp_path: Path) -> None:
     assert reopen(tmp_path).terms.threshold == 9.0
 
 
-def test_terms_in_either_form() -> None:
-    """A client as an object, or as a number with a name beside it; endless thresholds as null."""
-    said = Fake(1, DIM).handle(0, "GET", "/v1/federation", None)[1]
-    flat = {k: v for k, v in said.items() if k != "federation"}
-    flat |= {"client": 0, "client_name": "client-0", "name": "f1", "threshold": None}
-    one, other = Terms.read(said), Terms.read(flat)
-    assert other == one._replace(threshold=math.inf)
-    assert Terms.read(other.told()) == other
+def test_terms_are_kept_as_they_were_told() -> None:
+    said = Fake(1, DIM, threshold=None).handle(0, "GET", "/v1/federation", None)[1]
+    read = Terms.read(said)
+    assert (read.client, read.name, read.federation) == (0, "client-0", "f1")
+    assert read.threshold == math.inf, "JSON knows no infinity: null"
+    assert Terms.read(read.told()) == read
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"client": 0}, "client: got 0, must be an object with id and name"),
+        ({"client": {"id": "0", "name": "a"}}, "client.id: got '0'"),
+        ({"client": {"id": 0}}, "client: got"),
+        ({"federation": None}, "federation: got None"),
+    ],
+)
+def test_terms_in_another_form(changed: dict[str, Any], said: str) -> None:
+    told = Fake(1, DIM).handle(0, "GET", "/v1/federation", None)[1]
+    with pytest.raises(incfed.InputError, match=said):
+        Terms.read(told | changed)

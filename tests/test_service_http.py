@@ -70,8 +70,10 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 def test_a_round(site: Site) -> None:
-    assert site(1, "GET", "/v1/federation").json() == {
-        "federation": "federation", "dim": 2, "ridge": 1.0, "noise": 0.1, "delta": 0.1,
+    said = site(1, "GET", "/v1/federation").json()
+    assert re.fullmatch("federation-[0-9a-f]{8}", said.pop("federation"))
+    assert said == {
+        "dim": 2, "ridge": 1.0, "noise": 0.1, "delta": 0.1,
         "exploration": None, "threshold": 1.0, "arm_norm": 1.0, "reward_bound": 1.0,
         "cost_limit": 1e6, "client": {"id": 1, "name": "client 1"}, "epoch": 0,
     }  # fmt: skip

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
+from dataclasses import replace
+
 import numpy as np
 from sqlalchemy import Connection, insert, select, update
 
@@ -19,6 +22,7 @@ def found(connection: Connection, settings: Settings, at: float) -> None:
     begin(connection, settings, at)
     row = connection.execute(select(tables.federation)).one()
     present = read_settings(connection, row.settings)
+    settings = replace(settings, identity=present.identity)
     if present == settings:
         return
     for name in FIXED:
@@ -32,17 +36,20 @@ def found(connection: Connection, settings: Settings, at: float) -> None:
 
 
 def begin(connection: Connection, settings: Settings, at: float) -> None:
-    """Make the federation if there is none."""
+    """Make the federation if there is none. Its identity is a new one, whatever its name: what
+    clients keep of another federation must not be taken for this one's."""
     if connection.execute(select(tables.federation)).first() is not None:
         return
+    identity = f"{settings.name}-{secrets.token_hex(4)}"
+    settings = replace(settings, identity=identity)
     V, b = pack_epoch(np.zeros((settings.dim, settings.dim)), np.zeros(settings.dim))
     connection.execute(
         insert(tables.federation).values(
-            id=1, name=settings.name, settings=1, version=1, round=0, epoch=0, spent=0.0
+            id=1, name=identity, settings=1, version=1, round=0, epoch=0, spent=0.0
         )
     )
     connection.execute(insert(tables.epochs).values(number=0, round=0, V=V, b=b))
-    append(connection, "founded", at, name=settings.name, V=digest(V), b=digest(b))
+    append(connection, "founded", at, name=identity, V=digest(V), b=digest(b))
     _write(connection, settings, 1, at)
 
 

@@ -8,12 +8,13 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 from sqlalchemy import Connection, Select, bindparam, select
 from sqlalchemy import Table as SqlTable
 
 from ..kernels.factor import Floats
 from ..protocol.deciding import Table
+from ..protocol.floats import from_bytes as from_bytes
+from ..protocol.floats import to_bytes as to_bytes
 from ..protocol.messages import Upload
 from ..protocol.packing import TRIANGLE, Packed, pack_matrix
 from ..protocol.shared import Shared
@@ -26,14 +27,6 @@ RUNNING = (OPEN, OFFERED)
 
 class Pruned(LookupError):
     """It was there once."""
-
-
-def to_bytes(numbers: Floats) -> bytes:
-    return np.ascontiguousarray(numbers, "<f8").tobytes()
-
-
-def from_bytes(data: bytes) -> Floats:
-    return np.frombuffer(data, "<f8").astype(np.float64)
 
 
 def read_settings(connection: Connection, number: int) -> Settings:

@@ -40,6 +40,7 @@ class Settings:
     attempts: int = 3  # at deciding a round, before it closes with who delivered
     barred_rounds: int = 3  # that who failed to deliver takes no part in
     lag: int = 16  # epochs that an upload may be behind
+    identity: str = ""  # the name and a random part: made at the founding, in no config
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=MOST_DIM)

@@ -14,7 +14,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select, text
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from ..inputs import InputError, refuse
 from .tables import federation
@@ -37,10 +37,12 @@ class Store:
         self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
         try:
             self._migrate()
-        except OperationalError as error:
+        except DBAPIError as error:
             self.engine.dispose()
-            shown = parsed.render_as_string(hide_password=True)
-            raise InputError(f"database: cannot open {shown}: {error.orig}") from None
+            shown = parsed.set(drivername=parsed.get_backend_name())
+            where = shown.render_as_string(hide_password=True)
+            why = " ".join(str(error.orig).split())
+            raise InputError(f"database: cannot open {where}: {why}") from None
         except InputError:
             self.engine.dispose()
             raise
@@ -99,8 +101,8 @@ def _parse(url: str) -> URL:
     allowed = "'sqlite:///file.db' or 'postgresql://user@host/database'"
     try:
         parsed = make_url(url)
-    except ArgumentError:
-        raise refuse("database", url, allowed) from None
+    except (ArgumentError, ValueError):
+        raise refuse("database", "what is no address of a database", allowed) from None
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername != "sqlite" or parsed.database in (None, "", ":memory:"):

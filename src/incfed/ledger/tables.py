@@ -29,7 +29,7 @@ federation = Table(
     "federation",
     metadata,
     Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
-    Column("name", Text, nullable=False),
+    Column("name", Text, nullable=False),  # its identity: no other federation has it
     Column("settings", Integer, nullable=False),  # number of those in force
     Column("version", BigInteger, nullable=False),  # grows when there is news for others
     Column("round", Integer, nullable=False),  # number of the last one opened; 0: none yet

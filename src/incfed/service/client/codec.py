@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Any
 
 import numpy as np
 
 from ... import inputs
 from ...kernels.factor import Floats
+from ...protocol.floats import from_text, to_text
 from ...protocol.packing import FACTOR, TRIANGLE, Packed
-
-
-def write_floats(numbers: Floats) -> str:
-    return base64.b64encode(numbers.astype("<f8").tobytes()).decode("ascii")
 
 
 def read_floats(name: str, text: object, count: int | None = None) -> Floats:
@@ -23,19 +18,18 @@ def read_floats(name: str, text: object, count: int | None = None) -> Floats:
     if not isinstance(text, str):
         raise inputs.refuse(name, type(text).__name__, allowed)
     try:
-        data = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
+        numbers = from_text(text)
+    except ValueError:
         raise inputs.refuse(name, f"{len(text)} characters", allowed) from None
-    if len(data) % 8 or (count is not None and len(data) != 8 * count):
-        raise inputs.refuse(name, f"{len(data)} bytes", allowed)
-    numbers = np.frombuffer(data, "<f8").astype(np.float64)
+    if count is not None and len(numbers) != count:
+        raise inputs.refuse(name, f"{len(numbers)} numbers", allowed)
     if not np.isfinite(numbers).all():
         raise inputs.refuse(name, "a number that is not finite", allowed)
     return numbers
 
 
 def write_packed(packed: Packed) -> dict[str, Any]:
-    return {"form": packed.form, "numbers": write_floats(packed.numbers)}
+    return {"form": packed.form, "numbers": to_text(packed.numbers)}
 
 
 def read_packed(name: str, said: object, dim: int) -> Packed:

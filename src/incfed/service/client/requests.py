@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from ... import inputs
 from ...kernels.factor import Floats
+from ...protocol.floats import to_text
 from ...protocol.messages import Answer, Download, Upload
-from .codec import read_floats, read_packed, write_floats, write_packed
+from .codec import read_floats, read_packed, write_packed
 
 Value = TypeVar("Value")
 OPEN, OFFERED, CLOSED = "open", "offered", "closed"
@@ -59,7 +60,7 @@ def answer(message: Answer) -> Request:
 
 
 def delivery(round: int, db: Floats) -> Request:
-    body = {"db": write_floats(db)}
+    body = {"db": to_text(db)}
     return Request("delivery", "PUT", f"/v1/rounds/{round}/delivery", body, number=round)
 
 

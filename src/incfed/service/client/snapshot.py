@@ -13,8 +13,9 @@ import numpy as np
 from ... import inputs
 from ...kernels.factor import Floats
 from ...protocol.client import Heap
+from ...protocol.floats import to_text
 from . import points
-from .codec import read_floats, write_floats
+from .codec import read_floats
 from .terms import Terms
 
 NAME, MAGIC = "snapshot", b"incfed-client-1"
@@ -92,8 +93,8 @@ def _written(snapshot: Snapshot) -> dict[str, Any]:
     return {
         **snapshot._asdict(),
         "terms": snapshot.terms.told(),
-        "V": write_floats(snapshot.V.ravel()),
-        "b": write_floats(snapshot.b),
+        "V": to_text(snapshot.V.ravel()),
+        "b": to_text(snapshot.b),
         "fresh": _heap_written(snapshot.fresh),
         "told": told
         and {
@@ -125,7 +126,7 @@ def _read(said: dict[str, Any]) -> Snapshot:
 def _heap_written(heap: Heap) -> dict[str, Any]:
     rows = np.array(heap.rows).reshape(-1)
     numbers = {"V": heap.V.reshape(-1), "b": heap.b, "rows": rows}
-    return {"steps": heap.steps} | {name: write_floats(part) for name, part in numbers.items()}
+    return {"steps": heap.steps} | {name: to_text(part) for name, part in numbers.items()}
 
 
 def _heap(said: dict[str, Any], dim: int) -> Heap:

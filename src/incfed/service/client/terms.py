@@ -21,23 +21,20 @@ class Terms(NamedTuple):
     threshold: float
     arm_norm: float
     reward_bound: float
-    client: int | str  # the client's id there
+    client: int  # its id there
     name: str
-    federation: str | None  # the federation's own name or id, if it has one
+    federation: str  # its identity: a folder belongs to one
 
     @classmethod
     def read(cls, said: Any) -> Terms:
         """From JSON; InputError where it cannot be."""
         if not isinstance(said, dict):
             raise inputs.refuse("federation", type(said).__name__, "an object")
-        who, federation = said.get("client"), said.get("federation", said.get("name"))
-        client, name = who, said.get("client_name", who)
-        if isinstance(who, dict):
-            client, name = who.get("id"), who.get("name", who.get("id"))
-        if isinstance(client, bool) or not isinstance(client, int | str):
-            raise inputs.refuse("client", client, "a number or a name")
-        if federation is not None and not isinstance(federation, str):
-            raise inputs.refuse("federation", federation, "a name, or nothing")
+        who, federation = said.get("client"), said.get("federation")
+        if not isinstance(who, dict) or not isinstance(who.get("name"), str):
+            raise inputs.refuse("client", who, "an object with id and name")
+        if not isinstance(federation, str):
+            raise inputs.refuse("federation", federation, "a text")
 
         def get(name: str, **limits: Any) -> float:
             return inputs.number(name, said.get(name), **limits)
@@ -52,15 +49,15 @@ class Terms(NamedTuple):
             threshold=math.inf if endless else get("threshold", low=0.0, finite=False),
             arm_norm=get("arm_norm", low=0.0, open_low=True),
             reward_bound=get("reward_bound", low=0.0, open_low=True),
-            client=client,
-            name=str(name),
+            client=inputs.integer("client.id", who.get("id"), low=0),
+            name=who["name"],
             federation=federation,
         )
 
     def told(self) -> dict[str, Any]:
         """As JSON; `read` reads it."""
         said = self._asdict()
-        said["client_name"] = said.pop("name")
+        said["client"] = {"id": self.client, "name": said.pop("name")}
         if math.isinf(self.threshold):
             said["threshold"] = None
         return said

@@ -6,6 +6,7 @@ import json
 import ssl
 from typing import Any
 
+from ... import inputs
 from ...protocol.messages import VERSION
 from ...results.optional import needs
 from .refusals import Unreachable
@@ -25,7 +26,7 @@ class Transport:
         self._timeout = timeout
         self._wire = wire
         headers = {"Authorization": f"Bearer {token}", "Incfed-Protocol": str(VERSION)}
-        context = ssl.create_default_context(cafile=ca) if url.startswith("https:") else False
+        context = _trust(ca) if url.startswith("https:") else False
         # Redirects are not followed: the token is for this address.
         self._client = httpx.AsyncClient(
             base_url=url, headers=headers, verify=context, follow_redirects=False
@@ -50,8 +51,7 @@ class Transport:
                 wire.received += answer.num_bytes_downloaded
                 await answer.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            detail = str(error) or type(error).__name__
-            raise Unreachable(f"{request.method} {asked.url}: {detail}") from None
+            raise Unreachable(f"{request.method} {asked.url}: {_reason(error)}") from None
         wire.received += _size(
             answer.headers.raw,
             b"%d" % answer.status_code,
@@ -66,6 +66,25 @@ class Transport:
 
     async def close(self) -> None:
         await self._client.aclose()
+
+
+def _trust(ca: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ssl.SSLError):
+        raise inputs.refuse("ca", ca, "a file of certificates, in PEM") from None
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, and what to do about the mistakes that everybody makes once."""
+    said = str(error) or type(error).__name__
+    if "CERTIFICATE_VERIFY_FAILED" in said:
+        return f"the coordinator's certificate is not trusted; is `ca` its authority's? ({said})"
+    if "WRONG_VERSION_NUMBER" in said or "RECORD_LAYER_FAILURE" in said:
+        return f"no TLS is spoken there; is it http://? ({said})"
+    if "disconnected without" in said or "Errno 104" in said:
+        return f"the connection was closed without an answer; is it https://? ({said})"
+    return said
 
 
 async def _body(answer: Any) -> bytes:

@@ -77,7 +77,7 @@ def read_config(path: Path) -> Config:
 
 
 def _settings(given: dict[str, Any], folder: Path) -> Settings:
-    known = [one.name for one in fields(Settings)]
+    known = [one.name for one in fields(Settings) if one.name != "identity"]
     places.known("federation", given, known)
     for name in ("dim", "mechanism", "threshold"):
         if name not in given:

@@ -5,17 +5,15 @@ Arrays of floats are base64 of float64, little-endian: exact, and smaller than d
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from ...kernels.factor import Floats
-from ...ledger.records import from_bytes, to_bytes
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
+from ...protocol.floats import from_text, to_text
 from ...protocol.messages import Download, Upload
 from ...protocol.packing import FACTOR, Packed
 from .looking import State
@@ -60,7 +58,7 @@ class ClientView(Message):
 class FederationView(Message):
     """What a client has to know."""
 
-    federation: str  # its name
+    federation: str  # its identity: the name, and a random part
     dim: int
     ridge: float
     noise: float
@@ -114,18 +112,11 @@ class ErrorView(Message):
     message: str
 
 
-def encode(numbers: Floats) -> str:
-    return base64.b64encode(to_bytes(numbers)).decode("ascii")
-
-
 def decode(field: str, text: str) -> Floats:
     try:
-        data = base64.b64decode(text, validate=True)
-        if len(data) % 8 == 0:
-            return from_bytes(data)
-    except (binascii.Error, ValueError):
-        pass
-    raise Refusal(field, None, "base64 of float64 numbers, little-endian")
+        return from_text(text)
+    except ValueError:
+        raise Refusal(field, None, "base64 of float64 numbers, little-endian") from None
 
 
 def upload_of(round: int, body: UploadBody, dim: int) -> Upload:
@@ -160,15 +151,17 @@ def view_download(news: Download) -> DownloadView:
     return DownloadView(
         epoch=news.epoch,
         since=news.since,
-        V=Matrix(form="factor" if news.V.form == FACTOR else "triangle", numbers=encode(news.V[2])),
-        b=encode(news.b),
+        V=Matrix(
+            form="factor" if news.V.form == FACTOR else "triangle", numbers=to_text(news.V[2])
+        ),
+        b=to_text(news.b),
         shared={str(round): paid for round, paid in news.shared.items()},
     )
 
 
 def view_federation(settings: Settings, client: int, name: str, epoch: int) -> FederationView:
     return FederationView(
-        federation=settings.name,
+        federation=settings.identity,
         dim=settings.dim,
         ridge=settings.ridge,
         noise=settings.noise,

@@ -1,0 +1,77 @@
+"""What a tour is to be like, every flag checked before any work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ... import inputs
+from ...environments import Synthetic
+from ...ledger.settings import KINDS, Settings, make_mechanism
+from ...mechanisms.base import Mechanism
+
+MOST_CLIENTS = 40  # processes, each with numpy and numba loaded
+DIM, ARMS, POOL, NOISE = 10, 10, 200, 0.1
+BUSY = 0.2  # the first client acts most often, client i in proportion to 1 / (i + 1)^BUSY
+PAYS = "PaymentEfficient"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The flags of `incfed up`."""
+
+    clients: int = 5
+    seconds: float = 90.0
+    steps: int | None = None  # of all clients together; None: as many as there is time for
+    pace: float = 3.0  # steps a second of a client, on average
+    mechanism: str = PAYS
+    beta: float | None = None
+    threshold: float = 8.0
+    cost: float = 4.0
+    budget: float = 100.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        inputs.integer("--clients", self.clients, low=1, high=MOST_CLIENTS)
+        inputs.number("--seconds", self.seconds, low=0.0, high=1e6, open_low=True)
+        if self.steps is not None:
+            inputs.integer("--steps", self.steps, low=1, high=inputs.MOST_STEPS)
+        inputs.number("--pace", self.pace, low=0.0, high=1000.0, open_low=True)
+        inputs.choice("--mechanism", self.mechanism, KINDS)
+        if self.beta is not None:
+            if self.mechanism != PAYS:
+                raise inputs.refuse("--beta", self.beta, f"left out: it is for {PAYS} only")
+            inputs.number("--beta", self.beta, low=0.0, high=1.0, open_low=True)
+        inputs.number("--threshold", self.threshold, low=0.0, high=1e9)
+        inputs.number("--cost", self.cost, low=0.0, high=1e5)
+        inputs.number("--budget", self.budget, low=0.0, high=1e100)
+        inputs.integer("--seed", self.seed, low=0)
+
+    @property
+    def names(self) -> list[str]:
+        return [f"shop-{i + 1}" for i in range(self.clients)]
+
+    @property
+    def costs(self) -> list[float]:
+        """From half of `cost` to one and a half of it: it is cheaper to ask some than others."""
+        if self.clients == 1:
+            return [self.cost]
+        return [self.cost * (0.5 + i / (self.clients - 1)) for i in range(self.clients)]
+
+    @property
+    def world(self) -> Synthetic:
+        return Synthetic(self.clients, DIM, ARMS, POOL, NOISE, BUSY)
+
+    @property
+    def made(self) -> Mechanism:
+        table = {"kind": self.mechanism}
+        if self.mechanism == PAYS:
+            return make_mechanism({**table, "beta": 0.7 if self.beta is None else self.beta})
+        return make_mechanism(table)
+
+    @property
+    def settings(self) -> Settings:
+        """Deadlines are short: whoever watches should not have to wait for who was killed."""
+        return Settings(
+            name="tour", dim=DIM, mechanism=self.made, threshold=self.threshold, noise=NOISE,
+            budget=self.budget, arm_norm=1.0, reward_bound=2.0, upload_time=3.0, answer_time=3.0,
+        )  # fmt: skip
