@@ -11,8 +11,9 @@ import numpy as np
 
 from incfed.kernels.step import Rules
 from incfed.protocol.client import Learner
+from incfed.protocol.floats import to_text
 from incfed.protocol.messages import VERSION
-from incfed.service.client.codec import write_floats, write_packed
+from incfed.service.client.codec import write_packed
 from incfed.service.client.requests import read_download
 
 
@@ -77,7 +78,7 @@ class Simulated:
             elif round["stage"] == "offered" and round["offer"] and not round["delivered"]:
                 yes = {"attempt": round["offer"]["attempt"], "accepted": True}
                 await line.ask("PUT", f"{where}/answer", yes)
-                db = write_floats(learner.deliver(round["number"]))
+                db = to_text(learner.deliver(round["number"]))
                 await line.ask("PUT", f"{where}/delivery", {"db": db})
             elif round["stage"] == "closed" and learner.frozen is not None:
                 said = await line.ask("GET", f"/v1/download?since={learner.epoch}")
