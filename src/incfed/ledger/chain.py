@@ -36,10 +36,12 @@ def link(previous: str, body: str) -> str:
     return digest(previous + body)
 
 
+_LAST = select(entries.c.number, entries.c.hash).order_by(entries.c.number.desc()).limit(1)
+_ADD = insert(entries)
+
+
 def head(connection: Connection) -> Head:
-    last = connection.execute(
-        select(entries.c.number, entries.c.hash).order_by(entries.c.number.desc()).limit(1)
-    ).first()
+    last = connection.execute(_LAST).first()
     return Head(0, START) if last is None else Head(last.number, last.hash)
 
 
@@ -49,4 +51,4 @@ def append(connection: Connection, kind: str, at: float, **what: Any) -> None:
     number = last.number + 1
     body = canonical({"number": number, "kind": kind, "at": at, **what})
     row = {"number": number, "body": body, "hash": link(last.hash, body)}
-    connection.execute(insert(entries).values(row))
+    connection.execute(_ADD, row)
