@@ -7,11 +7,9 @@ network, time and deaths are simulated. Everything follows from the seed.
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ import numpy as np
 from sqlalchemy.exc import OperationalError
 
 import incfed
+from agenda import Agenda
 from desk import DIM, Reply, reply
 from disks import Disk
 from federations import WIDE, Clock
@@ -42,12 +41,13 @@ class Died(BaseException):
     """The coordinator, in the middle of something."""
 
 
-class Schedule:
+class Schedule(Agenda):
     def __init__(self, seed: int, disk: Disk, folder: Path) -> None:
+        super().__init__()
         self.chance = chance = np.random.default_rng(seed)
         self.disk, self.store = disk, disk.wipe()
         self.clock = Clock()
-        self.time = self.jump = 0.0
+        self.jump = 0.0
         mechanisms = (incfed.PaymentEfficient(beta=0.8), incfed.PayEveryone(), incfed.PaymentFree())
         self.settings = Settings(
             dim=DIM, mechanism=mechanisms[seed % 3], threshold=0.3, upload_time=1.5,
@@ -59,8 +59,6 @@ class Schedule:
         self.faults = False
         self.seen: Counter[str] = Counter()  # faults, and what came of them
         self.events: list[dict[str, Any]] = []
-        self._queue: list[tuple[float, int, Callable[[], None]]] = []
-        self._numbers = count()
         self._sent: list[tuple[int, Request]] = []
         self._waiting: list[Callable[[], None]] = []  # polls
         self._holes: dict[tuple[int, int], bool] = {}  # does this delivery never arrive?
@@ -73,8 +71,8 @@ class Schedule:
             (folder / f"{seed}-{k}").mkdir()
             self.members.append(Member(k, float(costs[k]), folder / f"{seed}-{k}", stream))
             self._rise(self.members[-1])
-            self._later(chance.uniform(0, 1), partial(self._learn, self.members[-1]))
-        self._later(TICK, self._tick)
+            self.later(chance.uniform(0, 1), partial(self._learn, self.members[-1]))
+        self.later(TICK, self._tick)
 
     # --------------------------------------------------------------------- from outside
 
@@ -82,7 +80,7 @@ class Schedule:
         self.faults = True
         points.watch(self._place)
         try:
-            self._until(seconds)
+            self.until(seconds, self._set_clock)
         finally:
             self.faults = False
             points.watch(None)
@@ -97,7 +95,7 @@ class Schedule:
                 if member.alive:
                     member.agent.wish(Wish())  # as `sync` does: no more waiting after failures
                     self._go(member)
-            self._until(self.time + 2.0)
+            self.until(self.time + 2.0, self._set_clock)
             if self._rests():
                 return
         raise AssertionError("no rest")
@@ -122,15 +120,8 @@ class Schedule:
 
     # ------------------------------------------------------------------ time and deaths
 
-    def _until(self, end: float) -> None:
-        while self._queue and self._queue[0][0] <= end:
-            self.time, _, action = heapq.heappop(self._queue)
-            self.clock.now = 1_000_000.0 + self.time + self.jump
-            action()
-        self.time = end
-
-    def _later(self, delay: float, action: Callable[[], None]) -> None:
-        heapq.heappush(self._queue, (self.time + delay, next(self._numbers), action))
+    def _set_clock(self) -> None:
+        self.clock.now = 1_000_000.0 + self.time + self.jump
 
     def _begin(self) -> Coordinator:
         return Coordinator(
@@ -142,7 +133,7 @@ class Schedule:
         if event["event"] in NEWS:
             waiting, self._waiting = self._waiting, []
             for again in waiting:
-                self._later(0.0, again)
+                self.later(0.0, again)
 
     def _reached(self, point: str) -> None:
         assert point in POINTS
@@ -168,14 +159,14 @@ class Schedule:
             action()
         except Killed:
             member.die()
-            self._later(self.chance.choice([0.1, 0.5, 3.0]), partial(self._rise, member))
+            self.later(self.chance.choice([0.1, 0.5, 3.0]), partial(self._rise, member))
 
     def _rise(self, member: Member) -> None:
         said = reply(self.coordinator, member.number, requests.federation())[1]
         try:
             member.start(Terms.read(said))
         except Killed:
-            self._later(0.5, partial(self._rise, member))
+            self.later(0.5, partial(self._rise, member))
         else:
             self._go(member)
 
@@ -196,7 +187,7 @@ class Schedule:
         if member.alive:
             self._alive(member, member.learn)
             self._go(member)
-        self._later(self.chance.uniform(0.4, 1.0), partial(self._learn, member))
+        self.later(self.chance.uniform(0.4, 1.0), partial(self._learn, member))
 
     def _go(self, member: Member) -> None:
         """What the client's thread does when it wakes."""
@@ -207,16 +198,16 @@ class Schedule:
             agent = member.agent
             assert not agent.halted, agent.problem
             if member.errand is None and (request := agent.errand(self.time)) is not None:
-                member.errand = next(self._numbers)
+                member.errand = self.number()
                 self._send(member, request, member.errand)
             if member.errand is None and member.polling is None:
                 if (poll := agent.poll(self.time)) is not None:
-                    member.polling = next(self._numbers)
+                    member.polling = self.number()
                     self._send(member, poll, member.polling)
                 rest, life = agent.rest(self.time), member.life
                 if rest is not None and not self.time < member.waking <= self.time + rest:
                     member.waking = self.time + rest
-                    self._later(rest, lambda: self._go(member) if life == member.life else None)
+                    self.later(rest, lambda: self._go(member) if life == member.life else None)
 
         self._alive(member, go)
 
@@ -224,7 +215,7 @@ class Schedule:
         points.reach(f"{request.kind}.before")
         self._sent.append((member.number, request))
         patience = 3 * PATIENCE if request.wait else PATIENCE
-        self._later(patience, lambda: self._hear(member, number, request, None))
+        self.later(patience, lambda: self._hear(member, number, request, None))
         copies = int(self.chance.choice([0, *[1] * 25, 2, 2])) if self.faults else 1
         if request.kind == "delivery":
             hole = self._holes.setdefault(
@@ -233,7 +224,7 @@ class Schedule:
             copies = 0 if hole else copies
         self.seen[("lost", "sent", "doubled")[copies]] += 1
         for _ in range(copies):
-            self._later(self._delay(), lambda: self._arrive(member, request, number))
+            self.later(self._delay(), lambda: self._arrive(member, request, number))
 
     def _delay(self) -> float:
         slow = self.faults and self.chance.random() < 0.05
@@ -249,7 +240,7 @@ class Schedule:
         if self.faults and self.chance.random() < 0.03:
             self.seen["answer lost"] += 1
             return
-        self._later(self._delay(), lambda: self._hear(member, number, request, answer))
+        self.later(self._delay(), lambda: self._hear(member, number, request, answer))
 
     def _ask(self, who: int, request: Request) -> Reply | None:
         try:
@@ -283,7 +274,7 @@ class Schedule:
             if "full" not in str(error):
                 raise
             self.seen["disk full"] += 1
-        self._later(TICK, self._tick)
+        self.later(TICK, self._tick)
 
     def _mischief(self) -> None:
         dice = self.chance.random()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from pathlib import Path
 
 import uvicorn
 
 import incfed
+import live  # noqa: F401
+import lives  # noqa: F401
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.service.client.terms import Terms
@@ -28,3 +31,4 @@ def warm() -> None:
 
 
 warm()
+gc.freeze()  # what is there need not be looked at, and so not copied, by every fork
