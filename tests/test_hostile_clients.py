@@ -192,15 +192,16 @@ def test_what_does_not_fit(
 
 def test_who_may_ask(own: Site) -> None:
     site = own
-    own, one = f"Bearer {site.tokens[2]}", {"Incfed-Protocol": "1"}
-    for headers, status, field in (
+    mine, one = f"Bearer {site.tokens[2]}", {"Incfed-Protocol": "1"}
+    wrong: list[tuple[dict[str, str], int, str]] = [
         (one, 401, "Authorization"),
         (one | {"Authorization": "Bearer wrong"}, 401, "Authorization"),
         (one | {"Authorization": f"Basic {site.tokens[2]}"}, 401, "Authorization"),
-        (one | {"Authorization": f"{own}x"}, 401, "Authorization"),
-        ({"Authorization": own}, 400, "Incfed-Protocol"),
-        ({"Authorization": own, "Incfed-Protocol": "2"}, 426, "Incfed-Protocol"),
-    ):
+        (one | {"Authorization": f"{mine}x"}, 401, "Authorization"),
+        ({"Authorization": mine}, 400, "Incfed-Protocol"),
+        ({"Authorization": mine, "Incfed-Protocol": "2"}, 426, "Incfed-Protocol"),
+    ]
+    for headers, status, field in wrong:
         for method, path in (("GET", "/v1/state"), ("PUT", UPLOAD.format(3))):
             before, counted = dump(site), refused(site, field)
             body = json.dumps(honest()) if method == "PUT" else None
@@ -231,7 +232,10 @@ def test_deliveries_and_what_is_in_the_logs(own: Site, caplog: pytest.LogCapture
     counted = refused(site, "attempt")
     late = site(0, "PUT", ANSWER.format(3), {"attempt": 2, "accepted": True})
     check(site, late, 409, "attempt", counted)
-    for path, body in ((ANSWER, {"attempt": 1, "accepted": True}), (DELIVERY, {"db": encoded(0.0, 0.0)})):
+    for path, body in (
+        (ANSWER, {"attempt": 1, "accepted": True}),
+        (DELIVERY, {"db": encoded(0.0, 0.0)}),
+    ):
         before, counted = dump(site), refused(site, "round")
         theirs = site(2, "PUT", path.format(3), body)  # the offers are the others'
         check(site, theirs, 409, "round", counted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -17,10 +16,10 @@ import pytest
 
 import incfed
 from federations import Clock
-from incfed.ledger.clients import enrol, revoke
+from incfed.ledger.clients import enrol
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
-from incfed.service.coordinator.app import largest_body, make_app
+from incfed.service.coordinator.app import make_app
 from reference_mechanisms import FloatArray
 from serving import serving
 
