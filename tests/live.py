@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing.context import ForkServerProcess
@@ -18,6 +18,7 @@ import numpy as np
 from sqlalchemy import select
 
 import forked
+import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.clients import enrol
@@ -119,6 +120,16 @@ def live(*arguments: Any, **options: Any) -> Iterator[Live]:
     finally:
         made.stop()
         made.store.close()
+
+
+def settle(site: Live, clients: Sequence[incfed.Client]) -> Books:
+    """Until nobody calls for a round any more and everybody has what is shared."""
+    books = None
+    while books is None or books.epoch != site.books().epoch:
+        books = site.books()
+        for client in clients:
+            client.sync(60.0)
+    return books
 
 
 def observation(k: int, dim: int = 3) -> tuple[FloatArray, float]:

@@ -75,20 +75,20 @@ def play(site: Live, trace: incfed.Trace) -> list[int]:
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_trace_with_real_processes(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+    kind: str, memory: Path, request: pytest.FixtureRequest
 ) -> None:
     database = "sqlite:///books.db"
     if kind == "postgresql":
         server: Postgres = request.getfixturevalue("postgres")
         database = server.database("trace_of_processes")
     trace = recorded()
-    trace.save(tmp_path / "trace.npz")
+    trace.save(memory / "trace.npz")
     mechanism = incfed.PaymentEfficient(beta=0.7)
     run = incfed.Simulation(trace, incfed.IncFedUCB(mechanism, threshold=2.0, costs=COSTS))
     run.advance(T)
     expected = run.result()
     assert len(expected.rounds) > 5
-    with live(tmp_path, N, SETTINGS, database) as site:
+    with live(memory, N, SETTINGS, database) as site:
         site.start()
         picks = play(site, trace)
         books = site.books()

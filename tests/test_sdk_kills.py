@@ -11,7 +11,7 @@ import pytest
 
 import forked
 import incfed
-from live import learned, live, observation
+from live import learned, live, observation, settle
 from lives import mortal
 from members import SENDS
 
@@ -36,19 +36,19 @@ answer_time = 30.0
 """
 
 
-def test_a_client_dies_everywhere(tmp_path: Path) -> None:
+def test_a_client_dies_everywhere(memory: Path) -> None:
     """One after the other, in one folder: each life goes on where the one before it ended."""
-    folder = tmp_path / "shop"
-    with live(tmp_path, 1, SETTINGS) as site:
+    folder = memory / "shop"
+    with live(memory, 1, SETTINGS) as site:
         site.start()
         for place, times in PLACES:
             child = forked.start(mortal, site.url, site.tokens[0], folder, place, times)
             assert forked.ended(child) == -9, place
             child.close()
-            noted = (tmp_path / "shop.noted").stat().st_size
+            noted = (memory / "shop.noted").stat().st_size
             with incfed.Client(site.url, site.tokens[0], folder, cost=1.0) as client:
                 assert client.steps - noted in (0, 1), place
-                (tmp_path / "shop.noted").write_bytes(b"." * client.steps)
+                (memory / "shop.noted").write_bytes(b"." * client.steps)
                 client.sync(60.0)
                 pending, steps, earned = client._keeper.learner.pending, client.steps, client.earned
             V, b = learned(steps)
@@ -60,12 +60,12 @@ def test_a_client_dies_everywhere(tmp_path: Path) -> None:
         assert books.epoch > len(PLACES) / 2
 
 
-def test_who_accepts_and_dies_is_not_paid_and_nobody_else_is_worse_off(tmp_path: Path) -> None:
+def test_who_accepts_and_dies_is_not_paid_and_nobody_else_is_worse_off(memory: Path) -> None:
     """The round is decided once more, those who delivered get at least what they were offered; the
     dead client comes back with all it had, sits out, and shares it later."""
-    settings = SETTINGS.replace("answer_time = 30.0", "answer_time = 2.0\nbarred_rounds = 1")
+    settings = SETTINGS.replace("answer_time = 30.0", "answer_time = 3.0\nbarred_rounds = 1")
     settings = settings.replace("threshold = 0.5", "threshold = 4.0")  # the second step calls
-    with live(tmp_path, 3, settings) as site, ExitStack() as stack:
+    with live(memory, 3, settings) as site, ExitStack() as stack:
         site.start()
         promised: dict[tuple[int, int], float] = {}  # by client and round
 
@@ -75,14 +75,14 @@ def test_who_accepts_and_dies_is_not_paid_and_nobody_else_is_worse_off(tmp_path:
                 return True
 
             client = incfed.Client(
-                site.url, site.tokens[k], tmp_path / f"{k}", cost=2.0, accept=accept
+                site.url, site.tokens[k], memory / f"{k}", cost=2.0, accept=accept
             )
             return stack.enter_context(client)
 
         shops = [shop(0), shop(1)]
         for client in shops:
             client.learn(*observation(0))
-        token, folder = site.tokens[2], tmp_path / "2"
+        token, folder = site.tokens[2], memory / "2"
         child = forked.start(mortal, site.url, token, folder, "delivery.before", 1)
         assert forked.ended(child) == -9
         child.close()
@@ -103,9 +103,7 @@ def test_who_accepts_and_dies_is_not_paid_and_nobody_else_is_worse_off(tmp_path:
             for client in shops:
                 for k in range(client.steps, client.steps + 2):
                     client.learn(*observation(k))
-            for client in shops:
-                client.sync(60.0)
-        books = site.books()
+            books = settle(site, shops)
         assert books.findings == []
         for round, who, amount in books.payments:
             assert amount >= promised[who, round]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import incfed
-from live import Live, learned, live, observation
+from live import Live, learned, live, observation, settle
 from postgres import Postgres
 from schedules import POINTS
 
@@ -45,9 +45,7 @@ def teach(clients: list[incfed.Client], steps: int) -> None:
 
 def check(site: Live, clients: list[incfed.Client], rounds: int) -> None:
     """Everything learned is shared once or pending, everything owed is paid once."""
-    for client in clients:
-        client.sync(60.0)
-    books = site.books()
+    books = settle(site, clients)
     assert books.findings == []
     assert books.epoch >= rounds
     V, b = books.V.copy(), books.b.copy()
@@ -60,11 +58,11 @@ def check(site: Live, clients: list[incfed.Client], rounds: int) -> None:
     np.testing.assert_allclose(b, sum(one for _, one in expected), atol=1e-9)
 
 
-def test_the_coordinator_dies_at_every_point(tmp_path: Path) -> None:
+def test_the_coordinator_dies_at_every_point(memory: Path) -> None:
     """The last client declines, so that rounds are decided again."""
-    with live(tmp_path, COUNT, SETTINGS) as site, ExitStack() as stack:
+    with live(memory, COUNT, SETTINGS) as site, ExitStack() as stack:
         site.start()
-        clients = shops(stack, site, tmp_path, accept=lambda _: False)
+        clients = shops(stack, site, memory, accept=lambda _: False)
         for rounds, point in enumerate(POINTS, 1):
             site.stop()
             site.start(point)
@@ -76,10 +74,10 @@ def test_the_coordinator_dies_at_every_point(tmp_path: Path) -> None:
         assert len(site.books().payments) == 2 * site.books().epoch
 
 
-def test_the_database_dies_in_the_middle_of_a_round(postgres: Postgres, tmp_path: Path) -> None:
+def test_the_database_dies_in_the_middle_of_a_round(postgres: Postgres, memory: Path) -> None:
     """The coordinator stays, says what is the matter meanwhile, and goes on by itself."""
     url = postgres.database("killed_for_real")
-    with live(tmp_path, COUNT, SETTINGS, url) as site, ExitStack() as stack:
+    with live(memory, COUNT, SETTINGS, url) as site, ExitStack() as stack:
         site.start()
         struck: list[int] = []
 
@@ -89,7 +87,7 @@ def test_the_database_dies_in_the_middle_of_a_round(postgres: Postgres, tmp_path
                 struck.append(proposal.round)
             return True
 
-        clients = shops(stack, site, tmp_path, accept=strike)
+        clients = shops(stack, site, memory, accept=strike)
         teach(clients, 2)
         for _ in range(600):
             if struck:
