@@ -28,6 +28,22 @@ def _programs() -> Path | None:
     return None if where is None else Path(where).parent
 
 
+def _stat(pid: int | str) -> list[str]:
+    """State, parent and so on (Linux)."""
+    with suppress(OSError):  # gone meanwhile
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return ["X", "0"]
+
+
+def _children(pid: int) -> list[int]:
+    every = [path.name for path in Path("/proc").glob("[0-9]*")]
+    return [int(one) for one in every if _stat(one)[1] == str(pid)]
+
+
+def _lives(pid: int) -> bool:
+    return _stat(pid)[0] not in "ZX"
+
+
 class Postgres:
     def __init__(self, programs: Path, folder: Path) -> None:
         self.programs, self.folder = programs, folder
@@ -47,7 +63,8 @@ class Postgres:
     def start(self) -> None:
         self._process = subprocess.Popen(
             [self.programs / "postgres", "-D", self.folder / "data", "-p", str(self.port),
-             "-h", "127.0.0.1", "-k", self.folder],
+             "-h", "127.0.0.1", "-k", self.folder,
+             "-c", "fsync=off"],  # nothing here cuts the power; kill -9 loses nothing by it
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, user=self.user, cwd=self.folder,
         )  # fmt: skip
         for _ in range(300):
@@ -63,6 +80,17 @@ class Postgres:
             self._process.send_signal(how)
             self._process.wait()
             self._process = None
+
+    def kill_all(self) -> None:
+        """kill -9 of the server and of every process that it has started."""
+        assert self._process is not None
+        own = [*_children(self._process.pid), self._process.pid]
+        for pid in own:
+            os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+        while any(_lives(pid) for pid in own):  # it does not start while one holds its memory
+            time.sleep(0.01)
 
     def database(self, name: str) -> str:
         """The URL of a new, empty database."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -23,16 +22,10 @@ from incfed.ledger.records import read_epoch
 from incfed.ledger.store import Store
 from incfed.protocol.messages import Delivery
 from incfed.service.coordinator.coordinator import Coordinator
-from postgres import Postgres, running
+from postgres import Postgres
 from test_coordinator_trace import federate, same, synthetic
 
 CLIENTS, ROUNDS = 6, 4
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    with running() as server:
-        yield server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -83,6 +83,15 @@ def test_a_whole_round(desk: Desk) -> None:
     assert not desk.keeper.learner.triggered
 
 
+def test_a_call_for_a_round_names_its_epoch(desk: Desk) -> None:
+    """So that one that comes late, when that epoch is over, opens nothing."""
+    desk.work()
+    desk.keeper.learn(X, 1.0)
+    call = desk.agent.errand(desk.now)
+    assert call is not None
+    assert (call.method, call.path) == ("POST", "/v1/rounds?epoch=0")
+
+
 def test_an_old_poll_does_not_make_it_say_things_twice(desk: Desk) -> None:
     desk.work()
     desk.keeper.learn(X, 1.0)

@@ -71,6 +71,17 @@ def test_a_round_from_trigger_to_download(service: tuple[str, Service], tmp_path
     assert not served.fake.violations
 
 
+def test_every_trigger_wakes_the_thread_that_talks(
+    service: tuple[str, Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the step before it, of an epoch ago, had called for a round too."""
+    monkeypatch.setattr(agent, "WAIT", 3600.0)  # no poll comes back to help
+    with incfed.Client(service[0], "token-0", tmp_path) as client:
+        for epoch in range(1, 4):
+            client.learn(unit(epoch), 1.0)
+            until(lambda epoch=epoch: client.epoch == epoch)
+
+
 def test_scalars_and_bytes(service: tuple[str, Service], tmp_path: Path) -> None:
     """The paper's: d^2 and d up, d^2 + d down. The wire's: what the server saw."""
     url, served = service

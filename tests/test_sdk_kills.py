@@ -1,22 +1,20 @@
-"""kill -9, for real: before and after each send, and in the middle of writing."""
+"""kill -9 of a client's process, for real, against a coordinator's real process: before and after
+each send, and in the middle of writing."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import forked
 import incfed
-import mortal_client
-from fake_coordinator import Fake
-from fake_server import serving
-from mortal_client import DIM, observation
-from soaking import some
+from live import learned, live, observation, settle
+from lives import mortal
+from members import SENDS
 
-SENDS = ("state", "open", "upload", "answer", "delivery", "download")
 PLACES = [
     *((f"{kind}.{moment}", 1) for kind in SENDS for moment in ("before", "after")),
     ("upload.before", 3),
@@ -28,37 +26,92 @@ PLACES = [
     ("snapshot.before-rename", 3),
     ("snapshot.after-rename", 3),
 ]
+SETTINGS = """
+dim = 3
+mechanism = "PayEveryone"
+threshold = 0.5
+reward_bound = 100.0
+upload_time = 30.0
+answer_time = 30.0
+"""
 
 
-@pytest.mark.parametrize(("place", "times"), some(PLACES, 6))
-def test_kill(place: str, times: int, tmp_path: Path) -> None:
-    fake = Fake(1, DIM, threshold=2.0, reward_bound=100.0)
-    with serving(fake) as (url, _):
-        child = [sys.executable, mortal_client.__file__, url, str(tmp_path), place, str(times)]
-        died = subprocess.run(child, capture_output=True, timeout=120)
-        assert died.returncode == -9, died.stderr.decode()
-        acknowledged = died.stdout.count(b"\n")
-        with incfed.Client(url, "token-0", tmp_path, cost=1.0) as client:
-            assert client.steps in (acknowledged, acknowledged + 1)
-            for k in range(client.steps, mortal_client.STEPS):
-                client.learn(*observation(k))
-            client.sync(30.0)
-            pending = client._keeper.learner.pending
-            assert fake.steps_given[0] + pending.steps == mortal_client.STEPS
-            V, b = fake.given[0]
-            every = [observation(k) for k in range(mortal_client.STEPS)]
-            np.testing.assert_allclose(V + pending.V, sum(np.outer(x, x) for x, _ in every))
-            np.testing.assert_allclose(b + pending.b, sum(y * x for x, y in every))
-            np.testing.assert_allclose(fake.hub.server.shared.V, V)
-            assert client.earned == pytest.approx(sum(sum(one.payments) for one in fake.closed))
-    assert not fake.violations
-    assert fake.closed
+def test_a_client_dies_everywhere(memory: Path) -> None:
+    """One after the other, in one folder: each life goes on where the one before it ended."""
+    folder = memory / "shop"
+    with live(memory, 1, SETTINGS) as site:
+        site.start()
+        for place, times in PLACES:
+            child = forked.start(mortal, site.url, site.tokens[0], folder, place, times)
+            assert forked.ended(child) == -9, place
+            child.close()
+            noted = (memory / "shop.noted").stat().st_size
+            with incfed.Client(site.url, site.tokens[0], folder, cost=1.0) as client:
+                assert client.steps - noted in (0, 1), place
+                (memory / "shop.noted").write_bytes(b"." * client.steps)
+                client.sync(60.0)
+                pending, steps, earned = client._keeper.learner.pending, client.steps, client.earned
+            V, b = learned(steps)
+            books = site.books()
+            np.testing.assert_allclose(books.V + pending.V, V, atol=1e-9, err_msg=place)
+            np.testing.assert_allclose(books.b + pending.b, b, atol=1e-9, err_msg=place)
+            assert earned == pytest.approx(books.paid(0)), place
+            assert books.findings == [], place
+        assert books.epoch > len(PLACES) / 2
 
 
-def test_without_a_kill_the_child_comes_to_its_end(tmp_path: Path) -> None:
-    """So that dying is the doing of the place that was named."""
-    fake = Fake(1, DIM, threshold=2.0, reward_bound=100.0)
-    with serving(fake) as (url, _):
-        child = [sys.executable, mortal_client.__file__, url, str(tmp_path), "nowhere", "1"]
-        subprocess.run(child, check=True, timeout=120)
-    assert fake.steps_given[0] > 0
+def test_who_accepts_and_dies_is_not_paid_and_nobody_else_is_worse_off(memory: Path) -> None:
+    """The round is decided once more, those who delivered get at least what they were offered; the
+    dead client comes back with all it had, sits out, and shares it later."""
+    settings = SETTINGS.replace("answer_time = 30.0", "answer_time = 3.0\nbarred_rounds = 1")
+    settings = settings.replace("threshold = 0.5", "threshold = 4.0")  # the second step calls
+    with live(memory, 3, settings) as site, ExitStack() as stack:
+        site.start()
+        promised: dict[tuple[int, int], float] = {}  # by client and round
+
+        def shop(k: int) -> incfed.Client:
+            def accept(offer: incfed.Proposal) -> bool:
+                promised.setdefault((k, offer.round), offer.payment)
+                return True
+
+            client = incfed.Client(
+                site.url, site.tokens[k], memory / f"{k}", cost=2.0, accept=accept
+            )
+            return stack.enter_context(client)
+
+        shops = [shop(0), shop(1)]
+        for client in shops:
+            client.learn(*observation(0))
+        token, folder = site.tokens[2], memory / "2"
+        child = forked.start(mortal, site.url, token, folder, "delivery.before", 1)
+        assert forked.ended(child) == -9
+        child.close()
+        for client in shops:
+            client.sync(60.0)
+        again = [one for one in site.entries("decided") if one["attempt"] > 1]
+        assert [(one["round"], one["attempt"], one["failed"]) for one in again] == [(1, 2, [2])]
+        assert [(one["client"], one["until"]) for one in site.entries("barred")] == [(2, 2)]
+        books = site.books()
+        assert [(round, who) for round, who, _ in books.payments] == [(1, 0), (1, 1)]
+        for round, who, amount in books.payments:  # there is less data to be had for theirs
+            assert amount > promised[who, round]
+
+        shops.append(shop(2))
+        shops[2].sync(60.0)
+        assert (shops[2].epoch, shops[2].pending) == (1, 2)
+        for _ in range(2):
+            for client in shops:
+                for k in range(client.steps, client.steps + 2):
+                    client.learn(*observation(k))
+            books = settle(site, shops)
+        assert books.findings == []
+        for round, who, amount in books.payments:
+            assert amount >= promised[who, round]
+        assert min(round for round, who, _ in books.payments if who == 2) > 2  # barred until then
+        V, b = books.V.copy(), books.b.copy()
+        for k, client in enumerate(shops):
+            assert client.earned == pytest.approx(books.paid(k))
+            V, b = V + client._keeper.learner.pending.V, b + client._keeper.learner.pending.b
+        expected = [learned(client.steps) for client in shops]
+        np.testing.assert_allclose(V, sum(one for one, _ in expected), atol=1e-9)
+        np.testing.assert_allclose(b, sum(one for _, one in expected), atol=1e-9)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
+import logging
 import re
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
+from incfed.cli import app
 from test_cli import INCFED, incfed
 
 TOML = """
@@ -36,16 +37,33 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+Here = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+    """A command in this process, with some config: exit code, standard output and error."""
+    monkeypatch.chdir(folder)
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", root.handlers[:])
+    monkeypatch.setattr(root, "level", root.level)
+
+    def run(*arguments: str, config: str = TOML) -> tuple[int, str, str]:
+        (folder / "federation.toml").write_text(config)
+        with pytest.raises(SystemExit) as left:
+            app(list(arguments))
+        return int(left.value.code or 0), *capsys.readouterr()
+
+    return run
+
+
 @contextmanager
-def served(folder: Path, dies: str = "") -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A coordinator process and its address; `dies`: the point at which it does."""
+def served(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A coordinator process and its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     command = [*INCFED, "serve", "--port", str(port)]
-    environment = {**os.environ, "INCFED_FAILPOINT": dies}
-    process = subprocess.Popen(
-        command, cwd=folder, stderr=subprocess.PIPE, text=True, env=environment
-    )
+    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
     address = f"http://127.0.0.1:{port}"
     try:
         for _ in range(1200):
@@ -63,13 +81,12 @@ def served(folder: Path, dies: str = "") -> Iterator[tuple[str, subprocess.Popen
             process.stderr.close()
 
 
-def test_enrol_serve_stop_audit(folder: Path) -> None:
+def test_enrol_serve_stop_audit(folder: Path, here: Here) -> None:
     enrolled = incfed(folder, "client", "enrol", "shop 1")
     assert enrolled.returncode == 0, enrolled.stderr
     token = enrolled.stdout.strip()
     assert re.fullmatch(r"incfed_[\w-]{43}", token)
-    again = incfed(folder, "client", "enrol", "shop 1")
-    assert (again.returncode, again.stdout) == (2, "")
+    assert here("client", "enrol", "shop 1")[:2] == (2, "")
     with served(folder) as (address, process):
         headers = {"Authorization": f"Bearer {token}", "Incfed-Protocol": "1"}
         with httpx.Client(base_url=address, headers=headers, timeout=30.0) as http:
@@ -94,21 +111,20 @@ def test_enrol_serve_stop_audit(folder: Path) -> None:
     assert lines[-1]["message"] == "stopped"
     assert token not in log
 
-    head = incfed(folder, "ledger", "head").stdout
+    head = here("ledger", "head")[1]
     (folder / "head.json").write_text(head)
     clean = incfed(folder, "ledger", "audit", "--head", "head.json")
     assert (clean.returncode, "clean" in clean.stdout) == (0, True), clean.stderr
     (folder / "head.json").write_text(head.replace('"hash": "', '"hash": "0'))
-    bad = incfed(folder, "ledger", "audit", "--head", "head.json")
-    assert (bad.returncode, "NOT CLEAN" in bad.stdout) == (1, True)
-    assert "kept head" in bad.stderr
+    status, said, why = here("ledger", "audit", "--head", "head.json")
+    assert (status, "NOT CLEAN" in said, "kept head" in why) == (1, True, True)
 
-    assert incfed(folder, "ledger", "export", "paid.csv").returncode == 0
+    assert here("ledger", "export", "paid.csv")[0] == 0
     assert (folder / "paid.csv").read_text() == "federation,round,closed,client,name,amount\n"
-    assert incfed(folder, "ledger", "prune", "--before", "2000-01-01").returncode == 0
-    assert incfed(folder, "ledger", "prune", "--before", "soon").returncode == 2
-    assert incfed(folder, "client", "revoke", "shop 1").returncode == 0
-    listed = incfed(folder, "client", "list").stdout
+    assert here("ledger", "prune", "--before", "2000-01-01")[0] == 0
+    assert here("ledger", "prune", "--before", "soon")[0] == 2
+    assert here("client", "revoke", "shop 1")[0] == 0
+    listed = here("client", "list")[1]
     assert re.search(
         r"^\| 0 \| shop 1 \(revoked\) \| 2\d{3}-.* \| 0 rounds \| 0\.00 \|$", listed, re.M
     )
@@ -130,16 +146,14 @@ def test_enrol_serve_stop_audit(folder: Path) -> None:
         ("[server]", "[serve]", "serve: got a table, but there is no such setting"),
     ],
 )
-def test_bad_configs_are_refused(folder: Path, old: str, new: str, said: str) -> None:
-    (folder / "federation.toml").write_text(TOML.replace(old, new))
-    refused = incfed(folder, "client", "list")
-    assert refused.returncode == 2
-    assert said in refused.stderr.replace("\n", " ")
+def test_bad_configs_are_refused(here: Here, old: str, new: str, said: str) -> None:
+    status, _, stderr = here("client", "list", config=TOML.replace(old, new))
+    assert status == 2
+    assert said in stderr.replace("\n", " ")
 
 
-def test_settings_that_cannot_change(folder: Path) -> None:
-    incfed(folder, "client", "enrol", "a")
-    (folder / "federation.toml").write_text(TOML.replace("dim = 2", "dim = 3"))
-    refused = incfed(folder, "serve", "--port", "0")
-    assert refused.returncode == 2
-    assert "dim: got 3, must be 2, as in the database" in refused.stderr
+def test_settings_that_cannot_change(here: Here) -> None:
+    assert here("client", "enrol", "a")[0] == 0
+    status, _, stderr = here("serve", "--port", "0", config=TOML.replace("dim = 2", "dim = 3"))
+    assert status == 2
+    assert "dim: got 3, must be 2, as in the database" in stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 import re
 import threading
 import time
@@ -18,10 +17,10 @@ import pytest
 
 import incfed
 from federations import Clock
-from incfed.ledger.clients import enrol, revoke
+from incfed.ledger.clients import enrol
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
-from incfed.service.coordinator.app import largest_body, make_app
+from incfed.service.coordinator.app import make_app
 from reference_mechanisms import FloatArray
 from serving import serving
 
@@ -151,104 +150,3 @@ def test_deadlines_pass_without_anybody_asking(site: Site) -> None:
     site.clock.now += 20.0
     seen = site(0, "GET", f"/v1/state?after={version}&wait=10").json()
     assert seen["round"]["stage"] == "offered"
-
-
-TRIANGLE = {"form": "triangle", "numbers": encoded(1, 0, -1)}
-
-
-@pytest.mark.parametrize(
-    ("change", "status", "field"),
-    [
-        ({"epoch": 1}, 409, "epoch"),
-        ({"epoch": -1}, 422, "epoch"),
-        ({"epoch": 10**30}, 422, "epoch"),
-        ({"steps": 1.5}, 422, "steps"),
-        ({"steps": "1"}, 422, "steps"),
-        ({"steps": -1}, 422, "steps"),
-        ({"cost": -1.0}, 422, "cost"),
-        ({"cost": 1e7}, 422, "cost"),
-        ({"cost": float("nan")}, 422, "cost"),
-        ({"cost": float("inf")}, 422, "cost"),
-        ({"cost": None}, 422, "cost"),
-        ({"dV": {"form": "rows", "numbers": ""}}, 422, "dV.form"),
-        ({"dV": {"form": "factor", "numbers": "?"}}, 422, "dV.numbers"),
-        ({"dV": {"form": "factor", "numbers": "abc"}}, 422, "dV.numbers"),
-        ({"dV": {"form": "factor", "numbers": "abcd"}}, 422, "dV.numbers"),
-        ({"dV": {"form": "factor", "numbers": encoded(1.0)}}, 422, "dV.numbers"),
-        ({"dV": {"form": "factor", "numbers": encoded(1.0, float("nan"))}}, 422, "dV"),
-        ({"dV": {"form": "factor", "numbers": encoded(1.1, 0.0)}}, 422, "dV"),
-        ({"dV": TRIANGLE}, 422, "dV"),
-        ({"dV": None}, 422, "dV"),
-        ({"more": 1}, 422, "(unknown)"),
-    ],
-)
-def test_bad_uploads_change_nothing(
-    site: Site, change: dict[str, Any], status: int, field: str
-) -> None:
-    site(0, "POST", "/v1/rounds")
-    refused = site.upload(0, **change)
-    assert (refused.status_code, refused.json()["field"]) == (status, field), refused.text
-    assert f'incfed_refused_total{{field="{field}"}} 1.0' in site.http.get("/metrics").text
-    assert not site(0, "GET", "/v1/state").json()["round"]["uploaded"]
-    assert site.upload(0).status_code == 200
-
-
-def test_bad_deliveries(site: Site) -> None:
-    site(0, "POST", "/v1/rounds")
-    site.upload(0)
-    for db, status in ((encoded(1.0, 0.1), 422), (encoded(1.0), 422), ("abcd", 422)):
-        refused = site(0, "PUT", "/v1/rounds/1/delivery", {"db": db})
-        assert (refused.status_code, refused.json()["field"]) == (status, "db")
-    assert site(1, "PUT", "/v1/rounds/1/delivery", {"db": encoded(0, 0)}).status_code == 409
-    assert site(0, "PUT", "/v1/rounds/9/delivery", {"db": encoded(0, 0)}).status_code == 409
-    assert site(0, "PUT", "/v1/rounds/1/delivery", {"db": encoded(1.0, 0.0)}).status_code == 200
-    assert site(0, "GET", "/v1/download?since=7").status_code == 409
-
-
-def test_who_may_ask(site: Site) -> None:
-    def status(**headers: str) -> tuple[int, str]:
-        refused = site.http.get("/v1/state", headers=headers)
-        return refused.status_code, refused.json()["field"]
-
-    own = f"Bearer {site.tokens[2]}"
-    one = {"Incfed-Protocol": "1"}
-    assert status(**one) == (401, "Authorization")
-    assert status(Authorization="Bearer wrong", **one) == (401, "Authorization")
-    assert status(Authorization="Basic wrong", **one) == (401, "Authorization")
-    assert status(Authorization=own) == (400, "Incfed-Protocol")
-    assert status(Authorization=own, **{"Incfed-Protocol": "2"}) == (426, "Incfed-Protocol")
-    assert site(2, "GET", "/v1/state").status_code == 200
-    with site.store.write() as connection:
-        revoke(connection, "client 2", 0.0)
-    assert status(Authorization=own, **one) == (401, "Authorization")
-
-
-def test_bodies_that_are_none(site: Site) -> None:
-    def put(content: Any) -> tuple[int, str]:
-        headers = {"Authorization": f"Bearer {site.tokens[0]}", "Incfed-Protocol": "1"}
-        headers |= {"Content-Type": "application/json"}
-        refused = site.http.put("/v1/rounds/1/upload", content=content, headers=headers)
-        return refused.status_code, refused.json()["field"]
-
-    assert put(b" " * (largest_body(2) + 1)) == (413, "body")
-    assert put(b"{") == (422, "body")
-    assert put(b"\xff\xfe\x00") == (400, "body")
-    assert put(b"[" * 4000) in ((422, "body"), (400, "body"))
-    assert put(b"")[0] == 422
-    assert put(b'{"\\ud800": 1, "epoch": "\\ud800"}')[0] == 422
-    assert put(iter([b" " * 3000] * 4)) == (413, "body")
-
-
-def test_tokens_and_payloads_stay_out_of_the_logs(
-    site: Site, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
-    site(0, "POST", "/v1/rounds")
-    site.upload(0, cost=-1.0)
-    site.upload(0)
-    site(0, "PUT", "/v1/rounds/1/delivery", {"db": encoded(1.0, 0.0)})
-    written = [str(record.__dict__) for record in caplog.records if "incfed" in record.name]
-    assert any("'event': 'closed'" in line and "'round': 1" in line for line in written)
-    for secret in (*site.tokens, encoded(1.0, 0.0)):
-        assert not any(secret in line for line in written)

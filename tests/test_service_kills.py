@@ -1,119 +1,109 @@
-"""kill -9 of a real coordinator process at every named point of a round; then it is started again,
-the clients ask again, and the round ends as if nothing had been."""
+"""kill -9 of what a federation rests on, with clients that know nothing of it: the coordinator's
+process at every named point of a round, and its database in the middle of one."""
 
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
-from incfed.ledger.audit import audit
-from incfed.ledger.clients import enrol
-from incfed.ledger.export import _payments
-from incfed.ledger.founding import begin
-from incfed.ledger.store import Store
-from incfed.service.coordinator.config import read_config
+import incfed
+from live import Live, learned, live, observation, settle
+from postgres import Postgres
 from schedules import POINTS
-from soaking import some
-from test_service_cli import served
-from test_service_http import encoded
 
-TOML = """
-[federation]
-dim = 2
-ridge = 1.0
+SETTINGS = """
+dim = 3
 mechanism = "PayEveryone"
 threshold = 0.5
-[server]
-database = "sqlite:///books.db"
+reward_bound = 100.0
+upload_time = 30.0
+answer_time = 30.0
 """
+COUNT = 3
 
 
-class Clients:
-    """Three of them, who ask until they are answered, and start the server again if it is gone."""
-
-    def __init__(self, folder: Path, point: str) -> None:
-        self.folder = folder
-        store = Store(f"sqlite:///{folder / 'books.db'}")
-        with store.write() as connection:
-            begin(connection, read_config(folder / "federation.toml").settings, 0.0)
-            self.tokens = [enrol(connection, f"c{k}", 0.0)[1] for k in range(3)]
-        store.close()
-        self.point = point
-        self.kills = 0
-
-    def play(self) -> dict[str, Any]:
-        """One round, in which the last one declines; what client 0 knows at the end."""
-        with served(self.folder, self.point) as (address, process):
-            if (state := self._round(address)) is not None:
-                return state
-            assert process.wait(timeout=10) == -9
-        self.kills += 1
-        with served(self.folder) as (address, _):
-            state = self._round(address)
-            assert state is not None
-            return state
-
-    def _round(self, address: str) -> dict[str, Any] | None:
-        """None: the server went away."""
-        with httpx.Client(base_url=address, timeout=20.0) as http:
-            try:
-                for k in range(3):
-                    self._ask(http, k, "GET", "/v1/state")
-                end = time.monotonic() + 30.0
-                while time.monotonic() < end:
-                    for k in range(3):
-                        self._step(http, k)
-                    state: dict[str, Any] = self._ask(http, 0, "GET", "/v1/state")
-                    if state["epoch"] == 1:
-                        return state
-                raise AssertionError("stuck")
-            except httpx.TransportError:
-                return None
-
-    def _step(self, http: httpx.Client, k: int) -> None:
-        state = self._ask(http, k, "GET", "/v1/state")
-        seen = state["round"]
-        if state["epoch"] == 1:
-            return
-        if seen is None:
-            self._ask(http, k, "POST", "/v1/rounds?epoch=0")
-        elif seen["stage"] == "open" and not seen["uploaded"]:
-            dV = {"form": "factor", "numbers": encoded(1.0, 0.0)}
-            body = {"epoch": 0, "steps": 1, "cost": 2.0, "dV": dV}
-            self._ask(http, k, "PUT", "/v1/rounds/1/upload", body)
-        elif seen["offer"] and not seen["delivered"]:
-            if not seen["answered"]:
-                body = {"attempt": seen["offer"]["attempt"], "accepted": k < 2}
-                self._ask(http, k, "PUT", "/v1/rounds/1/answer", body)
-            elif k < 2:
-                self._ask(http, k, "PUT", "/v1/rounds/1/delivery", {"db": encoded(0.5, 0.0)})
-
-    def _ask(self, http: httpx.Client, k: int, method: str, path: str, body: Any = None) -> Any:
-        headers = {"Authorization": f"Bearer {self.tokens[k]}", "Incfed-Protocol": "1"}
-        answer = http.request(method, path, json=body, headers=headers)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
+def shops(stack: ExitStack, site: Live, folder: Path, **last: object) -> list[incfed.Client]:
+    """In this process; `last`: options of the last one."""
+    made = []
+    for k, token in enumerate(site.tokens):
+        options: dict[str, object] = {"cost": 2.0} | (last if k == len(site.tokens) - 1 else {})
+        client = incfed.Client(site.url, token, folder / f"{k}", **options)  # type: ignore[arg-type]
+        made.append(stack.enter_context(client))
+    return made
 
 
-@pytest.mark.parametrize("point", some(POINTS, 4))
-def test_killed(tmp_path: Path, point: str) -> None:
-    (tmp_path / "federation.toml").write_text(TOML)
-    clients = Clients(tmp_path, point)
-    state = clients.play()
-    assert clients.kills == 1
-    assert state["round"]["number"] == 1
-    store = Store(f"sqlite:///{tmp_path / 'books.db'}")
-    with store.read() as connection:
-        report = audit(connection)
-        paid = _payments(connection)
-    store.close()
-    assert report.findings == []
-    # two shared: det 3, det V_i 2; data is worth 1/2 of the 2 that it costs
-    assert [(row["client"], row["amount"]) for row in paid] == [
-        (0, pytest.approx(1.5)),
-        (1, pytest.approx(1.5)),
-    ]
+def teach(clients: list[incfed.Client], steps: int) -> None:
+    for client in clients:
+        for k in range(client.steps, steps):
+            client.learn(*observation(k))
+
+
+def check(site: Live, clients: list[incfed.Client], rounds: int) -> None:
+    """Everything learned is shared once or pending, everything owed is paid once."""
+    books = settle(site, clients)
+    assert books.findings == []
+    assert books.epoch >= rounds
+    V, b = books.V.copy(), books.b.copy()
+    expected = [learned(client.steps) for client in clients]
+    for k, client in enumerate(clients):
+        assert client.epoch == books.epoch
+        assert client.earned == pytest.approx(books.paid(k))
+        V, b = V + client._keeper.learner.pending.V, b + client._keeper.learner.pending.b
+    np.testing.assert_allclose(V, sum(one for one, _ in expected), atol=1e-9)
+    np.testing.assert_allclose(b, sum(one for _, one in expected), atol=1e-9)
+
+
+def test_the_coordinator_dies_at_every_point(memory: Path) -> None:
+    """The last client declines, so that rounds are decided again."""
+    with live(memory, COUNT, SETTINGS) as site, ExitStack() as stack:
+        site.start()
+        clients = shops(stack, site, memory, accept=lambda _: False)
+        for rounds, point in enumerate(POINTS, 1):
+            site.stop()
+            site.start(point)
+            teach(clients, 2 * rounds)
+            assert site.ended() == -9, point
+            site.start()
+            check(site, clients, rounds)
+        assert {who for _, who, _ in site.books().payments} == {0, 1}
+        assert len(site.books().payments) == 2 * site.books().epoch
+
+
+def test_the_database_dies_in_the_middle_of_a_round(postgres: Postgres, memory: Path) -> None:
+    """The coordinator stays, says what is the matter meanwhile, and goes on by itself."""
+    url = postgres.database("killed_for_real")
+    with live(memory, COUNT, SETTINGS, url) as site, ExitStack() as stack:
+        site.start()
+        struck: list[int] = []
+
+        def strike(proposal: incfed.Proposal) -> bool:
+            if not struck:
+                postgres.kill_all()
+                struck.append(proposal.round)
+            return True
+
+        clients = shops(stack, site, memory, accept=strike)
+        teach(clients, 2)
+        for _ in range(600):
+            if struck:
+                break
+            time.sleep(0.05)
+        away = httpx.get(f"{site.url}/healthz", timeout=30.0)
+        assert (away.status_code, away.json()["field"]) == (503, "database")
+        headers = {"Authorization": f"Bearer {site.tokens[0]}", "Incfed-Protocol": "1"}
+        away = httpx.get(f"{site.url}/v1/state", headers=headers, timeout=30.0)
+        assert (away.status_code, away.json()["message"]) == (503, "is away: try again later")
+        postgres.start()
+        check(site, clients, 1)
+        assert site.process is not None
+        assert site.process.is_alive()
+        assert {(round, who) for round, who, _ in site.books().payments} >= {
+            (struck[0], who) for who in range(COUNT)
+        }
+        teach(clients, 4)
+        check(site, clients, 2)

@@ -36,10 +36,11 @@ def link(previous: str, body: str) -> str:
     return digest(previous + body)
 
 
+_LAST = select(entries.c.number, entries.c.hash).order_by(entries.c.number.desc()).limit(1)
+
+
 def head(connection: Connection) -> Head:
-    last = connection.execute(
-        select(entries.c.number, entries.c.hash).order_by(entries.c.number.desc()).limit(1)
-    ).first()
+    last = connection.execute(_LAST).first()
     return Head(0, START) if last is None else Head(last.number, last.hash)
 
 

@@ -29,10 +29,12 @@ class Pruned(LookupError):
     """It was there once."""
 
 
+# Asked in every transaction, so put together once: that takes longer than the database's answer.
+_BODY = select(tables.settings.c.body).where(tables.settings.c.number == bindparam("number"))
+
+
 def read_settings(connection: Connection, number: int) -> Settings:
-    found = tables.settings.c
-    body = connection.scalar(select(found.body).where(found.number == number))
-    return _parse(body or "{}")
+    return _parse(connection.scalar(_BODY, {"number": number}) or "{}")
 
 
 @lru_cache(maxsize=16)
@@ -55,7 +57,6 @@ def read_own(connection: Connection, table: SqlTable, round: int, client: int) -
 
 @lru_cache(maxsize=16)
 def _own(table: SqlTable) -> Select[Any]:
-    """Put together once: that takes longer than the database's answer."""
     where = table.c.round == bindparam("round"), table.c.client == bindparam("client")
     return select(table).where(*where)
 

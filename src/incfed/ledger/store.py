@@ -110,14 +110,18 @@ def _parse(url: str) -> URL:
     return parsed
 
 
+# Errors go to logs, and values (what clients sent) must not.
+POOL: dict[str, Any] = {"pool_size": 20, "max_overflow": 20, "hide_parameters": True}
+
+
 def _postgresql(url: URL) -> Engine:
     if "connect_timeout" not in url.query:
         url = url.update_query_dict({"connect_timeout": str(CONNECT)})
-    return create_engine(url, pool_pre_ping=True, pool_size=20, max_overflow=20)
+    return create_engine(url, pool_pre_ping=True, **POOL)
 
 
 def _sqlite(url: URL) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": BUSY}, pool_size=20, max_overflow=20)
+    engine = create_engine(url, connect_args={"timeout": BUSY}, **POOL)
 
     @event.listens_for(engine, "connect")
     def _connected(connection: Any, _: object) -> None:

@@ -155,7 +155,7 @@ class Agent:
             self._called = None
             self.patience.fail(time)
             return None
-        return requests.open_round()
+        return requests.open_round(epoch)
 
     def _offered(self, now: RoundState, attempt: int) -> Request | None:
         told, keeper = self.keeper.learner.frozen, self.keeper

@@ -98,7 +98,7 @@ class Client:
         self._lock = lock
         self._intake = Intake(self._keeper)
         self._link = Link(self._agent, connect)
-        self._closed = self._called = False
+        self._closed = False
         self._link.start()
 
     def choose(self, arms: ArrayLike) -> int:
@@ -109,10 +109,8 @@ class Client:
     def learn(self, arm: ArrayLike, reward: float) -> None:
         """What came of an arm [d]. It is on record when this returns."""
         self._mine()
-        called = self._keeper.learn(*self._intake.step(arm, reward))
-        if called and not self._called:
+        if self._keeper.learn(*self._intake.step(arm, reward)):
             self._link.wake()
-        self._called = called
 
     def sync(self, timeout: float | None = None) -> None:
         """Be up to date: if a round is open, or if this client calls for one, wait until it is

@@ -68,12 +68,13 @@ class Keeper:
             return self.learner.choose(arms)
 
     def learn(self, x: Floats, y: float) -> bool:
-        """First on paper, then in mind; True: this calls for a round."""
+        """First on paper, then in mind; True: now a round is called for, and was not before."""
         with self._lock:
             self._journal.step(x, y)
             points.reach("learn.written")
             self.steps += 1
-            return self.learner.learn(x, y)
+            called = self.learner.triggered
+            return self.learner.learn(x, y) and not called
 
     @property
     def pending(self) -> int:

@@ -38,8 +38,9 @@ def state(after: int | None = None, wait: float = 0.0) -> Request:
     return Request("poll", "GET", path, wait=wait, number=after)
 
 
-def open_round() -> Request:
-    return Request("open", "POST", "/v1/rounds")
+def open_round(epoch: int) -> Request:
+    """`epoch`: the trigger's own; come late, or come again, this opens nothing."""
+    return Request("open", "POST", f"/v1/rounds?epoch={epoch}")
 
 
 def upload(message: Upload) -> Request:
