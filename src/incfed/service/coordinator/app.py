@@ -204,9 +204,12 @@ async def _do(work: Callable[..., Result], *arguments: Any) -> Result:
 
 
 async def _tick(coordinator: Coordinator, news: News) -> None:
+    trouble = ""  # said once, not four times a second
     while not news.stopping:
         try:
             await asyncio.to_thread(coordinator.tick)
-        except Exception:  # the database may be back for the next one
-            logs.LOG.exception("a look at the deadlines failed")
+            trouble = ""
+        except Exception as error:  # the database may be back for the next one
+            if trouble != (trouble := type(error).__name__):
+                logs.LOG.error("a look at the deadlines failed", exc_info=error)
         await news.wait_for_stop(TICK)
