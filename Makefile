@@ -63,10 +63,10 @@ soak: $(READY) ## the random tests again, with far more examples
 lowest: ## all tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)-lowest/bin/python -c 'import tomllib; \
+	$(VENV)-lowest/bin/python -c 'import re, tomllib; \
 	  project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	  wanted = project["dependencies"] + sum(project["optional-dependencies"].values(), []); \
-	  print(*(w.replace(">=", "==") for w in wanted if ">=" in w), sep="\n")' \
+	  print(*(re.sub(r"\[.*\]", "", w).replace(">=", "==") for w in wanted if ">=" in w), sep="\n")' \
 	  > $(VENV)-lowest/constraints.txt
 	$(VENV)-lowest/bin/python -m pip install --quiet --group dev --editable '.[all]' \
 	  --constraint $(VENV)-lowest/constraints.txt
