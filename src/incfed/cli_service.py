@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .service.coordinator.config import Config
 
 FAILED = 1
+PANEL = "A real federation"  # of `incfed --help`
 NEEDED = "there: pip install 'incfed[service]'"
 
 ConfigFile = Annotated[
@@ -31,14 +32,18 @@ _plainly: list[Callable[[], AbstractContextManager[Screen]]] = []
 def mount(app: typer.Typer, plainly: Callable[[], AbstractContextManager[Screen]]) -> None:
     """Add these commands to `app`; `plainly` says errors as all its commands do."""
     _plainly[:] = [plainly]
-    app.command(epilog="[bold]incfed serve --config federation.toml[/bold]")(serve)
+    epilog = "[bold]incfed serve --config federation.toml[/bold]"
+    app.command(epilog=epilog, rich_help_panel=PANEL)(serve)
     app.command(
+        rich_help_panel=PANEL,
         epilog="[bold]incfed up[/bold]   a minute and a half, then a summary\n\n"
         "[bold]incfed up --mechanism PaymentFree --clients 8[/bold]   nobody is paid\n\n"
         "[bold]incfed up -o tour[/bold]   twice: the second goes on with the first's federation"
     )(up)
-    app.add_typer(client, name="client", help="Enrol clients, revoke them, list them.")
-    app.add_typer(ledger, name="ledger", help="Audit and export what was decided and paid.")
+    said = "Enrol clients, revoke them, list them."
+    app.add_typer(client, name="client", help=said, rich_help_panel=PANEL)
+    said = "Audit and export what was decided and paid."
+    app.add_typer(ledger, name="ledger", help=said, rich_help_panel=PANEL)
 
 
 @contextmanager
