@@ -1,0 +1,5 @@
+"""`python -m incfed.cli`."""
+
+from . import main
+
+main()

@@ -1,0 +1,89 @@
+"""What all commands share: the app, common options, how errors and ends are said."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from .._version import __version__
+
+if TYPE_CHECKING:
+    from ..experiments.screen import Screen
+
+REFUSED, STOPPED, FAILED = 2, 130, 1  # exit codes
+
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", min=1, metavar="N", help="Processes; as many as cores if not given."
+    ),
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Run on the workers of this Dask scheduler (tcp://host:8786)."
+    ),
+]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Redo all runs, also those that are already there.")
+]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with [bold]incfed demo[/bold]. "
+    "For an experiment of your own: [bold]incfed init[/bold], edit the file, then "
+    "[bold]incfed run incfed.toml[/bold].",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"incfed {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _incfed(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Say which this is."),
+    ] = False,
+) -> None:
+    """Simulate incentivized federated bandits: many learn together, each shares when it pays."""
+
+
+@contextmanager
+def plainly() -> Iterator[Screen]:
+    """Errors of the user's are said in a line, without a traceback."""
+    from ..experiments.screen import Screen
+    from ..inputs import InputError
+
+    screen = Screen()
+    try:
+        yield screen
+    except InputError as error:
+        screen.error(str(error))
+        raise typer.Exit(REFUSED) from None
+    except KeyboardInterrupt:
+        screen.error("stopped")
+        raise typer.Exit(STOPPED) from None
+
+
+def stopped(screen: Screen, finished: int, total: int, folder: Path, *more: str) -> NoReturn:
+    """Say how to go on: the same command, with `more`."""
+    again = [arg for arg in sys.argv[1:] if arg not in ("--fresh", *more)] + list(more)
+    screen.error(
+        f"stopped: {finished} of {total} runs are finished and kept in {folder}; "
+        f"go on with: {shlex.join(['incfed', *again])}"
+    )
+    raise typer.Exit(STOPPED)

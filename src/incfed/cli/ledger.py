@@ -1,0 +1,166 @@
+"""The clients of a federation, and its ledger."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .base import FAILED, app, plainly
+from .service import DEFAULT, NEEDED, PANEL, ConfigFile
+
+if TYPE_CHECKING:
+    from ..experiments.screen import Screen
+    from ..ledger.store import Store
+    from ..service.coordinator.config import Config
+
+client = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="rich", help="Enrol clients, revoke them, list them."
+)
+ledger = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Audit and export what was decided and paid.",
+)
+app.add_typer(client, name="client", rich_help_panel=PANEL)
+app.add_typer(ledger, name="ledger", rich_help_panel=PANEL)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Screen, Store, Config]]:
+    """The database of a config."""
+    with plainly() as screen:
+        from ..experiments.places import missing
+
+        try:
+            from ..ledger.store import Store
+            from ..service.coordinator.config import read_config
+        except ImportError as error:
+            raise missing(error.name or "a package", NEEDED) from None
+        config = read_config(path)
+        store = Store(config.server.database)
+        try:
+            yield screen, store, config
+        finally:
+            store.close()
+
+
+@client.command(epilog="[bold]incfed client enrol shop-12[/bold]   prints its token, once")
+def enrol(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) -> None:
+    """Let a client in: prints the token that it needs. Only a hash of it is kept."""
+    import time
+
+    with _opened(config) as (screen, store, found):
+        from ..ledger import clients
+        from ..ledger.founding import begin
+
+        with store.write() as connection:
+            begin(connection, found.settings, time.time())
+            number, token = clients.enrol(connection, name, time.time())
+        screen.note(f"Client {number}, {name}. Its token, which cannot be shown again:")
+        screen.say(token)
+
+
+@client.command()
+def revoke(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) -> None:
+    """Shut a client out. What it shared and was paid stays."""
+    import time
+
+    with _opened(config) as (screen, store, _):
+        from ..ledger import clients
+
+        with store.write() as connection:
+            number = clients.revoke(connection, name, time.time())
+        screen.note(f"Client {number}, {name}, is shut out.")
+
+
+@client.command("list")
+def list_clients(config: ConfigFile = DEFAULT) -> None:
+    """All clients: id, name, when heard of last, and what they were paid."""
+    with _opened(config) as (screen, store, _):
+        from ..ledger.summary import clients_table
+
+        with store.read() as connection:
+            screen.say(clients_table(connection))
+
+
+@ledger.command()
+def audit(
+    config: ConfigFile = DEFAULT,
+    head: Annotated[
+        Path | None, typer.Option(help="A head kept elsewhere, to check against.", metavar="FILE")
+    ] = None,
+) -> None:
+    """Recompute every decision, payment and sum; exits with 1 on any disagreement."""
+    with _opened(config) as (screen, store, _):
+        from ..ledger.audit import audit as run
+        from ..ledger.audit import read_head
+
+        kept = None if head is None else read_head(head)
+        with store.read() as connection:
+            report = run(connection, kept)
+        for finding in report.findings:
+            screen.error(finding)
+        screen.say(
+            f"{report.entries:,} entries, {report.rounds:,} rounds closed, {report.spent:,.2f} "
+            f"paid; {'clean' if report.clean else 'NOT CLEAN'}"
+        )
+        if report.proved_from > 1:
+            screen.say(
+                f"Statistics were pruned: decisions are proved from round {report.proved_from} "
+                "on; before it, only that nothing was changed since."
+            )
+        if not report.clean:
+            raise typer.Exit(FAILED)
+
+
+@ledger.command("head", epilog="[bold]incfed ledger head > /elsewhere/head.json[/bold]")
+def show_head(config: ConfigFile = DEFAULT) -> None:
+    """Print the last entry's number and hash; keep them where the database's owner cannot write."""
+    with _opened(config) as (screen, store, _):
+        from ..ledger.chain import head
+
+        with store.read() as connection:
+            screen.say(json.dumps(head(connection)._asdict()))
+
+
+@ledger.command(epilog="[bold]incfed ledger export payments.csv[/bold]")
+def export(
+    path: Annotated[Path, typer.Argument(help="Ends in .csv or .parquet.")],
+    what: Annotated[str, typer.Option(help="payments, rounds or entries.")] = "payments",
+    config: ConfigFile = DEFAULT,
+) -> None:
+    """Write payments, rounds or entries for finance."""
+    with _opened(config) as (screen, store, _):
+        from ..ledger.export import export as write
+
+        with store.read() as connection:
+            count = write(connection, path, what)
+        screen.note(f"{path}: {count:,} rows")
+
+
+@ledger.command(epilog="[bold]incfed ledger prune --before 2026-01-31[/bold]")
+def prune(
+    before: Annotated[str, typer.Option(help="A day, or a moment, in UTC (ISO 8601).")],
+    config: ConfigFile = DEFAULT,
+) -> None:
+    """Forget what clients uploaded in rounds that ended before; decisions and payments stay."""
+    import time
+    from datetime import UTC, datetime
+
+    with _opened(config) as (screen, store, _):
+        from ..inputs import refuse
+        from ..ledger.pruning import prune as forget
+
+        try:
+            moment = datetime.fromisoformat(before)
+        except ValueError:
+            raise refuse("--before", before, "a day such as 2026-01-31") from None
+        at = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        with store.write() as connection:
+            gone = forget(connection, at.timestamp(), time.time())
+        screen.note(f"Forgotten: uploads up to round {gone.round}, V_g before epoch {gone.epoch}.")
