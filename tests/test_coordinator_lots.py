@@ -159,6 +159,21 @@ def test_one_that_breaks_the_work_breaks_no_other() -> None:
     assert lots == [[5, 0, 2], [5], [0], [2]]
 
 
+def test_nobody_is_left_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_threads(*arguments: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def run() -> list[Any]:
+        ask = Together[int, int](lambda lot: list(lot))
+        with monkeypatch.context() as patched:
+            patched.setattr(asyncio, "to_thread", no_threads)
+            first = await asyncio.gather(ask(1), ask(2), return_exceptions=True)
+        return [*first, await ask(3)]
+
+    told = asyncio.run(run())
+    assert [type(one) for one in told] == [RuntimeError, RuntimeError, int]
+
+
 def test_an_error_that_spares_nobody_is_met_once() -> None:
     lots: list[list[int]] = []
 

@@ -172,3 +172,17 @@ def test_a_journal_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.Mo
     two = reopen(tmp_path)
     same(one, two)
     two.close()
+
+
+def test_a_closed_journal_writes_nowhere(tmp_path: Path) -> None:
+    """Its file number may be another file's by now."""
+    keeper = reopen(tmp_path)
+    keeper.learn(rows(1)[0], 1.0)
+    keeper.close()
+    with (tmp_path / "other").open("wb") as other:
+        for _ in range(2):
+            with pytest.raises(OSError, match="could not be written"):
+                keeper.learn(rows(1)[0], 1.0)
+        other.flush()
+    assert (tmp_path / "other").read_bytes() == b""
+    assert reopen(tmp_path).steps == 1

@@ -31,8 +31,8 @@ app.add_typer(ledger, name="ledger", rich_help_panel=PANEL)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Screen, Store, Config]]:
-    """The database of a config."""
+def _opened(path: Path, *, new: bool = False) -> Iterator[tuple[Screen, Store, Config]]:
+    """The database of a config; `new`: it may be made."""
     with plainly() as screen:
         from ..experiments.places import missing
 
@@ -42,7 +42,7 @@ def _opened(path: Path) -> Iterator[tuple[Screen, Store, Config]]:
         except ImportError as error:
             raise missing(error.name or "a package", NEEDED) from None
         config = read_config(path)
-        store = Store(config.server.database)
+        store = Store(config.server.database, new=new)
         try:
             yield screen, store, config
         finally:
@@ -54,7 +54,7 @@ def enrol(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) 
     """Let a client in: prints the token that it needs. Only a hash of it is kept."""
     import time
 
-    with _opened(config) as (screen, store, found):
+    with _opened(config, new=True) as (screen, store, found):
         from ..ledger import clients
         from ..ledger.founding import begin
 
@@ -105,10 +105,7 @@ def audit(
             report = run(connection, kept)
         for finding in report.findings:
             screen.error(finding)
-        screen.say(
-            f"{report.entries:,} entries, {report.rounds:,} rounds closed, {report.spent:,.2f} "
-            f"paid; {'clean' if report.clean else 'NOT CLEAN'}"
-        )
+        screen.say(report.words)
         if report.proved_from > 1:
             screen.say(
                 f"Statistics were pruned: decisions are proved from round {report.proved_from} "

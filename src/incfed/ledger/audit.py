@@ -36,6 +36,13 @@ class Report:
     def clean(self) -> bool:
         return not self.findings
 
+    @property
+    def words(self) -> str:
+        return (
+            f"{self.entries:,} entries, {self.rounds:,} rounds closed, {self.spent:,.2f} paid; "
+            f"{'every decision and payment recomputed: clean' if self.clean else 'NOT CLEAN'}"
+        )
+
 
 def audit(connection: Connection, kept: Head | None = None) -> Report:
     """`kept`: a head written down earlier, elsewhere."""
@@ -48,6 +55,8 @@ def audit(connection: Connection, kept: Head | None = None) -> Report:
         if kept is not None and row.number == kept.number:
             seen = row.hash
         _follow(connection, report, model, row)
+    if not report.entries:
+        report.findings.append("there are no entries: no federation was ever founded here")
     if kept is not None and seen != kept.hash:
         report.findings.append(f"entry {kept.number} is not what the kept head says")
     if model.federation:

@@ -32,7 +32,11 @@ def prune(connection: Connection, before: float, at: float) -> Forgotten:
     needed = federation.epoch
     if kept is not None:
         needed = connection.scalar(select(rounds.epoch).where(rounds.number == kept)) or 0
-    first = max(0, needed - read_settings(connection, federation.settings).lag)
+    used = set() if kept is None else set(
+        connection.scalars(select(rounds.settings).where(rounds.number >= kept))
+    )  # fmt: skip
+    lags = [read_settings(connection, number).lag for number in {federation.settings, *used}]
+    first = max(0, needed - max(lags))
     done = connection.scalar(
         select(func.count()).select_from(tables.uploads).where(
             tables.uploads.c.round <= last, tables.uploads.c.numbers.is_not(None)

@@ -15,6 +15,7 @@ from ..protocol.checks import check_delivery, check_upload
 from ..protocol.deciding import Table, Verdict
 from . import tables
 from .records import (
+    RUNNING,
     from_bytes,
     lay_table,
     read_deliveries,
@@ -34,6 +35,8 @@ def disagreements(connection: Connection, model: Model, e: Row) -> list[str]:
     Raises Pruned where the statistics are gone.
     """
     check = {
+        "settings": _changed,
+        "opened": _opened,
         "uploaded": _uploaded,
         "decided": _decided,
         "delivered": _delivered,
@@ -42,6 +45,25 @@ def disagreements(connection: Connection, model: Model, e: Row) -> list[str]:
         "void": _void,
     }.get(e["kind"])
     return [] if check is None else check(connection, model, e)
+
+
+def _changed(connection: Connection, model: Model, e: Row) -> list[str]:
+    return [] if e["settings"] == len(model.settings) + 1 else ["not the next settings"]
+
+
+def _opened(connection: Connection, model: Model, e: Row) -> list[str]:
+    now = model.now
+    found = [
+        f"{name} {e[name]}, where {expected} was due"
+        for name, expected in (("round", now["round"] + 1), ("epoch", now["epoch"]),
+                               ("settings", now["settings"]))
+        if e[name] != expected
+    ]  # fmt: skip
+    if now["round"] and model.rounds[now["round"]]["stage"] in RUNNING:
+        found.append(f"round {now['round']} was still running")
+    if model.clients[e["client"]]["revoked"]:
+        found.append(f"client {e['client']} was shut out")
+    return found
 
 
 def _settings(model: Model, e: Row) -> Settings:
@@ -86,7 +108,8 @@ def _decided(connection: Connection, model: Model, e: Row) -> list[str]:
         verdict, missed = deciding.decide(table), []
     else:
         verdict, missed = _again(model, e, table), _missed(model, round)
-    found = [] if sorted(e["failed"]) == missed else [f"not those who failed: {e['failed']}"]
+    found = _unbarred(model, e)
+    found += [] if sorted(e["failed"]) == missed else [f"not those who failed: {e['failed']}"]
     if verdict is None:
         return [*found, "the budget did not allow it"]
     if verdict.data_only != e["data_only"]:
@@ -101,7 +124,7 @@ def _void(connection: Connection, model: Model, e: Row) -> list[str]:
     if sorted(e["failed"]) != _missed(model, e["round"]):
         return [f"not those who failed: {e['failed']}"]
     verdict = _again(model, e, _table(connection, model, e, e["failed"]))
-    return [] if verdict is None else ["there was money enough"]
+    return _unbarred(model, e) + ([] if verdict is None else ["there was money enough"])
 
 
 def _barred(connection: Connection, model: Model, e: Row) -> list[str]:
@@ -109,6 +132,18 @@ def _barred(connection: Connection, model: Model, e: Row) -> list[str]:
     just = e["client"] in _missed(model, e["round"]) and offer["accepted"] is not False
     until = e["round"] + _settings(model, e).barred_rounds
     return [] if just and e["until"] == until else [f"client {e['client']}: no reason to bar it so"]
+
+
+def _unbarred(model: Model, e: Row) -> list[str]:
+    """Who let others down, and was not barred for it."""
+    rounds = _settings(model, e).barred_rounds
+    return [
+        f"client {who} was not barred"
+        for who in e["failed"]
+        if rounds
+        and model.offers[e["round"], who]["accepted"] is not False
+        and model.clients[who]["barred"] != e["round"] + rounds
+    ]
 
 
 def _closed(connection: Connection, model: Model, e: Row) -> list[str]:
@@ -129,9 +164,9 @@ def _closed(connection: Connection, model: Model, e: Row) -> list[str]:
             found.append(f"{name} is {getattr(closed, name):.10g}")
     if e["epoch"] != model.now["epoch"] + 1:
         found.append(f"epoch {e['epoch']} after {model.now['epoch']}")
-    model.now["spent"] += Verdict(owed, False).total
-    if not model.now["spent"] <= table.budget:
+    if not table.affords(Verdict(owed, False)):
         found.append("the budget is overspent")
+    model.now["spent"] += Verdict(owed, False).total
     return found
 
 

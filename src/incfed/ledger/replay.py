@@ -46,7 +46,22 @@ class Model:
 
     def apply(self, e: Row) -> None:
         """One entry. A KeyError: it refers to what was never there."""
-        getattr(self, f"_{e['kind']}")(e)
+        {
+            "founded": self._founded,
+            "settings": self._settings,
+            "enrolled": self._enrolled,
+            "revoked": self._revoked,
+            "opened": self._opened,
+            "deadline": self._deadline,
+            "uploaded": self._uploaded,
+            "decided": self._decided,
+            "answered": self._answered,
+            "delivered": self._delivered,
+            "barred": self._barred,
+            "closed": self._closed,
+            "void": self._void,
+            "pruned": self._pruned,
+        }[e["kind"]](e)
 
     def _founded(self, e: Row) -> None:
         row = {"name": e["name"], "settings": 1, "version": 1, "round": 0, "epoch": 0}

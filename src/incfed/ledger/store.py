@@ -26,10 +26,19 @@ LOCK = 41969  # any number: what processes that start together agree on (Postgre
 
 
 class Store:
-    """Transactions over the database at `url`; its schema is brought up to date."""
+    """Transactions over the database at `url`; its schema is brought up to date. `new`: a file that
+    is not there is made."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, new: bool = True) -> None:
         parsed = _parse(url)
+        if (
+            not new
+            and parsed.get_backend_name() == "sqlite"
+            and not Path(parsed.database or "").exists()
+        ):
+            raise refuse(
+                "database", url, "there; `incfed client enrol` and `incfed serve` make one"
+            )
         self.name = secrets.token_hex(8)  # of this process, to others over the same database
         self.sqlite = parsed.get_backend_name() == "sqlite"
         # SQLite has one writer; who finds it busy sleeps, and for too long: threads take turns here

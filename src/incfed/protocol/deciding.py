@@ -55,8 +55,9 @@ class Table(NamedTuple):
         return sorted(client for client, one in self.uploads.items() if one.steps)
 
     def affords(self, verdict: Verdict) -> bool:
-        """Is there money for it? Not a rounding error more than the budget is ever spent."""
-        return self.spent + verdict.total <= self.budget
+        """Is there money for it? Not a rounding error more than the budget is ever spent; what
+        costs nothing is affordable even if the budget was lowered below what is spent."""
+        return not verdict.total or self.spent + verdict.total <= self.budget
 
     def without(self, failed: Sequence[int]) -> Table:
         """The same without those who failed."""

@@ -113,6 +113,7 @@ class Agent:
             self.problem, self.state = refused, None
             if request.method == "PUT" and status not in (401, 403):
                 self._skip = request.number  # the next round may go better
+                self._met = False  # perhaps with other terms
             else:
                 self.patience.refuse(now)
             self._tell(refused)

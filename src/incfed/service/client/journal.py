@@ -88,7 +88,10 @@ class Journal:
         os.fsync(self._fd)
 
     def close(self) -> None:
-        os.close(self._fd)
+        """What comes later is refused, and not written into whatever file gets this number."""
+        fd, self._fd, self._whole = self._fd, -1, False
+        if fd >= 0:
+            os.close(fd)
 
     def _append(self, kind: int, payload: bytes) -> None:
         """All of a record or, where that cannot be, an OSError and nothing."""

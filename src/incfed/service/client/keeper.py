@@ -175,7 +175,8 @@ class Keeper:
         try:
             self.flush()
         finally:
-            self._journal.close()
+            with self._lock:
+                self._journal.close()
 
     # ----------------------------------------------------------------------- the files
 

@@ -23,6 +23,13 @@ class Conflict(Refusal):
     """Nothing wrong with the message, but it does not fit what is going on."""
 
 
+class Revoked(Refusal):
+    """Since its token was looked at."""
+
+    def __init__(self) -> None:
+        super().__init__("Authorization", None, "Bearer and a token that is valid")
+
+
 def opens(epoch: int | None = None) -> Act:
     """Open a round, or join the one that runs. `epoch`: the trigger's, if it is to count only
     while that is the present one (a request that was delayed opens nothing)."""
@@ -114,9 +121,11 @@ def _may_upload(running: Running, client: int, upload: Upload) -> None:
         raise Conflict("round", upload.round, "one that takes uploads")
     check_upload(upload, running.settings.limits)
     present = running.federation.epoch
-    oldest = max(0, present - running.settings.lag, running.lot.last_shared(client))
+    lot, lag = running.lot, running.settings.lag
+    # Before its last part in a round, its dV could hold what it has shared already; and by an epoch
+    # that was pruned nothing can be judged.
+    oldest = max(present - lag, lot.last_shared(client), lot.first_epoch())
     if not oldest <= upload.epoch <= present:
-        # Before its last part in a round, its dV could hold what it has shared already.
         raise Conflict("epoch", upload.epoch, f"from {oldest} to {present}: download first")
 
 

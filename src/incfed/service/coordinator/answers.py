@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...protocol.checks import Refusal
 from ...protocol.messages import VERSION
-from .acts import Conflict
+from .acts import Conflict, Revoked
 from .logs import LOG
 from .metrics import Metrics
 
@@ -66,7 +66,8 @@ def install(app: FastAPI, metrics: Metrics, largest: int) -> None:
         return answer(422, ".".join(place) or "body", first.get("input"), first["msg"])
 
     @app.exception_handler(Denied)
-    async def denied(request: Request, error: Denied) -> JSONResponse:
+    @app.exception_handler(Revoked)
+    async def denied(request: Request, error: Exception) -> JSONResponse:
         return answer(401, "Authorization", None, "must be Bearer and a token that is valid")
 
     @app.exception_handler(UnknownProtocol)

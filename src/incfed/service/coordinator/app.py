@@ -109,7 +109,7 @@ def make_app(
     )
     app.state.desk, app.state.news = desk, news
     install(app, metrics, largest_body(settings.dim))
-    _add_routes(app, desk, news, settings.dim)
+    _add_routes(app, desk, news, settings)
     _add_watching(app, coordinator, metrics)
     return app
 
@@ -119,13 +119,13 @@ def largest_body(dim: int) -> int:
     return 4096 + 2 * 8 * dim * (dim + 1) // 2
 
 
-def _add_routes(app: FastAPI, desk: Desk, news: News, dim: int) -> None:
+def _add_routes(app: FastAPI, desk: Desk, news: News, settings: Settings) -> None:
     @app.get("/v1/federation", responses=ERRORS, tags=["for clients"])
     async def federation(member: Known) -> wire.FederationView:
         """The settings that a client needs."""
-        settings = await _do(desk.coordinator.settings)
+        present = await _do(desk.coordinator.settings)
         state = await desk.state(member.id)
-        return wire.view_federation(settings, member.id, member.name, state.epoch)
+        return wire.view_federation(present, member.id, member.name, state.epoch)
 
     @app.get("/v1/state", responses=ERRORS, tags=["for clients"])
     async def state(
@@ -143,7 +143,8 @@ def _add_routes(app: FastAPI, desk: Desk, news: News, dim: int) -> None:
             left = end - asyncio.get_running_loop().time()
             if seen.version > after or left <= 0 or news.stopping:
                 return wire.view_state(seen)
-            await news.wait(waiting, left)
+            # who waits is heard of now and then, or it would be taken for gone
+            await news.wait(waiting, min(left, max(0.5, settings.live_time / 4.0)))
             if await request.is_disconnected():
                 return wire.view_state(seen)  # to nobody; who has gone is not heard of
 
@@ -160,7 +161,7 @@ def _add_routes(app: FastAPI, desk: Desk, news: News, dim: int) -> None:
     @app.put("/v1/rounds/{number}/upload", responses=ERRORS, tags=["for clients"])
     async def upload(number: Number, body: wire.UploadBody, member: Known) -> wire.StateView:
         """dV, frozen for this round."""
-        message = wire.upload_of(number, body, dim)
+        message = wire.upload_of(number, body, settings.dim)
         return wire.view_state(await desk.tell((member.id, uploads(message))))
 
     @app.put("/v1/rounds/{number}/answer", responses=ERRORS, tags=["for clients"])

@@ -12,26 +12,31 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from ...ledger import tables
 from ...ledger.changes import tell
 from ...ledger.clients import Member, members, whose
 from ...ledger.founding import found
-from ...ledger.records import RUNNING
+from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
 from ...ledger.store import Store
 from ...protocol.checks import Refusal
 from ...protocol.messages import Answer, Delivery, Download, Upload
-from .acts import Act, Conflict, answers, delivers, opens, uploads
+from .acts import Act, Conflict, Revoked, answers, delivers, opens, uploads
 from .downloads import Downloads
+from .failpoints import Reached
 from .looking import State, look
-from .running import Reached, Running
+from .running import Running
 
 Told = TypeVar("Told")
 
 HEARD = select(tables.presence).where(
     tables.presence.c.client.in_(bindparam("clients", expanding=True))
+)
+REVOKED = select(tables.clients.c.id).where(
+    tables.clients.c.id.in_(bindparam("clients", expanding=True)),
+    tables.clients.c.revoked.is_(True),
 )
 HEAR = (
     update(tables.presence)
@@ -80,15 +85,17 @@ class Coordinator:
         Any other error undoes, and raises for, all of them."""
         refused: dict[int, Refusal] = {}
         with self._alone([client for client, _ in messages]) as running:
+            revoked = set(running.connection.scalars(REVOKED, {"clients": running.lot.clients}))
             for n, (client, act) in enumerate(messages):
                 try:
+                    if client in revoked:
+                        raise Revoked
                     act(running, client)
                 except Refusal as refusal:
                     refused[n] = refusal
-            heard = [{"who": c, "now": running.now} for n, (c, _) in enumerate(messages)
-                     if n not in refused]  # fmt: skip
+            heard = {client for n, (client, _) in enumerate(messages) if n not in refused}
             if heard:
-                running.connection.execute(HEAR, heard)
+                _hear(running.connection, heard, running.now)
                 running.advance()
             states = look(running, [client for client, _ in messages])
         return [refused.get(n, state) for n, state in enumerate(states)]
@@ -127,14 +134,14 @@ class Coordinator:
             heard = {row.client: row.heard for row in running.connection.execute(HEARD, asked)}
             seen = look(running, clients)
         now, fresh = running.now, running.settings.live_time / 4.0  # not worth a write each time
-        stale = [
-            {"who": client, "now": now}
+        stale = {
+            client
             for client, last in heard.items()
             if last is None or not 0.0 <= now - last < fresh
-        ]
+        }
         if stale:
             with self.store.touch() as connection:
-                connection.execute(HEAR, stale)
+                _hear(connection, stale, now)
         return seen
 
     def state(self, client: int) -> State:
@@ -156,9 +163,9 @@ class Coordinator:
     # ---------------------------------------------------------------- what operators ask
 
     def settings(self) -> Settings:
-        """Those in force."""
+        """Those in force, whatever the round that runs was opened with."""
         with self._reading() as running:
-            return running.settings
+            return read_settings(running.connection, running.federation.settings)
 
     def version(self) -> int:
         with self.store.read() as connection:
@@ -180,10 +187,10 @@ class Coordinator:
 
     @contextmanager
     def _alone(self, clients: Sequence[int] = ()) -> Iterator[Running]:
-        now = self.clock()
         self._reached("before")
         with self.store.write() as connection:
-            running = Running(connection, now, self._reached, clients)
+            # the time is that of the lock: who waited for it must not take the clock for set back
+            running = Running(connection, self.clock(), self._reached, clients)
             yield running
             if running.finish():
                 tell(connection, self.store.name)
@@ -191,6 +198,11 @@ class Coordinator:
         self._reached("committed")
         for event in running.said:
             self._said(event)
+
+
+def _hear(connection: Connection, clients: set[int], now: float) -> None:
+    """In one order everywhere: others may be at it, and must not wait for each other in a ring."""
+    connection.execute(HEAR, [{"who": client, "now": now} for client in sorted(clients)])
 
 
 def _told(outcomes: list[Told | Refusal]) -> Told:

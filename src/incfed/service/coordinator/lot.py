@@ -23,6 +23,7 @@ LAST_SHARED = (
     .where(tables.payments.c.client.in_(CLIENTS))
     .group_by(tables.payments.c.client)
 )
+FIRST_EPOCH = select(func.min(tables.epochs.c.number)).where(tables.epochs.c.V.is_not(None))
 ACCEPT = (
     update(tables.offers)
     .where(
@@ -39,6 +40,7 @@ class Lot:
         self._connection, self._round = connection, round
         self._rows: dict[Table, dict[int, SimpleNamespace]] = {}
         self._shared: dict[int, int] | None = None
+        self._first: int | None = None
         self._new: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
         self._answers: list[dict[str, Any]] = []
 
@@ -54,6 +56,12 @@ class Lot:
             rows = self._connection.execute(LAST_SHARED, {"clients": self.clients})
             self._shared = {row.client: row.epoch for row in rows}
         return self._shared.get(client, 0)
+
+    def first_epoch(self) -> int:
+        """The oldest one that was not pruned."""
+        if self._first is None:
+            self._first = self._connection.scalar(FIRST_EPOCH) or 0
+        return self._first
 
     def add(self, table: Table, **row: Any) -> None:
         """A new row of this round."""

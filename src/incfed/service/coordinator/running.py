@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -23,9 +23,8 @@ from ...ledger.records import (
 )
 from ...protocol import deciding
 from ...protocol.deciding import Table, Verdict
+from .failpoints import Reached
 from .lot import NUMBER, Lot
-
-Reached = Callable[[str], None]
 
 # Asked after every upload and delivery, so put together once: that takes longer than the answer.
 AWAITED = (

@@ -36,7 +36,11 @@ class Together(Generic[Asked, Told]):
     async def _run(self) -> None:
         while self._waiting:
             lot, self._waiting = self._waiting, []
-            answers = await asyncio.to_thread(self._answer, [asked for asked, _ in lot])
+            answers: Sequence[Told | Exception]
+            try:
+                answers = await asyncio.to_thread(self._answer, [asked for asked, _ in lot])
+            except Exception as error:  # no thread to be had: nobody is left waiting
+                answers = [error] * len(lot)
             for (_, told), answer in zip(lot, answers, strict=True):
                 if told.done():  # whoever asked has gone
                     continue

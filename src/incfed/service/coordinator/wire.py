@@ -152,7 +152,7 @@ def view_download(news: Download) -> DownloadView:
         epoch=news.epoch,
         since=news.since,
         V=Matrix(
-            form="factor" if news.V.form == FACTOR else "triangle", numbers=to_text(news.V[2])
+            form="factor" if news.V.form == FACTOR else "triangle", numbers=to_text(news.V.numbers)
         ),
         b=to_text(news.b),
         shared={str(round): paid for round, paid in news.shared.items()},

@@ -96,11 +96,7 @@ class Member:
             "bytes": self._before["bytes"] + traffic.bytes_sent + traffic.bytes_received,
         }
         write_text(self._progress, json.dumps(kept))
-        now: dict[str, Any] = {
-            "steps": client.steps,
-            "epoch": client.epoch,
-            "pending": client.pending,
-        }
+        now: dict[str, Any] = {"epoch": client.epoch, "pending": client.pending}
         now |= {"earned": client.earned, "alone": self._regret_alone}
         return {**now, **kept, "problem": str(client.problem) if client.problem else None}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from .plan import Plan
 
-KEPT = 12  # rounds, and sentences
+KEPT = 12  # rounds that are shown
 
 
 @dataclass

@@ -18,7 +18,6 @@ from ...experiments.files import alone_in
 from ...experiments.screen import COMPILING, Screen, short
 from ...experiments.warm_up import compiling
 from ...inputs import InputError, refuse
-from ...ledger.audit import Report
 from ..client.terms import Terms
 from ..client.warm_up import warm_up
 from .child import Child
@@ -201,7 +200,10 @@ def _name(plan: Plan) -> str:
 
 def _conclude(screen: Screen, folder: Folder, story: Story) -> bool:
     report = check(folder)
-    _say_audit(screen, report)
+    for finding in report.findings:
+        screen.error(finding)
+    screen.say(f"Audit: {report.words}.")
+    story.closed, story.spent = report.rounds, report.spent  # a kill may have cost a line of log
     screen.say(f"In all: {figures(story)}.")
     config = shlex.quote(short(folder.config))
     where = short(folder.path)
@@ -216,12 +218,3 @@ Try next:
 A federation of your own: docs/service.md"""
     )
     return report.clean
-
-
-def _say_audit(screen: Screen, report: Report) -> None:
-    for finding in report.findings:
-        screen.error(finding)
-    screen.say(
-        f"Audit: {report.entries:,} entries, {report.rounds:,} rounds, {report.spent:,.2f} paid; "
-        f"every decision and payment recomputed: {'clean' if report.clean else 'NOT CLEAN'}."
-    )
