@@ -4,7 +4,6 @@ kept; and a clock that goes on while a transaction waits."""
 from __future__ import annotations
 
 import json
-import sqlite3
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from incfed.ledger.store import Store
 from incfed.protocol.messages import Answer
 from incfed.service.coordinator.acts import Conflict, Revoked
 from incfed.service.coordinator.coordinator import Coordinator
+from tampering import unguarded
 
 ONE = np.array([[1.0, 0.5]])
 
@@ -152,9 +152,7 @@ def forged(one: Federation, kind: str, nth: int, changes: dict[str, Any]) -> lis
     """What an audit says after the nth entry of a kind was changed, and all hashed anew."""
     one.store.close()
     path = one.url.removeprefix("sqlite:///")
-    with sqlite3.connect(path, isolation_level=None) as outside:
-        for (name,) in outside.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
-            outside.execute(f"DROP TRIGGER {name}")
+    with unguarded(path) as outside:
         previous = START
         for number, body in outside.execute("SELECT number, body FROM entries").fetchall():
             entry = json.loads(body)
@@ -165,7 +163,6 @@ def forged(one: Federation, kind: str, nth: int, changes: dict[str, Any]) -> lis
             previous = link(previous, body)
             sql = "UPDATE entries SET body = ?, hash = ? WHERE number = ?"
             outside.execute(sql, (body, previous, number))
-    outside.close()
     one.store = Store(one.url)
     return findings(one)
 

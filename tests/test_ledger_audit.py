@@ -14,13 +14,14 @@ from sqlalchemy.exc import DatabaseError
 
 import incfed
 from federations import Federation, made
-from incfed.ledger.audit import Report, audit
-from incfed.ledger.chain import Head, canonical, head, link
+from incfed.ledger.audit import Kept, Report, audit, read_head, write_head
+from incfed.ledger.chain import canonical, link
 from incfed.ledger.clients import revoke
 from incfed.ledger.export import export
 from incfed.ledger.pruning import prune
 from incfed.ledger.store import Store
 from incfed.protocol.messages import Answer
+from tampering import unguarded
 
 
 def eventful(path: Path) -> Federation:
@@ -75,7 +76,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "b.db"
 
 
-def audited(path: Path, kept: Head | None = None) -> Report:
+def audited(path: Path, kept: Kept | None = None) -> Report:
     store = Store(f"sqlite:///{path}")
     try:
         with store.read() as connection:
@@ -113,16 +114,11 @@ EVIDENCE = ["federation", "settings", "clients", "rounds", "uploads", "offers", 
 def tampered(book: Path, copy: Path, sql: str, *values: Any) -> Report | None:
     """An audit after somebody with all rights changed a copy. None: the database refused."""
     shutil.copy(book, copy)
-    outside = sqlite3.connect(copy, isolation_level=None)
-    outside.execute("PRAGMA foreign_keys = OFF")
-    for (name,) in outside.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
-        outside.execute(f"DROP TRIGGER {name}")
     try:
-        outside.execute(sql, values)
+        with unguarded(copy) as outside:
+            outside.execute(sql, values)
     except sqlite3.IntegrityError:
         return None
-    finally:
-        outside.close()
     return audited(copy)
 
 
@@ -153,31 +149,78 @@ def test_a_rewritten_past_shows_against_the_head(book: Path, tmp_path: Path) -> 
     shutil.copy(book, work)
     store = Store(f"sqlite:///{work}")
     with store.read() as connection:
-        kept = head(connection)
+        (tmp_path / "head.json").write_text(write_head(connection))
     store.close()
+    kept = read_head(tmp_path / "head.json")
     assert audited(work, kept).clean
-    outside = sqlite3.connect(work, isolation_level=None)
-    outside.execute("DROP TRIGGER entries_UPDATE")
-    previous = "0" * 64  # a forger of the enrolment, who rehashes all that follows
-    for number, body in outside.execute("SELECT number, body FROM entries").fetchall():
-        entry = json.loads(body)
-        if entry["kind"] == "enrolled" and entry["client"] == 0:
-            entry["name"] = "somebody else"
-        previous = link(previous, canonical(entry))
-        values = (canonical(entry), previous, number)
-        outside.execute("UPDATE entries SET body = ?, hash = ? WHERE number = ?", values)
-    outside.execute("UPDATE clients SET name = 'somebody else' WHERE id = 0")
-    outside.close()
+    with unguarded(work) as outside:
+        previous = "0" * 64  # a forger of the enrolment, who rehashes all that follows
+        for number, body in outside.execute("SELECT number, body FROM entries").fetchall():
+            entry = json.loads(body)
+            if entry["kind"] == "enrolled" and entry["client"] == 0:
+                entry["name"] = "somebody else"
+            previous = link(previous, canonical(entry))
+            values = (canonical(entry), previous, number)
+            outside.execute("UPDATE entries SET body = ?, hash = ? WHERE number = ?", values)
+        outside.execute("UPDATE clients SET name = 'somebody else' WHERE id = 0")
     assert audited(work).clean  # it hangs together in itself ...
     [finding] = audited(work, kept).findings  # ... but is not what it was
     assert finding == f"entry {kept.number} is not what the kept head says"
+
+
+def test_a_head_says_what_is_missing_and_whose_it_is(book: Path) -> None:
+    last = audited(book).head
+    [finding] = audited(book, Kept(last.number + 3, "f" * 64, identity(book))).findings
+    assert finding == "the last 3 entries that the kept head covers are missing"
+    [finding] = audited(book, Kept(*last, "others-12345678")).findings
+    assert finding == "the kept head is of another federation, others-12345678"
+
+
+def identity(path: Path) -> str:
+    with sqlite3.connect(path) as source:
+        [(name,)] = source.execute("SELECT name FROM federation")
+    source.close()
+    return str(name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[" * 100_000, "{}", '{"number": 1, "hash": "f"}']
+    + [json.dumps({"number": number, "hash": hash, "federation": "f"}) for number, hash in (
+        (-1, "f" * 64), (1.5, "f" * 64), (True, "f" * 64), (1, None), (1, "F" * 64), (1, "f" * 63),
+    )],
+)  # fmt: skip
+def test_what_is_no_head_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "head.json").write_text(text)
+    with pytest.raises(incfed.InputError, match="must be what `incfed ledger head` printed"):
+        read_head(tmp_path / "head.json")
+
+
+def test_entries_that_are_no_text_are_reported(book: Path, tmp_path: Path) -> None:
+    for column in ("body", "hash"):
+        sql = f"UPDATE entries SET {column} = x'ff00' WHERE number = 9"
+        report = tampered(book, tmp_path / "copy.db", sql)
+        assert report is not None
+        assert any(finding.startswith("entry 9") for finding in report.findings)
+
+
+def test_missing_triggers_are_reported(book: Path, tmp_path: Path) -> None:
+    shutil.copy(book, tmp_path / "work.db")
+    with sqlite3.connect(tmp_path / "work.db") as outside:
+        outside.execute("DROP TRIGGER payments_DELETE")
+    outside.close()
+    assert audited(tmp_path / "work.db").findings == ["the trigger payments_DELETE is missing"]
 
 
 def test_rows_are_only_ever_added(book: Path, tmp_path: Path) -> None:
     shutil.copy(book, tmp_path / "work.db")
     store = Store(f"sqlite:///{tmp_path / 'work.db'}")
     for table in ("entries", "payments"):
-        for sql in (f"DELETE FROM {table}", f"UPDATE {table} SET rowid = rowid + 1000"):
+        for sql in (
+            f"DELETE FROM {table}",
+            f"UPDATE {table} SET rowid = rowid + 1000",
+            f"INSERT OR REPLACE INTO {table} SELECT * FROM {table} LIMIT 1",
+        ):
             with pytest.raises(DatabaseError, match="only ever added"), store.write() as connection:
                 connection.exec_driver_sql(sql)
     store.close()

@@ -7,6 +7,7 @@ import logging
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -115,7 +116,8 @@ def test_enrol_serve_stop_audit(folder: Path, here: Here) -> None:
     (folder / "head.json").write_text(head)
     clean = incfed(folder, "ledger", "audit", "--head", "head.json")
     assert (clean.returncode, "clean" in clean.stdout) == (0, True), clean.stderr
-    (folder / "head.json").write_text(head.replace('"hash": "', '"hash": "0'))
+    kept = json.loads(head)
+    (folder / "head.json").write_text(json.dumps({**kept, "hash": kept["hash"][::-1]}))
     status, said, why = here("ledger", "audit", "--head", "head.json")
     assert (status, "NOT CLEAN" in said, "kept head" in why) == (1, True, True)
 
@@ -157,3 +159,34 @@ def test_settings_that_cannot_change(here: Here) -> None:
     status, _, stderr = here("serve", "--port", "0", config=TOML.replace("dim = 2", "dim = 3"))
     assert status == 2
     assert "dim: got 3, must be 2, as in the database" in stderr
+
+
+@pytest.mark.parametrize(
+    "command", [("ledger", "audit"), ("client", "enrol", "b"), ("ledger", "head"), ("serve",)]
+)
+def test_a_database_of_something_else_is_left_alone(
+    folder: Path, here: Here, command: tuple[str, ...]
+) -> None:
+    with sqlite3.connect(folder / "books.db") as other:
+        other.execute("CREATE TABLE music (title TEXT)")
+    other.close()
+    status, _, stderr = here(*command)
+    assert status == 2
+    assert "it has a table 'music'" in stderr.replace("\n", " ")
+    with sqlite3.connect(folder / "books.db") as other:
+        assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("music",)]
+    other.close()
+
+
+@pytest.mark.parametrize("command", [("ledger", "audit"), ("client", "list"), ("ledger", "head")])
+def test_a_damaged_database_is_said_in_a_line(
+    folder: Path, here: Here, command: tuple[str, ...]
+) -> None:
+    assert here("client", "enrol", "a", config=TOML)[0] == 0
+    with sqlite3.connect(folder / "books.db") as other:
+        for table in ("entries", "clients"):
+            other.execute(f"ALTER TABLE {table} RENAME TO {table}_gone")
+    other.close()
+    status, _, stderr = here(*command)
+    assert status == 2
+    assert stderr.startswith("error: database: no such table")

@@ -106,7 +106,7 @@ def test_killed_gone_on_with_and_interrupted(tmp_path: Path) -> None:
         rest, _ = second.process.communicate(timeout=60)
     assert second.process.returncode == 0, rest
     assert re.search(r"^Stopped: ", rest, re.M)
-    audited = re.search(r"^Audit: [\d,]+ entries, (\d+) rounds, .*: clean\.$", rest, re.M)
+    audited = re.search(r"^Audit: [\d,]+ entries, (\d+) rounds closed, .*: clean\.$", rest, re.M)
     assert audited, rest
     assert int(audited[1]) >= 3
     assert re.search(rf"^In all: [\d,]+ steps, {audited[1]} rounds, ", rest, re.M)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,13 +37,15 @@ def _opened(path: Path, *, new: bool = False) -> Iterator[tuple[Screen, Store, C
 
         try:
             from ..ledger.store import Store
+            from ..ledger.store import plainly as said_plainly
             from ..service.coordinator.config import read_config
         except ImportError as error:
             raise missing(error.name or "a package", NEEDED) from None
         config = read_config(path)
         store = Store(config.server.database, new=new)
         try:
-            yield screen, store, config
+            with said_plainly():
+                yield screen, store, config
         finally:
             store.close()
 
@@ -119,10 +120,10 @@ def audit(
 def show_head(config: ConfigFile = DEFAULT) -> None:
     """Print the last entry's number and hash; keep them where the database's owner cannot write."""
     with _opened(config) as (screen, store, _):
-        from ..ledger.chain import head
+        from ..ledger.audit import write_head
 
         with store.read() as connection:
-            screen.say(json.dumps(head(connection)._asdict()))
+            screen.say(write_head(connection))
 
 
 @ledger.command(epilog="[bold]incfed ledger export payments.csv[/bold]")

@@ -31,6 +31,7 @@ def serve(
         from ..experiments.places import missing
 
         try:
+            from ..ledger.store import plainly as said_plainly
             from ..service.coordinator.config import read_config
             from ..service.coordinator.ready import check
             from ..service.coordinator.serve import serve as run
@@ -41,7 +42,8 @@ def serve(
         given = {name: value for name, value in changes.items() if value is not None}
         found = replace(found, server=replace(found.server, **given))  # type: ignore[arg-type]
         check(found.server)
-        run(found)
+        with said_plainly():
+            run(found)
 
 
 @app.command(

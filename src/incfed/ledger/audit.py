@@ -6,15 +6,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, Table, select, text
 
 from ..inputs import InputError
 from . import tables
-from .chain import START, Head, canonical, digest, link
+from .chain import START, Head, canonical, digest, head, link
 from .recompute import disagreements
 from .records import Pruned
 from .replay import Model
@@ -44,23 +45,43 @@ class Report:
         )
 
 
-def audit(connection: Connection, kept: Head | None = None) -> Report:
+class Kept(NamedTuple):
+    """A head written down earlier, elsewhere."""
+
+    number: int
+    hash: str
+    federation: str
+
+
+def write_head(connection: Connection) -> str:
+    """The head as JSON, to be kept elsewhere."""
+    federation = connection.scalar(select(tables.federation.c.name))
+    return json.dumps({**head(connection)._asdict(), "federation": federation})
+
+
+def audit(connection: Connection, kept: Kept | None = None) -> Report:
     """`kept`: a head written down earlier, elsewhere."""
     report, model = Report(), Model()
     seen = None if kept is None or kept.number else START
     for row in connection.execute(select(tables.entries).order_by(tables.entries.c.number)):
         _check_link(report, row)
-        report.head = Head(row.number, row.hash)
+        report.head = Head(row.number, str(row.hash))
         report.entries += 1
         if kept is not None and row.number == kept.number:
             seen = row.hash
         _follow(connection, report, model, row)
     if not report.entries:
         report.findings.append("there are no entries: no federation was ever founded here")
-    if kept is not None and seen != kept.hash:
+    if kept is not None and kept.number > report.head.number:
+        lost = kept.number - report.head.number
+        report.findings.append(f"the last {lost:,} entries that the kept head covers are missing")
+    elif kept is not None and seen != kept.hash:
         report.findings.append(f"entry {kept.number} is not what the kept head says")
     if model.federation:
         report.rounds, report.spent = model.now["epoch"], model.now["spent"]
+        if kept is not None and kept.federation != model.now["name"]:
+            report.findings.append(f"the kept head is of another federation, {kept.federation}")
+    report.findings += [f"the trigger {name} is missing" for name in _missing_guards(connection)]
     for name in ("federation", "settings", "clients", "rounds", "uploads", "offers", "deliveries",
                  "epochs", "payments"):  # fmt: skip
         _compare(connection, report, model, tables.metadata.tables[name])
@@ -69,21 +90,36 @@ def audit(connection: Connection, kept: Head | None = None) -> Report:
     return report
 
 
-def read_head(path: Path) -> Head:
+def read_head(path: Path) -> Kept:
     """A head as `incfed ledger head` prints it."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return Head(int(found["number"]), str(found["hash"]))
+        number, hash, federation = found["number"], found["hash"], found["federation"]
+        if type(number) is not int or number < 0 or not re.fullmatch("[0-9a-f]{64}", hash):
+            raise ValueError
+        return Kept(number, hash, str(federation))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{path}: must be what `incfed ledger head` printed") from None
+
+
+def _missing_guards(connection: Connection) -> list[str]:
+    """Of the triggers that keep entries and payments from being changed."""
+    if connection.dialect.name == "sqlite":
+        expected = [f"{table}_{event}" for table in tables.APPEND_ONLY for event in tables.GUARDED]
+        query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+    else:
+        expected = [f"{table}_append_only" for table in tables.APPEND_ONLY]
+        query = "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'"
+    there = set(connection.scalars(text(query)))
+    return [name for name in expected if name not in there]
 
 
 def _check_link(report: Report, row: Any) -> None:
     if row.number != report.head.number + 1:
         report.findings.append(f"entry {report.head.number + 1} is missing")
-    if row.hash != link(report.head.hash, row.body):
+    if not isinstance(row.body, str) or row.hash != link(report.head.hash, row.body):
         report.findings.append(f"entry {row.number}: its hash is not that of its content")
 
 

@@ -22,20 +22,21 @@ def export(connection: Connection, path: Path, what: str = "payments") -> int:
     import polars as pl
 
     inputs.choice("what", what, TABLES)
-    if path.suffix not in FORMS:
+    form = path.suffix.lower()
+    if form not in FORMS:
         raise inputs.refuse("path", str(path), f"a name that ends in {' or '.join(FORMS)}")
     make, schema = TABLES[what]
     kinds = {name: _POLARS[kind] for name, kind in schema.items()}
     frame = pl.DataFrame(make(connection), schema={k: getattr(pl, v) for k, v in kinds.items()})
     partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        if path.suffix == ".csv":
+        if form == ".csv":
             frame.write_csv(partial)
         else:
             frame.write_parquet(partial)
         partial.replace(path)
     except OSError as error:
-        raise inputs.refuse("path", str(path), f"writable ({error.strerror})") from None
+        raise inputs.refuse("path", str(path), f"writable ({error.strerror or error})") from None
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)

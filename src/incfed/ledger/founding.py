@@ -25,10 +25,6 @@ def found(connection: Connection, settings: Settings, at: float) -> None:
     settings = replace(settings, identity=present.identity)
     if present == settings:
         return
-    for name in FIXED:
-        if getattr(settings, name) != getattr(present, name):
-            allowed = f"{getattr(present, name)!r}, as in the database: start a new one for another"
-            raise refuse(name, getattr(settings, name), allowed)
     _write(connection, settings, row.settings + 1, at)
     connection.execute(
         update(tables.federation).values(settings=row.settings + 1, version=row.version + 1)
@@ -36,9 +32,12 @@ def found(connection: Connection, settings: Settings, at: float) -> None:
 
 
 def begin(connection: Connection, settings: Settings, at: float) -> None:
-    """Make the federation if there is none. Its identity is a new one, whatever its name: what
-    clients keep of another federation must not be taken for this one's."""
-    if connection.execute(select(tables.federation)).first() is not None:
+    """Make the federation if there is none; one that differs in what is fixed is refused. Its
+    identity is a new one, whatever its name: what clients keep of another federation must not be
+    taken for this one's."""
+    row = connection.execute(select(tables.federation)).first()
+    if row is not None:
+        _same(settings, read_settings(connection, row.settings))
         return
     identity = f"{settings.name}-{secrets.token_hex(4)}"
     settings = replace(settings, identity=identity)
@@ -51,6 +50,13 @@ def begin(connection: Connection, settings: Settings, at: float) -> None:
     connection.execute(insert(tables.epochs).values(number=0, round=0, V=V, b=b))
     append(connection, "founded", at, name=identity, V=digest(V), b=digest(b))
     _write(connection, settings, 1, at)
+
+
+def _same(settings: Settings, present: Settings) -> None:
+    for name in FIXED:
+        if getattr(settings, name) != getattr(present, name):
+            allowed = f"{getattr(present, name)!r}, as in the database: start a new one for another"
+            raise refuse(name, getattr(settings, name), allowed)
 
 
 def _write(connection: Connection, settings: Settings, number: int, at: float) -> None:

@@ -46,8 +46,9 @@ class Settings:
         inputs.integer("dim", self.dim, low=1, high=MOST_DIM)
         if KINDS.get(type(self.mechanism).__name__) is not type(self.mechanism):
             raise inputs.refuse("mechanism", self.mechanism, f"one of {', '.join(KINDS)}")
-        if not isinstance(self.name, str) or not self.name.strip() or not self.name.isprintable():
-            raise inputs.refuse("name", self.name, "a short text")
+        named = isinstance(self.name, str) and self.name.strip() and self.name.isprintable()
+        if not named or len(self.name) > 80:
+            raise inputs.refuse("name", self.name, "a text of 1 to 80 characters")
         inputs.number("ridge", self.ridge, low=0.0, open_low=True)
         inputs.number("noise", self.noise, low=0.0)
         inputs.number("delta", self.delta, low=0.0, high=1.0, open_low=True, open_high=True)

@@ -13,14 +13,25 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select, text
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+    select,
+    text,
+)
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from ..inputs import InputError, refuse
 from .tables import federation
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY = 30.0  # seconds to wait for another process's transaction
+NOT_NEW = "there; `incfed client enrol` and `incfed serve` make one"
 CONNECT = 5  # seconds for a server to answer at all
 LOCK = 41969  # any number: what processes that start together agree on (PostgreSQL)
 
@@ -36,16 +47,14 @@ class Store:
             and parsed.get_backend_name() == "sqlite"
             and not Path(parsed.database or "").exists()
         ):
-            raise refuse(
-                "database", url, "there; `incfed client enrol` and `incfed serve` make one"
-            )
+            raise refuse("database", url, NOT_NEW)
         self.name = secrets.token_hex(8)  # of this process, to others over the same database
         self.sqlite = parsed.get_backend_name() == "sqlite"
         # SQLite has one writer; who finds it busy sleeps, and for too long: threads take turns here
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
         self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
         try:
-            self._migrate()
+            self._migrate(new)
         except DBAPIError as error:
             self.engine.dispose()
             shown = parsed.set(drivername=parsed.get_backend_name())
@@ -84,19 +93,35 @@ class Store:
         with self.engine.connect().execution_options(**level) as connection, connection.begin():
             yield connection
 
-    def _migrate(self) -> None:
+    def _migrate(self, new: bool) -> None:
         config = Config()
         config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
         known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
         with self.engine.connect().execution_options(writes=True) as connection, connection.begin():
             if not self.sqlite:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
+            names = inspect(connection).get_table_names()
+            if names and "alembic_version" not in names:
+                others = f"of something else: it has a table {names[0]!r}"
+                raise refuse("database", others, "incfed's own, or an empty one")
+            if not names and not new:
+                raise refuse("database", "an empty one", NOT_NEW)
             found = MigrationContext.configure(connection).get_current_revision()
             if found is not None and found not in known:
                 allowed = f"of schema {max(known)} or older: a newer incfed has written it"
                 raise refuse("database", f"schema {found}", allowed)
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Whatever a database says (it is damaged, it went away) as an InputError, for people."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        why = " ".join(str(getattr(error, "orig", None) or error).split())
+        raise InputError(f"database: {why}") from None
 
 
 def _lock_row(connection: Connection) -> None:
@@ -109,6 +134,8 @@ def _lock_row(connection: Connection) -> None:
 def _parse(url: str) -> URL:
     allowed = "'sqlite:///file.db' or 'postgresql://user@host/database'"
     try:
+        if "\0" in url:
+            raise ArgumentError
         parsed = make_url(url)
     except (ArgumentError, ValueError):
         raise refuse("database", "what is no address of a database", allowed) from None

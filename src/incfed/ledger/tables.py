@@ -141,3 +141,4 @@ entries = Table(
 )
 
 APPEND_ONLY = ("entries", "payments")
+GUARDED = ("UPDATE", "DELETE", "REPLACE")  # triggers of SQLite

@@ -85,7 +85,7 @@ def _settings(given: dict[str, Any], folder: Path) -> Settings:
     value = given["mechanism"]
     spot, example = "federation.mechanism", '{ kind = "PaymentEfficient", beta = 0.7 }'
     table = {"kind": value} if isinstance(value, str) else places.table(spot, value, example)
-    if table.get("kind") not in KINDS:  # an audit has to find it again, anywhere
+    if table.get("kind") not in [*KINDS]:  # an audit has to find it again, anywhere
         raise refuse(f"{spot}.kind", table.get("kind"), f"one of {', '.join(KINDS)}")
     mechanism = kinds.build(kinds.MECHANISMS, table, spot, folder).value
     threshold = given["threshold"]
@@ -108,6 +108,7 @@ def _server(given: dict[str, Any], folder: Path) -> Server:
     database = made.get("database", Server.database)
     if isinstance(database, str) and database.startswith(relative):
         file = database.removeprefix(relative)
-        made["database"] = f"{relative}{folder / file}" if file else database
+        if file not in ("", ":memory:"):
+            made["database"] = f"{relative}{folder / file}"
     with places.at("server", known):
         return Server(**made)

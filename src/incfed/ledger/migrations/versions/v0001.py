@@ -23,6 +23,12 @@ SQLITE = """
 CREATE TRIGGER {table}_{event} BEFORE {event} ON {table}
 BEGIN SELECT RAISE(ABORT, '{table}: rows are only ever added'); END
 """
+# INSERT OR REPLACE removes a row without a DELETE that a trigger sees.
+SQLITE_REPLACE = """
+CREATE TRIGGER {table}_REPLACE BEFORE INSERT ON {table}
+WHEN EXISTS (SELECT 1 FROM {table} WHERE {same})
+BEGIN SELECT RAISE(ABORT, '{table}: rows are only ever added'); END
+"""
 FUNCTION = """
 CREATE FUNCTION incfed_append_only() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION '%: rows are only ever added', TG_TABLE_NAME; END $$
@@ -125,14 +131,18 @@ def upgrade() -> None:
         Column("body", Text, nullable=False),
         Column("hash", Text, nullable=False),
     )
-    _append_only("entries", "payments")
-
-
-def _append_only(*tables: str) -> None:
-    """No program, this one included, changes or removes a row."""
-    sqlite = op.get_bind().dialect.name == "sqlite"
-    if not sqlite:
+    if op.get_bind().dialect.name != "sqlite":
         op.execute(FUNCTION)
-    for table in tables:
-        for event in ("UPDATE", "DELETE") if sqlite else ("",):
-            op.execute((SQLITE if sqlite else POSTGRESQL).format(table=table, event=event))
+    _append_only("entries", "number")
+    _append_only("payments", "federation", "round", "client")
+
+
+def _append_only(table: str, *key: str) -> None:
+    """No program, this one included, changes or removes a row."""
+    if op.get_bind().dialect.name == "sqlite":
+        for event in ("UPDATE", "DELETE"):
+            op.execute(SQLITE.format(table=table, event=event))
+        same = " AND ".join(f"{name} = NEW.{name}" for name in key)
+        op.execute(SQLITE_REPLACE.format(table=table, same=same))
+    else:
+        op.execute(POSTGRESQL.format(table=table))
