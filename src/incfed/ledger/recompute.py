@@ -103,28 +103,20 @@ def _delivered(connection: Connection, model: Model, e: Row) -> list[str]:
 def _decided(connection: Connection, model: Model, e: Row) -> list[str]:
     round = e["round"]
     table = _table(connection, model, e, e["failed"])
-    verdict: Verdict | None
     if e["attempt"] == 1:
         verdict, missed = deciding.decide(table), []
     else:
         verdict, missed = _again(model, e, table), _missed(model, round)
     found = _unbarred(model, e)
     found += [] if sorted(e["failed"]) == missed else [f"not those who failed: {e['failed']}"]
-    if verdict is None:
-        return [*found, "the budget did not allow it"]
     if verdict.data_only != e["data_only"]:
         found.append(f"data_only is {verdict.data_only}")
     return found + _differ(e["offers"], verdict.payments)
 
 
 def _void(connection: Connection, model: Model, e: Row) -> list[str]:
-    if model.rounds[e["round"]]["attempt"] == 0:
-        uploaded = any(round == e["round"] for round, _ in model.uploads)
-        return ["somebody had uploaded"] if uploaded else []
-    if sorted(e["failed"]) != _missed(model, e["round"]):
-        return [f"not those who failed: {e['failed']}"]
-    verdict = _again(model, e, _table(connection, model, e, e["failed"]))
-    return _unbarred(model, e) + ([] if verdict is None else ["there was money enough"])
+    uploaded = any(round == e["round"] for round, _ in model.uploads)
+    return ["somebody had uploaded"] if uploaded else []
 
 
 def _barred(connection: Connection, model: Model, e: Row) -> list[str]:
@@ -170,7 +162,7 @@ def _closed(connection: Connection, model: Model, e: Row) -> list[str]:
     return found
 
 
-def _again(model: Model, e: Row, table: Table) -> Verdict | None:
+def _again(model: Model, e: Row, table: Table) -> Verdict:
     here = model.delivered(e["round"])
     kept = {who: row["payment"] for who, row in model.standing(e["round"]).items() if who in here}
     add = model.rounds[e["round"]]["attempt"] < _settings(model, e).attempts

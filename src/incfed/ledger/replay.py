@@ -97,7 +97,8 @@ class Model:
         self.uploads[e["round"], e["client"]] = {name: e[name] for name in names}
 
     def _decided(self, e: Row) -> None:
-        self._fail(e)
+        for client in e["failed"]:
+            self.offers[e["round"], client]["failed"] = True
         for client, payment in e["offers"].items():
             fresh = {"accepted": None, "failed": False}
             offer = self.offers.setdefault((e["round"], int(client)), fresh)
@@ -127,15 +128,10 @@ class Model:
         self._end(e, CLOSED)
 
     def _void(self, e: Row) -> None:
-        self._fail(e)
         self._end(e, VOID)
 
     def _pruned(self, e: Row) -> None:
         self.pruned_round, self.pruned_epoch = e["round"], e["epoch"]
-
-    def _fail(self, e: Row) -> None:
-        for client in e["failed"]:
-            self.offers[e["round"], client]["failed"] = True
 
     def _end(self, e: Row, stage: str) -> None:
         self.rounds[e["round"]].update(stage=stage, ended=e["at"], deadline=None)

@@ -75,11 +75,12 @@ def decide(table: Table) -> Verdict:
     return _verdict(round, decision, True)
 
 
-def decide_again(table: Table, kept: Mapping[int, float], *, add: bool) -> Verdict | None:
+def decide_again(table: Table, kept: Mapping[int, float], *, add: bool) -> Verdict:
     """Keep who delivered (`kept`: what each was offered), and (`add`) only add to them.
 
-    Each is paid the larger of what it was offered and what it is now owed. None: there is not
-    enough money for that, even if nobody else is paid: the round is void.
+    Each is paid the larger of what it was offered and what it is now owed. Where there is not
+    enough money for that, even if nobody else is paid, each is paid what it was offered, which was
+    set aside for it.
     """
     mechanisms = (table.mechanism, PaymentFree()) if add else (None,)
     for data_only, mechanism in enumerate(mechanisms):
@@ -97,7 +98,7 @@ def decide_again(table: Table, kept: Mapping[int, float], *, add: bool) -> Verdi
         verdict = Verdict(payments, bool(data_only))
         if table.affords(verdict):
             return verdict
-    return None
+    return Verdict({client: kept.get(client, 0.0) for client in verdict.payments}, True)
 
 
 def close(table: Table, verdict: Verdict, db: Sequence[Floats]) -> tuple[Shared, Closed]:

@@ -183,7 +183,7 @@ class Running:
     def _decide(self) -> None:
         table = self._table()
         if not table.uploads and not table.others:
-            self._void("nobody uploaded", [])
+            self._void("nobody uploaded")
             return
         self.reached("deciding")
         self._offer(deciding.decide(table), [], [])
@@ -207,10 +207,6 @@ class Running:
         kept = {one.client: one.payment for one in delivered}
         add = self.round.attempt < self.settings.attempts
         verdict = deciding.decide_again(table, kept, add=add)
-        if verdict is None:
-            reason = "the budget does not cover what those who delivered are owed now"
-            self._void(reason, [one.client for one in failed])
-            return
         self.reached("deciding again")
         self._offer(verdict, [one.client for one in failed], list(kept))
 
@@ -256,10 +252,10 @@ class Running:
         self._federation(epoch=epoch, spent=self.federation.spent + verdict.total)
         self.reached("closing")
 
-    def _void(self, reason: str, failed: list[int]) -> None:
+    def _void(self, reason: str) -> None:
         """Nothing is shared, nobody is paid."""
         self._round(stage=VOID, ended=self.now, deadline=None)
-        self.record("void", round=self.round.number, reason=reason, failed=failed)
+        self.record("void", round=self.round.number, reason=reason)
         self._federation()
 
     def _mend_deadline(self) -> None:

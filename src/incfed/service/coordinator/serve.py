@@ -82,5 +82,4 @@ def warm_up(settings: Settings) -> None:
     verdict = deciding.decide(table)
     again = deciding.decide_again(table, {1: 0.0}, add=True)
     for one in (verdict, again):
-        assert one is not None
         deciding.close(table, one, [np.zeros(d)] * len(one.payments))
