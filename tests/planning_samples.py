@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import incfed
+from incfed.experiments.cells import Record
+from incfed.planning.evidence import Evidence
+from incfed.planning.space import PAID, Setting
 
 CASE: dict[str, Any] = {
     "run": {"steps": 120},
@@ -45,3 +49,24 @@ def write_trace(file: Path, length: int = 240, *, expected: bool = False) -> Pat
     )
     trace.save(file)
     return file
+
+
+def setting(n: int) -> Setting:
+    return Setting(PAID, 0.5, float(n + 1), 0.1)
+
+
+def evidence(table: list[list[tuple[float, float]]], sent: Sequence[float] = ()) -> Evidence:
+    """For each setting the (regret, payment) of each seed; and what it sends, if that matters."""
+    found = Evidence(range(9))
+    for n, runs in enumerate(table):
+        found.add(
+            setting(n),
+            [
+                Record({}, seed, "", {
+                    "steps": 9.0, "regret": regret, "payment": payment, "reward": -regret,
+                    "communication": sent[n] if sent else 1.0,
+                }, {})
+                for seed, (regret, payment) in enumerate(runs)
+            ],
+        )  # fmt: skip
+    return found

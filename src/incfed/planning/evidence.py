@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from ..experiments.cells import Record
 from ..results.numbers import human, human_spread
-from .goals import METRICS
+from .goals import METRICS, Goal, Limit
 from .space import Setting
 
 EXTRA = ("rounds", "participation", "matched")
 ROUNDING = 1e-12  # relative: a spread below is none
-Figures = Mapping[str, float]
 
 
 def figures_of(record: Record) -> dict[str, float]:
@@ -66,10 +65,12 @@ class Interval:
 
 
 class Evidence:
-    """What runs with the search's seeds have shown; settings are compared on the same seeds."""
+    """What runs with the search's seeds have shown; settings are compared on the same seeds.
+    `everyone` has the runs that limits given as a share refer to."""
 
     def __init__(self, seeds: Sequence[int]) -> None:
         self.seeds = tuple(seeds)
+        self.everyone: list[dict[str, float]] = []
         self._runs: dict[Setting, list[dict[str, float]]] = {}
 
     def add(self, setting: Setting, records: Iterable[Record]) -> None:
@@ -91,6 +92,9 @@ class Evidence:
     def runs(self) -> int:
         return sum(map(len, self._runs.values()))
 
+    def of(self, setting: Setting) -> list[dict[str, float]]:
+        return self._runs[setting]
+
     def values(self, setting: Setting, metric: str, n: int | None = None) -> list[float]:
         return [run[metric] for run in self._runs[setting][:n]]
 
@@ -99,8 +103,14 @@ class Evidence:
         runs = self._runs[setting][:n]
         return {name: math.fsum(run[name] for run in runs) / len(runs) for name in METRICS}
 
-    def interval(self, setting: Setting, metric: str) -> Interval:
-        return Interval.of(self.values(setting, metric))
+    def excesses(self, setting: Setting, limit: Limit, n: int | None = None) -> list[float]:
+        return limit.excesses(self._runs[setting][:n], self.everyone)
+
+    def excess(self, setting: Setting, limit: Limit, n: int | None = None) -> float:
+        return limit.excess(self._runs[setting][:n], self.everyone)
+
+    def violation(self, setting: Setting, goal: Goal, n: int | None = None) -> float:
+        return goal.violation(self._runs[setting][:n], self.everyone)
 
 
 @cache

@@ -38,28 +38,38 @@ class Judged:
     def figures(self) -> dict[str, Interval]:
         return {name: self[name] for name in (*METRICS, *EXTRA)}
 
-    def more(self, other: Judged, metric: str) -> Interval:
-        """How much more than `other`, seed by seed."""
+    def more(self, other: Judged, metric: str, times: float = 1.0) -> Interval:
+        """How much more than `times` as much as `other` has, seed by seed."""
         pairs = zip(self.values(metric), other.values(metric), strict=True)
-        return Interval.of(one - two for one, two in pairs)
+        return Interval.of(one - times * two for one, two in pairs)
+
+    def share(self, other: Judged, metric: str) -> Interval | None:
+        """In percent of `other`, seed by seed; None: that has nothing to be compared with."""
+        whole = other[metric].mean
+        if not whole > 0:
+            return None
+        ratio = self[metric].mean / whole
+        rest = self.more(other, metric, ratio)
+        return Interval(100 * ratio, 100 * rest.half / whole, rest.n)
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A limit, and whether the held-out mean keeps it: for sure, or within its interval."""
+    """A limit, and whether held-out runs keep it: for sure, or within the interval."""
 
     limit: Limit
     figure: Interval
+    excess: Interval  # over the limit; if that is a share, over paying everyone with the same seed
+    share: Interval | None  # of paying everyone, if the limit is one
 
     @property
     def kept(self) -> bool:
-        return self.limit.excess(self.figure.mean) <= 0
+        return self.excess.mean <= 0
 
     @property
     def sure(self) -> bool:
         """The whole interval is on one side."""
-        ends = (self.figure.low, self.figure.high)
-        return len({self.limit.excess(end) <= 0 for end in ends}) == 1
+        return (self.excess.low <= 0) == (self.excess.high <= 0)
 
 
 @dataclass(frozen=True)
@@ -73,8 +83,30 @@ class Judgement:
     thrifty: Judged | None  # for much less traffic
     easiest: Mapping[str, Judged]  # by limited metric
 
-    def limits(self, goal: Goal) -> list[Kept]:
-        return [Kept(limit, self.chosen[limit.metric]) for limit in goal.limits]
+    @property
+    def everyone(self) -> Judged:
+        """What limits given as a share refer to."""
+        return self.references[0]
+
+    def limits(self, goal: Goal, one: Judged | None = None) -> list[Kept]:
+        """How something that was judged stands to the limits; None: what was chosen."""
+        judged, everyone = one or self.chosen, self.everyone
+        return [
+            Kept(
+                limit,
+                judged[limit.metric],
+                Interval.of(limit.excesses(judged.runs, everyone.runs)),
+                None if limit.share is None else judged.share(everyone, limit.metric),
+            )
+            for limit in goal.limits
+        ]
+
+    def broken(self, goal: Goal, one: Judged) -> list[str]:
+        """The limits that its means are outside of."""
+        return [str(kept.limit) for kept in self.limits(goal, one) if not kept.kept]
+
+    def violation(self, goal: Goal, one: Judged) -> float:
+        return goal.violation(one.runs, self.everyone.runs)
 
 
 def judge(

@@ -194,7 +194,7 @@ def plan(
         except Broken as error:
             raise refuse_broken(error) from None
         # A share is stated of what paying everyone gives in the same held-out runs.
-        stated = goal.settle(judgement.references[0].means())
+        stated = goal.settle(judgement.everyone.means())
         evidence = found.evidence
         made = Plan(
             case=case,

@@ -37,8 +37,8 @@ def score(evidence: Evidence, setting: Setting, goal: Goal, n: int) -> Score:
     return Score(
         aim=goal.loss(goal.aim, means[goal.aim]),
         payment=means["payment"],
-        violation=goal.violation(means),
-        worst=max((limit.excess(means[limit.metric]) for limit in goal.limits), default=0.0),
+        violation=evidence.violation(setting, goal, n),
+        worst=max((evidence.excess(setting, limit, n) for limit in goal.limits), default=0.0),
     )
 
 

@@ -74,6 +74,7 @@ class Search:
         self._run([everyone], FULL)
         if self.evidence.count(everyone) < FULL:
             raise Broken(self._faults[everyone])
+        self.evidence.everyone = self.evidence.of(everyone)
         return goal.settle(self.evidence.means(everyone))
 
     def run(self, goal: Goal, *, batches: int, file: Path | None, seed: int) -> Found:
@@ -88,8 +89,7 @@ class Search:
                 asked = study.ask(number, first if number == 0 else [])
                 self._race([setting for _, setting in asked], goal)
                 for trial, setting in asked:
-                    known = self.evidence.count(setting) > 0
-                    study.tell(trial, self.evidence.means(setting) if known else None)
+                    study.tell(trial, setting, self.evidence)
             self._tell(goal, (number + 1) * BATCH, total)
         return self._finish(goal)
 
@@ -116,7 +116,7 @@ class Search:
             evidence=evidence,
             goal=goal,
             chosen=chosen,
-            within=goal.violation(evidence.means(chosen)) == 0,
+            within=evidence.violation(chosen, goal) == 0,
             frontier=thin(line, [evidence.means(one)["payment"] for one in line], FRONTIER),
             thrifty=thrifty(evidence, goal, full, chosen),
             easiest=easiest(evidence, goal, full),

@@ -31,7 +31,7 @@ def advice(plan: Plan) -> str:
     first = f"{_capital(str(plan.setting))}: expect {expectation(plan)}."
     if not plan.within:
         return f"No setting was found that keeps all limits. The nearest: {first}"
-    broken = [str(kept.limit) for kept in plan.limits if not kept.kept]
+    broken = plan.judgement.broken(plan.goal, plan.judgement.chosen)
     if broken:
         return (
             f"{first} In the search it kept all limits, but held-out not: {'; '.join(broken)}. "
@@ -60,8 +60,9 @@ def _paid(payment: Interval) -> str:
 
 def limit_words(kept: Kept) -> str:
     """One limit, and how the held-out figures stand to it."""
-    said = f"{kept.limit}: "
-    figure = str(kept.figure)
+    said, figure = f"{kept.limit}: ", str(kept.figure)
+    if kept.share is not None:
+        figure += f"; seed by seed {kept.share} %"
     if kept.sure:
         return said + (f"kept ({figure})" if kept.kept else f"not kept ({figure})")
     side = "inside" if kept.kept else "outside"
@@ -70,8 +71,9 @@ def limit_words(kept: Kept) -> str:
 
 def thrift(plan: Plan) -> list[str]:
     """Another setting that does about as well for less traffic, if that is so held-out, too."""
-    other, chosen, aim = plan.judgement.thrifty, plan.judgement.chosen, plan.goal.aim
-    if other is None or plan.goal.violation(other.means()) > plan.goal.violation(chosen.means()):
+    judgement, goal, aim = plan.judgement, plan.goal, plan.goal.aim
+    other, chosen = judgement.thrifty, judgement.chosen
+    if other is None or judgement.violation(goal, other) > judgement.violation(goal, chosen):
         return []
     sent, usually = other["communication"], chosen["communication"].mean
     worse = chosen.more(other, aim) if aim in GAINS else other.more(chosen, aim)
@@ -121,9 +123,7 @@ def sensitivity_words(plan: Plan) -> list[str]:
         if factor == 1:
             continue
         what = "half as costly" if factor < 1 else "twice as costly"
-        broken = [
-            str(limit) for limit in plan.goal.limits if limit.excess(judged[limit.metric].mean) > 0
-        ]
+        broken = plan.judgement.broken(plan.goal, judged)
         figures = [
             _paid(judged["payment"]),
             UNITS[plan.goal.performance].format(judged[plan.goal.performance]),

@@ -1,0 +1,58 @@
+"""What a plan chooses, and by which comparison: on the same seeds, within what is searched."""
+
+from __future__ import annotations
+
+import pytest
+
+import incfed
+from incfed.planning.frontier import choose, upper_excess
+from incfed.planning.goals import Goal, Limit
+from incfed.planning.judging import Judged, Judgement
+from planning_samples import CASE, SMALL, evidence, setting
+
+# What a seed gives to all, and so to paying everyone: far more than settings differ by.
+WORLDS = (-40.0, -60.0, -80.0, -100.0)
+SHARE = Goal("payment", (Limit("reward", 0.9 * 70.0, share=90.0),), "reward")
+
+
+def test_a_share_is_compared_seed_by_seed() -> None:
+    """The reward is minus the "regret" of a sample: 92 % of paying everyone with every seed."""
+    known = evidence([
+        [(0.92 * regret, 5.0) for regret in WORLDS],
+        [(0.99 * regret, 50.0) for regret in WORLDS],
+        [(0.89 * regret, 0.0) for regret in WORLDS],
+    ])  # fmt: skip
+    known.everyone = [{"reward": -regret} for regret in WORLDS]
+    excess = upper_excess(known, setting(0), SHARE)
+    assert -0.05 < excess < 0  # safe, though the rewards alone are anything from 37 to 92
+    assert choose(known, known.settings, SHARE) == setting(0)
+    assert known.violation(setting(2), SHARE) == pytest.approx(0.01 / 0.9)
+    # With two seeds it is compared with paying everyone with those two.
+    assert known.violation(setting(0), SHARE, 2) == 0
+
+
+def _judged(factor: float) -> Judged:
+    plain = {"payment": 1.0, "communication": 1.0, "regret": 1.0}
+    return Judged(f"{factor}", tuple({"reward": -factor * x, **plain} for x in WORLDS))
+
+
+@pytest.mark.parametrize(("factor", "kept"), [(0.92, True), (0.88, False)])
+def test_a_share_is_kept_for_sure_if_it_is_with_every_seed(factor: float, kept: bool) -> None:
+    chosen = _judged(factor)
+    judgement = Judgement(chosen, (_judged(1.0),), (), {}, None, {})
+    [found] = judgement.limits(SHARE)
+    assert (found.kept, found.sure) == (kept, True)
+    assert found.share is not None
+    assert str(found.share) == f"{100 * factor:.0f}"
+    [plain] = judgement.limits(Goal("payment", (Limit("reward", 63.0),), "reward"))
+    assert (plain.sure, plain.share) == (False, None)  # a number is not one of the same world
+
+
+def test_the_cheapest_plan_for_a_share_of_the_reward() -> None:
+    """Had the share been a number, no setting were safe: rewards differ by far more than 1 % from
+    world to world, and the dearest setting would be the nearest."""
+    plan = incfed.plan(CASE, minimize="payment", min_reward="98%", **SMALL)
+    assert plan.within
+    assert plan.payment.mean == 0
+    [kept] = plan.limits
+    assert f"seed by seed {kept.share} %" in str(plan)
