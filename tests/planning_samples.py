@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import incfed
-from incfed.experiments.cells import Record
 from incfed.planning.evidence import Evidence
 from incfed.planning.space import PAID, Setting
 
@@ -62,11 +61,11 @@ def evidence(table: list[list[tuple[float, float]]], sent: Sequence[float] = ())
         found.add(
             setting(n),
             [
-                Record({}, seed, "", {
-                    "steps": 9.0, "regret": regret, "payment": payment, "reward": -regret,
+                {
+                    "regret": regret, "payment": payment, "reward": -regret,
                     "communication": sent[n] if sent else 1.0,
-                }, {})
-                for seed, (regret, payment) in enumerate(runs)
+                }
+                for regret, payment in runs
             ],
         )  # fmt: skip
     return found

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import incfed
+from incfed.planning.case import read_case
 from incfed.planning.frontier import choose, upper_excess
 from incfed.planning.goals import Goal, Limit
 from incfed.planning.judging import Judged, Judgement
+from incfed.planning.search import Update
 from planning_samples import CASE, SMALL, evidence, setting
 
 # What a seed gives to all, and so to paying everyone: far more than settings differ by.
@@ -56,3 +60,36 @@ def test_the_cheapest_plan_for_a_share_of_the_reward() -> None:
     assert plan.payment.mean == 0
     [kept] = plan.limits
     assert f"seed by seed {kept.share} %" in str(plan)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        {"mechanisms": ["PaymentFree"], "threshold": [10.0, 20.0]},
+        {"mechanisms": ["PayEveryone"], "threshold": [10.0, 20.0]},
+        {"mechanisms": ["PaymentEfficient"], "beta": [0.1, 0.2]},
+    ],
+    ids=["mechanism", "threshold", "beta"],
+)
+def test_nothing_is_advised_that_was_not_to_be_searched(search: dict[str, Any]) -> None:
+    """Paying everyone at the usual D_c would be best in all of these."""
+    told: list[Update] = []
+    plan = incfed.plan(
+        {**CASE, "search": search}, maximize="reward", min_reward="150%", progress=told.append,
+        trials=16, held_out=3, jobs=1,
+    )  # fmt: skip
+    judgement, space = plan.judgement, plan.case.space
+    found = [plan.setting, *(one for one, _ in plan.tried)]
+    found += [update.best for update in told if update.best is not None]
+    found += [one.setting for one in (*plan.frontier, *judgement.easiest.values()) if one.setting]
+    assert all(map(space.holds, found))
+    assert not space.holds(plan.case.everyone)
+    assert judgement.everyone.setting == plan.case.everyone
+
+
+def test_paying_everyone_may_be_chosen_where_it_is_searched() -> None:
+    usual = read_case({**CASE, "search": {}}).everyone
+    search = {"mechanisms": ["PayEveryone"], "threshold": usual.threshold, "ridge": usual.ridge}
+    plan = incfed.plan({**CASE, "search": search}, trials=16, held_out=3, jobs=1)
+    assert plan.setting == usual
+    assert (len(plan.tried), plan.runs) == (1, 16)

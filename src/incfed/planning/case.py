@@ -18,7 +18,7 @@ beta = [0.01, 1.0]
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from ..experiments.config import build_algorithm, check_steps, load
 from ..experiments.experiment import Recipe
 from ..inputs import InputError, number, refuse
 from .costs import ALLOWED, Costs, read_costs
-from .space import FREE, RIDGE, Setting, Space, read_space, usual_threshold
+from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
 
 FIXED = ("noise", "delta", "exploration", "reads", "clocks")
 SHARE = 0.5  # of a log: settings are chosen on so much of it
@@ -68,6 +68,16 @@ class Case:
     @property
     def ridge(self) -> float:
         return self.space.ridge.clip(RIDGE)
+
+    @property
+    def everyone(self) -> Setting:
+        """What limits given as a share refer to, searched or not: everyone paid, at the paper's
+        D_c."""
+        return Setting(ALL, None, float(f"{self.usual:.3g}"), self.ridge)
+
+    @property
+    def nobody(self) -> Setting:
+        return replace(self.everyone, mechanism=FREE)
 
     def scene(self, use: str) -> dict[str, Any]:
         """The [world] to choose in, or the one to judge by."""
@@ -175,7 +185,7 @@ def build_case(recipe: Recipe) -> Case:
             sources=tuple(sorted(built.sources.values())),
             notes=tuple(world.notes),
         )
-        trial = Setting(FREE, None, case.usual, case.ridge).table(case.fixed, case.costs.of(0))
+        trial = case.nobody.table(case.fixed, case.costs.of(0))
         build_algorithm(trial, "algorithm", world, steps, recipe.folder)
     return case
 

@@ -10,7 +10,7 @@ from functools import cache
 
 from ..experiments.cells import Record
 from ..results.numbers import human, human_spread
-from .goals import METRICS, Goal, Limit
+from .goals import METRICS, Figures, Goal, Limit
 from .space import Setting
 
 EXTRA = ("rounds", "participation", "matched")
@@ -26,6 +26,10 @@ def figures_of(record: Record) -> dict[str, float]:
     if matched < steps:
         found["reward"] *= steps / matched if matched else 0.0
     return found
+
+
+def means_of(runs: Sequence[Figures]) -> dict[str, float]:
+    return {name: math.fsum(run[name] for run in runs) / len(runs) for name in METRICS}
 
 
 @dataclass(frozen=True)
@@ -66,16 +70,17 @@ class Interval:
 
 class Evidence:
     """What runs with the search's seeds have shown; settings are compared on the same seeds.
-    `everyone` has the runs that limits given as a share refer to."""
+    `everyone` has the runs that limits given as a share refer to, apart from those of settings that
+    may be chosen."""
 
     def __init__(self, seeds: Sequence[int]) -> None:
         self.seeds = tuple(seeds)
         self.everyone: list[dict[str, float]] = []
         self._runs: dict[Setting, list[dict[str, float]]] = {}
 
-    def add(self, setting: Setting, records: Iterable[Record]) -> None:
+    def add(self, setting: Setting, runs: Iterable[dict[str, float]]) -> None:
         """Of the next seeds."""
-        self._runs.setdefault(setting, []).extend(map(figures_of, records))
+        self._runs.setdefault(setting, []).extend(runs)
 
     def drop(self, setting: Setting) -> None:
         """It could not be run."""
@@ -92,16 +97,12 @@ class Evidence:
     def runs(self) -> int:
         return sum(map(len, self._runs.values()))
 
-    def of(self, setting: Setting) -> list[dict[str, float]]:
-        return self._runs[setting]
-
     def values(self, setting: Setting, metric: str, n: int | None = None) -> list[float]:
         return [run[metric] for run in self._runs[setting][:n]]
 
     def means(self, setting: Setting, n: int | None = None) -> dict[str, float]:
         """Of all runs, or those with the first n seeds."""
-        runs = self._runs[setting][:n]
-        return {name: math.fsum(run[name] for run in runs) / len(runs) for name in METRICS}
+        return means_of(self._runs[setting][:n])
 
     def excesses(self, setting: Setting, limit: Limit, n: int | None = None) -> list[float]:
         return limit.excesses(self._runs[setting][:n], self.everyone)

@@ -4,15 +4,15 @@ was chosen on."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..experiments.cells import Cell, Record
 from ..experiments.engine import Session
 from .case import JUDGE, Case
-from .evidence import EXTRA, Interval, figures_of
+from .evidence import EXTRA, Interval, figures_of, means_of
 from .goals import METRICS, Goal, Limit
 from .search import Broken, Found, run_lots
-from .space import ALL, FREE, Setting
+from .space import Setting
 
 FACTORS = (0.5, 2.0)  # costs that are off by so much
 EVERYONE, NOBODY, ALONE = "everyone is paid", "nobody is paid", "nobody shares"
@@ -33,7 +33,7 @@ class Judged:
         return [run[metric] for run in self.runs]
 
     def means(self) -> dict[str, float]:
-        return {name: self[name].mean for name in METRICS}
+        return means_of(self.runs)
 
     def figures(self) -> dict[str, Interval]:
         return {name: self[name] for name in (*METRICS, *EXTRA)}
@@ -117,9 +117,7 @@ def judge(
     progress: Callable[[int, int], None],
 ) -> Judgement:
     """Run what the plan talks about with the held-out seeds, all at once."""
-    usual = float(f"{case.usual:.3g}")
-    paid = Setting(ALL, None, usual, case.ridge)
-    free = Setting(FREE, None, usual, case.ridge)
+    paid, free = case.everyone, case.nobody
     more = [] if found.thrifty is None else [found.thrifty]
     settings = list(
         dict.fromkeys([found.chosen, paid, free, *found.frontier, *more, *found.easiest.values()])
@@ -144,8 +142,8 @@ def judge(
     return Judgement(
         chosen=chosen,
         references=(
-            _judged(f"{EVERYONE}, D_c {usual:g}", by_setting[paid].runs, paid),
-            _judged(f"{NOBODY}, D_c {usual:g}", by_setting[free].runs, free),
+            replace(by_setting[paid], label=f"{EVERYONE}, D_c {paid.threshold:g}"),
+            replace(by_setting[free], label=f"{NOBODY}, D_c {free.threshold:g}"),
             _judged(ALONE, answers[-1], None),
         ),
         frontier=tuple(_front([by_setting[one] for one in found.frontier], found.goal)),
@@ -155,11 +153,8 @@ def judge(
     )
 
 
-def _judged(
-    label: str, runs: Sequence[Record | Mapping[str, float]], setting: Setting | None
-) -> Judged:
-    found = tuple(figures_of(one) if isinstance(one, Record) else one for one in runs)
-    return Judged(label, found, setting)
+def _judged(label: str, records: Sequence[Record], setting: Setting | None) -> Judged:
+    return Judged(label, tuple(map(figures_of, records)), setting)
 
 
 def _front(points: Sequence[Judged], goal: Goal) -> list[Judged]:
