@@ -28,11 +28,10 @@ def choose(evidence: Evidence, settings: Sequence[Setting], goal: Goal) -> Setti
     """The best of those that keep the limits safely; if none does, the one that comes closest to
     that; and if none keeps them at all, the one that is least outside."""
 
-    def rank(setting: Setting) -> tuple[float, float, float]:
-        means = evidence.means(setting)
+    def rank(setting: Setting) -> tuple[float, ...]:
         outside = evidence.violation(setting, goal)
         risk = max(0.0, upper_excess(evidence, setting, goal))
-        return outside, risk, goal.loss(goal.aim, means[goal.aim])
+        return outside, risk, *goal.order(evidence.means(setting))
 
     return min(settings, key=rank)
 
@@ -40,9 +39,8 @@ def choose(evidence: Evidence, settings: Sequence[Setting], goal: Goal) -> Setti
 def promising(evidence: Evidence, goal: Goal, seeds: int, count: int) -> list[Setting]:
     """Of the settings that ran with so many seeds, the first `count` by what is known so far."""
 
-    def rank(setting: Setting) -> tuple[float, float]:
-        means = evidence.means(setting)
-        return evidence.violation(setting, goal), goal.loss(goal.aim, means[goal.aim])
+    def rank(setting: Setting) -> tuple[float, ...]:
+        return evidence.violation(setting, goal), *goal.order(evidence.means(setting))
 
     known = [one for one in evidence.settings if evidence.count(one) >= seeds]
     return sorted(known, key=rank)[:count]

@@ -83,6 +83,13 @@ class Goal:
         """Less is better."""
         return -figure if metric in GAINS else figure
 
+    def order(self, means: Figures) -> tuple[float, float, float]:
+        """The better of two first: by the aim; where that is the same (nothing paid, as a rule) by
+        what it is traded for, and then by traffic."""
+        names = (self.aim, self.partner, "communication")
+        one, two, three = (self.loss(name, means[name]) for name in names)
+        return one, two, three
+
     def violation(self, runs: Sequence[Figures], everyone: Sequence[Figures]) -> float:
         """0 within all limits; else how far outside, summed over them."""
         return sum(max(0.0, limit.excess(runs, everyone)) for limit in self.limits)

@@ -44,9 +44,11 @@ def score(evidence: Evidence, setting: Setting, goal: Goal, n: int) -> Score:
 
 def noise(evidence: Evidence, settings: Sequence[Setting], metric: str, n: int) -> float:
     """How far a run is from the mean of its setting once what its seed does to all of them is
-    taken off: the typical size (median), as a standard deviation."""
+    taken off: the typical size (median), as a standard deviation. Settings whose runs are all the
+    same, such as those that pay nothing, have none of it and do not count."""
     table = [evidence.values(setting, metric, n) for setting in settings]
-    if len(table) < 2 or n < 2:
+    table = [row for row in table if min(row) < max(row)]
+    if len(table) < 2:
         return math.inf
     rows = [statistics.fmean(row) for row in table]
     columns = [
