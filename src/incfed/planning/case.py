@@ -83,9 +83,7 @@ class Case:
         """The [world] to choose in, or the one to judge by."""
         if self.share is None:
             return dict(self.table)
-        low, high = self.table.get("part", [0.0, 1.0])
-        middle = low + self.share * (high - low)
-        part = [low, middle] if use == SEARCH else [middle, high]
+        part = _parts(self.table, self.share)[0 if use == SEARCH else 1]
         turn = {"turn": True} if self.table.get("turn") or not self.world.chance else {}
         return {**self.table, "part": part, **turn}
 
@@ -169,7 +167,14 @@ def build_case(recipe: Recipe) -> Case:
         built = kinds.build(kinds.WORLDS, table, "world", recipe.folder)
         world: World = built.value
         share = _share(search, world)
-        steps = _steps(run.get("steps"), world, share)
+        if share is None:
+            steps = check_steps(run.get("steps"), world)
+        else:
+            uncut = {key: value for key, value in table.items() if key not in kinds.CUT}
+            whole = world
+            if uncut != table:  # a part of a part may be dealt in another way
+                whole = kinds.build(kinds.WORLDS, uncut, "world", recipe.folder).value
+            steps = _steps(run.get("steps"), world, whole, _parts(table, share))
         usual = usual_threshold(steps, world.count, world.dim)
         case = Case(
             name=recipe.name,
@@ -199,20 +204,25 @@ def _share(search: Mapping[str, Any], world: World) -> float | None:
     return number("search.first", first, low=0.0, high=1.0, open_low=True, open_high=True)
 
 
-def _steps(value: object, world: World, share: float | None) -> int:
-    """T; of a log as many as the shorter of its two parts has, so that both are as long."""
-    if share is None:
-        return check_steps(value, world)
+def _parts(table: Mapping[str, Any], share: float) -> list[list[float]]:
+    """Of a log: the part to choose on, and the one to judge by."""
+    low, high = table.get("part", [0.0, 1.0])
+    middle = low + share * (high - low)
+    return [[low, middle], [middle, high]]
+
+
+def _steps(value: object, world: World, whole: World, parts: Sequence[Sequence[float]]) -> int:
+    """T of a log: as many as the shorter of its two parts has, so that both are as long."""
     try:
-        parts = [world.part(0.0, share).length, world.part(share, 1.0).length]
+        lengths = [whole.part(*ends).length for ends in parts]
     except InputError:
         raise refuse(
             "world",
             f"{world.length} steps",
-            f"long enough to be cut at {share:g}: settings are chosen on one part, and judged on "
-            "the other",
+            f"long enough to be cut at {parts[0][1]:g}: settings are chosen on one part, and "
+            "judged on the other",
         ) from None
-    most = min(length for length in parts if length is not None)
+    most = min(length for length in lengths if length is not None)
     if value is None:
         return most
     steps = check_steps(value, world)
