@@ -194,10 +194,7 @@ def test_a_share_is_of_paying_everyone() -> None:
 def test_the_config_is_one_that_runs(made: incfed.Plan, tmp_path: Path) -> None:
     page = made.save(tmp_path)
     assert page == tmp_path / "plan.html"
-    experiment = read(tmp_path / "run.toml")
-    [algorithm] = experiment.algorithms.values()
-    assert algorithm == made.algorithm()
-    assert experiment.steps == 120
+    _check_config(made, tmp_path)
     assert json.loads((tmp_path / "plan.json").read_text())["advice"] == made.advice
     text = page.read_text()
     assert made.advice in text.replace("&#x27;", "'")
@@ -206,6 +203,23 @@ def test_the_config_is_one_that_runs(made: incfed.Plan, tmp_path: Path) -> None:
     assert "<svg" in text
     for word in ("What to expect", "What money buys", "factor of 2", "What to do with it"):
         assert word in text
+
+
+def _check_config(plan: incfed.Plan, folder: Path) -> None:
+    """Running it gives the figures that the plan states, with seeds that nothing was chosen on."""
+    plan.save(folder)
+    experiment = read(folder / "run.toml")
+    [algorithm] = experiment.algorithms.values()
+    assert algorithm == plan.algorithm()
+    assert experiment.seeds == plan.held_out
+    assert not set(experiment.seeds) & set(plan.search_seeds)
+    runs = [
+        incfed.simulate(experiment.world, algorithm, steps=experiment.steps, seed=seed)
+        for seed in experiment.seeds
+    ]
+    for metric in ("reward", "payment", "communication"):
+        finals = [getattr(run, metric)[-1] for run in runs]
+        assert plan.figures[metric].mean == pytest.approx(statistics.fmean(finals))
 
 
 def test_a_log_is_judged_on_the_part_that_nothing_was_chosen_on(tmp_path: Path) -> None:
@@ -220,6 +234,7 @@ def test_a_log_is_judged_on_the_part_that_nothing_was_chosen_on(tmp_path: Path) 
     runs = [incfed.simulate(rest, plan.algorithm(), seed=seed) for seed in plan.held_out]
     assert plan.reward.mean == pytest.approx(statistics.fmean(run.reward[-1] for run in runs))
     assert plan.reward.half > 0
+    _check_config(plan, tmp_path / "plan")
     assert "the first 50% of the log" in str(plan)
     assert "such figures come from the other part of the log" in _page(plan)
     assert "regret" not in plan.advice

@@ -34,7 +34,7 @@ def test_a_log_that_skips_steps(tmp_path: Path) -> None:
     each = [150 * run.reward[-1] / run.matched[-1] for run in runs]
     assert plan.reward.mean == pytest.approx(math.fsum(each) / len(each))
     assert "matched what the log showed" in str(plan)
-    assert read(tmp_path / "out/run.toml").world.length == 300  # the paths still lead there
+    assert read(tmp_path / "out/run.toml").world.length == 150  # the paths still lead there
 
 
 def test_movielens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,6 @@ class Case:
     table: Mapping[str, Any]  # [world]
     world: World
     steps: int
-    given_steps: int | None  # by the user
     costs: Costs
     fixed: Mapping[str, Any]
     space: Space
@@ -182,7 +181,6 @@ def build_case(recipe: Recipe) -> Case:
             table=table,
             world=world,
             steps=steps,
-            given_steps=run.get("steps"),
             costs=read_costs(tables["costs"], world.count),
             fixed={key: value for key, value in fixed.items() if key != "ridge"},
             space=read_space(search, fixed.get("ridge"), usual),
