@@ -48,10 +48,6 @@ def test_a_plan_keeps_its_limits_and_says_so(made: incfed.Plan) -> None:
     assert kept.kept == (made.payment.mean <= 60)
     assert f"{made.payment}" in made.advice or "nothing paid" in made.advice
     assert "over 120 steps" in made.advice
-    payments = [one["payment"].mean for one in made.frontier]
-    regrets = [one["regret"].mean for one in made.frontier]
-    assert payments == sorted(payments)
-    assert regrets == sorted(regrets, reverse=True)
     assert list(made.judgement.sensitivity) == [0.5, 1.0, 2.0]
     assert made.judgement.sensitivity[1.0] is made.judgement.chosen
 

@@ -63,6 +63,11 @@ class Kept:
     share: Interval | None  # of paying everyone, if the limit is one
 
     @property
+    def said(self) -> str:
+        of = "" if self.share is None else f"; seed by seed {self.share} %"
+        return f"{self.figure}{of}"
+
+    @property
     def kept(self) -> bool:
         return self.excess.mean <= 0
 
@@ -78,7 +83,7 @@ class Judgement:
 
     chosen: Judged
     references: tuple[Judged, ...]
-    frontier: tuple[Judged, ...]  # by rising payment, those that are one also here
+    frontier: tuple[Judged, ...]  # the search's, whatever became of it here, by rising payment
     sensitivity: Mapping[float, Judged]  # by the factor that costs are off by, 1 included
     thrifty: Judged | None  # for much less traffic
     easiest: Mapping[str, Judged]  # by limited metric
@@ -146,7 +151,9 @@ def judge(
             replace(by_setting[free], label=f"{NOBODY}, D_c {free.threshold:g}"),
             _judged(ALONE, answers[-1], None),
         ),
-        frontier=tuple(_front([by_setting[one] for one in found.frontier], found.goal)),
+        frontier=tuple(
+            sorted((by_setting[one] for one in found.frontier), key=lambda one: one["payment"].mean)
+        ),
         sensitivity=dict(sorted({**off, 1.0: chosen}.items())),
         thrifty=None if found.thrifty is None else by_setting[found.thrifty],
         easiest={metric: by_setting[one] for metric, one in found.easiest.items()},
@@ -155,17 +162,3 @@ def judge(
 
 def _judged(label: str, records: Sequence[Record], setting: Setting | None) -> Judged:
     return Judged(label, tuple(map(figures_of, records)), setting)
-
-
-def _front(points: Sequence[Judged], goal: Goal) -> list[Judged]:
-    """Those that buy more than every cheaper one."""
-    kept: list[Judged] = []
-    rising = sorted(points, key=lambda one: (one["payment"].mean, _loss(one, goal)))
-    for one in rising:
-        if not kept or _loss(one, goal) < _loss(kept[-1], goal):
-            kept.append(one)
-    return kept
-
-
-def _loss(one: Judged, goal: Goal) -> float:
-    return goal.loss(goal.bought, one[goal.bought].mean)
