@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,20 @@ def write_trace(file: Path, length: int = 240, *, expected: bool = False) -> Pat
     )
     trace.save(file)
     return file
+
+
+def finished_trials(folder: Path) -> list[Any]:
+    """The settings that the study in `folder` was told of, in order, and when."""
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    [file] = folder.glob("study-*.log")
+    with TemporaryDirectory() as place:  # a copy without the half line that a kill leaves
+        copy = Path(place) / "study.log"
+        copy.write_bytes(file.read_bytes().rpartition(b"\n")[0] + b"\n")
+        storage = JournalStorage(JournalFileBackend(str(copy)))
+        trials = storage.get_all_trials(storage.get_study_id_from_name("plan"))
+    return [(one.params, one.datetime_complete) for one in trials if one.state.is_finished()]
 
 
 def setting(n: int) -> Setting:

@@ -21,7 +21,7 @@ from incfed.planning.case import JUDGE, SEARCH, read_case
 from incfed.planning.judging import Judged
 from incfed.planning.publish import as_data
 from incfed.planning.search import Update
-from planning_samples import CASE, SMALL, write_trace
+from planning_samples import CASE, SMALL, finished_trials, write_trace
 
 
 @pytest.fixture(scope="module")
@@ -133,15 +133,20 @@ def test_more_trials_go_on_where_fewer_ended(tmp_path: Path) -> None:
 
 def test_a_damaged_study_is_begun_anew(tmp_path: Path) -> None:
     """Runs are kept elsewhere, so that it comes to the same point again."""
-    ask: dict[str, Any] = {"budget": 60, "trials": 16, "held_out": 2, "jobs": 1}
+    ask: dict[str, Any] = {"budget": 60, "trials": 32, "held_out": 2, "jobs": 1}
     whole = as_data(incfed.plan(CASE, output=tmp_path, **ask))
     runs = (tmp_path / "cells.jsonl").read_bytes()
     [study] = tmp_path.glob("study-*.log")
-    kept = study.read_text()
-    for damage in ("garbage\n", '{"op_code": 99}\n', kept[: len(kept) // 2]):
+    kept, before = study.read_text(), finished_trials(tmp_path)
+    # The end of the second batch of 16 is lost, and half a line is left.
+    cut = "".join(kept.splitlines(keepends=True)[:-15]) + '{"op_code'
+    for damage, left in (("garbage\n", 0), ('{"op_code": 99}\n', 0), (cut, 16)):
         study.write_text(damage)
         assert as_data(incfed.plan(CASE, output=tmp_path, **ask)) == whole
         assert (tmp_path / "cells.jsonl").read_bytes() == runs
+        after = finished_trials(tmp_path)
+        assert len(after) == len(before) == 32
+        assert [one in before for one in after] == [n < left for n in range(32)]
 
 
 def test_racing_gives_hopeless_settings_fewer_seeds(made: incfed.Plan) -> None:
