@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import incfed
+from incfed.experiments.screen import Screen
 from incfed.planning import figures, judging, money, planner, words
 from incfed.planning.evidence import Interval
 from incfed.planning.goals import Limit
@@ -17,6 +20,7 @@ from incfed.planning.page import write_page
 from incfed.planning.publish import as_data
 from incfed.planning.relaxing import TWO, offer, relax
 from incfed.planning.search import Found
+from incfed.planning.terminal import show
 from planning_samples import CASE, SMALL
 
 FAR = 1e9  # scalars, more than any run sends
@@ -110,6 +114,21 @@ def test_points_outside_another_limit_are_marked(made: incfed.Plan) -> None:
     # The budget is one of its own axes: what is beyond is there to be seen.
     dear = changed(made.frontier[-1], payment=1e6)
     assert words.outside(judged(made, frontier=(dear,)), dear) == []
+
+
+def test_the_terminal_says_the_same(made: incfed.Plan) -> None:
+    far = changed(made.frontier[0], communication=FAR, payment=30.0, regret=3.0)
+    plan = judged(made, frontier=(*made.frontier, far))
+    for one, hollow in ((made, False), (plan, True)):
+        screen = Screen()
+        screen.out = Console(file=io.StringIO(), force_terminal=True, width=200, color_system=None)
+        show(screen, one)
+        assert isinstance(screen.out.file, io.StringIO)
+        text = screen.out.file.getvalue()
+        assert ("○ outside another limit" in text) == (text.count("○") == 2) == hollow
+        assert all(words.point_label(one, point) in text for point in one.frontier)
+        assert all(f"{words.mark(kept)} {words.limit_words(kept)}" in text for kept in one.limits)
+        assert all(line in text for line in money.money_words(one))
 
 
 def test_what_to_relax_is_said_by_held_out_runs_alone(hopeless: incfed.Plan) -> None:
