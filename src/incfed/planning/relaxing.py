@@ -29,7 +29,7 @@ def _words(plan: Plan, limit: Limit, near: Judged) -> str:
     has = f"{near.setting} has {UNITS[limit.metric].format(kept.said)}"
     if broken:
         has += f", but is held-out outside of: {'; '.join(broken)}"
-        others = ""
+        others = " for this limit"
     else:
         others = ", with the other limits kept" if rest.limits else ", with nothing else asked"
     enough, asked, unit = offer(kept)
