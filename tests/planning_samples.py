@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 import incfed
+from incfed.planning.evidence import Evidence
+from incfed.planning.space import PAID, Setting
 
 CASE: dict[str, Any] = {
     "run": {"steps": 120},
@@ -45,3 +49,38 @@ def write_trace(file: Path, length: int = 240, *, expected: bool = False) -> Pat
     )
     trace.save(file)
     return file
+
+
+def finished_trials(folder: Path) -> list[Any]:
+    """The settings that the study in `folder` was told of, in order, and when."""
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    [file] = folder.glob("study-*.log")
+    with TemporaryDirectory() as place:  # a copy without the half line that a kill leaves
+        copy = Path(place) / "study.log"
+        copy.write_bytes(file.read_bytes().rpartition(b"\n")[0] + b"\n")
+        storage = JournalStorage(JournalFileBackend(str(copy)))
+        trials = storage.get_all_trials(storage.get_study_id_from_name("plan"))
+    return [(one.params, one.datetime_complete) for one in trials if one.state.is_finished()]
+
+
+def setting(n: int) -> Setting:
+    return Setting(PAID, 0.5, float(n + 1), 0.1)
+
+
+def evidence(table: list[list[tuple[float, float]]], sent: Sequence[float] = ()) -> Evidence:
+    """For each setting the (regret, payment) of each seed; and what it sends, if that matters."""
+    found = Evidence(range(9))
+    for n, runs in enumerate(table):
+        found.add(
+            setting(n),
+            [
+                {
+                    "regret": regret, "payment": payment, "reward": -regret,
+                    "communication": sent[n] if sent else 1.0,
+                }
+                for regret, payment in runs
+            ],
+        )  # fmt: skip
+    return found

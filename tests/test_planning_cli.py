@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from planning_samples import TOML, write_trace
+from planning_samples import TOML, finished_trials, write_trace
 from test_cli import INCFED, incfed
 
 SMALL = ("--trials", "16", "--held-out", "3", "--jobs", "1")
@@ -135,7 +135,7 @@ def test_a_search_that_was_stopped_comes_to_the_same_plan(
     )
     there = tmp_path / "plan"
     deadline = time.monotonic() + 120
-    while _told(there) < 20 and begun.poll() is None:  # in the middle of telling a batch
+    while _told(there) < 24 and begun.poll() is None:  # in the middle of telling the second batch
         assert time.monotonic() < deadline
         time.sleep(0.001)
     begun.send_signal(how)
@@ -147,13 +147,19 @@ def test_a_search_that_was_stopped_comes_to_the_same_plan(
         assert begun.returncode == -signal.SIGKILL
     finished = (there / "cells.jsonl").read_bytes().count(b"\n")
     assert not (there / "plan.html").exists()
+    first = finished_trials(there)[:16]
     assert incfed(tmp_path, *ASK, "--jobs", "1").returncode == 0
     assert (there / "plan.json").read_text() == uninterrupted
     assert (there / "cells.jsonl").read_bytes().count(b"\n") > finished
+    after = finished_trials(there)
+    assert (len(first), len(after)) == (16, 48)
+    assert after[:16] == first  # told then, and not again
 
 
 def _told(folder: Path) -> int:
-    return sum(file.read_bytes().count(b'"op_code":6') for file in folder.glob("study-*.log"))
+    """How many settings are finished, by the journal's lines."""
+    lines = [line for file in folder.glob("study-*.log") for line in file.read_bytes().splitlines()]
+    return sum(b'"op_code":6' in line and b'"state":1' in line for line in lines)
 
 
 def test_an_estimate(tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_the_advice_can_be_served(tmp_path: Path) -> None:
     for key in ("arm_norm", "reward_bound", "cost_limit", "database", "host"):
         [line] = [line for line in text.splitlines() if line.startswith(f"{key} =")]
         assert "# a guess" in line
+    assert "no reward was larger in 1,000 steps" in text
     page = (tmp_path / "plan.html").read_text()
     assert "incfed serve --config federation.toml" in page
     assert "incfed run run.toml" in page
@@ -75,8 +76,20 @@ def test_a_log_that_cannot_keep_its_budget(tmp_path: Path) -> None:
     assert found.exploration is None
     text = plan.federation or ""
     assert "it may not last" in text
+    assert "no reward was larger in the log's 240 steps" in text
     assert "No setting was found that keeps all limits" in text.replace("\n# ", " ")
     assert "The plan is for stale reads." in text
+
+
+def test_all_of_a_log_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest reward and the longest arm come last."""
+    arms = np.full((50, 2, 1), 0.5)
+    rewards = np.full((50, 2), 0.25)
+    arms[49], rewards[49, 1] = 3.0, -7.0
+    log = incfed.Trace(np.zeros(50, int), arms, rewards)
+    for chunk in (1000, 50, 7, 1):
+        monkeypatch.setattr(federation_file, "LOOK", chunk)
+        assert federation_file.sizes(log, 0) == (3.0, 7.0)
 
 
 def test_without_a_budget_none_is_written(tmp_path: Path) -> None:

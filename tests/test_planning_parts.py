@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,12 @@ from hypothesis import strategies as st
 from incfed.experiments.cells import Record
 from incfed.inputs import InputError
 from incfed.planning.costs import read_costs
-from incfed.planning.evidence import Evidence, Interval, figures_of, student
+from incfed.planning.evidence import Interval, figures_of, student
 from incfed.planning.frontier import choose, easiest, front, pareto, thin, thrifty
 from incfed.planning.goals import Goal, Limit, read_goal
 from incfed.planning.racing import noise, survivors
-from incfed.planning.space import FREE, PAID, Range, Setting, read_space
+from incfed.planning.space import FREE, Range, Setting, read_space
+from planning_samples import evidence, setting
 
 DRAWN = [
     {"kind": "uniform", "low": 5, "high": 50},
@@ -136,11 +136,16 @@ def test_unknown_regret_is_no_aim() -> None:
 
 
 def test_how_far_outside() -> None:
-    assert Limit("payment", 200.0).excess(300.0) == 0.5
-    assert Limit("reward", 200.0).excess(150.0) == 0.25
-    assert Limit("payment", 0.0).excess(3.0) == 3.0
+    assert Limit("payment", 200.0).excess([{"payment": 300.0}], []) == 0.5
+    assert Limit("reward", 200.0).excess([{"reward": 100.0}, {"reward": 200.0}], []) == 0.25
+    assert Limit("payment", 0.0).excesses([{"payment": 3.0}, {"payment": 0.0}], []) == [3.0, 0.0]
     goal = Goal("regret", (Limit("payment", 200.0), Limit("reward", 200.0)))
-    assert goal.violation({"payment": 100.0, "reward": 100.0}) == 0.5
+    assert goal.violation([{"payment": 100.0, "reward": 100.0}], []) == 0.5
+    # A share: of 200 on average, but run by run of 100 and of 300; and of as many as there are.
+    half = Limit("payment", 100.0, share=50.0)
+    everyone = [{"payment": 100.0}, {"payment": 300.0}]
+    assert half.excesses([{"payment": 60.0}, {"payment": 140.0}], everyone) == [0.1, -0.1]
+    assert half.excesses([{"payment": 60.0}], everyone) == [0.1]
 
 
 def test_quantiles_of_student() -> None:
@@ -164,27 +169,6 @@ def test_reward_of_a_log_that_skips() -> None:
     record = Record({}, 0, "", {**figures, "payment": 3.0, "communication": 9.0}, {})
     assert figures_of(record)["reward"] == 25.0
     assert figures_of(record)["payment"] == 3.0
-
-
-def setting(n: int) -> Setting:
-    return Setting(PAID, 0.5, float(n + 1), 0.1)
-
-
-def evidence(table: list[list[tuple[float, float]]], sent: Sequence[float] = ()) -> Evidence:
-    """For each setting the (regret, payment) of each seed; and what it sends, if that matters."""
-    found = Evidence(range(9))
-    for n, runs in enumerate(table):
-        found.add(
-            setting(n),
-            [
-                Record({}, seed, "", {
-                    "steps": 9.0, "regret": regret, "payment": payment, "reward": -regret,
-                    "communication": sent[n] if sent else 1.0,
-                }, {})
-                for seed, (regret, payment) in enumerate(runs)
-            ],
-        )  # fmt: skip
-    return found
 
 
 def test_noise_is_what_neither_setting_nor_seed_explains() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import incfed
 from clusters import cluster
 from incfed.experiments import read
+from incfed.planning.case import JUDGE, SEARCH, read_case
 from incfed.planning.publish import as_data
 from logs import Sample as Log
 from movielens_samples import Sample
@@ -32,13 +34,13 @@ def test_a_log_that_skips_steps(tmp_path: Path) -> None:
     each = [150 * run.reward[-1] / run.matched[-1] for run in runs]
     assert plan.reward.mean == pytest.approx(math.fsum(each) / len(each))
     assert "matched what the log showed" in str(plan)
-    assert read(tmp_path / "out/run.toml").world.length == 300  # the paths still lead there
+    assert read(tmp_path / "out/run.toml").world.length == 150  # the paths still lead there
 
 
 def test_movielens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     Sample(users=4, movies=2500).write(tmp_path / "ml")
-    tables = {
+    tables: dict[str, Any] = {
         "run": {"steps": 100},
         "world": {"kind": "MovieLens", "folder": str(tmp_path / "ml"), "min_events": 200, "dim": 4},
         "costs": 1.0,
@@ -51,6 +53,14 @@ def test_movielens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert kept.limit.value == pytest.approx(0.5 * everyone["payment"].mean)
     assert "the first 50% of the log" not in str(plan)
     assert "one half of each user's events" in str(plan)
+    # Of a part of it, each of the two parts has as many steps as the plan is for.
+    del tables["run"]
+    for part in ([0.0, 0.5], [0.3, 0.45], [0.1, 1.0]):
+        world: dict[str, Any] = {**tables["world"], "part": part}
+        case = read_case({**tables, "world": world})
+        whole = incfed.MovieLens(tmp_path / "ml", min_events=200, dim=4)
+        lengths = [whole.part(*case.scene(use)["part"]).length for use in (SEARCH, JUDGE)]
+        assert case.steps == min(lengths)
 
 
 def test_the_same_plan_on_a_cluster(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ beta = [0.01, 1.0]
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from ..experiments.config import build_algorithm, check_steps, load
 from ..experiments.experiment import Recipe
 from ..inputs import InputError, number, refuse
 from .costs import ALLOWED, Costs, read_costs
-from .space import FREE, RIDGE, Setting, Space, read_space, usual_threshold
+from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
 
 FIXED = ("noise", "delta", "exploration", "reads", "clocks")
 SHARE = 0.5  # of a log: settings are chosen on so much of it
@@ -48,7 +48,6 @@ class Case:
     table: Mapping[str, Any]  # [world]
     world: World
     steps: int
-    given_steps: int | None  # by the user
     costs: Costs
     fixed: Mapping[str, Any]
     space: Space
@@ -69,13 +68,21 @@ class Case:
     def ridge(self) -> float:
         return self.space.ridge.clip(RIDGE)
 
+    @property
+    def everyone(self) -> Setting:
+        """What limits given as a share refer to, searched or not: everyone paid, at the paper's
+        D_c."""
+        return Setting(ALL, None, float(f"{self.usual:.3g}"), self.ridge)
+
+    @property
+    def nobody(self) -> Setting:
+        return replace(self.everyone, mechanism=FREE)
+
     def scene(self, use: str) -> dict[str, Any]:
         """The [world] to choose in, or the one to judge by."""
         if self.share is None:
             return dict(self.table)
-        low, high = self.table.get("part", [0.0, 1.0])
-        middle = low + self.share * (high - low)
-        part = [low, middle] if use == SEARCH else [middle, high]
+        part = _parts(self.table, self.share)[0 if use == SEARCH else 1]
         turn = {"turn": True} if self.table.get("turn") or not self.world.chance else {}
         return {**self.table, "part": part, **turn}
 
@@ -159,7 +166,14 @@ def build_case(recipe: Recipe) -> Case:
         built = kinds.build(kinds.WORLDS, table, "world", recipe.folder)
         world: World = built.value
         share = _share(search, world)
-        steps = _steps(run.get("steps"), world, share)
+        if share is None:
+            steps = check_steps(run.get("steps"), world)
+        else:
+            uncut = {key: value for key, value in table.items() if key not in kinds.CUT}
+            whole = world
+            if uncut != table:  # a part of a part may be dealt in another way
+                whole = kinds.build(kinds.WORLDS, uncut, "world", recipe.folder).value
+            steps = _steps(run.get("steps"), world, whole, _parts(table, share))
         usual = usual_threshold(steps, world.count, world.dim)
         case = Case(
             name=recipe.name,
@@ -167,7 +181,6 @@ def build_case(recipe: Recipe) -> Case:
             table=table,
             world=world,
             steps=steps,
-            given_steps=run.get("steps"),
             costs=read_costs(tables["costs"], world.count),
             fixed={key: value for key, value in fixed.items() if key != "ridge"},
             space=read_space(search, fixed.get("ridge"), usual),
@@ -175,7 +188,7 @@ def build_case(recipe: Recipe) -> Case:
             sources=tuple(sorted(built.sources.values())),
             notes=tuple(world.notes),
         )
-        trial = Setting(FREE, None, case.usual, case.ridge).table(case.fixed, case.costs.of(0))
+        trial = case.nobody.table(case.fixed, case.costs.of(0))
         build_algorithm(trial, "algorithm", world, steps, recipe.folder)
     return case
 
@@ -189,20 +202,25 @@ def _share(search: Mapping[str, Any], world: World) -> float | None:
     return number("search.first", first, low=0.0, high=1.0, open_low=True, open_high=True)
 
 
-def _steps(value: object, world: World, share: float | None) -> int:
-    """T; of a log as many as the shorter of its two parts has, so that both are as long."""
-    if share is None:
-        return check_steps(value, world)
+def _parts(table: Mapping[str, Any], share: float) -> list[list[float]]:
+    """Of a log: the part to choose on, and the one to judge by."""
+    low, high = table.get("part", [0.0, 1.0])
+    middle = low + share * (high - low)
+    return [[low, middle], [middle, high]]
+
+
+def _steps(value: object, world: World, whole: World, parts: Sequence[Sequence[float]]) -> int:
+    """T of a log: as many as the shorter of its two parts has, so that both are as long."""
     try:
-        parts = [world.part(0.0, share).length, world.part(share, 1.0).length]
+        lengths = [whole.part(*ends).length for ends in parts]
     except InputError:
         raise refuse(
             "world",
             f"{world.length} steps",
-            f"long enough to be cut at {share:g}: settings are chosen on one part, and judged on "
-            "the other",
+            f"long enough to be cut at {parts[0][1]:g}: settings are chosen on one part, and "
+            "judged on the other",
         ) from None
-    most = min(length for length in parts if length is not None)
+    most = min(length for length in lengths if length is not None)
     if value is None:
         return most
     steps = check_steps(value, world)

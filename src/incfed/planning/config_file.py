@@ -1,4 +1,7 @@
-"""The config to run with: the advice as a TOML file that `incfed run` takes."""
+"""The config to run with: the advice as a TOML file that `incfed run` takes.
+
+It runs what the plan's figures come from: the held-out seeds, and of a log the part to judge by.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..experiments.kinds import MORE_PATHS, PATHS
+from .case import JUDGE
 from .toml_file import toml, toml_key
 
 if TYPE_CHECKING:
     from .planner import Plan
 
-SEEDS = 5
+WHOLE = "# The part that the plan's figures come from; for all of it, leave out steps, part, turn."
 
 
 def config_text(plan: Plan) -> str:
@@ -24,14 +28,16 @@ def config_text(plan: Plan) -> str:
         *(f"# {line}" for line in textwrap.wrap(plan.advice, 90)),
         "",
         "[run]",
-        *([] if case.given_steps is None and case.share is not None else [f"steps = {case.steps}"]),
-        f"seeds = {SEEDS}" if case.world.chance else "seeds = 1",
+        f"steps = {case.steps}",
+        "# Those that the plan's figures come from; nothing was chosen with them.",
+        f"seeds = {toml(plan.held_out)}",
         'output = "results"',
         "",
         "[world]",
+        *([] if case.share is None else [WHOLE]),
         *(
             f"{toml_key(key)} = {toml(value)}"
-            for key, value in _world(case.table, case.folder).items()
+            for key, value in _world(case.scene(JUDGE), case.folder).items()
         ),
         "",
         "[[algorithm]]",
@@ -40,7 +46,9 @@ def config_text(plan: Plan) -> str:
     table = plan.setting.table(case.fixed, costs)
     for key, value in table.items():
         if key == "costs" and case.costs.drawn:
-            lines.append(f"# drawn from {case.costs}: put your own here")
+            lines.append(
+                f"# drawn from {case.costs}; those of seed {plan.held_out[0]}: put your own here"
+            )
         lines.append(f"{key} = {toml(value)}")
     return "\n".join(lines) + "\n"
 

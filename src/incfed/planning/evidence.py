@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from ..experiments.cells import Record
 from ..results.numbers import human, human_spread
-from .goals import METRICS
+from .goals import METRICS, Figures, Goal, Limit
 from .space import Setting
 
 EXTRA = ("rounds", "participation", "matched")
 ROUNDING = 1e-12  # relative: a spread below is none
-Figures = Mapping[str, float]
 
 
 def figures_of(record: Record) -> dict[str, float]:
@@ -27,6 +26,10 @@ def figures_of(record: Record) -> dict[str, float]:
     if matched < steps:
         found["reward"] *= steps / matched if matched else 0.0
     return found
+
+
+def means_of(runs: Sequence[Figures]) -> dict[str, float]:
+    return {name: math.fsum(run[name] for run in runs) / len(runs) for name in METRICS}
 
 
 @dataclass(frozen=True)
@@ -66,15 +69,18 @@ class Interval:
 
 
 class Evidence:
-    """What runs with the search's seeds have shown; settings are compared on the same seeds."""
+    """What runs with the search's seeds have shown; settings are compared on the same seeds.
+    `everyone` has the runs that limits given as a share refer to, apart from those of settings that
+    may be chosen."""
 
     def __init__(self, seeds: Sequence[int]) -> None:
         self.seeds = tuple(seeds)
+        self.everyone: list[dict[str, float]] = []
         self._runs: dict[Setting, list[dict[str, float]]] = {}
 
-    def add(self, setting: Setting, records: Iterable[Record]) -> None:
+    def add(self, setting: Setting, runs: Iterable[dict[str, float]]) -> None:
         """Of the next seeds."""
-        self._runs.setdefault(setting, []).extend(map(figures_of, records))
+        self._runs.setdefault(setting, []).extend(runs)
 
     def drop(self, setting: Setting) -> None:
         """It could not be run."""
@@ -96,11 +102,16 @@ class Evidence:
 
     def means(self, setting: Setting, n: int | None = None) -> dict[str, float]:
         """Of all runs, or those with the first n seeds."""
-        runs = self._runs[setting][:n]
-        return {name: math.fsum(run[name] for run in runs) / len(runs) for name in METRICS}
+        return means_of(self._runs[setting][:n])
 
-    def interval(self, setting: Setting, metric: str) -> Interval:
-        return Interval.of(self.values(setting, metric))
+    def excesses(self, setting: Setting, limit: Limit, n: int | None = None) -> list[float]:
+        return limit.excesses(self._runs[setting][:n], self.everyone)
+
+    def excess(self, setting: Setting, limit: Limit, n: int | None = None) -> float:
+        return limit.excess(self._runs[setting][:n], self.everyone)
+
+    def violation(self, setting: Setting, goal: Goal, n: int | None = None) -> float:
+        return goal.violation(self._runs[setting][:n], self.everyone)
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..environments.base import World
 from ..results.numbers import human
 from .toml_file import toml
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .planner import Plan
 
 MOST_DIM = 1000  # that a coordinator takes
-LOOK = 1000  # steps, for the largest reward
+LOOK = 1000  # steps at once; and at all, where there is no end of them
 ROOM = 10.0  # times the largest cost, for what a client may ask
 
 
@@ -28,7 +29,9 @@ def federation_text(plan: Plan) -> str | None:
     if world.dim > MOST_DIM:
         return None
     rules = plan.algorithm()
-    longest, largest = _sizes(plan)
+    longest, largest = plan.sizes
+    steps = _looked_at(world)
+    where = f"in {steps:,} steps" if world.length is None else f"in the log's {steps:,} steps"
     costs = plan.case.costs.of(plan.held_out[0])
     dearest = max(costs) if isinstance(costs, list) else costs
     keys: list[tuple[str, object, str]] = [
@@ -43,8 +46,8 @@ def federation_text(plan: Plan) -> str | None:
         keys.append(("exploration", rules.exploration, "alpha"))
     keys += _budget(plan)
     keys += [
-        ("arm_norm", longest, "a guess: no arm of the plan's world is longer"),
-        ("reward_bound", largest, "a guess: no reward of the plan's world was larger"),
+        ("arm_norm", longest, f"a guess: no arm was longer {where}"),
+        ("reward_bound", largest, f"a guess: no reward was larger {where}"),
         ("cost_limit", _up(ROOM * dearest), "a guess: nobody's cost may be larger"),
     ]
     return "\n".join([
@@ -87,15 +90,20 @@ def _budget(plan: Plan) -> list[tuple[str, object, str]]:
     return []
 
 
-def _sizes(plan: Plan) -> tuple[float, float]:
-    """The longest arm and the largest reward in the plan's world, rounded up."""
-    world = plan.case.world
-    stream = world.open(np.random.SeedSequence(plan.held_out[0]))
-    steps = LOOK if world.length is None else min(LOOK, world.length)
-    rewards = np.abs(stream.take(steps).rewards)
+def sizes(world: World, seed: int) -> tuple[float, float]:
+    """The longest arm and the largest reward in all steps of a log, else in some; rounded up."""
+    stream, left, largest = world.open(np.random.SeedSequence(seed)), _looked_at(world), 0.0
+    while left > 0:
+        rewards = np.abs(stream.take(min(left, LOOK)).rewards)
+        largest = float(rewards.max(initial=largest, where=~np.isnan(rewards)))
+        left -= LOOK
     longest = float(np.sqrt(np.einsum("md,md->m", stream.items, stream.items)).max(initial=0.0))
-    largest = float(rewards.max(initial=0.0, where=~np.isnan(rewards)))
     return _up(longest), _up(largest)
+
+
+def _looked_at(world: World) -> int:
+    """How many steps are looked through."""
+    return LOOK if world.length is None else world.length
 
 
 def _up(value: float) -> float:

@@ -11,6 +11,7 @@ from ..results.axes import TITLES
 from ..results.palette import GRID, INK, LIGHT
 from ..results.plots import new_figure
 from .goals import GAINS
+from .words import outside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,10 +27,14 @@ FAR_APART = 50.0  # payments so many times apart call for a log scale
 
 def caption(plan: Plan) -> str:
     better = "higher" if plan.goal.bought in GAINS else "lower"
+    broken = any(outside(plan, one) for one in plan.frontier)
+    hollow = " Hollow: outside another limit." if broken else ""
     why = "are too rosy" if plan.case.share is None else "come from the other part of the log"
     return (
         f"Held-out means with 95 % intervals; {better} is better. Dashed: limits. Pale dots are "
-        f"settings as the search saw them: such figures {why}, and are stated nowhere else."
+        f"settings as the search saw them: such figures {why}, and are stated nowhere else. The "
+        "line joins what the search found best for the money; held-out, a dearer point may be no "
+        f"better.{hollow}"
     )
 
 
@@ -53,7 +58,7 @@ def frontier(plan: Plan) -> Figure:
         color=LINE, linewidth=1.8, zorder=3,
     )  # fmt: skip
     for one in line:
-        _mark(axes, one, metric, LINE, "o", 5.0)
+        _mark(axes, one, metric, LINE, "o", 5.0, hollow=bool(outside(plan, one)))
     for one, marker in zip(references, MARKERS, strict=False):
         _mark(axes, one, metric, REFERENCE, marker, 5.5)
     _mark(axes, chosen, metric, CHOSEN, "o", 9.0)
@@ -117,11 +122,15 @@ def _scales(axes: Axes, plan: Plan, shown: list[Judged]) -> None:
     axes.set_ylim(min(known) - room, max(known) + room)
 
 
-def _mark(axes: Axes, one: Judged, metric: str, colour: str, marker: str, size: float) -> None:
+def _mark(
+    axes: Axes, one: Judged, metric: str, colour: str, marker: str, size: float, *,
+    hollow: bool = False,
+) -> None:  # fmt: skip
     x, y = one["payment"], one[metric]
     axes.errorbar(
         x.mean, y.mean,
         xerr=None if math.isnan(x.half) else [[min(x.half, x.mean)], [x.half]],
         yerr=None if math.isnan(y.half) else y.half,
         color=colour, marker=marker, markersize=size, linewidth=1.1, zorder=4,
+        markerfacecolor="none" if hollow else colour,
     )  # fmt: skip

@@ -18,11 +18,9 @@ def upper_excess(evidence: Evidence, setting: Setting, goal: Goal) -> float:
     times of ten. 0 or less: safe."""
     worst = -math.inf
     for limit in goal.limits:
-        one = evidence.interval(setting, limit.metric)
-        excess = limit.excess(one.mean)
-        if one.n > 1:
-            excess += student(CONFIDENT, one.n - 1) * one.error / (abs(limit.value) or 1.0)
-        worst = max(worst, excess)
+        one = Interval.of(evidence.excesses(setting, limit))
+        room = student(CONFIDENT, one.n - 1) * one.error if one.n > 1 else 0.0
+        worst = max(worst, one.mean + room)
     return worst
 
 
@@ -30,11 +28,10 @@ def choose(evidence: Evidence, settings: Sequence[Setting], goal: Goal) -> Setti
     """The best of those that keep the limits safely; if none does, the one that comes closest to
     that; and if none keeps them at all, the one that is least outside."""
 
-    def rank(setting: Setting) -> tuple[float, float, float]:
-        means = evidence.means(setting)
-        outside = goal.violation(means)
+    def rank(setting: Setting) -> tuple[float, ...]:
+        outside = evidence.violation(setting, goal)
         risk = max(0.0, upper_excess(evidence, setting, goal))
-        return outside, risk, goal.loss(goal.aim, means[goal.aim])
+        return outside, risk, *goal.order(evidence.means(setting))
 
     return min(settings, key=rank)
 
@@ -42,9 +39,8 @@ def choose(evidence: Evidence, settings: Sequence[Setting], goal: Goal) -> Setti
 def promising(evidence: Evidence, goal: Goal, seeds: int, count: int) -> list[Setting]:
     """Of the settings that ran with so many seeds, the first `count` by what is known so far."""
 
-    def rank(setting: Setting) -> tuple[float, float]:
-        means = evidence.means(setting)
-        return goal.violation(means), goal.loss(goal.aim, means[goal.aim])
+    def rank(setting: Setting) -> tuple[float, ...]:
+        return evidence.violation(setting, goal), *goal.order(evidence.means(setting))
 
     known = [one for one in evidence.settings if evidence.count(one) >= seeds]
     return sorted(known, key=rank)[:count]
@@ -66,13 +62,13 @@ def front(evidence: Evidence, goal: Goal, settings: Sequence[Setting], seeds: in
     """The frontier of what money buys, by rising payment, on the first `seeds`. Limits on its own
     two axes are left aside: it shows what breaking them would bring."""
     rest = goal.without("payment", goal.bought)
-    means = {one: evidence.means(one, seeds) for one in settings}
-    least = min(rest.violation(one) for one in means.values())
+    outside = {one: evidence.violation(one, rest, seeds) for one in settings}
+    fitting = [one for one in settings if outside[one] <= min(outside.values())]
+    means = {one: evidence.means(one, seeds) for one in fitting}
     return pareto(
         {
             setting: (one["payment"], goal.loss(goal.bought, one[goal.bought]))
             for setting, one in means.items()
-            if rest.violation(one) <= least
         }
     )
 
@@ -110,7 +106,7 @@ def thrifty(
         return (
             means["communication"] < LESS * best["communication"]
             and means["payment"] <= best["payment"]
-            and goal.violation(means) <= goal.violation(best)
+            and evidence.violation(setting, goal) <= evidence.violation(chosen, goal)
             and worse.mean <= worse.error
         )
 
@@ -123,9 +119,7 @@ def easiest(evidence: Evidence, goal: Goal, settings: Sequence[Setting]) -> dict
     found: dict[str, Setting] = {}
     for limit in goal.limits:
         rest = goal.without(limit.metric)
-        fitting = [one for one in settings if rest.violation(evidence.means(one)) == 0]
+        fitting = [one for one in settings if evidence.violation(one, rest) == 0]
         if fitting:
-            found[limit.metric] = min(
-                fitting, key=lambda one: limit.excess(evidence.means(one)[limit.metric])
-            )
+            found[limit.metric] = min(fitting, key=lambda one: evidence.excess(one, limit))
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .. import inputs
@@ -18,6 +18,7 @@ OPTIONS = {
     "regret": "--max-regret",
     "reward": "--min-reward",
 }
+Figures = Mapping[str, float]  # of a run
 THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?")
 UNITS = {
     "regret": "regret {}",
@@ -39,10 +40,20 @@ class Limit:
     def option(self) -> str:
         return OPTIONS[self.metric]
 
-    def excess(self, figure: float) -> float:
-        """How far outside, as a share of the limit; negative inside."""
-        over = self.value - figure if self.metric in GAINS else figure - self.value
-        return over / (abs(self.value) or 1.0)
+    def excesses(self, runs: Sequence[Figures], everyone: Sequence[Figures]) -> list[float]:
+        """How far outside each run is, as a share of the limit; negative inside. A limit that is a
+        share is one of what paying everyone gives with the same seed: what a seed does to both says
+        nothing about a setting."""
+        figures, most = [run[self.metric] for run in runs], [self.value] * len(runs)
+        if self.share is not None:
+            most = [self.share / 100 * run[self.metric] for run in everyone[: len(runs)]]
+        sign = -1.0 if self.metric in GAINS else 1.0
+        scale = abs(self.value) or 1.0
+        return [sign * (one - two) / scale for one, two in zip(figures, most, strict=True)]
+
+    def excess(self, runs: Sequence[Figures], everyone: Sequence[Figures]) -> float:
+        """How far outside the mean of the runs is."""
+        return math.fsum(self.excesses(runs, everyone)) / len(runs)
 
     def __str__(self) -> str:
         word = "at least" if self.metric in GAINS else "at most"
@@ -72,9 +83,16 @@ class Goal:
         """Less is better."""
         return -figure if metric in GAINS else figure
 
-    def violation(self, means: Mapping[str, float]) -> float:
+    def order(self, means: Figures) -> tuple[float, float, float]:
+        """The better of two first: by the aim; where that is the same (nothing paid, as a rule) by
+        what it is traded for, and then by traffic."""
+        names = (self.aim, self.partner, "communication")
+        one, two, three = (self.loss(name, means[name]) for name in names)
+        return one, two, three
+
+    def violation(self, runs: Sequence[Figures], everyone: Sequence[Figures]) -> float:
         """0 within all limits; else how far outside, summed over them."""
-        return sum(max(0.0, limit.excess(means[limit.metric])) for limit in self.limits)
+        return sum(max(0.0, limit.excess(runs, everyone)) for limit in self.limits)
 
     def without(self, *metrics: str) -> Goal:
         return replace(self, limits=tuple(x for x in self.limits if x.metric not in metrics))

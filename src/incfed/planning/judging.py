@@ -4,15 +4,15 @@ was chosen on."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..experiments.cells import Cell, Record
 from ..experiments.engine import Session
 from .case import JUDGE, Case
-from .evidence import EXTRA, Interval, figures_of
+from .evidence import EXTRA, Interval, figures_of, means_of
 from .goals import METRICS, Goal, Limit
 from .search import Broken, Found, run_lots
-from .space import ALL, FREE, Setting
+from .space import Setting
 
 FACTORS = (0.5, 2.0)  # costs that are off by so much
 EVERYONE, NOBODY, ALONE = "everyone is paid", "nobody is paid", "nobody shares"
@@ -33,33 +33,48 @@ class Judged:
         return [run[metric] for run in self.runs]
 
     def means(self) -> dict[str, float]:
-        return {name: self[name].mean for name in METRICS}
+        return means_of(self.runs)
 
     def figures(self) -> dict[str, Interval]:
         return {name: self[name] for name in (*METRICS, *EXTRA)}
 
-    def more(self, other: Judged, metric: str) -> Interval:
-        """How much more than `other`, seed by seed."""
+    def more(self, other: Judged, metric: str, times: float = 1.0) -> Interval:
+        """How much more than `times` as much as `other` has, seed by seed."""
         pairs = zip(self.values(metric), other.values(metric), strict=True)
-        return Interval.of(one - two for one, two in pairs)
+        return Interval.of(one - times * two for one, two in pairs)
+
+    def share(self, other: Judged, metric: str) -> Interval | None:
+        """In percent of `other`, seed by seed; None: that has nothing to be compared with."""
+        whole = other[metric].mean
+        if not whole > 0:
+            return None
+        ratio = self[metric].mean / whole
+        rest = self.more(other, metric, ratio)
+        return Interval(100 * ratio, 100 * rest.half / whole, rest.n)
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A limit, and whether the held-out mean keeps it: for sure, or within its interval."""
+    """A limit, and whether held-out runs keep it: for sure, or within the interval."""
 
     limit: Limit
     figure: Interval
+    excess: Interval  # over the limit; if that is a share, over paying everyone with the same seed
+    share: Interval | None  # of paying everyone, if the limit is one
+
+    @property
+    def said(self) -> str:
+        of = "" if self.share is None else f"; seed by seed {self.share} %"
+        return f"{self.figure}{of}"
 
     @property
     def kept(self) -> bool:
-        return self.limit.excess(self.figure.mean) <= 0
+        return self.excess.mean <= 0
 
     @property
     def sure(self) -> bool:
         """The whole interval is on one side."""
-        ends = (self.figure.low, self.figure.high)
-        return len({self.limit.excess(end) <= 0 for end in ends}) == 1
+        return (self.excess.low <= 0) == (self.excess.high <= 0)
 
 
 @dataclass(frozen=True)
@@ -68,13 +83,35 @@ class Judgement:
 
     chosen: Judged
     references: tuple[Judged, ...]
-    frontier: tuple[Judged, ...]  # by rising payment, those that are one also here
+    frontier: tuple[Judged, ...]  # the search's, whatever became of it here, by rising payment
     sensitivity: Mapping[float, Judged]  # by the factor that costs are off by, 1 included
     thrifty: Judged | None  # for much less traffic
     easiest: Mapping[str, Judged]  # by limited metric
 
-    def limits(self, goal: Goal) -> list[Kept]:
-        return [Kept(limit, self.chosen[limit.metric]) for limit in goal.limits]
+    @property
+    def everyone(self) -> Judged:
+        """What limits given as a share refer to."""
+        return self.references[0]
+
+    def limits(self, goal: Goal, one: Judged | None = None) -> list[Kept]:
+        """How something that was judged stands to the limits; None: what was chosen."""
+        judged, everyone = one or self.chosen, self.everyone
+        return [
+            Kept(
+                limit,
+                judged[limit.metric],
+                Interval.of(limit.excesses(judged.runs, everyone.runs)),
+                None if limit.share is None else judged.share(everyone, limit.metric),
+            )
+            for limit in goal.limits
+        ]
+
+    def broken(self, goal: Goal, one: Judged) -> list[str]:
+        """The limits that its means are outside of."""
+        return [str(kept.limit) for kept in self.limits(goal, one) if not kept.kept]
+
+    def violation(self, goal: Goal, one: Judged) -> float:
+        return goal.violation(one.runs, self.everyone.runs)
 
 
 def judge(
@@ -85,9 +122,7 @@ def judge(
     progress: Callable[[int, int], None],
 ) -> Judgement:
     """Run what the plan talks about with the held-out seeds, all at once."""
-    usual = float(f"{case.usual:.3g}")
-    paid = Setting(ALL, None, usual, case.ridge)
-    free = Setting(FREE, None, usual, case.ridge)
+    paid, free = case.everyone, case.nobody
     more = [] if found.thrifty is None else [found.thrifty]
     settings = list(
         dict.fromkeys([found.chosen, paid, free, *found.frontier, *more, *found.easiest.values()])
@@ -112,33 +147,18 @@ def judge(
     return Judgement(
         chosen=chosen,
         references=(
-            _judged(f"{EVERYONE}, D_c {usual:g}", by_setting[paid].runs, paid),
-            _judged(f"{NOBODY}, D_c {usual:g}", by_setting[free].runs, free),
+            replace(by_setting[paid], label=f"{EVERYONE}, D_c {paid.threshold:g}"),
+            replace(by_setting[free], label=f"{NOBODY}, D_c {free.threshold:g}"),
             _judged(ALONE, answers[-1], None),
         ),
-        frontier=tuple(_front([by_setting[one] for one in found.frontier], found.goal)),
+        frontier=tuple(
+            sorted((by_setting[one] for one in found.frontier), key=lambda one: one["payment"].mean)
+        ),
         sensitivity=dict(sorted({**off, 1.0: chosen}.items())),
         thrifty=None if found.thrifty is None else by_setting[found.thrifty],
         easiest={metric: by_setting[one] for metric, one in found.easiest.items()},
     )
 
 
-def _judged(
-    label: str, runs: Sequence[Record | Mapping[str, float]], setting: Setting | None
-) -> Judged:
-    found = tuple(figures_of(one) if isinstance(one, Record) else one for one in runs)
-    return Judged(label, found, setting)
-
-
-def _front(points: Sequence[Judged], goal: Goal) -> list[Judged]:
-    """Those that buy more than every cheaper one."""
-    kept: list[Judged] = []
-    rising = sorted(points, key=lambda one: (one["payment"].mean, _loss(one, goal)))
-    for one in rising:
-        if not kept or _loss(one, goal) < _loss(kept[-1], goal):
-            kept.append(one)
-    return kept
-
-
-def _loss(one: Judged, goal: Goal) -> float:
-    return goal.loss(goal.bought, one[goal.bought].mean)
+def _judged(label: str, records: Sequence[Record], setting: Setting | None) -> Judged:
+    return Judged(label, tuple(map(figures_of, records)), setting)

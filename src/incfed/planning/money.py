@@ -15,12 +15,13 @@ from .judging import Judged
 if TYPE_CHECKING:
     from .planner import Plan
 
-NOTHING_MORE = "Of what was tried and keeps the other limits, nothing that costs more is better."
+NOTHING_MORE = "In the search, of what keeps the other limits, nothing that costs more is better."
 
 
 @dataclass(frozen=True)
 class Step:
-    """Between two neighbours on the frontier."""
+    """Between two neighbours on the frontier. That was drawn with the search's seeds: held-out, the
+    dearer may be no better."""
 
     cheap: Judged
     dear: Judged
@@ -30,13 +31,13 @@ class Step:
 
     @property
     def rate(self) -> float:
-        """What a unit more buys."""
-        return self.unit * self.bought.mean / self.money.mean
+        """What a unit more buys; below zero, what it spoils; NaN if both cost the same."""
+        return self.unit * self.bought.mean / self.money.mean if self.money.mean else math.nan
 
     @property
     def clear(self) -> bool:
         """More than chance."""
-        return self.bought.low > 0
+        return self.bought.low > 0 or self.bought.high < 0
 
 
 def steps(plan: Plan) -> list[Step]:
@@ -62,9 +63,12 @@ def money_words(plan: Plan) -> list[str]:
 
 
 def step_words(step: Step, metric: str) -> str:
-    more = "more" if metric in GAINS else "less"
+    better = step.bought.mean > 0
+    more = "more" if better == (metric in GAINS) else "less"
     sure = "" if step.clear else " (within chance)"
-    return (
-        f"from {human(step.cheap['payment'].mean)} to {human(step.dear['payment'].mean)}: each "
-        f"further {step.unit:,g} buys {human(step.rate)} {more} {metric}{sure}"
-    )
+    cheap, dear = (human(one["payment"].mean) for one in (step.cheap, step.dear))
+    if math.isnan(step.rate):
+        return f"both at {cheap}: {human(abs(step.bought.mean))} {more} {metric}{sure}"
+    verb = "buys" if better else "brings"
+    what = f"{human(abs(step.rate))} {more} {metric}{sure}"
+    return f"from {cheap} to {dear}: each further {step.unit:,g} {verb} {what}"

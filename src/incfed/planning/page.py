@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -15,6 +16,7 @@ from ..results.svg import inline_svg
 from . import money, words
 from .evidence import Interval
 from .goals import GAINS
+from .relaxing import relax
 from .words import CONFIG, FEDERATION, TITLES
 
 if TYPE_CHECKING:
@@ -70,15 +72,14 @@ def _asked(plan: Plan) -> str:
 def _limits(plan: Plan) -> str:
     items = []
     for kept in plan.limits:
-        good = kept.kept and kept.sure
-        mark = "✓" if good else "≈" if kept.kept else "✗"
-        kind = "good" if good else "warn"
+        mark = words.mark(kept)
+        kind = "good" if mark == "✓" else "warn"
         items.append(f'<li class="{kind}"><b>{mark}</b>{escape(words.limit_words(kept))}</li>')
     return f'<ul class="limits">{"".join(items)}</ul>' if items else ""
 
 
 def _relax(plan: Plan) -> Iterable[str]:
-    found = words.relax(plan)
+    found = relax(plan)
     if found:
         yield "<h3>What to relax</h3><ul>"
         yield from (f"<li>{escape(text)}</li>" for text in found)
@@ -117,7 +118,7 @@ def _money(plan: Plan) -> Iterable[str]:
     for one, rate in zip(plan.frontier, rates, strict=True):
         first = one.setting == plan.setting
         cells = [_cell(one["payment"]), _cell(one[metric]), rate]
-        rows.append(_line(one.label, cells, first))
+        rows.append(_line(words.point_label(plan, one), cells, first))
     yield _table(heads, rows)
     if len(plan.frontier) < 2:
         yield paragraphs(money.NOTHING_MORE)
@@ -125,16 +126,17 @@ def _money(plan: Plan) -> Iterable[str]:
 
 
 def _rate(step: money.Step, metric: str) -> str:
-    sign = "+" if metric in GAINS else "-"
+    if math.isnan(step.rate):
+        return ""
+    sign = "+" if (step.rate > 0) == (metric in GAINS) else "-"
     unsure = "" if step.clear else ' <span class="sd">(chance?)</span>'
-    return f"{sign}{human(step.rate)}{unsure}"
+    return f"{sign}{human(abs(step.rate))}{unsure}"
 
 
 def _sensitivity(plan: Plan) -> Iterable[str]:
     metrics = words.shown_metrics(plan)
-    names = {0.5: "half", 1.0: "as planned", 2.0: "twice"}
     rows = [
-        _row(names[factor], one, metrics, first=factor == 1)
+        _row(words.COSTLY[factor], one, metrics, first=factor == 1)
         for factor, one in plan.judgement.sensitivity.items()
     ]
     yield "<section><h2>If costs are off by a factor of 2</h2>"

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,13 @@ class Plan:
         from .config_file import config_text
 
         return config_text(self)
+
+    @cached_property
+    def sizes(self) -> tuple[float, float]:
+        """The longest arm and the largest reward that were seen in its world."""
+        from .federation_file import sizes
+
+        return sizes(self.case.world, self.held_out[0])
 
     @property
     def federation(self) -> str | None:
@@ -194,7 +202,7 @@ def plan(
         except Broken as error:
             raise refuse_broken(error) from None
         # A share is stated of what paying everyone gives in the same held-out runs.
-        stated = goal.settle(judgement.references[0].means())
+        stated = goal.settle(judgement.everyone.means())
         evidence = found.evidence
         made = Plan(
             case=case,

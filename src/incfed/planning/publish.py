@@ -13,6 +13,7 @@ from ..experiments.files import write_text
 from . import words
 from .judging import Judged
 from .page import write_page
+from .relaxing import relax
 from .toml_file import check_sealed, write_sealed
 from .words import CONFIG, FEDERATION
 
@@ -60,11 +61,13 @@ def as_data(plan: Plan) -> dict[str, Any]:
             for kept in plan.limits
         ],
         "figures": _figures(judgement.chosen),
-        "frontier": [_figures(one) for one in judgement.frontier],
+        "frontier": [
+            {**_figures(one), "outside": words.outside(plan, one)} for one in judgement.frontier
+        ],
         "thrifty": None if judgement.thrifty is None else _figures(judgement.thrifty),
         "sensitivity": {f"{k:g}": _figures(v) for k, v in judgement.sensitivity.items()},
         "references": {one.label: _figures(one) for one in judgement.references},
-        "relax": words.relax(plan),
+        "relax": relax(plan),
         "settings_tried": len(plan.tried),
         "runs": plan.runs,
         "search_seeds": list(plan.search_seeds),

@@ -37,16 +37,18 @@ def score(evidence: Evidence, setting: Setting, goal: Goal, n: int) -> Score:
     return Score(
         aim=goal.loss(goal.aim, means[goal.aim]),
         payment=means["payment"],
-        violation=goal.violation(means),
-        worst=max((limit.excess(means[limit.metric]) for limit in goal.limits), default=0.0),
+        violation=evidence.violation(setting, goal, n),
+        worst=max((evidence.excess(setting, limit, n) for limit in goal.limits), default=0.0),
     )
 
 
 def noise(evidence: Evidence, settings: Sequence[Setting], metric: str, n: int) -> float:
     """How far a run is from the mean of its setting once what its seed does to all of them is
-    taken off: the typical size (median), as a standard deviation."""
+    taken off: the typical size (median), as a standard deviation. Settings whose runs are all the
+    same, such as those that pay nothing, have none of it and do not count."""
     table = [evidence.values(setting, metric, n) for setting in settings]
-    if len(table) < 2 or n < 2:
+    table = [row for row in table if min(row) < max(row)]
+    if len(table) < 2:
         return math.inf
     rows = [statistics.fmean(row) for row in table]
     columns = [

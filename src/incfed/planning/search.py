@@ -10,11 +10,11 @@ from ..experiments.cells import Cell, Record
 from ..experiments.engine import Session
 from ..inputs import InputError
 from .case import SEARCH, Case
-from .evidence import Evidence
+from .evidence import Evidence, figures_of, means_of
 from .frontier import choose, easiest, front, promising, thin, thrifty
 from .goals import Goal
 from .racing import RUNGS, survivors
-from .space import ALL, Setting
+from .space import Setting
 from .study import BATCH, Study
 
 FULL = RUNGS[-1]
@@ -64,22 +64,22 @@ class Search:
         self.slow: Callable[[], None] | None = None  # called if kernels have to be compiled
         self._faults: dict[Setting, str] = {}
 
-    def everyone(self) -> Setting:
-        """What limits given as a share refer to: everyone paid, at the paper's D_c."""
-        return Setting(ALL, None, float(f"{self._case.usual:.3g}"), self._case.ridge)
-
     def settle(self, goal: Goal) -> Goal:
         """The goal with limits as numbers."""
-        everyone = self.everyone()
-        self._run([everyone], FULL)
-        if self.evidence.count(everyone) < FULL:
-            raise Broken(self._faults[everyone])
-        return goal.settle(self.evidence.means(everyone))
+        evidence, everyone = self.evidence, self._case.everyone
+        cells = self._case.cells(everyone, evidence.seeds, SEARCH)
+        [answer] = run_lots(self._session, [cells], self.under_way, self.slow)
+        if isinstance(answer, str):
+            raise Broken(answer)
+        evidence.everyone = [figures_of(one) for one in answer]
+        if self._case.space.holds(everyone):
+            evidence.add(everyone, evidence.everyone)
+        return goal.settle(means_of(evidence.everyone))
 
     def run(self, goal: Goal, *, batches: int, file: Path | None, seed: int) -> Found:
         study = Study(file, goal, self._case.space, seed)
         first, total = self._case.space.first(self._case.usual)[:BATCH], batches * BATCH
-        self._tell(goal, 0, total)  # paying everyone is known by now
+        self._tell(goal, 0, total)
         self._run(first, FULL)  # not raced: they span the frontier, also outside the limits
         for number in range(batches):
             if number < study.batches:
@@ -88,8 +88,7 @@ class Search:
                 asked = study.ask(number, first if number == 0 else [])
                 self._race([setting for _, setting in asked], goal)
                 for trial, setting in asked:
-                    known = self.evidence.count(setting) > 0
-                    study.tell(trial, self.evidence.means(setting) if known else None)
+                    study.tell(trial, setting, self.evidence)
             self._tell(goal, (number + 1) * BATCH, total)
         return self._finish(goal)
 
@@ -102,25 +101,29 @@ class Search:
 
     def _finish(self, goal: Goal) -> Found:
         evidence = self.evidence
-        if not evidence.settings:
-            raise Broken(next(iter(self._faults.values())))
+        self._check(evidence.settings)
         wanted = promising(evidence, goal, RUNGS[0], FINALISTS)
         line = front(evidence, goal, evidence.settings, RUNGS[0])
         wanted += thin(line, [evidence.means(one)["payment"] for one in line], FINALISTS)
         wanted += easiest(evidence, goal, evidence.settings).values()
         self._run(list(dict.fromkeys(wanted)), FULL)
         full = [one for one in evidence.settings if evidence.count(one) >= FULL]
+        self._check(full)
         chosen = choose(evidence, full, goal)
         line = front(evidence, goal, full, FULL)
         return Found(
             evidence=evidence,
             goal=goal,
             chosen=chosen,
-            within=goal.violation(evidence.means(chosen)) == 0,
+            within=evidence.violation(chosen, goal) == 0,
             frontier=thin(line, [evidence.means(one)["payment"] for one in line], FRONTIER),
             thrifty=thrifty(evidence, goal, full, chosen),
             easiest=easiest(evidence, goal, full),
         )
+
+    def _check(self, left: Sequence[Setting]) -> None:
+        if not left:
+            raise Broken(next(iter(self._faults.values())))
 
     def _run(self, settings: Sequence[Setting], seeds: int) -> None:
         """Bring the settings to so many seeds; one whose run fails is out."""
@@ -137,7 +140,7 @@ class Search:
                 self._faults[setting] = answer
                 self.evidence.drop(setting)
             else:
-                self.evidence.add(setting, answer)
+                self.evidence.add(setting, map(figures_of, answer))
 
     def _tell(self, goal: Goal, done: int, total: int) -> None:
         leading = promising(self.evidence, goal, RUNGS[-1], FINALISTS)

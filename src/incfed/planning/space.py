@@ -83,6 +83,15 @@ class Space:
             ridge=self.ridge.clip(ridge),
         )
 
+    def holds(self, setting: Setting) -> bool:
+        """May it be tried?"""
+        ranges = (self.beta, self.threshold, self.ridge)
+        values = (setting.beta, setting.threshold, setting.ridge)
+        return setting.mechanism in self.mechanisms and all(
+            value is None or one.low <= value <= one.high
+            for one, value in zip(ranges, values, strict=True)
+        )
+
     def first(self, usual: float) -> list[Setting]:
         """Tried before anything is known: from all to nothing paid, at the usual D_c and above,
         where the paper does not look."""

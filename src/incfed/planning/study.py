@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..experiments.files import replacing
 from ..inputs import InputError
+from .evidence import Evidence
 from .goals import GAINS, Goal
 from .space import PAID, Setting, Space
 
@@ -97,13 +98,14 @@ class Study:
             asked.append((trial, self._setting(trial)))
         return asked
 
-    def tell(self, trial: Trial, means: dict[str, float] | None) -> None:
-        """What came of a setting; None: nothing."""
-        if means is None:
+    def tell(self, trial: Trial, setting: Setting, evidence: Evidence) -> None:
+        """What came of a setting, perhaps nothing."""
+        if not evidence.count(setting):
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
             return
         for limit in self._goal.limits:
-            trial.set_constraint(limit.metric, limit.excess(means[limit.metric]))
+            trial.set_constraint(limit.metric, evidence.excess(setting, limit))
+        means = evidence.means(setting)
         self._study.tell(trial, [means[self._goal.aim], means[self._goal.partner]])
 
     def replay(self, number: int) -> list[Setting]:

@@ -29,7 +29,10 @@ from .judging import Judged
 from .money import money_words
 from .planner import Plan
 from .publish import PAGE
+from .relaxing import relax
 from .search import Update
+
+STYLES = {"✓": "green", "≈": "yellow", "✗": "red"}
 
 
 def introduce(screen: Screen, case: Case, goal: Goal) -> None:
@@ -106,11 +109,9 @@ def show(screen: Screen, plan: Plan) -> None:
     out.print(Text(plan.advice, "bold" if plan.within else "bold yellow"))
     out.print(Text(f"Asked for: {plan.goal}.", "dim"))
     for kept in plan.limits:
-        mark, style = ("✓", "green") if kept.kept and kept.sure else ("≈", "yellow")
-        if not kept.kept:
-            mark, style = "✗", "red"
-        out.print(Text.assemble((f"  {mark} ", style), words.limit_words(kept)))
-    for text in words.relax(plan):
+        mark = words.mark(kept)
+        out.print(Text.assemble((f"  {mark} ", STYLES[mark]), words.limit_words(kept)))
+    for text in relax(plan):
         out.print(Text(f"  → {text}"))
     for text in (words.explain(plan.setting), *words.thrift(plan)):
         out.print(Text(text))
@@ -118,9 +119,8 @@ def show(screen: Screen, plan: Plan) -> None:
     rows += [(one.label, one) for one in plan.judgement.references]
     _table(screen, plan, "", rows)
     _frontier(screen, plan)
-    names = {0.5: "half", 1.0: "as planned", 2.0: "twice"}
     out.print(Text("If costs are off by a factor of 2", "bold"))
-    off = [(names[factor], one) for factor, one in plan.judgement.sensitivity.items()]
+    off = [(words.COSTLY[factor], one) for factor, one in plan.judgement.sensitivity.items()]
     _table(screen, plan, "Cost of sharing", off)
     for text in words.sensitivity_words(plan):
         out.print(Text(text))
@@ -157,21 +157,26 @@ def _frontier(screen: Screen, plan: Plan) -> None:
     out, metric = screen.out, plan.goal.bought
     out.print(Text(f"What money buys: {metric}", "bold"))
     others = [one for one in plan.judgement.references if one.setting is not None]
+    inside = [one for one in plan.frontier if not words.outside(plan, one)]
+    broken = [one for one in plan.frontier if words.outside(plan, one)]
+    marks = {"□": others, "○": broken, "●": inside, "◆": [plan.judgement.chosen]}
     dots = [
         Dot(one["payment"].mean, one[metric].mean, mark)
-        for marked, mark in ((others, "□"), (plan.frontier, "●"), ([plan.judgement.chosen], "◆"))
+        for mark, marked in marks.items()
         for one in marked
     ]
     for line in chart(dots, width=min(out.width, 76), across="paid to clients"):
         out.print(Text(line), soft_wrap=True)
-    out.print(Text("◆ the advice   ● best for the money   □ everyone, nobody is paid", "dim"))
+    legend = "◆ the advice   ● best for the money   □ everyone, nobody is paid"
+    out.print(Text(legend + ("   ○ outside another limit" if broken else ""), "dim"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("Payment", justify="right", no_wrap=True)
     table.add_column(metric.capitalize(), justify="right", no_wrap=True)
     table.add_column("Setting", overflow="fold")
     for one in plan.frontier:
         chosen = " ◆" if one.setting == plan.setting else ""
-        table.add_row(_cell(str(one["payment"])), _cell(str(one[metric])), Text(one.label + chosen))
+        label = Text(words.point_label(plan, one) + chosen)
+        table.add_row(_cell(str(one["payment"])), _cell(str(one[metric])), label)
     out.print(table)
     for text in money_words(plan):
         out.print(Text(text))

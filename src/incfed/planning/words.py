@@ -12,6 +12,7 @@ from .frontier import LESS
 from .goals import GAINS, METRICS, UNITS
 from .judging import Judged, Kept
 from .money import money_words
+from .relaxing import relax
 from .space import ALL, FREE, Setting
 
 if TYPE_CHECKING:
@@ -23,15 +24,18 @@ TITLES = {
     "payment": "Payment",
     "communication": "Communication",
 }
+COSTLY = {0.5: "half", 1.0: "as planned", 2.0: "twice"}  # if costs are off by a factor
+LUCKY = "Held-out it keeps them all, but in the search it did not: do not count on it."
 CONFIG, FEDERATION = "run.toml", "federation.toml"  # to go on with
 
 
 def advice(plan: Plan) -> str:
     """What to run and what to expect, in a sentence or two."""
     first = f"{_capital(str(plan.setting))}: expect {expectation(plan)}."
+    broken = plan.judgement.broken(plan.goal, plan.judgement.chosen)
     if not plan.within:
-        return f"No setting was found that keeps all limits. The nearest: {first}"
-    broken = [str(kept.limit) for kept in plan.limits if not kept.kept]
+        said = f"No setting was found that keeps all limits. The nearest: {first}"
+        return said if broken else f"{said} {LUCKY}"
     if broken:
         return (
             f"{first} In the search it kept all limits, but held-out not: {'; '.join(broken)}. "
@@ -58,10 +62,14 @@ def _paid(payment: Interval) -> str:
     return "nothing paid" if payment.high == 0 else f"{payment} paid"
 
 
+def mark(kept: Kept) -> str:
+    """Kept for sure, just so, or not."""
+    return ("✓" if kept.sure else "≈") if kept.kept else "✗"
+
+
 def limit_words(kept: Kept) -> str:
     """One limit, and how the held-out figures stand to it."""
-    said = f"{kept.limit}: "
-    figure = str(kept.figure)
+    said, figure = f"{kept.limit}: ", kept.said
     if kept.sure:
         return said + (f"kept ({figure})" if kept.kept else f"not kept ({figure})")
     side = "inside" if kept.kept else "outside"
@@ -70,8 +78,9 @@ def limit_words(kept: Kept) -> str:
 
 def thrift(plan: Plan) -> list[str]:
     """Another setting that does about as well for less traffic, if that is so held-out, too."""
-    other, chosen, aim = plan.judgement.thrifty, plan.judgement.chosen, plan.goal.aim
-    if other is None or plan.goal.violation(other.means()) > plan.goal.violation(chosen.means()):
+    judgement, goal, aim = plan.judgement, plan.goal, plan.goal.aim
+    other, chosen = judgement.thrifty, judgement.chosen
+    if other is None or judgement.violation(goal, other) > judgement.violation(goal, chosen):
         return []
     sent, usually = other["communication"], chosen["communication"].mean
     worse = chosen.more(other, aim) if aim in GAINS else other.more(chosen, aim)
@@ -82,36 +91,15 @@ def thrift(plan: Plan) -> list[str]:
     return [f"About as good for {share} of the traffic: {other.label}, with {figures}."]
 
 
-def relax(plan: Plan) -> list[str]:
-    """If the limits cannot be kept: what would have to give, one limit at a time."""
-    if plan.within:
-        return []
-    found = []
-    for limit in plan.goal.limits:
-        near = plan.judgement.easiest.get(limit.metric)
-        if near is None:
-            continue
-        figure, enough = near[limit.metric], offer(plan, near, limit.metric)
-        others = "the other limits kept" if len(plan.goal.limits) > 1 else "nothing else asked"
-        found.append(
-            f"{limit.option} {enough:.10g} instead of {limit.value:.10g} would do, with {others}: "
-            f"{near.setting} has {UNITS[limit.metric].format(figure)}"
-        )
-    if not found:
-        found.append("No single limit is in the way: relax at least two of them.")
-    return found
+def point_label(plan: Plan, one: Judged) -> str:
+    """A point of the frontier, and what speaks against it."""
+    against = outside(plan, one)
+    return f"{one.label}; outside: {'; '.join(against)}" if against else one.label
 
 
-def offer(plan: Plan, near: Judged, metric: str) -> float:
-    """A limit that `near` keeps: by what the search saw of it, and by the bad end of its held-out
-    interval; in three digits, rounded to the side that is easier to keep."""
-    saw = next(means[metric] for setting, means in plan.tried if setting == near.setting)
-    figure = near[metric]
-    gain = metric in GAINS
-    ends = [saw, figure.mean, figure.low if gain else figure.high]
-    value = min(ends) if gain else max(ends)
-    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 2) if value else 1.0
-    return float(f"{(math.floor if gain else math.ceil)(value / unit) * unit:.3g}")
+def outside(plan: Plan, one: Judged) -> list[str]:
+    """Limits that a point of the frontier breaks, those on its own two axes aside; mostly none."""
+    return plan.judgement.broken(plan.goal.without("payment", plan.goal.bought), one)
 
 
 def sensitivity_words(plan: Plan) -> list[str]:
@@ -120,17 +108,16 @@ def sensitivity_words(plan: Plan) -> list[str]:
     for factor, judged in plan.judgement.sensitivity.items():
         if factor == 1:
             continue
-        what = "half as costly" if factor < 1 else "twice as costly"
-        broken = [
-            str(limit) for limit in plan.goal.limits if limit.excess(judged[limit.metric].mean) > 0
-        ]
+        broken = plan.judgement.broken(plan.goal, judged)
         figures = [
             _paid(judged["payment"]),
             UNITS[plan.goal.performance].format(judged[plan.goal.performance]),
             UNITS["communication"].format(judged["communication"]),
         ]
         ending = f" (outside: {'; '.join(broken)})" if broken else ""
-        found.append(f"If sharing is {what} as you think: {', '.join(figures)}{ending}.")
+        found.append(
+            f"If sharing is {COSTLY[factor]} as costly as you think: {', '.join(figures)}{ending}."
+        )
     return found
 
 
@@ -199,7 +186,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield from (*relax(plan), *thrift(plan))
     yield f"What money buys ({plan.goal.bought}):"
     yield from (
-        f"  {human(one['payment'].mean)} paid: {one[plan.goal.bought]} ({one.label})"
+        f"  {human(one['payment'].mean)} paid: {one[plan.goal.bought]} ({point_label(plan, one)})"
         for one in plan.frontier
     )
     yield from (f"  {text}" for text in money_words(plan))
