@@ -1,7 +1,6 @@
 """The command line. Thin: each command puts rooms together; the rest is in those.
 
-Nothing heavy is imported before a command needs it, so that --help answers at once. The order of
-the imports is that of the commands in `incfed --help`.
+Nothing heavy is imported before a command needs it, so that --help answers at once.
 """
 
 from __future__ import annotations
@@ -9,8 +8,10 @@ from __future__ import annotations
 import os
 import signal
 
-from . import data, experiments, ledger, planning, service, sweeps  # noqa: F401
 from .base import app
+
+# in the order of the commands in `incfed --help`
+from . import experiments, sweeps, planning, data, service, ledger  # noqa: F401  # isort: skip
 
 __all__ = ["app", "main"]
 
