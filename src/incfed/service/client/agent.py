@@ -54,7 +54,7 @@ class Agent:
         try:
             return self._next(now)
         except Exception as error:  # a full disk, or a policy of the owner's that raised
-            self._trouble(error, now, fatal=False, tell=not isinstance(error, OSError))
+            self._trouble(error, now)
             return None
 
     def poll(self, now: float) -> Request | None:
@@ -95,10 +95,10 @@ class Agent:
                 self.failed(request, error, now)
                 return
             except inputs.InputError as error:
-                self._trouble(error, now, fatal=True, tell=True)
+                self._trouble(error, now, fatal=True)
                 return
             except Exception as error:  # the disk
-                self._trouble(error, now, fatal=False, tell=not isinstance(error, OSError))
+                self._trouble(error, now)
                 return
             if request.kind == "poll" and now < request.asked + WAIT / 2:
                 self._calm = now + CALM if self._nothing_new(request) else 0.0
@@ -236,11 +236,12 @@ class Agent:
                     wish.grant()
             self._wishes = [wish for wish in self._wishes if not wish.granted.done()]
 
-    def _trouble(self, error: Exception, now: float, *, fatal: bool, tell: bool) -> None:
+    def _trouble(self, error: Exception, now: float, *, fatal: bool = False) -> None:
         _log.error("%s", error, exc_info=not isinstance(error, inputs.InputError | OSError))
+        fatal = fatal or self.keeper.problem is not None
         self.problem, self.halted = error, self.halted or fatal
         self.patience.fail(now)
-        if tell:
+        if fatal or not isinstance(error, OSError):  # a full disk may have room again
             self._tell(error)
 
     def _tell(self, error: Exception) -> None:

@@ -192,7 +192,7 @@ class Client:
     @property
     def problem(self) -> Exception | None:
         """What keeps it from being up to date; None: nothing that it knows of."""
-        return self._agent.problem
+        return self._keeper.problem or self._agent.problem
 
     def _mine(self) -> None:
         if self._closed:

@@ -83,6 +83,16 @@ class Keeper:
             frozen = self.learner.frozen
             return self.learner.fresh.steps + (frozen[1].steps if frozen else 0)
 
+    @property
+    def problem(self) -> OSError | None:
+        """Why nothing can be kept any more; None: it can."""
+        with self._lock:
+            try:
+                self._journal.check()
+            except OSError as error:
+                return error
+        return None
+
     # ----------------------------------------------------------- by the one that talks
 
     def adopt(self, terms: Terms) -> None:
@@ -156,12 +166,14 @@ class Keeper:
 
     def tidy(self) -> None:
         """A journal does not grow for ever, however long the coordinator is away."""
+        self._journal.check()
         if self._journal.size > LONGEST:
             self.rotate()
 
     def rotate(self) -> None:
         """A new snapshot, and a new journal."""
         self._durable = False
+        self._journal.check()  # the folder may be another client's by now
         with self._lock:
             old = self._journal
             self._journal = Journal(self.folder, old.generation + 1, self.terms.dim)

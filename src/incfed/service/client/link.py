@@ -24,6 +24,7 @@ class Link:
         self._loop = asyncio.new_event_loop()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._ends = False
         self._thread = threading.Thread(target=self._run, name="incfed-client", daemon=True)
 
     def start(self) -> None:
@@ -43,6 +44,7 @@ class Link:
 
     def stop(self) -> None:
         """What is on its way is given up: it is sent again some time."""
+        self._ends = True  # a cancellation that meets a wake-up is lost (Python 3.11's wait_for)
         self._call(lambda: self._task and self._task.cancel())
         if self._thread.is_alive():
             self._thread.join()
@@ -68,7 +70,7 @@ class Link:
         agent, poll = self._agent, None
         transport = self._connect()
         try:
-            while True:
+            while not self._ends:
                 self._wake.clear()
                 if request := agent.errand(time.monotonic()):
                     await self._send(transport, request)
