@@ -1,4 +1,4 @@
-"""A client whose folder is deleted while it is open: said at once, by everything it can be asked."""
+"""A client whose folder is deleted while it is open: it says so at once."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ...kernels.factor import Floats
 from ...protocol.client import Heap, Learner
 from ...protocol.messages import Download, Upload
 from . import journal as journals
-from . import points, snapshot
+from . import points, policies, snapshot
 from .journal import Answered, Freeze, Journal, Step
 from .snapshot import Snapshot, Told
 from .terms import Terms
@@ -104,7 +104,7 @@ class Keeper:
             self.terms = terms
             self.learner.rules = terms.rules()
 
-    def freeze(self, round: int, price: Callable[[int, int, float], float]) -> Upload:
+    def freeze(self, round: int, price: Callable[[int, int, float], object]) -> Upload:
         """What this round is told, durable. `price(round, steps, value)` is asked once a round."""
         self.flush()
         with self._lock:
@@ -113,7 +113,8 @@ class Keeper:
             upload = self.learner.freeze(round, 0.0)
             value = self.learner.logdet - self.learner.logdet_shared
         if self.cost is None:
-            cost = price(round, upload.steps, max(0.0, value)) if upload.steps else 0.0
+            said = price(round, upload.steps, max(0.0, value)) if upload.steps else 0.0
+            cost = policies.told(said, self.terms.cost_limit)
             with self._lock:
                 self._journal.freeze(Freeze(round, self._frozen_at, cost))
             self.cost = cost

@@ -30,6 +30,11 @@ class Link:
     def start(self) -> None:
         self._thread.start()
 
+    @property
+    def here(self) -> bool:
+        """Is it this thread that asks: a policy of the owner's?"""
+        return threading.current_thread() is self._thread
+
     def wake(self) -> None:
         """Something happened here: is there anything to send? By any thread."""
         self._call(self._wake.set)
@@ -44,8 +49,15 @@ class Link:
 
     def stop(self) -> None:
         """What is on its way is given up: it is sent again some time."""
-        self._ends = True  # a cancellation that meets a wake-up is lost (Python 3.11's wait_for)
-        self._call(lambda: self._task and self._task.cancel())
+
+        def end() -> None:
+            self._ends = (
+                True  # a cancellation that meets a wake-up is lost (Python 3.11's wait_for)
+            )
+            if self._task is not None:
+                self._task.cancel()
+
+        self._call(end)
         if self._thread.is_alive():
             self._thread.join()
 
