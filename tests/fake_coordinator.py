@@ -58,7 +58,7 @@ class Fake:
         self.count, self.dim = count, dim
         self.terms: dict[str, Any] = {
             "ridge": 0.1, "noise": 0.1, "delta": 0.1, "exploration": None, "threshold": 0.5,
-            "arm_norm": 1.0, "reward_bound": 10.0, "federation": "f1",
+            "arm_norm": 1.0, "reward_bound": 10.0, "cost_limit": 1e6, "federation": "f1",
         }  # fmt: skip
         self.terms |= terms
         self.hub = Hub(count, dim, mechanism or incfed.PayEveryone(), float(self.terms["ridge"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 import incfed
 from fake_coordinator import Fake
 from fake_server import serving
+from incfed.service.client.address import address
 
 DIM = 2
 GOOD = [0.6, 0.8]
@@ -40,7 +42,7 @@ BAD_ARMS: list[tuple[Any, str]] = [
     ([[0.1, 0.2, 0.3]], r"arms: .*\(1, 3\).*\[K, 2\]"),
     ([GOOD, [NAN, 0.0]], r"arms\[1, 0\]: got nan"),
     ([GOOD, [0.0, np.inf]], r"arms\[1, 1\]"),
-    ([GOOD, [0.7, 0.8]], r"arms\[1\]: .*length 1\.06.*at most 1 long"),
+    ([GOOD, [0.7, 0.8]], r"arms\[1\]: .*length 1\.06.*at most 1\.0 long"),
     ([[1e200, 1e200]], r"arms\[0\]"),
     ("arms", "arms"),
     ([["a", "b"]], "arms"),
@@ -58,7 +60,8 @@ BAD_STEPS: list[tuple[Any, Any, str]] = [
     ([GOOD], 1.0, "arm: .*2 finite numbers"),
     ([0.1], 1.0, r"arm: .*\(1,\)"),
     ([NAN, 0.0], 1.0, r"arm\[0\]: got nan"),
-    ([0.7, 0.8], 1.0, r"arm: .*at most 1 long"),
+    ([0.7, 0.8], 1.0, r"arm: .*at most 1\.0 long"),
+    ([1.0 + 1e-12, 0.0], 1.0, r"length 1\.000000000001', must be at most 1\.0 long"),
     (GOOD, NAN, "reward: got nan"),
     (GOOD, 2.1, "reward: got 2.1, must be a number from -2 to 2"),
     (GOOD, -2.1, "reward"),
@@ -100,14 +103,38 @@ def test_what_was_learned_is_a_copy(client: incfed.Client) -> None:
     np.testing.assert_allclose(client._keeper.learner.pending.rows, [GOOD])
 
 
+BAD_URLS: list[Any] = [
+    *(
+        7,
+        None,
+        "",
+        "ftp://host",
+        "http://",
+        "https://",
+        "http:///path",
+        "http://a b",
+        "http://a\nb",
+    ),
+    *("http://host:abc", "http://host:99999", "http://host:0", "http://[::1", "http://a..b", " x"),
+    *("http://me:word@host", "http://host?a=b", "http://host#a", "http://host/a b", "http://a,b"),
+    *("http://" + "a" * 64, "http://xn--\u00e4", "http://host\n"),
+]
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
         ({"url": "coordinator:80"}, "url: got 'coordinator:80'"),
-        ({"url": 7}, "url"),
+        *(({"url": url}, "url: got .*, must be https://") for url in BAD_URLS),
         ({"token": ""}, "token"),
         ({"token": "a\nb"}, "token: got 'a token that cannot be shown here'"),
         ({"state": 3}, "state"),
+        ({"state": None}, "state"),
+        ({"state": ""}, "state: got '', must be the name of a folder"),
+        ({"state": os.fsencode("x")}, "state"),
+        ({"state": "a\0b"}, "state: .*null byte"),
+        ({"state": "/proc/x" if os.path.isdir("/proc") else "\0"}, "state: .*a folder that can be"),
+        ({"state": "x" * 300}, "state: .*a folder that can be"),
         ({"cost": -1.0}, "cost: got -1"),
         ({"cost": NAN}, "cost"),
         ({"cost": "dear"}, "cost"),
@@ -121,6 +148,42 @@ def test_settings(changed: dict[str, Any], said: str, url: str, tmp_path: Path) 
     with pytest.raises(incfed.InputError, match=said):
         incfed.Client(**(settings | changed))
     assert not (tmp_path / "new").exists()
+
+
+def test_a_bad_address_is_not_a_coordinator_that_is_away(url: str, tmp_path: Path) -> None:
+    incfed.Client(url, "token-0", tmp_path).close()
+    for bad in BAD_URLS:
+        with pytest.raises(incfed.InputError, match="url: got"):
+            incfed.Client(bad, "token-0", tmp_path)
+    for good in (
+        "http://127.0.0.1:1/",
+        "http://[::1]:1",
+        "http://127.0.0.1:1/a/b-c",
+    ):
+        incfed.Client(good, "token-0", tmp_path).close()
+
+
+@pytest.mark.parametrize(
+    "good", ["https://a_b.example.", "http://b\u00fccher.example:8443", "http://h"]
+)
+def test_addresses(good: str) -> None:
+    assert address(good) == good
+
+
+def test_a_folder_that_cannot_be_written_to(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.open
+
+    def forbidden(path: Any, *how: Any, **more: Any) -> int:
+        if str(path).endswith("lock"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *how, **more)
+
+    monkeypatch.setattr(os, "open", forbidden)
+    with pytest.raises(incfed.InputError, match=r"state: .*Permission denied"):
+        incfed.Client(url, "token-0", tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_is_no_folder(url: str, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from incfed.cli import app
 from incfed.service.client.lock import Lock
 from test_cli import INCFED
 
-UP = ["up", "--clients", "2", "--pace", "60", "--seconds", "100"]
+UP = ["up", "--clients", "1", "--pace", "60", "--seconds", "100"]
 
 
 CLOSED = r"^Round \d+: .* shared for "
@@ -68,10 +68,9 @@ def up(folder: Path) -> Iterator[Tour]:
 
 
 def gone(folder: Path, port: int) -> bool:
-    """Does nobody hold the clients' folders, nor listen?"""
+    """Does nobody hold the client's folder, nor listen?"""
     try:
-        for name in ("shop-1", "shop-2"):
-            Lock(folder / "clients" / name / "state").release()
+        Lock(folder / "clients" / "shop-1" / "state").release()
         socket.create_connection(("127.0.0.1", port), 1.0).close()
     except ConnectionRefusedError:
         return True
@@ -86,7 +85,7 @@ def test_killed_gone_on_with_and_interrupted(tmp_path: Path) -> None:
     with up(folder) as first:
         first.until(CLOSED)
         port = int(re.findall(r"port = (\d+)", (folder / "federation.toml").read_text())[0])
-        assert len(first.children()) == 3
+        assert len(first.children()) == 2
         assert not gone(folder, port)
         first.process.kill()  # -9: its children have to notice by themselves
     end = time.monotonic() + 30.0
@@ -97,9 +96,9 @@ def test_killed_gone_on_with_and_interrupted(tmp_path: Path) -> None:
     with up(folder) as second:
         second.until("goes on where it stopped")
         second.until(CLOSED)
-        [victim] = [pid for args, pid in second.children().items() if "shop-2" in args]
+        [victim] = [pid for args, pid in second.children().items() if "shop-1" in args]
         os.kill(victim, signal.SIGKILL)
-        second.until(r"^shop-2 died \(signal 9\); all that it knew is on disk: it is started again")
+        second.until(r"^shop-1 died \(signal 9\); all that it knew is on disk: it is started again")
         second.until(CLOSED)
         children = second.children()
         second.process.send_signal(signal.SIGINT)
@@ -138,12 +137,12 @@ def test_killed_gone_on_with_and_interrupted(tmp_path: Path) -> None:
         ("--port 70000", "--port: got 70000"),
         ("--port TAKEN", "must be free (address already in use)"),
         ("-o FILE", "output: got"),
-        ("-o OTHER", "of somebody else's"),
+        ("-o OTHER", "new, empty or of an earlier tour: it has file, notes"),
     ],
 )
 def test_bad_flags(arguments: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    (tmp_path / "federation.toml").touch()
+    (tmp_path / "notes").touch()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         words = {"TAKEN": port, "FILE": str(tmp_path / "file"), "OTHER": str(tmp_path)}

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import os
-import sys
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,6 @@ from fake_coordinator import Fake
 from fake_server import serving
 from incfed.service.coordinator.config import read_config
 from incfed.service.tour.board import board, size
-from incfed.service.tour.child import Child
 from incfed.service.tour.folder import check, find, furnish
 from incfed.service.tour.member import Member, Orders, moments
 from incfed.service.tour.plan import Plan
@@ -233,34 +229,3 @@ def test_regret_and_that_of_learning_alone_are_of_the_same_steps(tmp_path: Path)
                 assert report["regret"] == pytest.approx(report["alone"], abs=1e-12)
         assert report["steps"] == 35
         assert report["regret"] > 0.0
-
-
-def test_a_child_that_does_not_listen_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And what it says on the way is heard; half a line is not."""
-    (tmp_path / "deaf.py").write_text(
-        "import signal, time\n"
-        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "print('{\"a\": 1}\\n{', end='', flush=True)\n"
-        "time.sleep(60)\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
-    heard: list[dict[str, Any]] = []
-    child = Child("deaf", ["deaf"], tmp_path / "log", heard.append)
-    child.start(0.0)
-    while not heard:
-        assert child.died() is None, (tmp_path / "log").read_text()
-        time.sleep(0.01)
-    pid = child.pid
-    child.end(0.1)
-    assert heard == [{"a": 1}]
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
-
-
-def test_who_dies_young_three_times_is_given_up(tmp_path: Path) -> None:
-    child = Child("it", ["this"], tmp_path / "log", lambda said: None)
-    assert [child.hopeless(1.0) for _ in range(3)] == [False, False, True]
-    assert not child.hopeless(100.0)
-    assert not child.hopeless(1.0)

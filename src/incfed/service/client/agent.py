@@ -54,7 +54,7 @@ class Agent:
         try:
             return self._next(now)
         except Exception as error:  # a full disk, or a policy of the owner's that raised
-            self._trouble(error, now, fatal=False, tell=not isinstance(error, OSError))
+            self._trouble(f"preparing {self._task()}", error, now)
             return None
 
     def poll(self, now: float) -> Request | None:
@@ -95,10 +95,10 @@ class Agent:
                 self.failed(request, error, now)
                 return
             except inputs.InputError as error:
-                self._trouble(error, now, fatal=True, tell=True)
+                self._trouble(_answer_to(request), error, now, fatal=True)
                 return
             except Exception as error:  # the disk
-                self._trouble(error, now, fatal=False, tell=not isinstance(error, OSError))
+                self._trouble(_answer_to(request), error, now)
                 return
             if request.kind == "poll" and now < request.asked + WAIT / 2:
                 self._calm = now + CALM if self._nothing_new(request) else 0.0
@@ -109,7 +109,7 @@ class Agent:
             self.failed(request, refusal(status, said), now)
         else:
             refused = refusal(status, said)
-            _log.error("%s: %s", request.kind, refused)
+            self._log(logging.ERROR, f"request {request.kind!r}", refused)
             self.problem, self.state = refused, None
             if request.method == "PUT" and status not in (401, 403):
                 self._skip = request.number  # the next round may go better
@@ -120,7 +120,7 @@ class Agent:
 
     def failed(self, request: Request, error: Exception, now: float) -> None:
         """No answer, one that cannot be read, or one that says: not now."""
-        _log.info("%s: %s", request.kind, error)
+        self._log(logging.INFO, f"request {request.kind!r}", error)
         self.problem, self.state = error, None
         self.patience.fail(now)
 
@@ -236,14 +236,33 @@ class Agent:
                     wish.grant()
             self._wishes = [wish for wish in self._wishes if not wish.granted.done()]
 
-    def _trouble(self, error: Exception, now: float, *, fatal: bool, tell: bool) -> None:
-        _log.error("%s", error, exc_info=not isinstance(error, inputs.InputError | OSError))
+    def _task(self) -> str:
+        """What an errand is about just now."""
+        now = self.state.active if self.state is not None else None
+        if now is None or self.keeper.problem is not None:
+            return "a request"
+        what = "upload of" if now.stage == OPEN else "answer to the offer of"
+        return f"the {what} round {now.number}"
+
+    def _log(self, level: int, doing: str, error: Exception, trace: bool = False) -> None:
+        """With who says it: it may end up among the lines of the owner's application."""
+        name = self.keeper.terms.name
+        _log.log(level, "incfed client %s: %s: %s", name, doing, error, exc_info=trace)
+
+    def _trouble(self, doing: str, error: Exception, now: float, *, fatal: bool = False) -> None:
+        expected = isinstance(error, inputs.InputError | OSError)
+        self._log(logging.ERROR, doing, error, trace=not expected)
+        fatal = fatal or self.keeper.problem is not None
         self.problem, self.halted = error, self.halted or fatal
         self.patience.fail(now)
-        if tell:
+        if fatal or not isinstance(error, OSError):  # a full disk may have room again
             self._tell(error)
 
     def _tell(self, error: Exception) -> None:
         wishes, self._wishes = self._wishes, []
         for wish in wishes:
             wish.fail(error)
+
+
+def _answer_to(request: Request) -> str:
+    return f"taking in the answer to {request.kind!r}"

@@ -14,14 +14,15 @@ from numpy.typing import ArrayLike
 
 from ... import inputs
 from . import requests, snapshot
+from .address import address
 from .agent import Agent
 from .contact import ask
+from .ground import entered, folder_of
 from .intake import Intake
 from .keeper import Keeper, blank
 from .link import Link
-from .lock import Lock
 from .patience import Patience
-from .policies import Accept, Cost, accept_all, price_of
+from .policies import Accept, Cost, accept_all, price_of, told
 from .refusals import Unreachable
 from .snapshot import Snapshot
 from .terms import Terms
@@ -57,14 +58,12 @@ class Client:
         ca: str | os.PathLike[str] | None = None,
     ) -> None:
         self._closed, self._pid = True, os.getpid()
-        if not isinstance(url, str) or not url.startswith(("https://", "http://")):
-            raise inputs.refuse("url", url, "an address that begins with https:// (or http://)")
+        url = address(url)
         if not isinstance(token, str) or not token or not (token.isascii() and token.isprintable()):
             raise inputs.refuse("token", "a token that cannot be shown here", "printable ASCII")
         if not callable(accept):
             raise inputs.refuse("accept", accept, "a function of a Proposal")
-        if not isinstance(state, str | os.PathLike):
-            raise inputs.refuse("state", state, "the name of a folder")
+        folder = folder_of(state)
         price = price_of(cost)
         seconds = inputs.number("timeout", timeout, low=0.0, open_low=True)
         trust = None if ca is None else os.fspath(ca)
@@ -76,14 +75,10 @@ class Client:
         def connect() -> Transport:
             return Transport(url, token, seconds, trust, self._wire)
 
-        folder = Path(state)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):
-            raise inputs.refuse("state", str(folder), "a folder, not a file") from None
-        lock = Lock(folder)
-        try:
+        with entered(folder) as lock:
             said, start = _meet(connect, folder)
+            if not callable(cost):
+                told(cost, (start.terms if said is None else Terms.read(said)).cost_limit)
             self._keeper = Keeper(folder, start)
             try:
                 self._agent = Agent(self._keeper, price, accept, Patience(np.random.default_rng()))
@@ -92,9 +87,6 @@ class Client:
             except BaseException:
                 self._keeper.close()
                 raise
-        except BaseException:
-            lock.release()
-            raise
         self._lock = lock
         self._intake = Intake(self._keeper)
         self._link = Link(self._agent, connect)
@@ -120,6 +112,7 @@ class Client:
         wrong token, say) is raised as it comes, and so is what a policy of yours raised.
         """
         self._mine()
+        self._not_here("sync")
         if timeout is not None:
             timeout = inputs.number("timeout", timeout, low=0.0, finite=False)
             timeout = min(timeout, 1e8)
@@ -136,6 +129,7 @@ class Client:
         """Stop talking; what is on record stays there for the next start."""
         if self._closed or os.getpid() != self._pid:
             return
+        self._not_here("close")
         self._closed = True
         self._link.stop()
         try:
@@ -192,7 +186,11 @@ class Client:
     @property
     def problem(self) -> Exception | None:
         """What keeps it from being up to date; None: nothing that it knows of."""
-        return self._agent.problem
+        return self._keeper.problem or self._agent.problem
+
+    def _not_here(self, what: str) -> None:
+        if self._link.here:  # it would wait for itself
+            raise RuntimeError(f"{what}: not to be called by a cost or accept function")
 
     def _mine(self) -> None:
         if self._closed:

@@ -58,5 +58,5 @@ class Intake:
         return inputs.array("arms", arms, ndim=2, allowed=allowed)
 
     def _too_long(self, name: str, x: Floats) -> inputs.InputError:
-        length = f"a vector of length {math.hypot(*x.tolist()):.12g}"
-        return inputs.refuse(name, length, f"at most {self._keeper.terms.arm_norm:g} long")
+        length = f"a vector of length {math.hypot(*x.tolist())!r}"
+        return inputs.refuse(name, length, f"at most {self._keeper.terms.arm_norm!r} long")

@@ -73,6 +73,7 @@ class Journal:
         self._whole = True
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._fd = os.open(self.path, flags, 0o600)
+        self._counted = os.fstat(self._fd).st_nlink > 0  # does this file system count names?
 
     def step(self, x: Floats, y: float) -> None:
         self._append(STEP, x.astype("<f8", copy=False).tobytes() + struct.pack("<d", y))
@@ -85,7 +86,16 @@ class Journal:
         self._append(ANSWER, _ANSWER.pack(*record))
 
     def sync(self) -> None:
+        self.check()
         os.fsync(self._fd)
+
+    def check(self) -> None:
+        """OSError if this file was deleted: what goes on into it is found by nobody."""
+        if self._fd >= 0 and self._counted and os.fstat(self._fd).st_nlink == 0:
+            said = (
+                "this client's state was deleted while it was in use, with what it had not shared"
+            )
+            raise OSError(errno.ENOENT, said, str(self.path.parent))
 
     def close(self) -> None:
         """What comes later is refused, and not written into whatever file gets this number."""
@@ -105,6 +115,7 @@ class Journal:
             written = os.write(self._fd, data)
             if written != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+            self.check()
         except OSError:
             self._whole = False
             with suppress(OSError):

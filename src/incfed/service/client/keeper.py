@@ -21,7 +21,7 @@ from ...kernels.factor import Floats
 from ...protocol.client import Heap, Learner
 from ...protocol.messages import Download, Upload
 from . import journal as journals
-from . import points, snapshot
+from . import points, policies, snapshot
 from .journal import Answered, Freeze, Journal, Step
 from .snapshot import Snapshot, Told
 from .terms import Terms
@@ -83,6 +83,16 @@ class Keeper:
             frozen = self.learner.frozen
             return self.learner.fresh.steps + (frozen[1].steps if frozen else 0)
 
+    @property
+    def problem(self) -> OSError | None:
+        """Why nothing can be kept any more; None: it can."""
+        with self._lock:
+            try:
+                self._journal.check()
+            except OSError as error:
+                return error
+        return None
+
     # ----------------------------------------------------------- by the one that talks
 
     def adopt(self, terms: Terms) -> None:
@@ -94,7 +104,7 @@ class Keeper:
             self.terms = terms
             self.learner.rules = terms.rules()
 
-    def freeze(self, round: int, price: Callable[[int, int, float], float]) -> Upload:
+    def freeze(self, round: int, price: Callable[[int, int, float], object]) -> Upload:
         """What this round is told, durable. `price(round, steps, value)` is asked once a round."""
         self.flush()
         with self._lock:
@@ -103,7 +113,8 @@ class Keeper:
             upload = self.learner.freeze(round, 0.0)
             value = self.learner.logdet - self.learner.logdet_shared
         if self.cost is None:
-            cost = price(round, upload.steps, max(0.0, value)) if upload.steps else 0.0
+            said = price(round, upload.steps, max(0.0, value)) if upload.steps else 0.0
+            cost = policies.told(said, self.terms.cost_limit)
             with self._lock:
                 self._journal.freeze(Freeze(round, self._frozen_at, cost))
             self.cost = cost
@@ -156,12 +167,14 @@ class Keeper:
 
     def tidy(self) -> None:
         """A journal does not grow for ever, however long the coordinator is away."""
+        self._journal.check()
         if self._journal.size > LONGEST:
             self.rotate()
 
     def rotate(self) -> None:
         """A new snapshot, and a new journal."""
         self._durable = False
+        self._journal.check()  # the folder may be another client's by now
         with self._lock:
             old = self._journal
             self._journal = Journal(self.folder, old.generation + 1, self.terms.dim)

@@ -24,10 +24,16 @@ class Link:
         self._loop = asyncio.new_event_loop()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._ends = False
         self._thread = threading.Thread(target=self._run, name="incfed-client", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+
+    @property
+    def here(self) -> bool:
+        """Is it this thread that asks: a policy of the owner's?"""
+        return threading.current_thread() is self._thread
 
     def wake(self) -> None:
         """Something happened here: is there anything to send? By any thread."""
@@ -43,7 +49,15 @@ class Link:
 
     def stop(self) -> None:
         """What is on its way is given up: it is sent again some time."""
-        self._call(lambda: self._task and self._task.cancel())
+
+        def end() -> None:
+            self._ends = (
+                True  # a cancellation that meets a wake-up is lost (Python 3.11's wait_for)
+            )
+            if self._task is not None:
+                self._task.cancel()
+
+        self._call(end)
         if self._thread.is_alive():
             self._thread.join()
 
@@ -68,7 +82,7 @@ class Link:
         agent, poll = self._agent, None
         transport = self._connect()
         try:
-            while True:
+            while not self._ends:
                 self._wake.clear()
                 if request := agent.errand(time.monotonic()):
                     await self._send(transport, request)

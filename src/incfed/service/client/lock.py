@@ -15,21 +15,41 @@ else:
     import fcntl
 
 
+NAME = "lock"
+ALLOWED = "a folder of its own: another Client, in this process or another, has it open"
+
+
 class Lock:
     """Held until it is released, or until the process ends, however it ends."""
 
     def __init__(self, folder: Path) -> None:
-        self._fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            _seize(self._fd)
-        except OSError:
+        self._path = folder / NAME
+        while True:
+            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                _seize(self._fd)
+            except OSError:
+                os.close(self._fd)
+                raise inputs.refuse("state", str(folder), ALLOWED) from None
+            if self._stands():
+                return
             os.close(self._fd)
-            allowed = "a folder of its own: another Client, in this process or another, has it open"
-            raise inputs.refuse("state", str(folder), allowed) from None
 
-    def release(self) -> None:
+    def release(self, remove: bool = False) -> None:
+        if remove and os.name == "posix":
+            self._path.unlink(missing_ok=True)  # while it is ours
         with suppress(OSError):
             os.close(self._fd)
+        if remove and os.name != "posix":  # where what is open cannot go
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)
+
+    def _stands(self) -> bool:
+        """Or did who had it before take the file away, between our opening it and its release?"""
+        try:
+            return os.path.samestat(os.fstat(self._fd), self._path.stat())
+        except FileNotFoundError:
+            return False
 
 
 def _seize(fd: int) -> None:

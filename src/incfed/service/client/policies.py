@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ... import inputs
-
-MOST_MONEY = 1e300
 
 
 class Stake(NamedTuple):
@@ -37,16 +36,32 @@ def accept_all(proposal: Proposal) -> bool:
     return True
 
 
-def price_of(cost: Cost) -> Callable[[int, int, float], float]:
-    """The owner's cost policy as a function that gives sound numbers only."""
+def price_of(cost: Cost) -> Callable[[int, int, float], object]:
+    """The owner's cost policy, to be asked; `told` makes sure of what it says."""
     if callable(cost):
         function = cost
-        return lambda *stake: inputs.number(
-            "cost", function(Stake(*stake)), low=0.0, high=MOST_MONEY
-        )
-    fixed = inputs.number("cost", cost, low=0.0, high=MOST_MONEY)
+        return lambda *stake: _ask("cost", function, Stake(*stake))
+    fixed = told(cost)
     return lambda *stake: fixed
 
 
+def told(cost: object, limit: float = math.inf) -> float:
+    """A cost that the federation, with this `cost_limit`, can be told."""
+    number = inputs.number("cost", cost, low=0.0)
+    if number > limit:
+        raise inputs.refuse("cost", cost, f"at most {limit:,.10g}, the federation's cost_limit")
+    return number
+
+
 def decide(accept: Accept, proposal: Proposal) -> bool:
-    return inputs.flag("accept", accept(proposal))
+    return inputs.flag("accept", _ask("accept", accept, proposal))
+
+
+def _ask(name: str, policy: Callable[[Any], object], given: Any) -> object:
+    """What the owner says; an exit or an interrupt is not to end the thread that asks."""
+    try:
+        return policy(given)
+    except Exception:
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"{name}: raised {error!r}, which ends nothing here") from error

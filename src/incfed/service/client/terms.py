@@ -21,6 +21,7 @@ class Terms(NamedTuple):
     threshold: float
     arm_norm: float
     reward_bound: float
+    cost_limit: float
     client: int  # its id there
     name: str
     federation: str  # its identity: a folder belongs to one
@@ -49,6 +50,7 @@ class Terms(NamedTuple):
             threshold=math.inf if endless else get("threshold", low=0.0, finite=False),
             arm_norm=get("arm_norm", low=0.0, open_low=True),
             reward_bound=get("reward_bound", low=0.0, open_low=True),
+            cost_limit=get("cost_limit", low=0.0),
             client=inputs.integer("client.id", who.get("id"), low=0),
             name=who["name"],
             federation=federation,

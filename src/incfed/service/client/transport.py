@@ -9,6 +9,7 @@ from typing import Any
 from ... import inputs
 from ...protocol.messages import VERSION
 from ...results.optional import needs
+from .address import ALLOWED
 from .refusals import Unreachable
 from .requests import Request
 from .traffic import Wire
@@ -28,9 +29,12 @@ class Transport:
         headers = {"Authorization": f"Bearer {token}", "Incfed-Protocol": str(VERSION)}
         context = _trust(ca) if url.startswith("https:") else False
         # Redirects are not followed: the token is for this address.
-        self._client = httpx.AsyncClient(
-            base_url=url, headers=headers, verify=context, follow_redirects=False
-        )
+        try:
+            self._client = httpx.AsyncClient(
+                base_url=url, headers=headers, verify=context, follow_redirects=False
+            )
+        except httpx.InvalidURL:  # a name that cannot be one, say
+            raise inputs.refuse("url", url, ALLOWED) from None
 
     async def send(self, request: Request) -> tuple[int, Any]:
         """Status, and the JSON of the answer (None: it is none); Unreachable if there is none."""

@@ -13,7 +13,7 @@ from typing import Any
 
 LEASH = (sys.executable, "-m", "incfed.service.tour.leash")
 PATIENCE = 10.0  # seconds to end in when asked to
-LIVES = 3  # so often in a row it may die young before it is given up
+LIVES, KILLS = 3, 10  # so often in a row it may end, or be killed, young before it is given up
 YOUNG = 5.0  # seconds
 
 
@@ -31,7 +31,7 @@ class Child:
         self._command, self._said = [*LEASH, *module], said
         self._process: subprocess.Popen[str] | None = None
         self._reader: threading.Thread | None = None
-        self._born, self._young = 0.0, 0
+        self._born, self._ended, self._killed = 0.0, 0, 0
 
     def start(self, now: float) -> None:
         """Once, or once more."""
@@ -55,10 +55,14 @@ class Child:
         """How it ended, though nobody asked it to; None: it runs."""
         return self._process.poll() if self._process else None
 
-    def hopeless(self, now: float) -> bool:
-        """Has it died young too often to be started again?"""
-        self._young = self._young + 1 if now - self._born < YOUNG else 0
-        return self._young >= LIVES
+    def hopeless(self, code: int, now: float) -> bool:
+        """Has it died young too often to be started again? Who was killed (a negative `code`) did
+        not give up by itself, and gets more patience."""
+        if now - self._born >= YOUNG:
+            self._ended = self._killed = 0
+            return False
+        self._ended, self._killed = self._ended + (code >= 0), self._killed + (code < 0)
+        return self._ended >= LIVES or self._killed >= KILLS
 
     def ask_to_end(self) -> None:
         """By letting go of the leash."""

@@ -18,7 +18,7 @@ from ...ledger.store import Store
 from .plan import Plan
 
 MARK = "tour.json"
-OURS = ("federation.toml", "federation.db", "coordinator.log", "clients")
+LOCK = ".lock"  # of `alone_in`
 CONFIG = """\
 # Written by `incfed up`; `incfed serve --config` runs it without the tour.
 [federation]
@@ -60,7 +60,12 @@ def find(path: Path | None) -> Path:
     """The folder, made if it is not there; None: a temporary one, which is nobody's to remove."""
     if path is None:
         return Path(tempfile.mkdtemp(prefix="incfed-up-"))
-    claim(path, mark=MARK, ours=OURS)
+    claim(path, mark=MARK, ours=())
+    others = sorted({one.name for one in path.iterdir()} - {LOCK})
+    if others and not (path / MARK).exists():
+        more = ", ..." if len(others) > 3 else ""
+        allowed = f"new, empty or of an earlier tour: it has {', '.join(others[:3])}{more}"
+        raise refuse("--output", str(path), allowed)
     return path
 
 

@@ -112,8 +112,10 @@ class Tour:
         self.coordinator.start(time.monotonic())
         _warm_up(self.plan)  # meanwhile, before many processes would each compile the same
         while not self._answers():
-            if self.coordinator.died() is not None:
-                raise _gave_up(self.coordinator)
+            if (code := self.coordinator.died()) is not None:
+                if code >= 0:  # it says why, and would again
+                    raise _gave_up(self.coordinator)
+                self._again(self.coordinator, code)
             time.sleep(0.05)
         for one in self.members:
             one.start(time.monotonic())
@@ -123,18 +125,21 @@ class Tour:
     def look(self) -> None:
         """Wait a moment, and take in what happened."""
         self._hear(time.monotonic() + GLANCE)
-        now = time.monotonic()
         for one in (self.coordinator, *self.members):
-            if (code := one.died()) is None:
-                continue
-            if one.hopeless(now):
-                raise _gave_up(one)
-            how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            what = "all that it knew is on disk: it is started again"
-            self.story.say(f"{one.name} died ({how}); {what}.")
-            if one in self.members:
-                self.story.shops[self.members.index(one)].state = "down"
-            one.start(now)
+            if (code := one.died()) is not None:
+                self._again(one, code)
+                if one in self.members:
+                    self.story.shops[self.members.index(one)].state = "down"
+
+    def _again(self, one: Child, code: int) -> None:
+        """Start what died, unless that is of no use."""
+        now = time.monotonic()
+        if one.hopeless(code, now):
+            raise _gave_up(one)
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        what = "all that it knew is on disk: it is started again"
+        self.story.say(f"{one.name} died ({how}); {what}.")
+        one.start(now)
 
     def close(self) -> None:
         """Clients first: they have something to tell. Nothing is left running, whatever happens."""
