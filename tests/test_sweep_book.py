@@ -122,3 +122,16 @@ def test_a_folder_of_somebody_else_s_and_one_in_use(tmp_path: Path) -> None:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="no other run is writing to"):
             run_cells(cells(tmp_path), book=tmp_path / NAME)
+
+
+def test_a_record_whose_flush_was_cut_short_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(file: int) -> None:
+        raise KeyboardInterrupt
+
+    with Book(tmp_path / "cells.jsonl") as book:
+        monkeypatch.setattr(os, "fsync", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            book.add(Record(point={}, seed=0, fingerprint="a", figures={}, curve={}))
+        assert list(book.records.values()) == read_book(book.path)

@@ -54,7 +54,9 @@ class Book:
             os.fsync(self._file)
         except OSError as error:  # the disk is full
             raise _unwritable(self.path, error) from None
-        self.records[record.fingerprint] = record
+        finally:
+            if not line:  # also if Ctrl-C cuts the flush short: it will be found there
+                self.records[record.fingerprint] = record
 
     def __enter__(self) -> Book:
         return self
