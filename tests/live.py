@@ -29,6 +29,16 @@ from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.serve import serve
 from reference_mechanisms import FloatArray
 
+# long enough for a process to be started again in between
+SETTINGS = """
+dim = 3
+mechanism = "PayEveryone"
+threshold = 0.5
+reward_bound = 100.0
+upload_time = 30.0
+answer_time = 30.0
+"""
+
 
 def _serve(folder: Path, port: int, dies: str) -> None:
     """`incfed serve`, in a process of its own."""

@@ -11,7 +11,7 @@ import pytest
 
 import forked
 import incfed
-from live import learned, live, observation, settle
+from live import SETTINGS, learned, live, observation, settle
 from lives import mortal
 from members import SENDS
 
@@ -26,14 +26,6 @@ PLACES = [
     ("snapshot.before-rename", 3),
     ("snapshot.after-rename", 3),
 ]
-SETTINGS = """
-dim = 3
-mechanism = "PayEveryone"
-threshold = 0.5
-reward_bound = 100.0
-upload_time = 30.0
-answer_time = 30.0
-"""
 
 
 def test_a_client_dies_everywhere(memory: Path) -> None:

@@ -12,18 +12,10 @@ import numpy as np
 import pytest
 
 import incfed
-from live import Live, learned, live, observation, settle
+from live import SETTINGS, Live, learned, live, observation, settle
 from postgres import Postgres
 from schedules import POINTS
 
-SETTINGS = """
-dim = 3
-mechanism = "PayEveryone"
-threshold = 0.5
-reward_bound = 100.0
-upload_time = 30.0
-answer_time = 30.0
-"""
 COUNT = 3
 
 

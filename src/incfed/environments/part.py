@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import inputs
 from .base import Events, Stream, World
+from .wrapped import Wrapped
 
 
-class Part(World):
+class Part(Wrapped):
     """The steps of `world` from one share of its length to another; see `World.part`."""
 
     def __init__(self, world: World, first: float, last: float, *, turn: bool = False) -> None:
@@ -19,25 +19,13 @@ class Part(World):
             raise inputs.refuse("part", [first, last], "left out: this world has no end to cut at")
         if inputs.flag("turn", turn) and world.chance:
             raise inputs.refuse("turn", turn, "left out: each seed is another run of this world")
-        self.world = world
+        super().__init__(world)
         self.first, self.last = ends(first, last)
         self.turn = turn
         self._from, to = (cut(share, world.length) for share in (self.first, self.last))
         self._length = to - self._from
         if self._length < 1:
             raise inputs.refuse("part", [first, last], f"at least one of {world.length} steps")
-
-    @property
-    def count(self) -> int:
-        return self.world.count
-
-    @property
-    def dim(self) -> int:
-        return self.world.dim
-
-    @property
-    def arms_per_step(self) -> int:
-        return self.world.arms_per_step
 
     @property
     def length(self) -> int:
@@ -47,17 +35,13 @@ class Part(World):
     def chance(self) -> bool:
         return self.turn or self.world.chance
 
-    @property
-    def notes(self) -> Sequence[str]:
-        return self.world.notes
-
     def open(self, seed: np.random.SeedSequence) -> PartStream:
         start = int(np.random.default_rng(seed).integers(self._length)) if self.turn else 0
         return PartStream(self.world, seed, self._from, self._length, start)
 
     def settings(self) -> dict[str, Any]:
         part = {"part": [self.first, self.last], "turn": self.turn, "length": self.length}
-        return {**self.world.settings(), **part}
+        return {**super().settings(), **part}
 
 
 class PartStream(Stream):

@@ -3,53 +3,24 @@ which then need not be drawn again for each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from .base import Events, Stream, World
+from .wrapped import Wrapped
 
 MOST_BYTES = 64 * 2**20  # a longer run is not remembered
 
 
-class Remembered(World):
+class Remembered(Wrapped):
     """`world`, to be opened with one seed only, over and over."""
 
     def __init__(self, world: World) -> None:
-        self.world = world
+        super().__init__(world)
         self.pieces: dict[tuple[int, int], Events] = {}  # by where they start and how long they are
 
     @staticmethod
     def fits(world: World, steps: int) -> bool:
         return steps * 8 * (1 + 3 * world.arms_per_step) <= MOST_BYTES
-
-    @property
-    def count(self) -> int:
-        return self.world.count
-
-    @property
-    def dim(self) -> int:
-        return self.world.dim
-
-    @property
-    def arms_per_step(self) -> int:
-        return self.world.arms_per_step
-
-    @property
-    def length(self) -> int | None:
-        return self.world.length
-
-    @property
-    def chance(self) -> bool:
-        return self.world.chance
-
-    @property
-    def notes(self) -> Sequence[str]:
-        return self.world.notes
-
-    def settings(self) -> dict[str, Any]:
-        return self.world.settings()
 
     def open(self, seed: np.random.SeedSequence) -> RememberedStream:
         return RememberedStream(self.world.open(seed), self.pieces)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from .. import inputs
+from ..experiments.files import replacing
 from . import tables
 
 FORMS = (".csv", ".parquet")
@@ -28,18 +27,11 @@ def export(connection: Connection, path: Path, what: str = "payments") -> int:
     make, schema = TABLES[what]
     kinds = {name: _POLARS[kind] for name, kind in schema.items()}
     frame = pl.DataFrame(make(connection), schema={k: getattr(pl, v) for k, v in kinds.items()})
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with replacing(path) as fresh:
         if form == ".csv":
-            frame.write_csv(partial)
+            frame.write_csv(fresh)
         else:
-            frame.write_parquet(partial)
-        partial.replace(path)
-    except OSError as error:
-        raise inputs.refuse("path", str(path), f"writable ({error.strerror or error})") from None
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+            frame.write_parquet(fresh)
     return frame.height
 
 
