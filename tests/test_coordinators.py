@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
 from incfed.ledger.store import Store
 from incfed.protocol.messages import Delivery
+from incfed.service.coordinator.acts import opens
 from incfed.service.coordinator.coordinator import Coordinator
 from postgres import Postgres
 from test_coordinator_trace import federate, same, synthetic
@@ -142,3 +144,34 @@ def test_kill_9_of_the_database(postgres: Postgres) -> None:
         assert audit(connection).findings == []
         assert connection.scalar(select(tables.federation.c.epoch)) == 1
     two.store.close()
+
+
+def test_polls_and_messages_do_not_wait_for_each_other_in_a_ring(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    """Both note who was heard of, in transactions of their own."""
+    many = 40
+    settings = {"dim": 2, "threshold": 1.0, "mechanism": incfed.PayEveryone(), "live_time": 1e-9}
+    one = Federation(postgres.database(tmp_path.name), many, **settings)
+    errors: list[Exception] = []
+
+    def again(work: Callable[[list[int]], object], seed: int) -> None:
+        chance = np.random.default_rng(seed)
+        try:
+            for _ in range(40):
+                one.clock.now += 1.0  # nobody was heard of just now
+                work(chance.permutation(many).tolist())
+        except Exception as error:
+            errors.append(error)
+
+    def tell(clients: list[int]) -> object:
+        return one.coordinator.together([(client, opens()) for client in clients])
+
+    works = [(tell, 0), (one.coordinator.states, 1), (tell, 2), (one.coordinator.states, 3)]
+    threads = [threading.Thread(target=again, args=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    one.store.close()
+    assert errors == []

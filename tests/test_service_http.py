@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import pytest
 
 import incfed
 from federations import Clock
-from incfed.ledger.clients import enrol
+from incfed.ledger.clients import enrol, members
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.service.coordinator.app import make_app
@@ -130,6 +131,31 @@ def test_news_wake_who_waits_at_once(site: Site) -> None:
     waiting.join(10)
     assert time.monotonic() - began < 1.0
     assert woken[0]["round"]["stage"] == "open"
+
+
+def test_a_poll_whose_client_has_gone_is_no_sign_of_life(site: Site) -> None:
+    def heard() -> list[float | None]:
+        with site.store.read() as connection:
+            return [member.heard for member in members(connection)]
+
+    for stays in (True, False):
+        site.clock.now += 1000.0
+        version = site(1, "GET", "/v1/state").json()["version"]
+        asked = f"GET /v1/state?after={version}&wait=20 HTTP/1.1\r\nHost: here\r\n"
+        asked += f"Authorization: Bearer {site.tokens[2]}\r\nIncfed-Protocol: 1\r\n\r\n"
+        base = site.http.base_url
+        with socket.create_connection((base.host, base.port or 0)) as wire:
+            wire.sendall(asked.encode())
+            while heard()[2] != site.clock.now:  # until it is there
+                time.sleep(0.02)
+            time.sleep(0.2)  # and waits
+            if not stays:
+                wire.close()
+                time.sleep(0.2)
+            site.clock.now += 1000.0
+            site.app.state.news.publish()
+            time.sleep(0.5)
+            assert (heard()[2] == site.clock.now) == stays
 
 
 def test_news_of_another_coordinator(site: Site) -> None:
