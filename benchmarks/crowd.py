@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from incfed.kernels.step import Rules
+from incfed.kernels.ucb import Rules
 from incfed.protocol.client import Learner
 from incfed.protocol.floats import to_text
 from incfed.protocol.messages import VERSION
@@ -51,7 +51,7 @@ class Simulated:
     """One client: learns a few steps before each round, then takes part in it."""
 
     def __init__(self, number: int, dim: int, cost: float, port: int, token: str) -> None:
-        rules = Rules(0.1, 0.1, 1.0, float("nan"), float("inf"), False, 1)
+        rules = Rules(0.1, 0.1, 1.0, float("nan"), float("inf"), 1)
         self.learner, self.cost = Learner(dim, rules), cost
         self.line, self.caller = Line(port, token), Line(port, token)
         self.version = 0

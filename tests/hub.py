@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from incfed.kernels.pending import log_gain
+from incfed.kernels.coalition import log_gains
 from incfed.mechanisms import Decision, Mechanism, Round
 from incfed.protocol.messages import Download, Upload
 from incfed.protocol.packing import gather, pack_matrix
@@ -33,12 +33,10 @@ class Hub:
         for client in ids:
             self.costs[client] = uploads[client].cost
         pending = gather([uploads[client].dV for client in ids], self.dim)
-        now, scratch = self.server.shared, np.empty((self.dim, self.dim))
-        gains = [
-            log_gain(now.V, now.factor, now.logdet, self.ridge, pending, j, scratch)
-            for j in range(len(ids))
-        ]
-        told = Uploads(np.array(ids, np.int64), now.logdet + np.array(gains), pending)
+        now, gains = self.server.shared, np.empty(len(ids))
+        everyone = np.ones(len(ids), np.bool_)
+        log_gains(now.V, now.factor, now.logdet, self.ridge, pending, everyone, gains)
+        told = Uploads(np.array(ids, np.int64), now.logdet + gains, pending)
         return self.server.decide(told, step=0, trigger=0)
 
     def close(

@@ -168,7 +168,7 @@ def test_arithmetic_is_not_reordered() -> None:
     def lost(a: float, b: float) -> float:
         return (a + b) - a
 
-    @compiling.compiled_bare
+    @compiling.compiled
     def ratio(a: float, b: float) -> float:
         return a / b
 

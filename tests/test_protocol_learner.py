@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incfed.kernels.step import Rules
+from incfed.kernels.ucb import Rules
 from incfed.protocol.client import REFRESH, Learner
 from incfed.protocol.messages import Download
 from incfed.protocol.packing import FACTOR, TRIANGLE, pack_matrix, pack_rows
@@ -20,7 +20,7 @@ NEAR = 1e-9
 
 
 def rules(ridge: float = 0.1, threshold: float = math.inf, exploration: float = math.nan) -> Rules:
-    return Rules(ridge, 0.1, 2 * math.log(10), exploration, threshold, False, 1)
+    return Rules(ridge, 0.1, 2 * math.log(10), exploration, threshold, 1)
 
 
 def news(epoch: int, since: int | None, V: FloatArray, b: FloatArray, *shared: int) -> Download:

@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import inputs
 from ..kernels.factor import Floats
-from ..kernels.step import Rules
 from ..kernels.store import thin_limit
+from ..kernels.ucb import Rules
 from ..mechanisms.base import Mechanism
 from ..mechanisms.pay_everyone import PayEveryone
 
@@ -71,7 +71,6 @@ class Algorithm:
             surprise=2.0 * math.log(1.0 / self.delta),
             exploration=math.nan if self.exploration is None else float(self.exploration),
             threshold=float(self.trigger),
-            stale=self.reads == "stale",
             limit=thin_limit(dim),
         )
 

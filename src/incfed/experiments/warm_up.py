@@ -4,26 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any
 
 from numba.core import event
 
-from ..algorithms import Algorithm, DisLinUCB, IncFedUCB
+from ..algorithms import Algorithm, IncFedUCB
 from ..environments import Synthetic
-from ..mechanisms import PaymentEfficient
+from ..mechanisms import Mechanism, PayEveryone, PaymentEfficient, PaymentFree
 from ..simulation import simulate
 
 
 def warm_up(algorithms: Iterable[Algorithm], slow: Callable[[], None] | None = None) -> None:
-    """Use every kernel that they may need; `slow` is called if one must be compiled."""
+    """Use every kernel that they need; `slow` is called if one must be compiled."""
     world = Synthetic(clients=4, dim=3, arms=3, pool=10)
-    pays = any(isinstance(one, IncFedUCB) for one in algorithms)
     with compiling(slow or (lambda: None)):
-        simulate(world, DisLinUCB(threshold=0.05), steps=300)
-        for order in ("descending", "ascending") if pays else ():
-            mechanism = PaymentEfficient(beta=0.5, order=order)
+        for reads, mechanism in dict.fromkeys(
+            (one.reads, mechanism) for one in algorithms for mechanism in _akin(one.pays)
+        ):
             for costs in (1.0, [0.0, 1.0, 1.0, 1.0]):  # nobody, and somebody, shares for nothing
-                simulate(world, IncFedUCB(mechanism, threshold=0.05, costs=costs), steps=300)
+                algorithm = IncFedUCB(mechanism, threshold=0.05, costs=costs, reads=reads)
+                simulate(world, algorithm, steps=300)
+
+
+def _akin(mechanism: Mechanism) -> list[Mechanism]:
+    """Mechanisms that use the same kernels, and all of them; of one's own: any."""
+    if isinstance(mechanism, PaymentEfficient):
+        return [replace(mechanism, beta=0.5)]
+    if isinstance(mechanism, PaymentFree | PayEveryone):
+        return [mechanism]
+    return [PaymentEfficient(beta=0.5), PaymentEfficient(beta=0.5, order="ascending")]
 
 
 def compiling(slow: Callable[[], None]) -> AbstractContextManager[object]:

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import compiled_bare, compiled_within
-from .factor import ZERO, Floats, add_outer, copy, dot, factorize, update, whiten
+from .compiling import inlined, inner
+from .factor import (
+    ZERO,
+    Floats,
+    Ints,
+    add,
+    add_outer,
+    add_scaled,
+    copy,
+    copy_square,
+    dot,
+    factorize,
+    update,
+    whiten,
+)
 from .store import (
     AGE,
     DENSE,
@@ -14,6 +27,7 @@ from .store import (
     OLD_BLOCK,
     OWN,
     PENDING,
+    PRIOR,
     SERVER,
     TAIL,
     VERSION,
@@ -33,87 +47,87 @@ REFRESH = 256
 STEEP = 1e4
 
 
-@compiled_bare
+@inlined
 def outdated(store: Store, client: int) -> bool:
     """Has it data of its own, and others' data come in since it last acted?"""
     row = store.table[client]
     return bool(row[OWN] and row[VERSION] != store.table[SERVER, VERSION])
 
 
-@compiled_within
+@inlined
 def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
     """Bring t, log det and factor up to the shared statistics downloaded since."""
     row, version = store.table[client], store.table[SERVER, VERSION]
     if row[DENSE]:
-        refactor(store, client, ridge, b)
+        logdet = refactor(row, store.pairs, store.blocks, ridge, b.R, b.v)
     else:
+        pairs, before, tail, U = store.pairs, store.before, row[TAIL], store.blocks[0, 0]
         logdet = store.logdet[SERVER, 0]
-        pair = row[TAIL]
+        pair = tail
         while pair:  # once more, one pending step at a time
-            whiten(store.blocks[0, 0], store.pairs[pair, 0], b.p)
-            square = project(store, client, pair, b)
+            whiten(U, pairs[pair, 0], b.p)
+            square = project(pairs, before, tail, pair, b.p, b.v)
             logdet += np.log1p(square)
-            keep_step(store, pair, square, b)
-            pair = store.before[pair]
-        store.logdet[client, 0] = logdet
-        whiten(store.blocks[0, 0], store.pairs[row[OWN], 1], b.p)
-        for j in range(b.p.shape[0]):
-            b.p[j] += store.pairs[0, 0, j]  # U b_i = U b_g + U db_i
-        project(store, client, ZERO, b)
-        copy(b.v, store.pairs[row[OWN], 0])
+            keep_step(pairs[pair, 1], square, b.v)
+            pair = before[pair]
+        own = pairs[row[OWN]]
+        whiten(U, own[1], b.p)
+        add_scaled(b.p, 1.0, pairs[0, 0])  # U b_i = U b_g + U db_i
+        project(pairs, before, tail, ZERO, b.p, b.v)
+        copy(b.v, own[0])
+    store.logdet[client, 0] = logdet
     row[VERSION] = version
     row[KNOWN] = version
 
 
-@compiled_bare
-def refactor(store: Store, client: int, ridge: float, b: Bench) -> None:
-    """A dense client's factor, log det and t from V_i = V_g + dV_i itself."""
-    row = store.table[client]
-    block, V_g = store.blocks[row[DENSE]], store.blocks[0, 1]
-    for i in range(b.R.shape[0]):
-        for j in range(i + 1):
-            b.R[i, j] = V_g[i, j] + block[1, i, j]
-    store.logdet[client, 0] = factorize(b.R, ridge, b.R, block[0])
-    whiten_rewards(store, client, block[0], store.pairs[row[OWN], 0], b)
+@inner
+def refactor(
+    row: Ints, pairs: Floats, blocks: Floats, ridge: float, R: Floats, scratch: Floats
+) -> float:
+    """A dense client's factor and t from V_i = V_g + dV_i itself; returns log det V_i."""
     row[AGE] = 0
+    own, block = pairs[row[OWN]], blocks[row[DENSE]]
+    copy_square(blocks[0, 1], R)
+    add(R, block[1])
+    logdet = factorize(R, ridge, R, block[0])
+    whiten_sum(block[0], pairs[0, 1], own[1], scratch, own[0])
+    return logdet
 
 
-@compiled_bare
-def whiten_rewards(store: Store, client: int, U: Floats, t: Floats, b: Bench) -> None:
+@inlined
+def whiten_sum(U: Floats, b: Floats, db: Floats, scratch: Floats, t: Floats) -> None:
     """t = U b_i, with b_i = b_g + db_i."""
-    own = store.table[client, OWN]
-    for j in range(b.v.shape[0]):
-        b.v[j] = store.pairs[0, 1, j] + store.pairs[own, 1, j]
-    whiten(U, b.v, t)
+    copy(b, scratch)
+    add_scaled(scratch, 1.0, db)
+    whiten(U, scratch, t)
 
 
-@compiled_within
-def project(store: Store, client: int, until: int, b: Bench) -> float:
-    """b.v = (I - sum c c') b.p over the chain, newest first, up to but without pair `until`.
+@inner
+def project(pairs: Floats, before: Ints, tail: int, until: int, p: Floats, v: Floats) -> float:
+    """v = (I - sum c c') p over the chain, newest first, up to but without pair `until`.
 
     Returns p'v, which for p = U x is x' V_i^-1 x.
     """
-    d = b.p.shape[0]
-    copy(b.p, b.v)
-    pair = store.table[client, TAIL]
+    d = p.shape[0]
+    copy(p, v)
+    pair = tail
     while pair != until:
-        c = store.pairs[pair, 1]
-        along = dot(c, b.p, d)
-        for j in range(d):
-            b.v[j] -= along * c[j]
-        pair = store.before[pair]
-    return max(0.0, dot(b.p, b.v, d))
+        c = pairs[pair, 1]
+        along = dot(c, p, d)
+        add_scaled(v, -along, c)
+        pair = before[pair]
+    return max(0.0, dot(p, v, d))
 
 
-@compiled_bare
-def keep_step(store: Store, pair: int, square: float, b: Bench) -> None:
+@inner
+def keep_step(c: Floats, square: float, v: Floats) -> None:
     """c = v / sqrt(1 + x' V_i^-1 x): what this step takes from the identity is c c'."""
     scale = 1.0 / np.sqrt(1.0 + square)
-    for j in range(b.v.shape[0]):
-        store.pairs[pair, 1, j] = b.v[j] * scale
+    for j in range(v.shape[0]):
+        c[j] = v[j] * scale
 
 
-@compiled_within
+@inlined
 def learn(
     store: Store, client: int, x: Floats, y: float, limit: int, ridge: float, b: Bench
 ) -> None:
@@ -128,7 +142,7 @@ def learn(
         set_out(store, client)
     square = 0.0
     if row[DENSE] == 0:
-        square = project(store, client, ZERO, b)
+        square = project(pairs, store.before, row[TAIL], ZERO, b.p, b.v)
         if row[PENDING] == limit or square > STEEP:
             condense(store, client, ridge, b)
     own = row[OWN]
@@ -140,50 +154,46 @@ def learn(
     else:
         gain = (y - dot(pairs[own, 0], b.p, d)) / (1.0 + square)
         pair = take_pair(store)
-        keep_step(store, pair, square, b)
+        keep_step(pairs[pair, 1], square, b.v)
         copy(x, pairs[pair, 0])
         store.before[pair] = row[TAIL]
         row[TAIL] = pair
-        for j in range(d):
-            pairs[own, 0, j] += gain * b.v[j]
+        add_scaled(pairs[own, 0], gain, b.v)
     store.logdet[client, 0] += np.log1p(square)
-    for j in range(d):
-        pairs[own, 1, j] += y * x[j]
+    add_scaled(pairs[own, 1], y, x)
     row[PENDING] += 1
     if row[AGE] == REFRESH:
-        refactor(store, client, ridge, b)
+        store.logdet[client, 0] = refactor(row, pairs, store.blocks, ridge, b.R, b.v)
 
 
-@compiled_bare
+@inlined
 def set_out(store: Store, client: int) -> None:
     """A client with nothing pending starts from the shared statistics."""
     row, own = store.table[client], take_pair(store)
     row[OWN] = own
     row[VERSION] = row[KNOWN] = store.table[SERVER, VERSION]
     store.logdet[client, 0] = store.logdet[SERVER, 0]
-    for j in range(store.pairs.shape[2]):
-        store.pairs[own, 0, j] = store.pairs[0, 0, j]
-        store.pairs[own, 1, j] = 0.0
+    copy(store.pairs[0, 0], store.pairs[own, 0])
+    copy(store.pairs[PRIOR, 1], store.pairs[own, 1])  # zeros
 
 
-@compiled_bare
+@inlined
 def condense(store: Store, client: int, ridge: float, b: Bench) -> None:
     """From pairs to the matrix dV_i and a factor of the client's own."""
     block = take_block(store)
     store.table[client, DENSE] = block
     gram = store.blocks[block, 1]
-    for i in range(gram.shape[0]):
-        for j in range(gram.shape[1]):
-            gram[i, j] = 0.0
+    copy_square(store.blocks[PRIOR, 1], gram)  # zeros
     pair = store.table[client, TAIL]
     while pair:
         add_outer(gram, store.pairs[pair, 0])
         pair = store.before[pair]
     free_chain(store, client)
-    refactor(store, client, ridge, b)
+    row = store.table[client]
+    store.logdet[client, 0] = refactor(row, store.pairs, store.blocks, ridge, b.R, b.v)
 
 
-@compiled_bare
+@inlined
 def remember(store: Store, client: int, b: Bench) -> None:
     """Keep the model as it stands after the client's own step (stale reads choose with it)."""
     row = store.table[client]
@@ -192,10 +202,9 @@ def remember(store: Store, client: int, b: Bench) -> None:
         row[OLD_BLOCK] = take_block(store)
     store.logdet[client, 1] = store.logdet[client, 0]
     factor, t = store.blocks[row[OLD_BLOCK], 0], store.pairs[row[OLD], 0]
-    for i in range(factor.shape[0]):
-        copy(store.blocks[row[DENSE], 0, i], factor[i])
+    copy_square(store.blocks[row[DENSE], 0], factor)
     pair = row[TAIL]
     while pair:
         update(factor, store.pairs[pair, 0], 0.0, t, b.p, b.v)
         pair = store.before[pair]
-    whiten_rewards(store, client, factor, t, b)
+    whiten_sum(factor, store.pairs[0, 1], store.pairs[row[OWN], 1], b.v, t)

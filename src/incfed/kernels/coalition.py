@@ -4,89 +4,90 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import compiled
-from .factor import ZERO, Floats, Ints, cholesky, factorize
+from .compiling import compiled, inlined
+from .factor import ZERO, Floats, Ints, add_scaled, cholesky, copy_square, factorize
 from .pending import Mask, Pending, absorb, add_to, log_gain
 from .ucb import TIE
 
 MOST_MONEY = 1e300  # so that sums stay finite
-WILLING = 1e-9  # READING 15: incentive >= cost - 1e-9 (1 + cost)
+WILLING = 1e-9  # incentive >= cost - 1e-9 (1 + cost)
 LARGEST = float(np.log(np.finfo(float).max))  # exp of more than this overflows
 
 
 @compiled
-def merge(
-    V: Floats,
-    b: Floats,
-    pending: Pending,
-    members: Mask,
-    db: Floats,
-    ridge: float,
-    factor: Floats,
-) -> float:
-    """S shares: V_g and b_g (db: one row a member) grow in place, by id; returns log det V_g."""
+def form(V: Floats, ridge: float, pending: Pending, members: Mask, U: Floats) -> float:
+    """V becomes V_g(S) in place, U its factor; returns log det V_g(S)."""
     add_to(V, pending, members)
+    return factorize(V, ridge, pending.squares[0], U)
+
+
+@compiled
+def add_rows(b: Floats, db: Floats) -> None:
+    """b += each row of db, in order."""
     for row in range(db.shape[0]):
-        b += db[row]
-    return factorize(V, ridge, np.empty_like(V), factor)
+        add_scaled(b, 1.0, db[row])
 
 
 @compiled
 def log_value(V: Floats, ridge: float, pending: Pending, members: Mask) -> float:
     """log det V_g(S)."""
-    V = V.copy()
-    add_to(V, pending, members)
-    return cholesky(V, ridge, np.empty_like(V))
-
-
-@compiled
-def form(V: Floats, ridge: float, pending: Pending, members: Mask) -> tuple[Floats, Floats, float]:
-    """V_g(S), its factor and log det."""
-    V, U = V.copy(), np.empty_like(V)
-    add_to(V, pending, members)
-    return V, U, factorize(V, ridge, np.empty_like(V), U)
+    R = pending.squares[0]
+    copy_square(V, R)
+    add_to(R, pending, members)
+    return cholesky(R, ridge, R)
 
 
 @compiled
 def log_gains(
-    V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending, members: Mask
-) -> Floats:
-    """log c_j(S) of Eq. 6 for every j outside S, 0 for those inside."""
-    gains = np.zeros(members.shape[0])
-    R = np.empty_like(V)
-    for j in range(members.shape[0]):
-        if not members[j]:
-            gains[j] = log_gain(V, U, logdet, ridge, pending, j, R)
-    return gains
+    V: Floats,
+    U: Floats,
+    logdet: float,
+    ridge: float,
+    pending: Pending,
+    among: Mask,
+    gains: Floats,
+) -> None:
+    """gains[j] = log c_j(S) of Eq. 6 for every j in `among`."""
+    for j in range(among.shape[0]):
+        if among[j]:
+            gains[j] = log_gain(V, U, logdet, ridge, pending, j)
 
 
 @compiled
 def stable(
-    V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending, needed: Floats
-) -> tuple[Mask, float]:
+    V: Floats,
+    U: Floats,
+    logdet: float,
+    ridge: float,
+    pending: Pending,
+    needed: Floats,
+    order: Ints,
+    members: Mask,
+) -> float:
     """Alg. 2: the largest S in which log det V_g(S) reaches what each member needs.
 
-    It holds the clients that need least: the longest prefix, in that order, whose value reaches
-    the need of its last. The prefixes are built up, one low-rank update a client; none can be worth
-    more than everyone together, so whoever needs more than that is out at once. Returns S and
-    log det V_g(everyone).
+    It holds the clients that need least: the longest prefix of `order` (by ascending need) whose
+    value reaches the need of its last. The prefixes are built up, one low-rank update a client;
+    none can be worth more than everyone together, so whoever needs more than that is out at once.
+    `members` comes with everyone in it and is left as S; returns log det V_g(everyone).
     """
-    members = np.ones(needed.shape[0], np.bool_)
     full = log_value(V, ridge, pending, members)
-    members[:] = False
-    hopeful = np.flatnonzero(needed <= full)
-    if hopeful.shape[0] == 0:
-        return members, full
-    order = hopeful[np.argsort(needed[hopeful], kind="mergesort")]
-    V, U, R = V.copy(), U.copy(), np.empty_like(V)
-    length = 0
+    for j in range(members.shape[0]):
+        members[j] = False
+    grown, factor = pending.squares[2], pending.squares[3]
+    copy_square(V, grown)
+    copy_square(U, factor)
+    length = ZERO
     for k in range(order.shape[0]):
-        logdet = absorb(V, U, logdet, ridge, pending, order[k], R)
-        if logdet >= needed[order[k]]:
+        need = needed[order[k]]
+        if not need <= full:
+            break
+        logdet = absorb(grown, factor, logdet, ridge, pending, order[k])
+        if logdet >= need:
             length = k + 1
     for k in range(length):
         members[order[k]] = True
-    return members, full
+    return full
 
 
 @compiled
@@ -96,39 +97,37 @@ def best(
     logdet: float,
     ridge: float,
     pending: Pending,
+    members: Mask,
     among: Mask,
     bound: Floats,
     exact: Mask,
 ) -> int:
-    """The client of `among` with the largest contribution, ties (1e-9) to the lowest id; -1: none.
+    """The client of `among` outside S with the largest contribution, ties (1e-9) to the lowest id;
+    -1: none.
 
     log det is submodular: a contribution computed for a smaller S bounds the present one from
     above. So only clients whose `bound` could still win are computed again (made `exact`).
     """
-    n = among.shape[0]
-    R = np.empty_like(V)
     while True:
         top = ZERO - 1
-        for j in range(n):
-            if among[j] and (top < 0 or bound[j] > bound[top]):
+        for j in range(among.shape[0]):
+            if among[j] and not members[j] and (top < 0 or bound[j] > bound[top]):
                 top = j
-        if top < 0:
-            return -1
-        if exact[top]:
+        if top < 0 or exact[top]:
             break
-        bound[top] = log_gain(V, U, logdet, ridge, pending, top, R)
+        bound[top] = log_gain(V, U, logdet, ridge, pending, top)
         exact[top] = True
-    for j in range(n):  # whoever might be within the tie, by id
-        if among[j] and bound[j] >= bound[top] - TIE:
+    for j in range(top):  # whoever might be within the tie, by id
+        if among[j] and not members[j] and bound[j] >= bound[top] - TIE:
             if not exact[j]:
-                bound[j] = log_gain(V, U, logdet, ridge, pending, j, R)
+                bound[j] = log_gain(V, U, logdet, ridge, pending, j)
                 exact[j] = True
             if bound[j] >= bound[top] - TIE:
                 return j
     return top
 
 
-@compiled
+@inlined
 def join(
     V: Floats,
     U: Floats,
@@ -141,11 +140,12 @@ def join(
 ) -> float:
     """S += {j}; every contribution computed so far becomes a bound. Returns log det V_g(S)."""
     members[j] = True
-    exact[:] = False
-    return absorb(V, U, logdet, ridge, pending, j, np.empty_like(V))
+    for k in range(exact.shape[0]):
+        exact[k] = False
+    return absorb(V, U, logdet, ridge, pending, j)
 
 
-@compiled
+@inlined
 def welcome(
     V: Floats,
     U: Floats,
@@ -163,12 +163,11 @@ def welcome(
     j is willing when log det(V_g(S) + dV_j) >= needed[j]; the bound settles most without a
     determinant.
     """
-    R = np.empty_like(V)
     for j in range(among.shape[0]):
         if not among[j] or members[j] or logdet + bound[j] < needed[j]:
             continue
         if not exact[j]:
-            bound[j] = log_gain(V, U, logdet, ridge, pending, j, R)
+            bound[j] = log_gain(V, U, logdet, ridge, pending, j)
             exact[j] = True
         if logdet + bound[j] >= needed[j]:
             logdet = join(V, U, logdet, ridge, pending, members, exact, j)
@@ -198,7 +197,7 @@ def recruit(
     """
     turns = 0
     while turns == 0 or logdet < goal:
-        j = best(V, U, logdet, ridge, pending, among & ~members, bound, exact)
+        j = best(V, U, logdet, ridge, pending, members, among, bound, exact)
         if j < 0:
             break
         turns += 1
@@ -210,28 +209,25 @@ def recruit(
 
 
 @compiled
-def owed(costs: Floats, logdets: Floats, logdet: float, paid: Mask) -> Floats:
-    """READING 5: what data leaves uncovered, max(0, D_i - I^d_i), for those in `paid`; else 0."""
-    money = np.zeros(paid.shape[0])
+def owed(costs: Floats, logdets: Floats, logdet: float, paid: Mask, money: Floats) -> None:
+    """What data leaves uncovered, max(0, D_i - I^d_i), for those in `paid`; 0 for all others."""
     for i in range(paid.shape[0]):
-        if paid[i]:
-            money[i] = max(0.0, costs[i] - incentive(logdet - logdets[i]))
-    return money
+        money[i] = max(0.0, costs[i] - incentive(logdet - logdets[i])) if paid[i] else 0.0
 
 
 @compiled
-def needs(costs: Floats, logdets: Floats) -> Floats:
+def needs(costs: Floats, logdets: Floats, needed: Floats) -> None:
     """tau_i: the log det V_g(S) at which data alone is worth client i's cost (1e-9 (1 + D) less).
 
     I^d >= D - 1e-9 (1 + D) is 1 + I^d >= (1 - 1e-9)(1 + D), and so a shift of logarithms.
     """
-    needed: Floats = np.log1p(costs) + logdets + np.log1p(-WILLING)
-    return needed
+    for i in range(costs.shape[0]):
+        needed[i] = np.log1p(costs[i]) + logdets[i] + np.log1p(-WILLING)
 
 
 @compiled
 def incentive(grown: float) -> float:
-    """Eq. 3: the determinant's growth less 1, kept finite."""
+    """Eq. 4: the determinant's growth less 1, kept finite."""
     return float(np.expm1(min(max(0.0, grown), LARGEST)))
 
 

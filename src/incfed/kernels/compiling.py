@@ -61,29 +61,50 @@ class _RoomCache(caching.FunctionCache):  # type: ignore[misc]
 
 
 def compiled(function: Function) -> Function:
-    """Compile on first call; multiply-adds may be fused, nothing else is reordered."""
-    return _compile(function, {"contract"})
+    """Called from Python. Compiled on first call; multiply-adds may be fused, nothing else is
+    reordered.
 
-
-def compiled_bare(function: Function) -> Function:
-    """As `compiled`, for code that makes no arrays: no reference is counted, which in the small
-    pieces of a step would cost more than what they do."""
-    return _compile(function, {"contract"}, _nrt=False)
-
-
-def compiled_within(function: Function) -> Function:
-    """As `compiled_bare`, but always made part of its caller: a call would copy all the arrays that
-    a store and a bench hold, which takes longer than most of a step."""
-    return _compile(function, {"contract"}, _nrt=False, forceinline=True)
+    Kernels make no arrays, their callers do: no reference is counted, which in the small pieces of
+    a step would cost more than what they do, and take half as long again to compile.
+    """
+    return _compile(function, _FUSED)
 
 
 def compiled_sum(function: Function) -> Function:
-    """As `compiled_bare`, for short sums whose terms may come in any order (so SIMD applies)."""
-    return _compile(function, {"contract", "reassoc", "nsz"}, _nrt=False)
+    """As `compiled`, for sums whose terms may come in any order (so SIMD applies)."""
+    return _compile(function, _ANY_ORDER)
 
 
-def _compile(function: Function, fastmath: set[str], **options: bool) -> Function:
-    dispatcher = numba.njit(function, fastmath=fastmath, error_model="numpy", nogil=True, **options)
+def inner(function: Function) -> Function:
+    """As `compiled`, but called by other kernels only: nothing to call it from Python is made."""
+    return _compile(function, _FUSED, no_cpython_wrapper=True)
+
+
+def inner_sum(function: Function) -> Function:
+    """As `inner`, for sums whose terms may come in any order."""
+    return _compile(function, _ANY_ORDER, no_cpython_wrapper=True)
+
+
+def inlined(function: Function) -> Function:
+    """Made part of the kernel that calls it, before types are inferred. For what is called in one
+    place, or takes a whole store or bench: a call would copy the descriptors of all its arrays."""
+    return _compile(function, _FUSED, inline="always")
+
+
+_FUSED = {"contract"}
+_ANY_ORDER = {"contract", "reassoc", "nsz"}
+
+
+def _compile(function: Function, fastmath: set[str], **options: Any) -> Function:
+    dispatcher = numba.njit(
+        function,
+        fastmath=fastmath,
+        error_model="numpy",
+        nogil=True,
+        _nrt=False,
+        no_cfunc_wrapper=True,
+        **options,
+    )
     with suppress(RuntimeError):  # numba: "no locator available", there is nowhere to write
         dispatcher._cache = _RoomCache(function)
     result: Function = dispatcher

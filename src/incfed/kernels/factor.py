@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import compiled_bare, compiled_sum
+from .compiling import compiled, compiled_sum, inner, inner_sum
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 ZERO: int = np.int64(0)  # type: ignore[assignment]
 
 
-@compiled_sum
+@inner_sum
 def dot(a: Floats, b: Floats, n: int) -> float:
     total = 0.0
     for i in range(n):
@@ -29,13 +29,35 @@ def dot(a: Floats, b: Floats, n: int) -> float:
     return total
 
 
-@compiled_bare
+@inner
 def copy(source: Floats, target: Floats) -> None:
     for i in range(source.shape[0]):
         target[i] = source[i]
 
 
-@compiled_sum
+@inner
+def copy_square(source: Floats, target: Floats) -> None:
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            target[i, j] = source[i, j]
+
+
+@compiled
+def add_scaled(target: Floats, scale: float, source: Floats) -> None:
+    """target += scale * source."""
+    for i in range(source.shape[0]):
+        target[i] += scale * source[i]
+
+
+@inner
+def add(V: Floats, other: Floats) -> None:
+    """V += other."""
+    for i in range(V.shape[0]):
+        for j in range(V.shape[1]):
+            V[i, j] += other[i, j]
+
+
+@inner_sum
 def cholesky(V: Floats, ridge: float, L: Floats) -> float:
     """L lower triangular with L L' = V(ridge); returns log det V(ridge).
 
@@ -72,7 +94,7 @@ def cholesky(V: Floats, ridge: float, L: Floats) -> float:
     return logdet
 
 
-@compiled_bare
+@compiled
 def factorize(V: Floats, ridge: float, L: Floats, U: Floats) -> float:
     """U = L^-1 from scratch, zero above its diagonal; returns log det V(ridge).
 
@@ -118,7 +140,7 @@ def whiten(U: Floats, x: Floats, out: Floats) -> float:
     return square
 
 
-@compiled_bare
+@inner
 def unwhiten(U: Floats, t: Floats, out: Floats) -> None:
     """out = U't: theta, for t = U b."""
     d = t.shape[0]
@@ -133,7 +155,7 @@ def unwhiten(U: Floats, t: Floats, out: Floats) -> None:
             out[j] += t[i] * U[i, j]
 
 
-@compiled_bare
+@compiled
 def update(U: Floats, x: Floats, y: float, t: Floats, p: Floats, sums: Floats) -> float:
     """V += x x' in the factor and b += y x in t = U b; returns x' V^-1 x for the old V.
 
@@ -164,7 +186,7 @@ def update(U: Floats, x: Floats, y: float, t: Floats, p: Floats, sums: Floats) -
     return before - 1.0
 
 
-@compiled_bare
+@compiled
 def add_outer(V: Floats, x: Floats) -> None:
     """V += x x'."""
     d = x.shape[0]

@@ -7,86 +7,130 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import compiled, compiled_sum
-from .factor import ZERO, Floats, Ints, add_outer, cholesky, dot, factorize, update, whiten
+from .compiling import compiled, inner, inner_sum
+from .factor import (
+    ZERO,
+    Floats,
+    Ints,
+    add,
+    add_outer,
+    cholesky,
+    copy,
+    copy_square,
+    dot,
+    factorize,
+    update,
+    whiten,
+)
 from .store import DENSE, FIELDS, KNOWN, PENDING, SERVER, TAIL, VERSION, Store
 
 Mask = NDArray[np.bool_]
 
 
 class Pending(NamedTuple):
-    """The uploads dV_j of n clients."""
+    """The uploads dV_j of n clients, and scratch space to compute with them."""
 
     rows: Floats  # [sum r, d]   dV_j = sum over its rows of x x'
-    start: Ints  # [n + 1]      client j has rows start[j] to start[j + 1]
+    start: Ints  # [n + 1]      client j has rows start[j] to start[j + 1], at most d
     grams: Floats  # [q, d, d]
     dense: Ints  # [n]          dV_j = grams[dense[j]], -1: kept as rows
+    columns: Floats  # [d, sum r]
+    squares: Floats  # [4, d, d]
+
+    @classmethod
+    def of(cls, rows: Floats, start: Ints, grams: Floats, dense: Ints) -> Pending:
+        if (np.diff(start) > rows.shape[1]).any():
+            raise ValueError("more rows than dimensions: pass them as a matrix")
+        return cls(rows, start, grams, dense, *_scratch(len(rows), rows.shape[1]))
+
+
+def _scratch(rows: int, dim: int) -> tuple[Floats, Floats]:
+    return np.empty((dim, rows)), np.empty((4, dim, dim))
+
+
+def collect(store: Store, ridge: float) -> tuple[Ints, Floats, Pending]:
+    """Clients with pending data, in ascending order: their ids, log det V_i and dV_i."""
+    n, matrices, rows = count(store.table)
+    d = store.pairs.shape[2]
+    ids, logdets = np.empty(n, np.int64), np.empty(n)
+    pending = Pending(
+        np.empty((rows, d)),
+        np.empty(n + 1, np.int64),
+        np.empty((matrices, d, d)),
+        np.empty(n, np.int64),
+        *_scratch(rows, d),
+    )
+    fill(*store, *pending, ids, logdets, ridge)
+    return ids, logdets, pending
 
 
 @compiled
-def collect(*flat: Any) -> tuple[Ints, Floats, Floats, Ints, Floats, Ints]:
-    """collect(*store, ridge): clients with pending data, in ascending order.
-
-    Returns their ids, log det V_i, and the fields of Pending: flat in and out, which is faster.
-    """
-    store, ridge = Store(*flat[:FIELDS]), flat[FIELDS]
-    table, version = store.table, store.table[SERVER, VERSION]
-    n = q = total = 0
+def count(table: Ints) -> tuple[int, int, int]:
+    """Clients with pending data; how many of them keep it as a matrix; rows of the others."""
+    n = matrices = rows = ZERO
     for client in range(table.shape[0] - 1):
         if table[client, PENDING]:
             n += 1
             if table[client, DENSE]:
-                q += 1
+                matrices += 1
             else:
-                total += table[client, PENDING]
-    d = store.pairs.shape[2]
-    ids, start, dense = np.empty(n, np.int64), np.zeros(n + 1, np.int64), np.full(n, -1)
-    logdets, rows, grams = np.empty(n), np.empty((total, d)), np.empty((q, d, d))
-    pending = Pending(rows, start, grams, dense)
+                rows += table[client, PENDING]
+    return n, matrices, rows
+
+
+@compiled
+def fill(*flat: Any) -> None:
+    """fill(*store, *pending, ids, logdets, ridge): what `collect` returns.
+
+    Flat, because numba takes longer to recognise a NamedTuple than to do this.
+    """
+    store, pending = Store(*flat[:FIELDS]), Pending(*flat[FIELDS:-3])
+    ids, logdets, ridge = flat[-3:]
+    table, version = store.table, store.table[SERVER, VERSION]
     V, U, logdet = store.blocks[0, 1], store.blocks[0, 0], store.logdet[SERVER, 0]
-    R = np.empty((d, d))
-    j = q = ZERO
+    j = q = last = ZERO
+    pending.start[0] = 0
     for client in range(table.shape[0] - 1):
         row = table[client]
         if row[PENDING] == 0:
             continue
         ids[j] = client
-        start[j + 1] = start[j]
+        pending.dense[j] = -1
         if row[DENSE]:
-            dense[j] = q
-            grams[q] = store.blocks[row[DENSE], 1]
+            pending.dense[j] = q
+            copy_square(store.blocks[row[DENSE], 1], pending.grams[q])
             q += 1
         else:
-            start[j + 1] += row[PENDING]
-        pair = row[TAIL]
-        for place in range(start[j + 1] - 1, start[j] - 1, -1):  # oldest first
-            rows[place] = store.pairs[pair, 0]
+            last += row[PENDING]
+        pending.start[j + 1] = last
+        place, pair = last, row[TAIL]
+        while pair:  # the newest comes last
+            place -= 1
+            copy(store.pairs[pair, 0], pending.rows[place])
             pair = store.before[pair]
         if row[KNOWN] != version:  # others' data came in since it last acted
-            store.logdet[client, 0] = logdet + log_gain(V, U, logdet, ridge, pending, j, R)
+            store.logdet[client, 0] = logdet + log_gain(V, U, logdet, ridge, pending, j)
             row[KNOWN] = version
         logdets[j] = store.logdet[client, 0]
         j += 1
-    return ids, logdets, rows, start, grams, dense
 
 
-@compiled
+@inner
 def add_to(V: Floats, pending: Pending, members: Mask) -> None:
     """V += sum of dV_j over the members."""
-    columns = np.empty((V.shape[0], pending.rows.shape[0]))
     n = ZERO
     for j in range(members.shape[0]):
         if members[j]:
             if pending.dense[j] >= 0:
-                V += pending.grams[pending.dense[j]]
+                add(V, pending.grams[pending.dense[j]])
             for row in range(pending.start[j], pending.start[j + 1]):
                 for i in range(V.shape[0]):
-                    columns[i, n] = pending.rows[row, i]
+                    pending.columns[i, n] = pending.rows[row, i]
                 n += 1
-    add_square(V, columns, n)
+    add_square(V, pending.columns, n)
 
 
-@compiled_sum
+@inner_sum
 def add_square(V: Floats, columns: Floats, n: int) -> None:
     """V += sum of x x' over the first n columns: half of it, four entries at a time, mirrored."""
     for i in range(V.shape[0]):
@@ -109,37 +153,33 @@ def add_square(V: Floats, columns: Floats, n: int) -> None:
             V[j, i] = V[i, j]
 
 
-@compiled
-def log_gain(
-    V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending, j: int, R: Floats
-) -> float:
+@inner
+def log_gain(V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending, j: int) -> float:
     """log det(V + dV_j) - log det V: for r rows X it is log det(I_r + X V^-1 X'), r by r."""
+    white, outer = pending.squares[0], pending.squares[1]
     if pending.dense[j] >= 0:
-        total = cholesky(V + pending.grams[pending.dense[j]], ridge, R)
-        return max(0.0, total - logdet)
-    first = pending.start[j]
+        copy_square(V, outer)
+        add(outer, pending.grams[pending.dense[j]])
+        return max(0.0, cholesky(outer, ridge, outer) - logdet)
+    first, d = pending.start[j], V.shape[0]
     r = pending.start[j + 1] - first
-    d = V.shape[0]
     if r == 1:
-        return float(np.log1p(whiten(U, pending.rows[first], R[0])))
-    white = np.empty((r, d))
+        return float(np.log1p(whiten(U, pending.rows[first], white[0])))
     for i in range(r):
         whiten(U, pending.rows[first + i], white[i])
-    outer = np.empty((r, r))
-    for i in range(r):
         for k in range(i + 1):
-            outer[k, i] = outer[i, k] = dot(white[i], white[k], d)
-    return max(0.0, cholesky(outer, 1.0, np.empty((r, r))))
+            outer[i, k] = dot(white[i], white[k], d)
+    corner = outer[:r]
+    return max(0.0, cholesky(corner, 1.0, corner))
 
 
 @compiled
-def absorb(
-    V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending, j: int, R: Floats
-) -> float:
+def absorb(V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending, j: int) -> float:
     """V += dV_j in V and its factor U; returns the new log det. Only ever adds: nothing drifts."""
     first, last = pending.start[j], pending.start[j + 1]
+    R = pending.squares[0]
     if pending.dense[j] >= 0:
-        V += pending.grams[pending.dense[j]]
+        add(V, pending.grams[pending.dense[j]])
     for row in range(first, last):
         add_outer(V, pending.rows[row])
     if pending.dense[j] >= 0 or 3 * (last - first) > V.shape[0]:  # so d >= 3 below

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import compiled_bare
+from .compiling import compiled, inner
 from .factor import Floats, Ints
 
 
-@compiled_bare
+@compiled
 def draw_pools(
     who: NDArray[np.uint32],
     others: NDArray[np.uint32],
@@ -70,13 +70,13 @@ def draw_pools(
     return left
 
 
-@compiled_bare
+@inner
 def _below(bits: np.uint32, n: int) -> int:
     """32 random bits as a number from 0 to n - 1."""
     return int(np.int64((np.uint64(bits) * np.uint64(n)) >> np.uint64(32)))
 
 
-@compiled_bare
+@inner
 def _unknown(rank: int, rated: Ints, first: int, last: int) -> int:
     """The item with `rank` smaller ones, not counting those in rated[first:last]."""
     low, high = first, last  # how many of the rated come before it, by bisection

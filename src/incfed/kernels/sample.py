@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import compiled_bare
+from .compiling import compiled
 from .factor import Floats, Ints
 
 
-@compiled_bare
+@compiled
 def draw(
     order: Ints,
     bits: NDArray[np.uint32],

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .compiling import compiled, compiled_bare
-from .factor import Floats, Ints, whiten
+from .compiling import compiled, inlined
+from .factor import Floats, Ints, copy, copy_square, whiten
 
 # Columns of the table, a row a client; the last row is the server's.
 PENDING = 0  # own steps not yet shared
@@ -102,25 +102,25 @@ def memory(store: Store) -> int:
     return sum(field.nbytes for field in store)
 
 
-@compiled_bare
+@inlined
 def take_pair(store: Store) -> int:
     store.free[0] -= 1
     return int(store.free_pairs[store.free[0]])
 
 
-@compiled_bare
+@inlined
 def take_block(store: Store) -> int:
     store.free[1] -= 1
     return int(store.free_blocks[store.free[1]])
 
 
-@compiled_bare
+@inlined
 def free_pair(store: Store, pair: int) -> None:
     store.free_pairs[store.free[0]] = pair
     store.free[0] += 1
 
 
-@compiled_bare
+@inlined
 def free_chain(store: Store, client: int) -> None:
     pair = store.table[client, TAIL]
     while pair:
@@ -129,7 +129,7 @@ def free_chain(store: Store, client: int) -> None:
     store.table[client, TAIL] = 0
 
 
-@compiled_bare
+@inlined
 def release(store: Store, clients: Ints) -> None:
     """These clients have shared everything: what they held is free again."""
     for client in clients:
@@ -145,21 +145,21 @@ def release(store: Store, clients: Ints) -> None:
         store.table[client, AGE] = 0
 
 
-@compiled
+@inlined
 def download(store: Store, V: Floats, b: Floats, factor: Floats, logdet: float) -> None:
     """Alg. 1 lines 17-20: the server's new statistics reach every client (who uses them when it
     next acts)."""
     whiten(factor, b, store.pairs[0, 0])
-    store.pairs[0, 1] = b
-    store.blocks[0, 0] = factor
-    store.blocks[0, 1] = V
+    copy(b, store.pairs[0, 1])
+    copy_square(factor, store.blocks[0, 0])
+    copy_square(V, store.blocks[0, 1])
     store.logdet[SERVER, 0] = logdet
     store.table[SERVER, VERSION] += 1
 
 
-@compiled_bare
+@inlined
 def restart_clocks(store: Store, everyone: bool) -> None:
-    """READING 2: after a round all clocks restart, or (Alg. 1 as printed) the participants'."""
+    """After a round all clocks restart, or (Alg. 1 as printed) the participants'."""
     for client in range(store.table.shape[0]):
         if everyone or store.table[client, PENDING] == 0:
             store.table[client, CLOCK] = 0

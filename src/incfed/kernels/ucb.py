@@ -10,34 +10,46 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import compiled_bare, compiled_sum, compiled_within
-from .factor import ZERO, Floats, Ints, dot, unwhiten
+from .compiling import compiled, inlined, inner, inner_sum
+from .factor import ZERO, Floats, Ints, copy, dot, unwhiten
+from .store import DENSE, OLD, OLD_BLOCK, OWN, PRIOR, SERVER, TAIL, VERSION, Store
 
-TIE = 1e-9  # scores closer than this are equal (READING 15): rounding must not decide
+TIE = 1e-9  # scores closer than this are equal: rounding must not decide
 SLACK = 1e-8  # bounds are widened by this much, far more than rounding can take from them
+
+
+class Rules(NamedTuple):
+    """The numbers of Alg. 1 that a client needs."""
+
+    ridge: float
+    noise: float
+    surprise: float  # 2 log(1/delta)
+    exploration: float  # NaN: the formula of Eq. 2
+    threshold: float  # D_c
+    limit: int  # pending steps kept as vectors
 
 
 class Bench(NamedTuple):
     """Scratch space for K arms of M items in d dimensions, and what is known about the items."""
 
-    width: Floats  # [K]     ||x||^2 in V^-1
-    score: Floats  # [K]     x'theta, then with the confidence added
+    width: Floats  # [K]     ||x||^2 in V^-1, of each runner
+    score: Floats  # [K]     x'theta + alpha ||x||, of each arm; -inf: not needed
     line: Floats  # [K]
-    upper: Floats  # [K]     no less than the score
+    upper: Floats  # [K]     no less than the score of each arm; -inf: that is known
     p: Floats  # [d]
     v: Floats  # [d]
     R: Floats  # [d, d]
     own: Floats  # [K, d]    z of the arms
     places: Ints  # [K]      0, 1, 2, ...
+    runners: Ints  # [K]     arms that may be the best,
+    entries: Ints  # [K]     and where their z is: a row of `shared` or of `own`
+    missing: Ints  # [K]
     # Under the shared factor an item looks the same to everybody: computed once a version, and only
     # if it may be the best of an arm's step. Where items do not recur these are empty, and `own` is
     # used for every arm anew.
     shared: Floats  # [M, d]  z
-    known: Floats  # [M, 2]   ||z||^2 and ||z||
+    known: Floats  # [M]      ||z||, now or in an earlier version
     when: Ints  # [M]         the version
-    runners: Ints  # [K]      arms that may be the best,
-    entries: Ints  # [K]      and the items they are
-    missing: Ints  # [K]
 
 
 def bench(dim: int, arms: int, items: int) -> Bench:
@@ -52,16 +64,67 @@ def bench(dim: int, arms: int, items: int) -> Bench:
         R=np.zeros((dim, dim)),
         own=np.zeros((arms, dim)),
         places=np.arange(arms),
-        shared=np.zeros((items, dim)),
-        known=np.full((items, 2), np.inf),
-        when=np.full(items, -1),
         runners=np.zeros(arms, np.int64),
         entries=np.zeros(arms, np.int64),
         missing=np.zeros(arms, np.int64),
+        shared=np.zeros((items, dim)),
+        known=np.full(items, np.inf),
+        when=np.full(items, -1),
     )
 
 
-@compiled_bare
+@inlined
+def choose(
+    store: Store, client: int, items: Floats, ids: Ints, rules: Rules, stale: bool | None, b: Bench
+) -> int:
+    """Eq. 2 for one client, who is up to date; leaves z of its choice in b.p."""
+    row = store.table[client]
+    pair, block, tail = row[OWN], row[DENSE], row[TAIL]  # where there are none: the server's
+    logdet = store.logdet[client if row[OWN] else SERVER, 0]
+    if stale is not None:  # as after its own last step: the empty prior before the first
+        pair, block, tail, logdet = PRIOR, PRIOR, ZERO, store.logdet[SERVER, 1]
+        if row[OLD]:
+            pair, block, logdet = row[OLD], row[OLD_BLOCK], store.logdet[client, 1]
+    d = items.shape[1]
+    alpha = confidence(logdet, d, rules.ridge, rules.noise, rules.surprise, rules.exploration)
+    U, t = store.blocks[block, 0], store.pairs[pair, 0]
+    recurring = b.when.shape[0] > 0 and block == 0
+    z = b.shared if recurring else b.own
+    n = most_hopeful(items, ids, U, t, alpha, b) if recurring else everyone(ids, b)
+    best = -np.inf
+    while n:
+        wanted, into = ids, b.places
+        if recurring:
+            m = outdated_items(store.table[SERVER, VERSION], n, b)
+            wanted, into = b.missing[:m], b.missing
+        whiten_arms(items, wanted, U, z, into)
+        estimate(z, t, n, recurring, b)
+        pair = tail
+        while pair:
+            narrow(z, store.pairs[pair, 1], n, b)
+            pair = store.before[pair]
+        best = add_confidence(alpha, n, best, b)
+        n = rivals(ids, best, b) if recurring else ZERO
+    k = lowest(b.score, best)
+    copy(z[ids[k] if recurring else k], b.p)
+    return k
+
+
+@compiled
+def choose_dense(
+    arms: Floats, ids: Ints, U: Floats, t: Floats, alpha: float, z: Floats, score: Floats
+) -> int:
+    """Eq. 2 for all `arms` under the model (U, t); `ids` is 0, 1, 2, ...; z and score: scratch."""
+    d = arms.shape[1]
+    whiten_arms(arms, ids, U, z, ids)
+    best = -np.inf
+    for k in range(ids.shape[0]):
+        score[k] = dot(z[k], t, d) + alpha * np.sqrt(dot(z[k], z[k], d))
+        best = max(best, score[k])
+    return lowest(score, best)
+
+
+@compiled
 def confidence(
     logdet: float, dim: int, ridge: float, noise: float, surprise: float, exploration: float
 ) -> float:
@@ -72,7 +135,100 @@ def confidence(
     return float(noise * np.sqrt(growth + surprise) + np.sqrt(ridge))
 
 
-@compiled_sum
+@inlined
+def everyone(ids: Ints, b: Bench) -> int:
+    """All arms are runners."""
+    for k in range(ids.shape[0]):
+        b.runners[k] = k
+        b.entries[k] = k
+    return int(ids.shape[0])
+
+
+@inlined
+def most_hopeful(items: Floats, ids: Ints, U: Floats, t: Floats, alpha: float, b: Bench) -> int:
+    """b.upper: what the score of each arm cannot exceed, without its z. The largest runs first.
+
+    V only grows, so what is known of ||z|| from any earlier version is enough or too much.
+    """
+    unwhiten(U, t, b.v)
+    along(items, ids, b.v, b.upper)
+    top = ZERO
+    for k in range(ids.shape[0]):
+        most = b.upper[k] + alpha * b.known[ids[k]]
+        b.upper[k] = most + SLACK * (1.0 + abs(most))
+        b.score[k] = -np.inf
+    for k in range(ids.shape[0]):
+        top = k if b.upper[k] > b.upper[top] else top
+    b.runners[0], b.entries[0] = top, ids[top]
+    return ZERO + 1
+
+
+@inlined
+def rivals(ids: Ints, best: float, b: Bench) -> int:
+    """Runners are now all others that may come within a tie of `best`; returns how many."""
+    n = ZERO
+    for k in range(ids.shape[0]):
+        if not b.upper[k] < best - TIE:
+            b.runners[n] = k
+            b.entries[n] = ids[k]
+            n += 1
+    return n
+
+
+@inlined
+def outdated_items(version: int, n: int, b: Bench) -> int:
+    """b.missing: the runners' items whose z is not of this version; returns how many."""
+    m = ZERO
+    for k in range(n):
+        item = b.entries[k]
+        if b.when[item] != version:
+            b.when[item] = version
+            b.missing[m] = item
+            m += 1
+    return m
+
+
+@inlined
+def estimate(z: Floats, t: Floats, n: int, recurring: bool, b: Bench) -> None:
+    """b.score = x'theta and b.width of the n runners, under the model (U, t) of z = U x."""
+    along(z, b.entries[:n], t, b.line)
+    for k in range(n):
+        own = z[b.entries[k]]
+        b.width[k] = dot(own, own, t.shape[0])
+        b.score[b.runners[k]] = b.line[k]
+        if recurring:
+            b.known[b.entries[k]] = np.sqrt(b.width[k])
+
+
+@inlined
+def narrow(z: Floats, c: Floats, n: int, b: Bench) -> None:
+    """b.width -= (c'z)^2 for every runner: what one pending step takes from it."""
+    along(z, b.entries[:n], c, b.line)
+    for k in range(n):
+        b.width[k] -= b.line[k] * b.line[k]
+
+
+@inlined
+def add_confidence(alpha: float, n: int, best: float, b: Bench) -> float:
+    """b.score += alpha ||x|| in V^-1 for every runner; returns the best score so far."""
+    for k in range(n):
+        arm = b.runners[k]
+        b.score[arm] += alpha * np.sqrt(max(0.0, b.width[k]))
+        b.upper[arm] = -np.inf
+        best = max(best, b.score[arm])
+    return best
+
+
+@inner
+def lowest(score: Floats, best: float) -> int:
+    """The lowest index whose score is within TIE of the best."""
+    for k in range(score.shape[0]):
+        if score[k] >= best - TIE:
+            return k
+    return 0
+
+
+@inner_sum
 def whiten_arms(items: Floats, ids: Ints, U: Floats, out: Floats, places: Ints) -> None:
     """out[places[k]] = U x of arm k.
 
@@ -102,67 +258,7 @@ def whiten_arms(items: Floats, ids: Ints, U: Floats, out: Floats, places: Ints) 
             out[z0, other], out[z1, other], out[z2, other], out[z3, other] = r0, r1, r2, r3
 
 
-@compiled_bare
-def score(items: Floats, ids: Ints, U: Floats, t: Floats, b: Bench) -> None:
-    """b.width and b.score of every arm under the model (U, t); z is left in b.own."""
-    d = items.shape[1]
-    whiten_arms(items, ids, U, b.own, b.places)
-    for k in range(ids.shape[0]):
-        b.width[k] = dot(b.own[k], b.own[k], d)
-        b.score[k] = dot(b.own[k], t, d)
-
-
-@compiled_within
-def look_up(items: Floats, ids: Ints, U: Floats, version: int, b: Bench) -> None:
-    """b.shared = z, b.known and b.width = ||z||^2 of these items under the shared factor."""
-    d = items.shape[1]
-    m = ZERO
-    for k in range(ids.shape[0]):
-        if b.when[ids[k]] != version:
-            b.when[ids[k]] = version
-            b.missing[m] = ids[k]
-            m += 1
-    whiten_arms(items, b.missing[:m], U, b.shared, b.missing)
-    for k in range(m):
-        z = b.shared[b.missing[k]]
-        square = dot(z, z, d)
-        b.known[b.missing[k], 0] = square
-        b.known[b.missing[k], 1] = np.sqrt(square)
-    for k in range(ids.shape[0]):
-        b.width[k] = b.known[ids[k], 0]
-
-
-@compiled_within
-def estimate(items: Floats, ids: Ints, U: Floats, t: Floats, alpha: float, b: Bench) -> int:
-    """b.upper: what the score of each arm cannot exceed, without its z; returns the most hopeful.
-
-    V only grows, so what is known of ||z||^2 from any earlier version is enough or too much.
-    """
-    unwhiten(U, t, b.v)
-    along(items, ids, b.v, b.upper)
-    top = ZERO
-    for k in range(ids.shape[0]):
-        most = b.upper[k] + alpha * b.known[ids[k], 1]
-        b.upper[k] = most + SLACK * (1.0 + abs(most))
-        b.score[k] = -np.inf
-    for k in range(ids.shape[0]):
-        top = k if b.upper[k] > b.upper[top] else top
-    return top
-
-
-@compiled_within
-def rivals(ids: Ints, top: int, best: float, b: Bench) -> int:
-    """Enter in b.runners whoever else may come within a tie of `best`; returns how many."""
-    n = ZERO
-    for k in range(ids.shape[0]):
-        if k != top and not b.upper[k] < best - TIE:
-            b.runners[n] = k
-            b.entries[n] = ids[k]
-            n += 1
-    return n
-
-
-@compiled_sum
+@inner_sum
 def along(z: Floats, rows: Ints, t: Floats, line: Floats) -> None:
     """line = z't for those rows of z, four at a time."""
     K, d = rows.shape[0], t.shape[0]
@@ -177,30 +273,3 @@ def along(z: Floats, rows: Ints, t: Floats, line: Floats) -> None:
         line[k], line[k + 1], line[k + 2], line[k + 3] = s0, s1, s2, s3
     for k in range(K - K % 4, K):
         line[k] = dot(z[rows[k]], t, d)
-
-
-@compiled_within
-def narrow(z: Floats, rows: Ints, c: Floats, b: Bench) -> None:
-    """b.width -= (c'z)^2 for every arm: what one pending step takes from it."""
-    along(z, rows, c, b.line)
-    for k in range(rows.shape[0]):
-        b.width[k] -= b.line[k] * b.line[k]
-
-
-@compiled_within
-def add_confidence(alpha: float, arms: Ints, b: Bench) -> float:
-    """b.score += alpha ||x|| in V^-1 for those arms, of which b.width tells; returns the best."""
-    best = -np.inf
-    for k in range(arms.shape[0]):
-        b.score[arms[k]] += alpha * np.sqrt(max(0.0, b.width[k]))
-        best = max(best, b.score[arms[k]])
-    return best
-
-
-@compiled_within
-def pick(best: float, b: Bench) -> int:
-    """The lowest index whose score is within TIE of the best."""
-    for k in range(b.score.shape[0]):
-        if b.score[k] >= best - TIE:
-            return k
-    return 0

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .. import inputs
 from ..kernels import coalition
 from ..kernels.factor import Floats, Ints
-from ..kernels.pending import Pending
+from ..kernels.pending import Pending, absorb
 
 Mask = NDArray[np.bool_]
 
@@ -131,7 +131,8 @@ class Round:
 
     def _needs(self) -> Floats:
         if self._needed is None:
-            self._needed = coalition.needs(self.costs, self.logdets)
+            self._needed = np.empty(len(self.clients))
+            coalition.needs(self.costs, self.logdets, self._needed)
         return self._needed
 
     def stable_set(self) -> Mask:
@@ -140,15 +141,21 @@ class Round:
         Client i of S is willing when log det V_g(S) >= `needed[i]`. The left side grows with S, so
         the largest such set is unique and does not depend on who is removed first.
         """
-        V, U, logdet = self._shared
-        S, self._full = coalition.stable(V, U, logdet, self._ridge, self.pending, self._needs())
+        S, needed = self.everyone, self._needs()
+        order = np.argsort(needed, kind="stable")
+        self._full = coalition.stable(*self._shared, self._ridge, self.pending, needed, order, S)
         return S
 
     def settle(self, S: Mask) -> Decision:
         """S takes part, and each is paid what data alone does not cover."""
         check_mask("S", S, len(self.clients))
         value = self.full_value if len(S) == np.count_nonzero(S) else self.value(S)
-        return Decision(S.copy(), coalition.owed(self.costs, self.logdets, value, S))
+        return Decision(S.copy(), self._owed(S, value))
+
+    def _owed(self, paid: Mask, value: float) -> Floats:
+        money = np.empty(len(self.clients))
+        coalition.owed(self.costs, self.logdets, value, paid, money)
+        return money
 
     def coalition(self, S: Mask) -> Coalition:
         """A copy of S that can grow, one client at a time."""
@@ -162,13 +169,10 @@ class Coalition:
         check_mask("S", S, len(round))
         self.round = round
         self.members = S.copy()
+        V, U, self.value = round._shared
+        self._V, self._U = V.copy(), U.copy()
         if np.count_nonzero(S):
-            self._V, self._U, self.value = coalition.form(
-                round._shared[0], round._ridge, round.pending, S
-            )
-        else:  # V_g itself, whose factor is at hand
-            V, U, self.value = round._shared
-            self._V, self._U = V.copy(), U.copy()
+            self.value = coalition.form(self._V, round._ridge, round.pending, S, self._U)
         # Contributions to S, or to a smaller set, which bound them: at first log c_j(nobody), which
         # is at hand only if everybody holds the present V_g; otherwise each is computed when asked.
         self._bound = round.logdets - round._shared[2]
@@ -179,7 +183,8 @@ class Coalition:
     def contributions(self, among: Mask) -> Floats:
         """log c_j(S) of Eq. 6 for the clients `among` outside S; 0 for all others."""
         check_mask("among", among, len(self.members))
-        gains = coalition.log_gains(*self._state(), self.members | ~among)
+        gains = np.zeros(len(self.members))
+        coalition.log_gains(*self._state(), among & ~self.members, gains)
         self._bound[among] = gains[among]
         self._exact[among] = True
         return gains
@@ -188,7 +193,7 @@ class Coalition:
         """The largest contributor of `among`, computed lazily, ties to the lowest id; -1: nobody
         is left."""
         check_mask("among", among, len(self.members))
-        return coalition.best(*self._state(), among & ~self.members, self._bound, self._exact)
+        return coalition.best(*self._state(), self.members, among, self._bound, self._exact)
 
     def meets(self, beta: float, plus: int | None = None) -> bool:
         """Does S (with client `plus`) meet beta?"""
@@ -200,7 +205,9 @@ class Coalition:
         if not 0 <= j < len(self.members) or self.members[j]:
             allowed = f"the place (0 to {len(self.members) - 1}) of a client outside S"
             raise inputs.refuse("j", j, allowed)
-        self.value = coalition.join(*self._state(), self.members, self._exact, j)
+        self.members[j] = True
+        self._exact[:] = False  # every contribution so far becomes a bound
+        self.value = absorb(*self._state(), j)
 
     def welcome(self, among: Mask) -> None:
         """Add whoever of `among` data alone now convinces (Alg. 4 lines 5-8)."""
@@ -225,7 +232,8 @@ class Coalition:
 
     def owed(self, paid: Mask) -> Floats:
         """What S leaves uncovered of the costs of those members (READING 5); 0 for all others."""
-        return coalition.owed(self.round.costs, self.round.logdets, self.value, paid)
+        check_mask("paid", paid, len(self.members))
+        return self.round._owed(paid, self.value)
 
     def _contribution(self, j: int) -> float:
         if not self._exact[j]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..kernels.coalition import form, log_gains
-from ..kernels.factor import Floats
+from ..kernels.coalition import log_gains
+from ..kernels.factor import Floats, factorize
 from ..kernels.pending import Pending
 from .base import Round
 
@@ -25,24 +25,25 @@ def make_round(V: Floats, uploads: list[Floats], costs: Floats, idle: int, **kno
     grams = [rows.T @ rows for rows in uploads if len(rows) > d]  # many steps arrive as a matrix
     dense[[len(rows) > d for rows in uploads]] = np.arange(len(grams))
     thin = [rows if len(rows) <= d else rows[:0] for rows in uploads]
-    pending = Pending(
+    pending = Pending.of(
         rows=np.concatenate([np.empty((0, d)), *thin]),
         start=np.cumsum([0] + [len(rows) for rows in thin]),
         grams=np.array(grams).reshape(-1, d, d),
         dense=dense,
     )
-    nobody = np.zeros(n, np.bool_)
-    total, factor, logdet = form(V, RIDGE, pending, nobody)
+    factor, gains = np.empty_like(V), np.empty(n)
+    logdet = factorize(V, RIDGE, np.empty_like(V), factor)
+    log_gains(V, factor, logdet, RIDGE, pending, np.ones(n, np.bool_), gains)
     return Round(
         clients=2 * np.arange(n) + 1,
         costs=costs,
         count=2 * n + idle,
-        V=total,
+        V=V,
         factor=factor,
         logdet=logdet,
         ridge=RIDGE,
         pending=pending,
-        logdets=logdet + log_gains(total, factor, logdet, RIDGE, pending, nobody),
+        logdets=logdet + gains,
         trigger=1 if n else -1,
         **known,  # type: ignore[arg-type]
     )

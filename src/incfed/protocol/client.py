@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.factor import Floats, Ints, add_outer, factorize, update, whiten
-from ..kernels.step import Rules
-from ..kernels.ucb import Bench, add_confidence, bench, confidence, pick, score
+from ..kernels.ucb import Rules, choose_dense, confidence
 from .messages import Download, Upload
 from .packing import Packed, pack_matrix, pack_rows
 
@@ -64,20 +63,19 @@ class Learner:
         self.V, self.b = np.zeros((dim, dim)), np.zeros(dim)  # of the epoch
         self._U, self._t = np.empty((dim, dim)), np.empty(dim)
         self._scratch = np.empty((3, dim))
-        self._bench: Bench | None = None
         self._ids: Ints = np.empty(0, np.int64)
+        self._z, self._score = np.empty((0, dim)), np.empty(0)
         self._logdet = self._logdet_shared = 0.0
         self._age = 0  # own updates since the factor was made afresh
         self._refactor()
 
     def choose(self, arms: Floats) -> int:
         """Eq. 2: the index of one of these arms [K, d]."""
-        if self._bench is None or len(self._ids) != len(arms):
-            self._bench, self._ids = bench(self.dim, len(arms), 0), np.arange(len(arms))
-        score(arms, self._ids, self._U, self._t, self._bench)
+        if len(self._ids) != len(arms):
+            self._ids, self._z, self._score = np.arange(len(arms)), arms.copy(), np.empty(len(arms))
         r = self.rules
         alpha = confidence(self._logdet, self.dim, r.ridge, r.noise, r.surprise, r.exploration)
-        return pick(add_confidence(alpha, self._ids, self._bench), self._bench)
+        return choose_dense(arms, self._ids, self._U, self._t, alpha, self._z, self._score)
 
     def learn(self, x: Floats, y: float) -> bool:
         """Lines 6-8: add an observation; does it call for a round?"""

@@ -132,10 +132,10 @@ def _judge(table: Table, mechanism: Mechanism) -> tuple[Server, Round, Decision]
     )
     epochs = np.array([one.epoch for one in sent], np.int64)
     pending = gather([one.dV for one in sent], table.dim)
-    logdets = np.empty(len(sent))
+    logdets, gains = np.empty(len(sent)), np.empty(len(sent))
     for epoch in np.unique(epochs).tolist():  # log det(V_g(epoch_i) + dV_i)
         old, among = table.shared(epoch), epochs == epoch
-        gains = log_gains(old.V, old.factor, old.logdet, table.ridge, pending, ~among)
+        log_gains(old.V, old.factor, old.logdet, table.ridge, pending, among, gains)
         logdets[among] = old.logdet + gains[among]
     uploads = Uploads(
         np.array(clients, np.int64), logdets, pending, bool((epochs != table.epoch).any())

@@ -63,7 +63,7 @@ def gather(uploads: list[Packed], dim: int) -> Pending:
     grams = [one.matrix() for one in uploads if one.form == TRIANGLE]
     dense = np.full(len(uploads), -1)
     dense[[one.form == TRIANGLE for one in uploads]] = np.arange(len(grams))
-    return Pending(
+    return Pending.of(
         rows=np.concatenate([np.empty((0, dim)), *(one.rows() for one in factors)]),
         start=np.cumsum([0] + [one.rank for one in uploads]),
         grams=np.array(grams).reshape(-1, dim, dim),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.coalition import merge
+from ..kernels.coalition import add_rows, form
 from ..kernels.factor import Floats, factorize
 from ..kernels.pending import Mask, Pending
 
@@ -36,5 +36,5 @@ class Shared(NamedTuple):
         """Lines 12-14: what the members share is added, in order of their ids."""
         V, b = self.V.copy(), self.b.copy()
         factor = np.empty_like(V)
-        logdet = merge(V, b, pending, members, db, ridge, factor)
-        return Shared(V, b, factor, logdet)
+        add_rows(b, db)
+        return Shared(V, b, factor, form(V, ridge, pending, members, factor))

@@ -12,7 +12,7 @@ from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import Events, World
 from ..kernels.factor import Floats
-from ..kernels.pending import Pending, collect
+from ..kernels.pending import collect
 from ..kernels.step import FULL, TRIGGERED, Steps, advance
 from ..kernels.store import OWN, conclude, empty_store, make_room
 from ..kernels.ucb import bench
@@ -63,6 +63,7 @@ class Simulation:
             raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)
         count = 1 if algorithm.pooled else world.count
         self._rules = algorithm.rules(world.dim)
+        self._stale = True if algorithm.reads == "stale" else None  # None: not even compiled
         self._server = Server(
             count=count,
             dim=world.dim,
@@ -100,7 +101,9 @@ class Simulation:
                 self._store = make_room(self._store)
             elif state == TRIGGERED:
                 self._round(self.steps + done - 1, int(clients[done - 1]))
-            done, state = advance(*steps, *self._store, *self._rules, *self._bench, done)
+            done, state = advance(
+                self._stale, *steps, *self._store, *self._rules, *self._bench, done
+            )
         self._outcomes.append((steps.reward, steps.regret))
         self.steps += n
         self._torn = False
@@ -136,10 +139,9 @@ class Simulation:
     def _round(self, step: int, trigger: int) -> None:
         """One communication round (Alg. 1 lines 9-20)."""
         store, server = self._store, self._server
-        clients, logdets, rows, start, grams, dense = collect(*store, self._rules.ridge)
-        uploads = Uploads(clients, logdets, Pending(rows, start, grams, dense))
+        uploads = Uploads(*collect(store, self._rules.ridge))
         round, decision = server.decide(uploads, step=step, trigger=trigger)
-        sharing = clients[decision.participants]
+        sharing = uploads.clients[decision.participants]
         db = store.pairs[store.table[:, OWN][sharing], 1]
         closed = server.close(round, decision, db)
         conclude(*store, sharing, *server.shared, self._algorithm.all_clocks)

@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 from ... import inputs
-from ...kernels.step import Rules
 from ...kernels.store import thin_limit
+from ...kernels.ucb import Rules
 
 MOST_DIMENSIONS = 4096
 
@@ -71,7 +71,6 @@ class Terms(NamedTuple):
             surprise=2.0 * math.log(1.0 / self.delta),
             exploration=math.nan if self.exploration is None else self.exploration,
             threshold=self.threshold,
-            stale=False,
             limit=thin_limit(self.dim),
         )
 
