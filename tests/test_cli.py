@@ -172,14 +172,14 @@ def test_ctrl_c_keeps_finished_seeds(tmp_path: Path) -> None:
     assert not alive(process.pid)  # no worker is left behind
 
     kept = {path: path.stat().st_mtime_ns for path in runs.glob("*/seed-*/result.json")}
-    assert f"stopped: {len(kept)} of 400 runs are finished and kept in {runs.parent};" in said
+    assert f"stopped: {len(kept)} of 400 runs finished and kept in {runs.parent};" in said
     assert "go on with: incfed run a.toml --seeds 200 --jobs 2" in said
     assert not list(runs.rglob(".*"))
 
     seeds = max(int(path.parent.name.removeprefix("seed-")) for path in kept) + 1
     on = incfed(tmp_path, "run", "a.toml", "--seeds", str(seeds))
     assert on.returncode == 0, on.stderr
-    assert f"{len(kept)} of {2 * seeds} runs were already there" in on.stderr
+    assert f"{len(kept)} of {2 * seeds} runs already there" in on.stderr
     assert kept == {path: path.stat().st_mtime_ns for path in kept}
     assert f"| paid | {seeds} |" in on.stdout
 

@@ -94,7 +94,7 @@ def test_a_log_too_short_to_be_cut(tmp_path: Path) -> None:
     (tmp_path / "log.toml").write_text('costs = 1\n[world]\nkind = "Trace"\nfile = "log.npz"\n')
     done = incfed(tmp_path, "plan", "log.toml")
     assert done.returncode == 2
-    assert "world: got '1 steps', must be long enough to be cut at 0.5" in done.stderr
+    assert "world: got '1 step', must be long enough to be cut at 0.5" in done.stderr
 
 
 def test_without_optuna_a_sentence(tmp_path: Path) -> None:

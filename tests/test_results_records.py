@@ -144,7 +144,7 @@ def test_what_a_result_prints() -> None:
         "<IncFedUCB: 10 steps, 4 clients: regret 3.33, reward 20, communication 270, "
         "payment 2.50, 3 rounds>"
     )
-    assert repr(sample().rounds) == "<Rounds: 3 rounds, 1 payments>"
+    assert repr(sample().rounds) == "<Rounds: 3 rounds, 1 payment>"
     assert "2 of 3 with pending data shared, 1 paid 2.5" in repr(sample().rounds[0])
 
 

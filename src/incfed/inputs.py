@@ -86,7 +86,8 @@ def array(
     """`value` as a fresh C-ordered array of `ndim` dimensions, every entry finite."""
     whole = np.issubdtype(np.dtype(dtype), np.integer)
     if allowed is None:
-        allowed = f"{'whole' if whole else 'finite'} numbers in {ndim} dimension{'s' * (ndim != 1)}"
+        numbers = "whole numbers" if whole else "finite numbers"
+        allowed = f"{numbers} in {counted(ndim, 'dimension')}"
     try:
         raw = np.asarray(value)
     except (TypeError, ValueError, OverflowError):
@@ -105,6 +106,16 @@ def array(
         allowed = "a whole number below 2^63" if whole else "a finite number"
         raise refuse(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), allowed)
     return result
+
+
+def counted(count: int, singular: str, plural: str | None = None) -> str:
+    """A number and what it counts: "1 seed", "2,000 seeds"."""
+    return f"{count:,} {noun(count, singular, plural)}"
+
+
+def noun(count: int, singular: str, plural: str | None = None) -> str:
+    """ "seed" of 1, "seeds" of any other number."""
+    return singular if count == 1 else plural or f"{singular}s"
 
 
 def _range(noun: str, low: float, high: float, open_low: bool, open_high: bool) -> str:

@@ -60,6 +60,6 @@ class IncFedUCB(Algorithm):
         costs = np.asarray(self.costs, dtype=np.float64)
         if costs.ndim and len(costs) != count:
             raise inputs.refuse(
-                "costs", f"{len(costs)} costs", f"one number, or {count} (one each)"
+                "costs", inputs.counted(len(costs), "cost"), f"one number, or {count} (one each)"
             )
         return np.array(np.broadcast_to(costs, count))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .base import FAILED, Fresh, Jobs, app, plainly, stopped
+from . import FAILED
+from .base import Fresh, Jobs, app, plainly, stopped
 
 if TYPE_CHECKING:
     from ..experiments import Experiment, Outcome
@@ -152,7 +153,10 @@ def _carry_out(screen: Screen, experiment: Experiment, jobs: int | None, fresh: 
 
 def _close(screen: Screen, outcome: Outcome, where: dict[str, Path]) -> None:
     """Say where things are, and what went wrong."""
+    from ..inputs import counted
+
     screen.places(where)
     if outcome.failures:
-        screen.error(f"{len(outcome.failures)} of {outcome.total} runs failed; the others are kept")
+        failed = f"{len(outcome.failures)} of {counted(outcome.total, 'run')} failed"
+        screen.error(f"{failed}; the others are kept")
         raise typer.Exit(FAILED)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .base import FAILED, app, plainly
+from . import FAILED
+from .base import app, plainly
 from .service import DEFAULT, NEEDED, PANEL, ConfigFile
 
 if TYPE_CHECKING:
@@ -134,11 +135,12 @@ def export(
 ) -> None:
     """Write payments, rounds or entries for finance."""
     with _opened(config) as (screen, store, _):
+        from ..inputs import counted
         from ..ledger.export import export as write
 
         with store.read() as connection:
             count = write(connection, path, what)
-        screen.note(f"{path}: {count:,} rows")
+        screen.note(f"{path}: {counted(count, 'row')}")
 
 
 @ledger.command(epilog="[bold]incfed ledger prune --before 2026-01-31[/bold]")

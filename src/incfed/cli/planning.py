@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from .base import STOPPED, Dask, Fresh, Jobs, app, plainly
+from . import STOPPED
+from .base import Dask, Fresh, Jobs, app, plainly
 
 
 @app.command(

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .base import FAILED, app, plainly
+from . import FAILED
+from .base import app, plainly
 
 PANEL = "A real federation"  # of `incfed --help`
 NEEDED = "there: pip install 'incfed[service]'"

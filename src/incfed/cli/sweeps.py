@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .base import FAILED, Dask, Fresh, Jobs, app, plainly, stopped
+from . import FAILED
+from .base import Dask, Fresh, Jobs, app, plainly, stopped
 
 
 @app.command(

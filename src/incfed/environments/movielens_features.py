@@ -30,7 +30,8 @@ def learn_features(texts: list[str], dim: int) -> Floats:
         raise inputs.refuse("movies", "no words in tags and genres", "described by some") from None
     widest = min(words.shape) - 1
     if dim > widest:
-        allowed = f"at most {widest}: there are {words.shape[0]} movies and {words.shape[1]} words"
+        counts = map(inputs.counted, words.shape, ("movie", "word"))
+        allowed = f"at most {widest}: there are {' and '.join(counts)}"
         raise inputs.refuse("dim", dim, allowed)
     # A fixed start and one thread: sums in a fixed order.
     begin = np.random.default_rng(0).standard_normal(min(words.shape))

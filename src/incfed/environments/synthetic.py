@@ -112,6 +112,6 @@ def _activity(value: object, clients: int) -> float | tuple[float, ...] | None:
     allowed = "a number of at least 0, or one weight per client"
     weights = inputs.array("activity", value, ndim=1, allowed=allowed)
     if len(weights) != clients or (weights < 0).any() or not 0 < weights.sum() < np.inf:
-        allowed = f"{clients} weights of at least 0 (one per client), not all 0"
+        allowed = f"{inputs.counted(clients, 'weight')} of at least 0 (one per client), not all 0"
         raise inputs.refuse("activity", weights.tolist(), allowed)
     return tuple(weights.tolist())

@@ -168,7 +168,7 @@ def _all_listed(file: BinaryIO, entries: int) -> None:
     end = file.read().rpartition(b"PK\5\6")[2]
     stated = int.from_bytes(end[6:8], "little")
     if stated not in (entries, 0xFFFF):  # the latter: see elsewhere (zip64)
-        raise ValueError(f"it lists {entries} of its {stated} arrays")
+        raise ValueError(f"it lists {entries} of its {inputs.counted(stated, 'array')}")
 
 
 def _arms(arms: ArrayLike, items: ArrayLike | None) -> tuple[Ints, Floats]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
+from ..inputs import counted
 from ..results import (
     METRICS,
     Runs,
@@ -78,13 +79,16 @@ def intro(experiment: Experiment, outcome: Outcome) -> str:
     """What was run, in a sentence; and what is missing."""
     world, seeds = experiment.world, len(experiment.seeds)
     text = (
-        f"{world.count:,} clients, {experiment.steps:,} steps, {world.dim} features, "
-        f"{world.arms_per_step} arms to choose from; {seeds} seed{'s' * (seeds != 1)}. "
+        f"{counted(world.count, 'client')}, {counted(experiment.steps, 'step')}, "
+        f"{counted(world.dim, 'feature')}, "
+        f"{counted(world.arms_per_step, 'arm')} to choose from; {counted(seeds, 'seed')}. "
         "All algorithms saw the same clients, arms and noise."
     )
     text = "\n\n".join([text, *world.notes])
     failed = len(outcome.failures)
-    return f"{text}\n\n{failed} of {outcome.total} runs failed and are missing." if failed else text
+    if failed:
+        text += f"\n\nNot included: {failed} of {counted(outcome.total, 'run')}, which failed."
+    return text
 
 
 def matching(runs: Runs) -> str:
@@ -98,7 +102,8 @@ def matching(runs: Runs) -> str:
         steps = sum(one.matched.size for one in results)
         if matched < steps:
             each = sum(one.reward[-1] for one in results) / matched if matched else math.nan
-            parts.append(f"{label} {human(each)} ({matched:,.0f} of {steps:,} steps matched)")
+            share = f"{matched:,.0f} of {counted(steps, 'step')} matched"
+            parts.append(f"{label} {human(each)} ({share})")
     return f"Reward per matched step: {'; '.join(parts)}." if parts else ""
 
 

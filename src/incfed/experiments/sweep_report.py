@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
+from ..inputs import counted
 from ..results import Section, write_report
 from ..results.settings import plain
 from ..results.tables import METRICS, Spread
@@ -62,7 +63,8 @@ def _sections(summaries: Sequence[Summary]) -> list[Section]:
         rows = [replace(one.row, label=_rest(one, setting)) for one in members[:MOST_ROWS]]
         text = ""
         if len(members) > len(rows):
-            text = f"{len(rows)} of {len(members)} points are listed; summary.md has them all."
+            points = counted(len(members), "point")
+            text = f"{len(rows)} of {points} listed; summary.md has them all."
         figures = {}
         if across and can_plot():
             lines = _lines(members, across, apart)
@@ -71,8 +73,8 @@ def _sections(summaries: Sequence[Summary]) -> list[Section]:
             figures[bands if several else "One run each."] = trends(lines, across)
         sections.append(Section(heading, text, rows, figures))
     if len(groups) > MOST_SECTIONS:
-        more = f"{len(groups) - MOST_SECTIONS} more settings are in summary.md and cells.parquet."
-        sections.append(Section("And more", more))
+        more = counted(len(groups) - MOST_SECTIONS, "more setting")
+        sections.append(Section("And more", f"{more} in summary.md and cells.parquet."))
     return sections
 
 

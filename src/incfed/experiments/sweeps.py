@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..inputs import InputError, refuse
+from ..inputs import InputError, counted, refuse
 from ..results.optional import needs
 from . import grid, places
 from .book import NAME
@@ -41,9 +41,10 @@ class Sweep:
     def intro(self) -> str:
         """What is swept, in a sentence or two."""
         swept = "; ".join(f"{a.path}: {', '.join(map(shown, a.values))}" for a in self.axes)
-        seeds = f"{len(self.seeds)} seed{'s' * (len(self.seeds) != 1)}"
+        seeds = counted(len(self.seeds), "seed")
         return (
-            f"{self.points:,} points with {seeds} each. All points of a world saw the same "
+            f"{counted(self.points, 'point')} with {seeds} each. "
+            "All points of a world saw the same "
             f"clients, arms and noise.\n\nSwept: {swept}."
         )
 
@@ -81,7 +82,7 @@ class Swept:
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        return f"<Sweep {self.title!r}: {len(self.records)} runs{failed}>"
+        return f"<Sweep {self.title!r}: {counted(len(self.records), 'run')}{failed}>"
 
 
 def read_sweep(
@@ -104,7 +105,8 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
         points = grid.points(axes, outline, recipe.folder)
         runs = len(points) * len(outline.seeds)
         if runs > grid.MOST_CELLS:
-            raise InputError(f"sweep: has {runs:,} runs, must have at most {grid.MOST_CELLS:,}")
+            most = f"must have at most {grid.MOST_CELLS:,}"
+            raise InputError(f"sweep: has {counted(runs, 'run')}, {most}")
     cells = [
         Cell(
             world=point.world,

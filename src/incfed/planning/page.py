@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .._version import __version__
 from ..experiments.outputs import NO_PLOTS, can_plot
+from ..inputs import counted
 from ..results.numbers import human
 from ..results.page import page, paragraphs
 from ..results.svg import inline_svg
@@ -64,7 +65,8 @@ def write_page(plan: Plan) -> str:
 def _asked(plan: Plan) -> str:
     case = plan.case
     return (
-        f"{case.world.count:,} clients, {case.world.dim} features, {case.steps:,} steps; sharing "
+        f"{counted(case.world.count, 'client')}, {counted(case.world.dim, 'feature')}, "
+        f"{counted(case.steps, 'step')}; sharing "
         f"costs {case.costs}. Asked for: {plan.goal}."
     )
 
@@ -94,7 +96,7 @@ def _expect(plan: Plan) -> Iterable[str]:
     yield _table(["", *(m.capitalize() for m in metrics)], [
         _row(label, one, metrics, first=n == 0) for n, (label, one) in enumerate(rows)
     ])  # fmt: skip
-    note = f"Held-out means over {len(plan.held_out)} seeds with 95 % intervals."
+    note = f"Held-out means over {counted(len(plan.held_out), 'seed')} with 95 % intervals."
     yield f'<p class="note">{note}</p></section>'
 
 

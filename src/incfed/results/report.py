@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..inputs import InputError
+from ..inputs import InputError, counted
 from .page import page, paragraphs
 from .palette import Pens, pens_for
 from .plots import overview
@@ -150,7 +150,7 @@ def _table(rows: Sequence[Row], pens: Pens) -> str:
         body.append(f'<tr><th scope="row">{swatch}{escape(row.label)}</th>{seeds}{cells}</tr>')
     note = "Final figures"
     if max(counts) > 1:
-        seeds = f"{max(counts)} seeds" if len(counts) == 1 else "the seeds"
+        seeds = counted(max(counts), "seed") if len(counts) == 1 else "the seeds"
         note += f", mean ± standard deviation over {seeds}"
     return (
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
@@ -198,5 +198,5 @@ def _shown(value: Any) -> str:
     if value is None:
         return "none"
     if isinstance(value, list) and len(value) > LONG:
-        return f"{json.dumps(value[:5])[:-1]}, ...] ({len(value):,} values)"
+        return f"{json.dumps(value[:5])[:-1]}, ...] ({counted(len(value), 'value')})"
     return json.dumps(value, ensure_ascii=False)

@@ -59,7 +59,7 @@ class Simulation:
         self._stream = world.open(np.random.SeedSequence(self._seed))
         items = inputs.array("items", self._stream.items, ndim=2)
         if items.shape[1] != world.dim:
-            allowed = f"{world.dim} features wide, the dim of the world"
+            allowed = f"{inputs.counted(world.dim, 'feature')} wide, the dim of the world"
             raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)
         count = 1 if algorithm.pooled else world.count
         self._rules = algorithm.rules(world.dim)

@@ -123,7 +123,7 @@ class Client:
         except TimeoutError:
             wish.granted.cancel()
             why = f" (the last problem: {self.problem})" if self.problem else ""
-            raise TimeoutError(f"not up to date within {timeout:g} seconds{why}") from None
+            raise TimeoutError(f"not up to date within {timeout:g} s{why}") from None
 
     def close(self) -> None:
         """Stop talking; what is on record stays there for the next start."""

@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ...inputs import counted
 from ...protocol.checks import Refusal
 from ...protocol.messages import VERSION
 from .acts import Conflict, Revoked
@@ -77,7 +78,7 @@ def install(app: FastAPI, metrics: Metrics, largest: int) -> None:
 
     @app.exception_handler(TooLarge)
     async def too_large(request: Request, error: TooLarge) -> JSONResponse:
-        return answer(413, "body", None, f"must be at most {largest:,} bytes")
+        return answer(413, "body", None, f"must be at most {counted(largest, 'byte')}")
 
     @app.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> JSONResponse:
