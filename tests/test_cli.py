@@ -57,6 +57,48 @@ def test_version(tmp_path: Path) -> None:
     assert re.fullmatch(r"incfed \d+\.\d+\S*\n", incfed(tmp_path, "--version").stdout)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "command", [["--version"], ["--help"], ["run", "--help"], ["init", "a.toml"]], ids=" ".join
+)
+def test_output_that_cannot_be_written(tmp_path: Path, command: list[str], unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*INCFED, *command], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot write to standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", ["--version", "--help"])
+def test_a_reader_that_has_gone_is_no_reason_to_complain(tmp_path: Path, command: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*INCFED, command], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("loaded", ["signal", "typer", "rich.console", "numpy"])
+def test_ctrl_c_while_it_is_loading(tmp_path: Path, loaded: str) -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['show', 'nothing']\n"
+        f"loaded = {loaded!r}\n"
+        "class CtrlC:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == loaded: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, CtrlC())\n"
+        "from incfed.cli import main; main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode in (130, -signal.SIGINT)  # both are 130 to a shell
+    assert done.stderr in ("", "error: stopped\n")
+
+
 def test_init_then_run_then_show(tmp_path: Path) -> None:
     assert "incfed run study.toml" in incfed(tmp_path, "init", "study.toml").stdout
     again = incfed(tmp_path, "init", "study.toml")
@@ -127,7 +169,8 @@ def test_a_mechanism_that_fails_spoils_only_its_own_runs(tmp_path: Path) -> None
     assert "error: [b]mine, seeds 0, 1: KeyError: 'lost it' (own.py, line 12)\n" in done.stderr
     assert "2 of 4 runs failed" in done.stderr
     assert "| altruistic | 2 |" in done.stdout
-    assert "2 of 4 runs failed" in (tmp_path / "results/report.html").read_text()
+    page = (tmp_path / "results/report.html").read_text()
+    assert "Not included: 2 of 4 runs, which failed." in page
 
 
 def test_the_demo_is_one_page_that_needs_no_network(tmp_path: Path) -> None:

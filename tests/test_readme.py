@@ -16,7 +16,7 @@ import pytest
 from typer.main import get_command
 
 import incfed
-from incfed.cli import app
+from incfed.cli.commands import app
 from incfed.experiments import Recipe, build
 from incfed.experiments.engine import Local, run_cells
 from incfed.experiments.paper import typeset

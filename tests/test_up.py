@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from incfed.cli import app
+from incfed.cli.commands import app
 from incfed.service.client.lock import Lock
 from test_cli import INCFED
 
