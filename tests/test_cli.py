@@ -11,9 +11,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
+from incfed.cli.base import path
+from incfed.cli.commands import app
 from test_experiments_samples import OWN, TOML
 
 INCFED = [sys.executable, "-m", "incfed.cli"]
@@ -157,6 +160,37 @@ def test_things_that_are_not_there(tmp_path: Path) -> None:
         done = incfed(tmp_path, *arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments
         assert done.stderr
+
+
+EMPTY = [
+    ["demo", "--output"], ["run"], ["run", "a.toml", "-o"], ["init"], ["show"], ["sweep"],
+    ["sweep", "a.toml", "--output"], ["reproduce", "all", "--movielens"],
+    ["reproduce", "all", "-o"], ["plan"], ["plan", "a.toml", "--output"],
+    ["data", "movielens", "ml-100k", "--folder"], ["serve", "--config"], ["up", "-o"],
+    ["client", "enrol", "one", "-c"], ["client", "list", "-c"], ["ledger", "export"],
+    ["ledger", "audit", "--head"], ["ledger", "head", "--config"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", EMPTY, ids=" ".join)
+def test_an_empty_path_is_not_the_current_folder(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "a.toml").write_text(TOML)
+    done = incfed(tmp_path, *command, "")
+    assert done.returncode == 2
+    assert "must be a path, not empty" in done.stderr
+    assert command[-1].strip("-") in done.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["a.toml"]
+
+
+def test_no_path_is_taken_without_that_check() -> None:
+    found = 0
+    groups = [app, *(one.typer_instance for one in app.registered_groups)]
+    for command in [one for group in groups if group for one in group.registered_commands]:
+        for name, hint in get_type_hints(command.callback, include_extras=True).items():
+            if "Path" in str(getattr(hint, "__origin__", hint)):  # also Path | None
+                assert hint.__metadata__[0].parser is path, (command.callback, name)
+                found += 1
+    assert found >= len(EMPTY)
 
 
 def test_a_mechanism_that_fails_spoils_only_its_own_runs(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import incfed
 from incfed import inputs
 from incfed.inputs import InputError
 
@@ -182,3 +183,15 @@ def _values_and_text(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
             for value, text in zip(node.values, node.values[1:], strict=False):
                 if isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant):
                     yield node.lineno, ast.unparse(value.value), str(text.value)
+
+
+@pytest.mark.parametrize("value", ["", b"x", None, 3])
+def test_what_is_no_path(value: Any) -> None:
+    with pytest.raises(InputError, match=r"^out: got .*, must be the name of a folder"):
+        inputs.path("out", value)
+
+
+@pytest.mark.parametrize("write", [incfed.load, lambda path: incfed.sweep({}, output=path)])
+def test_an_empty_path_is_not_the_current_folder(write: Any) -> None:
+    with pytest.raises(InputError, match=r"(path|output): got '', must be the name of a folder"):
+        write("")

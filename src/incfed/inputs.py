@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,6 +68,16 @@ def choice(name: str, value: object, allowed: Collection[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise refuse(name, value, "one of " + ", ".join(repr(word) for word in allowed))
     return value
+
+
+def path(name: str, value: object, allowed: str = "the name of a folder") -> Path:
+    """`value` as a path; an empty one, which would be the current folder, is refused."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise refuse(name, value, allowed)
+    try:
+        return Path(value)
+    except TypeError:  # of bytes
+        raise refuse(name, value, f"{allowed}, as text") from None
 
 
 def flag(name: str, value: object) -> bool:

@@ -17,6 +17,14 @@ from . import REFUSED, STOPPED
 if TYPE_CHECKING:
     from ..experiments.screen import Screen
 
+
+def path(text: str | Path) -> Path:
+    """What an argument or option names; nothing at all would be the current folder."""
+    if not str(text).strip():
+        raise typer.BadParameter("must be a path, not empty")
+    return Path(text)
+
+
 Jobs = Annotated[
     int | None,
     typer.Option(

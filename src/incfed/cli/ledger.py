@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import FAILED
-from .base import app, plainly
+from .base import app, path, plainly
 from .service import DEFAULT, NEEDED, PANEL, ConfigFile
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def list_clients(config: ConfigFile = DEFAULT) -> None:
 def audit(
     config: ConfigFile = DEFAULT,
     head: Annotated[
-        Path | None, typer.Option(help="A head kept elsewhere, to check against.", metavar="FILE")
+        Path | None,
+        typer.Option(parser=path, help="A head kept elsewhere, to check against.", metavar="FILE"),
     ] = None,
 ) -> None:
     """Recompute every decision, payment and sum; exits with 1 on any disagreement."""
@@ -129,7 +130,7 @@ def show_head(config: ConfigFile = DEFAULT) -> None:
 
 @ledger.command(epilog="[bold]incfed ledger export payments.csv[/bold]")
 def export(
-    path: Annotated[Path, typer.Argument(help="Ends in .csv or .parquet.")],
+    path: Annotated[Path, typer.Argument(parser=path, help="Ends in .csv or .parquet.")],
     what: Annotated[str, typer.Option(help="payments, rounds or entries.")] = "payments",
     config: ConfigFile = DEFAULT,
 ) -> None:

@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from . import FAILED
-from .base import app, plainly
+from .base import app, path, plainly
 
 PANEL = "A real federation"  # of `incfed --help`
 NEEDED = "there: pip install 'incfed[service]'"
 
 ConfigFile = Annotated[
-    Path, typer.Option("--config", "-c", help="The federation's TOML file.", metavar="FILE")
+    Path,
+    typer.Option("--config", "-c", parser=path, help="The federation's TOML file.", metavar="FILE"),
 ]
 DEFAULT = Path("federation.toml")
 
@@ -84,6 +85,7 @@ def up(
         typer.Option(
             "--output",
             "-o",
+            parser=path,
             metavar="FOLDER",
             help="Keep it there, and go on with what is there; else a new temporary one.",
         ),

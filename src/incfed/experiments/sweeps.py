@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import inputs
 from ..inputs import InputError, counted, refuse
 from ..results.optional import needs
 from . import grid, places
@@ -78,7 +79,7 @@ class Swept:
 
     def save(self, folder: str | Path) -> Path:
         """Write tables and a report to `folder`; the path of the report."""
-        return publish_sweep(Path(folder), self.title, self.intro, self.records)
+        return publish_sweep(inputs.path("folder", folder), self.title, self.intro, self.records)
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
@@ -157,7 +158,7 @@ def sweep(
     with the steps done and the steps in all. A run that fails is in `failures`, the others are not
     lost. With several processes, a script must call this under `if __name__ == "__main__":`.
     """
-    folder = None if output is None else Path(output).absolute()
+    folder = None if output is None else inputs.path("output", output).absolute()
     made = read_sweep(config, seeds=seeds, output=folder)
     done = run_cells(
         made.cells,

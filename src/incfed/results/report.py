@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import inputs
 from ..inputs import InputError, counted
 from .page import page, paragraphs
 from .palette import Pens, pens_for
@@ -73,7 +74,7 @@ def write_report(
 
     The file appears whole or not at all, and replaces one of the same name.
     """
-    target = Path(path).resolve()
+    target = inputs.path("path", path, "the name of a file").resolve()
     if target.is_dir():
         raise InputError(f"path: {target} is a folder; allowed is a file, such as report.html")
     parts = list(sections)
