@@ -97,7 +97,8 @@ def install(app: FastAPI, metrics: Metrics, largest: int) -> None:
 
 
 class Gate:
-    """Around every request: no body beyond the limit is read, and the answer is counted."""
+    """Around every request: no body beyond the limit is read, and the answer is counted. HEAD is
+    answered as GET is, without the body: load balancers ask so."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, largest: int) -> None:
         self.app, self.metrics, self.largest = app, metrics, largest
@@ -107,6 +108,9 @@ class Gate:
             await self.app(scope, receive, send)
             return
         began, status, read = time.perf_counter(), 500, 0
+        head = scope["method"] == "HEAD"
+        if head:
+            scope = {**scope, "method": "GET"}
 
         async def limited() -> Message:
             nonlocal read
@@ -120,6 +124,8 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+            elif head and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
             await send(message)
 
         try:
