@@ -13,6 +13,18 @@ from numpy.typing import DTypeLike, NDArray
 
 MOST_STEPS = 10**12  # a run of more would not end
 
+# What the settings of clients, worlds and federations may be: more than anybody needs, and so that
+# nothing overflows. V has entries of up to ridge + steps * |x|^2, and squares of costs are summed.
+LARGEST = 1e100  # of an arm's features and of a reward, up or down
+RANGES = {
+    "ridge": (1e-12, 1e12),
+    "noise": (0.0, 1e12),
+    "delta": (1e-100, 1.0),  # 1 excluded
+    "exploration": (0.0, 1e12),
+    "cost": (0.0, 1e100),
+    "budget": (0.0, 1e100),
+}
+
 
 class InputError(ValueError):
     """An input that cannot be used; the message says which, what it was, and what is allowed."""
@@ -49,6 +61,12 @@ def number(
     if math.isnan(result) or (finite and math.isinf(result)) or too_low or too_high:
         raise refuse(name, value, allowed)
     return result
+
+
+def setting(kind: str, value: object, name: str = "") -> float:
+    """`value` as a float in the range of such a setting; `name`, if it is not called so here."""
+    low, high = RANGES[kind]
+    return number(name or kind, value, low=low, high=high, open_high=kind == "delta")
 
 
 def integer(name: str, value: object, *, low: int | None = None, high: int | None = None) -> int:
@@ -94,8 +112,10 @@ def array(
     ndim: int,
     dtype: DTypeLike = np.float64,
     allowed: str | None = None,
+    most: float = math.inf,
 ) -> NDArray[Any]:
-    """`value` as a fresh C-ordered array of `ndim` dimensions, every entry finite."""
+    """`value` as a fresh C-ordered array of `ndim` dimensions, every entry finite, and from -`most`
+    to `most`."""
     whole = np.issubdtype(np.dtype(dtype), np.integer)
     if allowed is None:
         numbers = "whole numbers" if whole else "finite numbers"
@@ -117,6 +137,10 @@ def array(
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
         allowed = "a whole number below 2^63" if whole else "a finite number"
         raise refuse(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), allowed)
+    if most < math.inf and result.size and (result.min() < -most or result.max() > most):
+        wrong = (result < -most) | (result > most)
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
+        number(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), low=-most, high=most)
     return result
 
 

@@ -24,7 +24,7 @@ def theory(*, steps: int, clients: int, dim: int, beta: float, ridge: float) -> 
     R = ceil(d ln(1 + T / (lambda d))).
     """
     beta = inputs.number("beta", beta, low=0.0, high=1.0, open_low=True)
-    ridge = inputs.number("ridge", ridge, low=1e-300)
+    ridge = inputs.setting("ridge", ridge)
     steps, clients, dim = _check(steps, clients, dim)
     base = low(steps=steps, clients=clients, dim=dim)
     rounds = math.ceil(dim * math.log1p(steps / (ridge * dim)))

@@ -35,7 +35,7 @@ class Synthetic(World):
             "dim": inputs.integer("dim", self.dim, low=1, high=10_000),
             "arms": inputs.integer("arms", self.arms, low=1),
             "pool": inputs.integer("pool", self.pool, low=1, high=MOST),
-            "noise": inputs.number("noise", self.noise, low=0.0),
+            "noise": inputs.setting("noise", self.noise),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)

@@ -57,7 +57,7 @@ class Simulation:
         self._world = world
         self._algorithm = algorithm
         self._stream = world.open(np.random.SeedSequence(self._seed))
-        items = inputs.array("items", self._stream.items, ndim=2)
+        items = inputs.array("items", self._stream.items, ndim=2, most=inputs.LARGEST)
         if items.shape[1] != world.dim:
             allowed = f"{inputs.counted(world.dim, 'feature')} wide, the dim of the world"
             raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)
