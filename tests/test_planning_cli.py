@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from incfed.extras import install
 from planning_samples import TOML, finished_trials, write_trace
 from test_cli import INCFED, incfed
 
@@ -109,7 +110,7 @@ def test_without_optuna_a_sentence(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "needs the package optuna" in done.stderr
-    assert "pip install 'incfed[plan]'" in done.stderr
+    assert install("plan") in done.stderr
     assert not (tmp_path / "plan").exists()
 
 

@@ -11,7 +11,7 @@ import typer
 
 from . import FAILED
 from .base import app, path, plainly
-from .service import DEFAULT, NEEDED, PANEL, ConfigFile
+from .service import DEFAULT, PANEL, ConfigFile
 
 if TYPE_CHECKING:
     from ..experiments.screen import Screen
@@ -35,13 +35,14 @@ def _opened(path: Path, *, new: bool = False) -> Iterator[tuple[Screen, Store, C
     """The database of a config; `new`: it may be made."""
     with plainly() as screen:
         from ..experiments.places import missing
+        from ..extras import install
 
         try:
             from ..ledger.store import Store
             from ..ledger.store import plainly as said_plainly
             from ..service.coordinator.config import read_config
         except ImportError as error:
-            raise missing(error.name or "a package", NEEDED) from None
+            raise missing(error.name or "a package", f"there: {install('service')}") from None
         config = read_config(path)
         store = Store(config.server.database, new=new)
         try:

@@ -7,9 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from .. import inputs
+from ..extras import install
 from ..kernels.factor import Floats
 
-INSTALL = "pip install 'incfed[movielens]'"
 NEGLIGIBLE = 1e-6  # of the largest singular value: below, a dimension is rounding
 
 
@@ -63,5 +63,6 @@ def learned_by() -> str:
 
 def _missing(error: Exception) -> ModuleNotFoundError:
     return ModuleNotFoundError(
-        f"MovieLens needs scikit-learn ({error}); install it with: {INSTALL}", name="sklearn"
+        f"MovieLens needs scikit-learn ({error}); install it with: {install('movielens')}",
+        name="sklearn",
     )

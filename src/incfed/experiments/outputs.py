@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
+from ..extras import install
 from ..inputs import counted
 from ..results import (
     METRICS,
@@ -31,8 +32,6 @@ from .runner import Outcome
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NO_PLOTS = "without plots: they need matplotlib (pip install 'incfed[plot]')"
-
 
 @dataclass(frozen=True)
 class Chapter:
@@ -51,15 +50,21 @@ def can_plot() -> bool:
     return True
 
 
+def footer() -> str:
+    """Who made a page, and why it has no plots if it has none."""
+    lacking = "" if can_plot() else ", without plots: they need matplotlib"
+    how = f" ({install('plot')})" if lacking else ""
+    return f"Made by incfed {__version__}{lacking}{how}."
+
+
 def publish(folder: Path, title: str, intro: str, chapters: Sequence[Chapter]) -> Path:
     """Write summary.md, summary.json and report.html; the path of the report."""
     tables = [f"## {one.heading}\n\n{to_markdown(compare(one.runs))}" for one in chapters]
     write_text(folder / "summary.md", "\n".join([f"# {title}\n", *tables]))
     figures = {one.heading: _figures(one.runs) for one in chapters}
     write_text(folder / "summary.json", json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
-    footer = f"Made by incfed {__version__}" + ("" if can_plot() else f", {NO_PLOTS}") + "."
     return write_report(
-        folder / "report.html", title, intro, [_section(one) for one in chapters], footer=footer
+        folder / "report.html", title, intro, [_section(one) for one in chapters], footer=footer()
     )
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .._version import __version__
 from ..inputs import counted
 from ..results import Section, write_report
 from ..results.settings import plain
@@ -18,7 +17,7 @@ from ..results.tables import METRICS, Spread
 from ..results.trends import trends
 from .cells import Record, named
 from .files import replacing, write_text
-from .outputs import NO_PLOTS, can_plot
+from .outputs import can_plot, footer
 from .tidy import Summary, cells_frame, curves_frame, headings, summarise, to_markdown
 
 MOST_LINES = 8  # in a plot
@@ -38,8 +37,7 @@ def publish_sweep(folder: Path, title: str, intro: str, records: Sequence[Record
     write_text(folder / "summary.md", f"# {title}\n\n{to_markdown(summaries)}")
     points = [_figures(one) for one in summaries]
     write_text(folder / "summary.json", json.dumps(points, indent=1, ensure_ascii=False) + "\n")
-    footer = f"Made by incfed {__version__}" + ("" if can_plot() else f", {NO_PLOTS}") + "."
-    return write_report(folder / "report.html", title, intro, _sections(summaries), footer=footer)
+    return write_report(folder / "report.html", title, intro, _sections(summaries), footer=footer())
 
 
 def _figures(one: Summary) -> dict[str, Any]:

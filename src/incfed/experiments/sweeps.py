@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import inputs
+from ..extras import needs
 from ..inputs import InputError, counted, refuse
-from ..results.optional import needs
 from . import grid, places
 from .book import NAME
 from .cells import Cell, Record, shown
@@ -65,7 +65,7 @@ class Swept:
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a run: the swept parameters, the seed, the final figures."""
-        with needs("pandas", "to_pandas()", "'incfed[pandas]'"):
+        with needs("pandas", "to_pandas()", "pandas"):
             import pandas
         return pandas.DataFrame(self.to_polars().to_dict(as_series=False))
 

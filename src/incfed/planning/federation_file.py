@@ -52,7 +52,7 @@ def federation_text(plan: Plan) -> str | None:
         ("cost_limit", _up(ROOM * dearest), "a guess: nobody's cost may be larger"),
     ]
     return "\n".join([
-        "# What `incfed plan` advises, for real clients. Needs: pip install 'incfed[service]'",
+        "# What `incfed plan` advises, for real clients. Needs incfed[service].",
         "#     incfed client enrol NAME --config federation.toml      once for each client",
         "#     incfed serve --config federation.toml",
         *(f"# {line}" for line in textwrap.wrap(plan.advice, 90)),

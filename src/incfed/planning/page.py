@@ -8,8 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._version import __version__
-from ..experiments.outputs import NO_PLOTS, can_plot
+from ..experiments.outputs import can_plot, footer
 from ..inputs import counted
 from ..results.numbers import human
 from ..results.page import page, paragraphs
@@ -57,7 +56,7 @@ def write_page(plan: Plan) -> str:
         "<section><h2>What the figures rest on</h2>",
         *(paragraphs(text) for text in (*words.basis(plan), *plan.case.notes)),
         "</section>",
-        f"<footer>{paragraphs(_footer())}</footer>",
+        f"<footer>{paragraphs(footer())}</footer>",
     ]
     return page(title, "\n".join(body), STYLE)
 
@@ -179,7 +178,3 @@ def _table(heads: Sequence[str], rows: Sequence[str]) -> str:
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
-
-
-def _footer() -> str:
-    return f"Made by incfed {__version__}" + ("" if can_plot() else f", {NO_PLOTS}") + "."

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import inputs
+from ..extras import needs
 from ..inputs import InputError
 from .frames import CURVES, ROUND_COLUMNS
-from .optional import needs
 from .records import Result, Rounds
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def load(path: str | PathLike[str]) -> Result:
             raise InputError(f"path: the saved result {folder} is incomplete: {name} is missing")
         if _digest(folder / name) != index["sha256"].get(name):
             raise InputError(f"path: the saved result {folder} is corrupt: {name} has changed")
-    with needs("polars", "loading a result", "polars"):
+    with needs("polars", "loading a result"):
         import polars
     try:
         steps = polars.read_parquet(folder / STEPS)
