@@ -22,7 +22,7 @@ from ..kernels.pending import Pending
 
 Mask = NDArray[np.bool_]
 
-MEETS = 1e-9  # READING 7: log ratio >= log beta - 1e-9
+MEETS = 1e-9  # docs/paper.md, reading 7: log ratio >= log beta - 1e-9
 
 
 class MechanismError(AssertionError):
@@ -104,7 +104,7 @@ class Round:
         return self.value(S) >= self.goal(beta)
 
     def goal(self, beta: float) -> float:
-        """The log det V_g(S) that meets beta (READING 7)."""
+        """The log det V_g(S) that meets beta (docs/paper.md, reading 7)."""
         return -np.inf if beta <= 0.0 else self.full_value + math.log(beta) - MEETS
 
     def contributions(self, S: Mask) -> Floats:
@@ -224,7 +224,8 @@ class Coalition:
         return float(max(0.0, self.round.costs[j] - gained))
 
     def owed(self, paid: Mask) -> Floats:
-        """What S leaves uncovered of the costs of those members (READING 5); 0 for all others."""
+        """What S leaves uncovered of the costs of those members, 0 for all others (docs/paper.md,
+        reading 5)."""
         return coalition.owed(self.round.costs, self.round.logdets, self.value, paid)
 
     def _contribution(self, j: int) -> float:
