@@ -112,7 +112,7 @@ class Round:
         return self.coalition(S).contributions(~S)
 
     def incentives(self, S: Mask) -> Floats:
-        """I^d_i(S) of Eq. 3: for members what S gives them, for others what joining S would."""
+        """I^d_i(S) of Eq. 4: for members what S gives them, for others what joining S would."""
         joined = self.coalition(S)
         grown = joined.value + joined.contributions(~S) - self.logdets
         return np.expm1(np.minimum(np.maximum(grown, 0.0), coalition.LARGEST))

@@ -1,4 +1,4 @@
-"""The server's half of Algorithm 1 (lines 10-20), without I/O: uploads in, a closed round out."""
+"""The server's half of Algorithm 1 (lines 10-19), without I/O: uploads in, a closed round out."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class Simulation:
             raise RuntimeError("this simulation broke off in the middle of a step; start a new one")
 
     def _round(self, step: int, trigger: int) -> None:
-        """One communication round (Alg. 1 lines 9-20)."""
+        """One communication round (Alg. 1 lines 9-19)."""
         store, server = self._store, self._server
         clients, logdets, rows, start, grams, dense = collect(*store, self._rules.ridge)
         uploads = Uploads(clients, logdets, Pending(rows, start, grams, dense))
