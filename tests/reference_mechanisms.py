@@ -19,7 +19,7 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-TOLERANCE = 1e-9  # for ties and for rounding; READING.md, readings 7, 9 and 15
+TOLERANCE = 1e-9  # for ties and for rounding; docs/paper.md, readings 7, 9 and 15
 LARGEST_EXPONENT = float(np.log(np.finfo(np.float64).max))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import incfed
+from incfed import inputs
 from incfed.inputs import InputError
 
 FREE = incfed.PayEveryone()
@@ -122,26 +124,38 @@ MESSAGES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (inc_fed_ucb, {"costs": math.inf}, r"costs: got inf, must be a number from 0 to 1e"),
     (inc_fed_ucb, {"costs": [1, math.nan]}, r"costs\[1\]: got nan, must be a finite number"),
     (inc_fed_ucb, {"threshold": math.nan}, r"threshold: got nan, must be a number \(or inf\) of"),
-    (inc_fed_ucb, {"noise": math.inf}, r"noise: got inf, must be a number of at least 0"),
-    (inc_fed_ucb, {"exploration": math.inf}, r"exploration: got inf, must be a number of at"),
+    (inc_fed_ucb, {"noise": math.inf}, r"noise: got inf, must be a number from 0 to 1e\+12"),
+    (
+        inc_fed_ucb,
+        {"exploration": math.inf},
+        r"exploration: got inf, must be a number from 0 to 1e\+12",
+    ),
     (efficient, {"beta": math.nan}, r"beta: got nan, must be a number from 0 to 1"),
-    (incfed.Synthetic, {"noise": math.nan}, r"noise: got nan, must be a number of at least 0"),
+    (incfed.Synthetic, {"noise": math.nan}, r"noise: got nan, must be a number from 0 to 1e\+12"),
     # out of range
     (inc_fed_ucb, {"costs": -0.5}, r"costs: got -0\.5, must be a number from 0 to 1e"),
-    (inc_fed_ucb, {"costs": [1, -2]}, r"costs\[1\]: got -2\.0, must be a number of at least 0"),
+    (inc_fed_ucb, {"costs": [1, -2]}, r"costs\[1\]: got -2\.0, must be a number from 0 to 1e"),
     (efficient, {"beta": 1.0001}, r"beta: got 1\.0001, must be a number from 0 to 1"),
     (efficient, {"beta": -0.1}, r"beta: got -0\.1, must be a number from 0 to 1"),
-    (inc_fed_ucb, {"ridge": 0}, r"ridge: got 0, must be a number above 0"),
-    (inc_fed_ucb, {"ridge": -0.1}, r"ridge: got -0\.1, must be a number above 0"),
-    (inc_fed_ucb, {"delta": 0}, r"delta: got 0, must be a number from 0 to 1 \(ends excluded\)"),
-    (inc_fed_ucb, {"delta": 1.0}, r"delta: got 1\.0, must be a number from 0 to 1 \(ends excl"),
-    (inc_fed_ucb, {"noise": -1}, r"noise: got -1, must be a number of at least 0"),
-    (inc_fed_ucb, {"exploration": -1}, r"exploration: got -1, must be a number of at least 0"),
+    (inc_fed_ucb, {"ridge": 0}, r"ridge: got 0, must be a number from 1e-12 to 1e\+12"),
+    (inc_fed_ucb, {"ridge": -0.1}, r"ridge: got -0\.1, must be a number from 1e-12 to 1e\+12"),
+    (inc_fed_ucb, {"delta": 0}, r"delta: got 0, must be a number from 1e-100 to 1 \(1 excl"),
+    (inc_fed_ucb, {"delta": 1.0}, r"delta: got 1\.0, must be a number from 1e-100 to 1 \(1 excl"),
+    (inc_fed_ucb, {"noise": -1}, r"noise: got -1, must be a number from 0 to 1e\+12"),
+    (inc_fed_ucb, {"exploration": -1}, r"exploration: got -1, must be a number from 0 to 1e\+12"),
     (inc_fed_ucb, {"threshold": -1}, r"threshold: got -1, must be a number \(or inf\) of at"),
     (incfed.DisLinUCB, {"threshold": -1}, r"threshold: got -1, must be a number \(or inf\) of at"),
-    (incfed.DisLinUCB, {"threshold": 1, "ridge": 0}, r"ridge: got 0, must be a number above 0"),
-    (incfed.Independent, {"delta": 2}, r"delta: got 2, must be a number from 0 to 1"),
-    (incfed.Centralized, {"ridge": math.nan}, r"ridge: got nan, must be a number above 0"),
+    (
+        incfed.DisLinUCB,
+        {"threshold": 1, "ridge": 0},
+        r"ridge: got 0, must be a number from 1e-12 to 1e\+12",
+    ),
+    (incfed.Independent, {"delta": 2}, r"delta: got 2, must be a number from 1e-100 to 1 \(1 excl"),
+    (
+        incfed.Centralized,
+        {"ridge": math.nan},
+        r"ridge: got nan, must be a number from 1e-12 to 1e\+12",
+    ),
     (incfed.Synthetic, {"activity": -1}, r"activity: got -1, must be a number of at least 0"),
     (
         incfed.Synthetic,
@@ -153,7 +167,27 @@ MESSAGES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (high, {"steps": 1}, r"steps: got 1, must be a whole number from 2 to"),
     (high, {"clients": 0}, r"clients: got 0, must be a whole number of at least 1"),
     (theory, {"beta": 0}, r"beta: got 0, must be a number from 0 to 1 \(0 excluded\)"),
-    (theory, {"ridge": 0}, r"ridge: got 0, must be a number of at least 1e-300"),
+    (theory, {"ridge": 0}, r"ridge: got 0, must be a number from 1e-12 to 1e\+12"),
+    *(
+        (made, {name: value}, rf"{name}: got {re.escape(repr(value))}, must be a number from ")
+        for made, name, value in (
+            (inc_fed_ucb, "ridge", 1e308),
+            (inc_fed_ucb, "ridge", 1e-300),
+            (inc_fed_ucb, "noise", 1e308),
+            (inc_fed_ucb, "delta", 5e-324),
+            (inc_fed_ucb, "exploration", 1e300),
+            (inc_fed_ucb, "costs", 1e101),
+            (incfed.Synthetic, "noise", 1e308),
+            (theory, "ridge", 1e300),
+        )
+    ),
+    (inc_fed_ucb, {"costs": [1, 1e101]}, r"costs\[1\]: got 1e\+101, must be a number from 0 to 1e"),
+    (
+        trace,
+        {"arms": with_entry((3, 2, 4), -1e101)},
+        r"arms\[2, 1, 3\]: got -1e\+101, must be a nu",
+    ),
+    (trace, {"rewards": with_entry((3, 2), 1e101)}, r"rewards\[2, 1\]: got 1e\+101, must be a nu"),
     # ids
     (trace, {"clients": [0, -1, 1]}, r"clients: got -1, must be ids from 0 to 9,999,999"),
     (trace, {"clients": [0, 1.0, 1]}, r"clients: got 'an array of float64', must be whole numbers"),
@@ -177,8 +211,8 @@ MESSAGES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     ),
     (inc_fed_ucb, {"costs": True}, r"costs: got True, must be a number from 0 to 1e"),
     (inc_fed_ucb, {"costs": ["1"]}, r"costs: got 'an array of <U1', must be a number of at"),
-    (inc_fed_ucb, {"ridge": "0.1"}, r"ridge: got '0\.1', must be a number above 0"),
-    (inc_fed_ucb, {"ridge": True}, r"ridge: got True, must be a number above 0"),
+    (inc_fed_ucb, {"ridge": "0.1"}, r"ridge: got '0\.1', must be a number from 1e-12 to 1e\+12"),
+    (inc_fed_ucb, {"ridge": True}, r"ridge: got True, must be a number from 1e-12 to 1e\+12"),
     (inc_fed_ucb, {"reads": "Stale"}, r"reads: got 'Stale', must be one of 'fresh', 'stale'"),
     (inc_fed_ucb, {"clocks": "none"}, r"clocks: got 'none', must be one of 'all', 'participants'"),
     (inc_fed_ucb, {"mechanism": None}, r"mechanism: got None, must be a Mechanism"),
@@ -243,3 +277,30 @@ def test_the_limits_themselves_are_allowed() -> None:
     run(inc_fed_ucb(mechanism=efficient(0)), world=trace(count=2), steps=3)
     run(inc_fed_ucb(mechanism=efficient(1)), world=by_id([[0, 3]] * 3, np.eye(4)))
     run(world=incfed.Synthetic(clients=1, dim=1, arms=1, pool=1, noise=0, activity=0), steps=3)
+
+
+EXTREMES = {name: ends for name, ends in inputs.RANGES.items() if name != "budget"}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("end", [0, 1])
+@pytest.mark.parametrize("mechanism", [incfed.PaymentEfficient(0.7), incfed.PaymentFree()])
+def test_nothing_overflows_at_the_ends_of_the_ranges(mechanism: incfed.Mechanism, end: int) -> None:
+    """Each setting at its end, the others as usual; then all of them, and arms of the largest."""
+    usual = {"threshold": 0.1, "costs": 10.0}
+    cases: list[dict[str, Any]] = [{"ridge": 1e-6}, {"ridge": 1e6}]
+    for name, ends in EXTREMES.items():
+        value = math.nextafter(ends[end], 0.0) if name == "delta" and end else ends[end]
+        cases.append({"costs" if name == "cost" else name: value})
+    cases.append({name: value for case in cases[2:] for name, value in case.items()})
+    chance = np.random.default_rng(0)
+    arms, rewards = chance.normal(size=(200, 4, 5)), chance.normal(size=(200, 4))
+    far = inputs.LARGEST / 10 if end else 1.0
+    world = incfed.Trace(
+        chance.integers(0, 4, 200), arms * far, rewards * far, expected=rewards * far
+    )
+    for case in cases:
+        made = incfed.IncFedUCB(mechanism, **{**usual, **case})
+        found = incfed.simulate(world, made).summary()
+        for name in ("regret", "reward", "payment"):
+            assert math.isfinite(found[name]), (case, name)

@@ -189,7 +189,7 @@ def test_a_broken_one_fails_for_the_right_reason(mechanism: Broken, rule: str) -
     with pytest.raises(MechanismError) as raised:
         check_mechanism(mechanism)
     first, *broken = str(raised.value).splitlines()
-    assert first == "Broken broke 1 rule(s):"
+    assert first == "Broken broke 1 rule:"
     assert len(broken) == 1, broken
     assert broken[0].startswith(f"- {RULES[rule]}")
 
@@ -232,7 +232,7 @@ def test_every_rule_is_named_once_with_a_place_and_a_count() -> None:
     with pytest.raises(MechanismError) as raised:
         check_mechanism(Broken(spoil, beta=0.9))
     first, *broken = str(raised.value).splitlines()
-    assert first == "Broken broke 2 rule(s):"
+    assert first == "Broken broke 2 rules:"
     assert [line.split(":")[0] for line in broken] == [
         "- a participant loses by sharing (not individually rational)",
         "- the promised beta is not met",

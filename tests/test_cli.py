@@ -11,9 +11,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
+from incfed.cli.base import path
+from incfed.cli.commands import app
 from test_experiments_samples import OWN, TOML
 
 INCFED = [sys.executable, "-m", "incfed.cli"]
@@ -55,6 +58,48 @@ def test_help_teaches_and_loads_nothing_heavy(tmp_path: Path) -> None:
 
 def test_version(tmp_path: Path) -> None:
     assert re.fullmatch(r"incfed \d+\.\d+\S*\n", incfed(tmp_path, "--version").stdout)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "command", [["--version"], ["--help"], ["run", "--help"], ["init", "a.toml"]], ids=" ".join
+)
+def test_output_that_cannot_be_written(tmp_path: Path, command: list[str], unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*INCFED, *command], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot write to standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", ["--version", "--help"])
+def test_a_reader_that_has_gone_is_no_reason_to_complain(tmp_path: Path, command: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*INCFED, command], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("loaded", ["signal", "typer", "rich.console", "numpy"])
+def test_ctrl_c_while_it_is_loading(tmp_path: Path, loaded: str) -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['show', 'nothing']\n"
+        f"loaded = {loaded!r}\n"
+        "class CtrlC:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == loaded: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, CtrlC())\n"
+        "from incfed.cli import main; main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode in (130, -signal.SIGINT)  # both are 130 to a shell
+    assert done.stderr in ("", "error: stopped\n")
 
 
 def test_init_then_run_then_show(tmp_path: Path) -> None:
@@ -117,6 +162,37 @@ def test_things_that_are_not_there(tmp_path: Path) -> None:
         assert done.stderr
 
 
+EMPTY = [
+    ["demo", "--output"], ["run"], ["run", "a.toml", "-o"], ["init"], ["show"], ["sweep"],
+    ["sweep", "a.toml", "--output"], ["reproduce", "all", "--movielens"],
+    ["reproduce", "all", "-o"], ["plan"], ["plan", "a.toml", "--output"],
+    ["data", "movielens", "ml-100k", "--folder"], ["serve", "--config"], ["up", "-o"],
+    ["client", "enrol", "one", "-c"], ["client", "list", "-c"], ["ledger", "export"],
+    ["ledger", "audit", "--head"], ["ledger", "head", "--config"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", EMPTY, ids=" ".join)
+def test_an_empty_path_is_not_the_current_folder(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "a.toml").write_text(TOML)
+    done = incfed(tmp_path, *command, "")
+    assert done.returncode == 2
+    assert "must be a path, not empty" in done.stderr
+    assert command[-1].strip("-") in done.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["a.toml"]
+
+
+def test_no_path_is_taken_without_that_check() -> None:
+    found = 0
+    groups = [app, *(one.typer_instance for one in app.registered_groups)]
+    for command in [one for group in groups if group for one in group.registered_commands]:
+        for name, hint in get_type_hints(command.callback, include_extras=True).items():
+            if "Path" in str(getattr(hint, "__origin__", hint)):  # also Path | None
+                assert hint.__metadata__[0].parser is path, (command.callback, name)
+                found += 1
+    assert found >= len(EMPTY)
+
+
 def test_a_mechanism_that_fails_spoils_only_its_own_runs(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN)
     mine = '"own.py:Mine", at = 1, trouble = "raise"'
@@ -127,7 +203,8 @@ def test_a_mechanism_that_fails_spoils_only_its_own_runs(tmp_path: Path) -> None
     assert "error: [b]mine, seeds 0, 1: KeyError: 'lost it' (own.py, line 12)\n" in done.stderr
     assert "2 of 4 runs failed" in done.stderr
     assert "| altruistic | 2 |" in done.stdout
-    assert "2 of 4 runs failed" in (tmp_path / "results/report.html").read_text()
+    page = (tmp_path / "results/report.html").read_text()
+    assert "Not included: 2 of 4 runs, which failed." in page
 
 
 def test_the_demo_is_one_page_that_needs_no_network(tmp_path: Path) -> None:
@@ -172,14 +249,14 @@ def test_ctrl_c_keeps_finished_seeds(tmp_path: Path) -> None:
     assert not alive(process.pid)  # no worker is left behind
 
     kept = {path: path.stat().st_mtime_ns for path in runs.glob("*/seed-*/result.json")}
-    assert f"stopped: {len(kept)} of 400 runs are finished and kept in {runs.parent};" in said
+    assert f"stopped: {len(kept)} of 400 runs finished and kept in {runs.parent};" in said
     assert "go on with: incfed run a.toml --seeds 200 --jobs 2" in said
     assert not list(runs.rglob(".*"))
 
     seeds = max(int(path.parent.name.removeprefix("seed-")) for path in kept) + 1
     on = incfed(tmp_path, "run", "a.toml", "--seeds", str(seeds))
     assert on.returncode == 0, on.stderr
-    assert f"{len(kept)} of {2 * seeds} runs were already there" in on.stderr
+    assert f"{len(kept)} of {2 * seeds} runs already there" in on.stderr
     assert kept == {path: path.stat().st_mtime_ns for path in kept}
     assert f"| paid | {seeds} |" in on.stdout
 

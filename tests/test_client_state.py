@@ -123,7 +123,7 @@ def test_clocks_count_own_steps_since_the_last_round(
         idle[client] = False
         if t in fired:
             idle[fired[t].participants] = True
-            clocks[idle | (options["clocks"] == "all")] = 0  # READING 2
+            clocks[idle | (options["clocks"] == "all")] = 0  # docs/paper.md, reading 2
     assert run._store.table[:SERVER, CLOCK].tolist() == clocks.tolist()
 
 

@@ -108,7 +108,7 @@ def test_idle_clients_are_counted_and_offered_nothing(federate: Rounds) -> None:
     three.deliver(2, 1, ONE)
     [closed] = three.of("closed")
     assert closed["idle"] == 1
-    assert closed["communication"] == 3 * 1 + 3 * 1 + 3 * 2  # READING 11, with d = 1
+    assert closed["communication"] == 3 * 1 + 3 * 1 + 3 * 2  # docs/paper.md, reading 11, d = 1
 
 
 def test_who_declines_is_asked_again_next_time(federate: Rounds) -> None:

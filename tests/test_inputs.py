@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import incfed
 from incfed import inputs
 from incfed.inputs import InputError
 
@@ -145,3 +149,49 @@ def test_a_long_value_is_cut() -> None:
 
 def test_it_is_a_value_error() -> None:
     assert issubclass(InputError, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(0, "0 rounds"), (1, "1 round"), (2, "2 rounds"), (1234, "1,234 rounds")]
+)
+def test_counts_are_said_in_singular_and_plural(count: int, said: str) -> None:
+    assert inputs.counted(count, "round") == said
+    assert inputs.counted(1, "entry", "entries") == "1 entry"
+    assert inputs.counted(3, "entry", "entries") == "3 entries"
+
+
+def test_every_message_counts_in_that_way() -> None:
+    """No f-string says "{count} rounds" by itself, which would be wrong for one of them."""
+    files = sorted(Path(inputs.__file__).parent.rglob("*.py"))
+    source = "".join(file.read_text(encoding="utf-8") for file in files)
+    nouns = set(re.findall(r"(?:counted|noun)\([^\n]*?, ['\"]([a-z ]+)['\"]\)", source))
+    assert {"client", "round", "row", "run", "seed", "step"} <= nouns
+    bare = re.compile(rf" ({'|'.join(nouns)}|entrie)s\b")
+    found = [
+        f"{file}:{line}: {value} {text}"
+        for file in files
+        for line, value, text in _values_and_text(ast.parse(file.read_text(encoding="utf-8")))
+        if bare.match(text) and not value.isupper()  # a constant is never 1
+    ]
+    assert found == []
+
+
+def _values_and_text(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
+    """Every value in an f-string, and the text right after it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            for value, text in zip(node.values, node.values[1:], strict=False):
+                if isinstance(value, ast.FormattedValue) and isinstance(text, ast.Constant):
+                    yield node.lineno, ast.unparse(value.value), str(text.value)
+
+
+@pytest.mark.parametrize("value", ["", b"x", None, 3])
+def test_what_is_no_path(value: Any) -> None:
+    with pytest.raises(InputError, match=r"^out: got .*, must be the name of a folder"):
+        inputs.path("out", value)
+
+
+@pytest.mark.parametrize("write", [incfed.load, lambda path: incfed.sweep({}, output=path)])
+def test_an_empty_path_is_not_the_current_folder(write: Any) -> None:
+    with pytest.raises(InputError, match=r"(path|output): got '', must be the name of a folder"):
+        write("")

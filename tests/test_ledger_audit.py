@@ -171,7 +171,7 @@ def test_a_rewritten_past_shows_against_the_head(book: Path, tmp_path: Path) -> 
 def test_a_head_says_what_is_missing_and_whose_it_is(book: Path) -> None:
     last = audited(book).head
     [finding] = audited(book, Kept(last.number + 3, "f" * 64, identity(book))).findings
-    assert finding == "the last 3 entries that the kept head covers are missing"
+    assert finding == "missing: the last 3 entries that the kept head covers"
     [finding] = audited(book, Kept(*last, "others-12345678")).findings
     assert finding == "the kept head is of another federation, others-12345678"
 

@@ -37,7 +37,7 @@ def test_every_form_tells_what_was_logged(form: str, tmp_path: Path) -> None:
         assert rewards[t] == known
     assert not world.notes
     assert (world.report.rows, world.report.kept) == (60, 60)
-    assert str(world.report).endswith("all 60 rows are used")
+    assert str(world.report).endswith("60 rows, none dropped")
 
 
 @pytest.mark.parametrize("form", FORMS[1:])

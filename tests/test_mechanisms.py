@@ -72,7 +72,7 @@ def test_at_beta_one_everyone_is_paid_alike(
     shared = [x.T @ x for x, joins in zip(table.uploads, ours.participants, strict=True) if joins]
     everything = table.V + sum(x.T @ x for x in table.uploads)
     lost = logdet(everything, RIDGE) - logdet(table.V + sum(shared), RIDGE)
-    assert lost <= 1e-9 + 1e-12  # READING 7, and rounding
+    assert lost <= 1e-9 + 1e-12  # docs/paper.md, reading 7, and rounding
     if not ours.participants.all():
         return
     allowed = 1e-8 * (1.0 + table.costs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import incfed
 from incfed.experiments import read
 from incfed.experiments.runner import plan, run
+from incfed.extras import install
 from movielens_samples import Sample
 
 TOML = """
@@ -71,5 +73,5 @@ def test_mistakes_are_named_by_their_place(config: Path, old: str, new: str, mes
 
 def test_without_scikit_learn(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
-    with pytest.raises(incfed.InputError, match=r"pip install 'incfed\[movielens\]'"):
+    with pytest.raises(incfed.InputError, match=re.escape(install("movielens"))):
         read(config)

@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 import incfed
 from incfed.environments.movielens_features import learn_features
+from incfed.extras import install
 from incfed.kernels.factor import Floats
 from movielens_samples import Sample, real
 
@@ -100,7 +101,7 @@ def test_without_scikit_learn_it_says_what_to_install(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
     folder = Sample().write(tmp_path / "ml")
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'incfed\[movielens\]'"):
+    with pytest.raises(ModuleNotFoundError, match=re.escape(install("movielens"))):
         incfed.MovieLens(folder, min_events=3, dim=3, arms=3)
 
 

@@ -188,8 +188,8 @@ def test_equal_movies_give_nothing_away() -> None:
 
 
 def test_the_stand_in_for_the_papers_data() -> None:
-    """READING: N = 54, T = 86,654 (5 of 86,659 ratings are of movies that movies.csv lacks); the
-    reward is 4.1 to 4.4 times that of a random policy at beta 1."""
+    """N = 54, T = 86,654 (5 of 86,659 ratings are of movies that movies.csv lacks); the reward is
+    4.1 to 4.4 times that of a random policy at beta 1."""
     world = incfed.MovieLens(real("movielens-heavy-54"), min_events=1000)
     assert (world.count, world.length) == (54, 86_654)
     assert incfed.MovieLens(world.folder).settings() == world.settings()

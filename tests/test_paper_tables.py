@@ -49,7 +49,7 @@ def test_figures_by_heart() -> None:
 
 
 def test_every_published_communication_is_a_number_of_rounds() -> None:
-    """READING 11: N d^2 + N (d^2 + d) a round, and d for every participant."""
+    """docs/paper.md, reading 11: N d^2 + N (d^2 + d) a round, and d for every participant."""
     for table in TABLES.values():
         N, d = (54 if table.world == MOVIELENS else 50), 25
         for place in table.cells():

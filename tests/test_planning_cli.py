@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from incfed.extras import install
 from planning_samples import TOML, finished_trials, write_trace
 from test_cli import INCFED, incfed
 
@@ -94,7 +95,7 @@ def test_a_log_too_short_to_be_cut(tmp_path: Path) -> None:
     (tmp_path / "log.toml").write_text('costs = 1\n[world]\nkind = "Trace"\nfile = "log.npz"\n')
     done = incfed(tmp_path, "plan", "log.toml")
     assert done.returncode == 2
-    assert "world: got '1 steps', must be long enough to be cut at 0.5" in done.stderr
+    assert "world: got '1 step', must be long enough to be cut at 0.5" in done.stderr
 
 
 def test_without_optuna_a_sentence(tmp_path: Path) -> None:
@@ -109,7 +110,7 @@ def test_without_optuna_a_sentence(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "needs the package optuna" in done.stderr
-    assert "pip install 'incfed[plan]'" in done.stderr
+    assert install("plan") in done.stderr
     assert not (tmp_path / "plan").exists()
 
 

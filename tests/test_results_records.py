@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from incfed.extras import needs
 from incfed.inputs import InputError
 from incfed.results import Result, Rounds, plain
-from incfed.results.optional import needs
 from test_results_samples import bare, sample, settings, silent, three_rounds
 
 
@@ -144,7 +144,7 @@ def test_what_a_result_prints() -> None:
         "<IncFedUCB: 10 steps, 4 clients: regret 3.33, reward 20, communication 270, "
         "payment 2.50, 3 rounds>"
     )
-    assert repr(sample().rounds) == "<Rounds: 3 rounds, 1 payments>"
+    assert repr(sample().rounds) == "<Rounds: 3 rounds, 1 payment>"
     assert "2 of 3 with pending data shared, 1 paid 2.5" in repr(sample().rounds[0])
 
 
@@ -166,8 +166,8 @@ def test_data_frames() -> None:
 
 def test_a_missing_library_is_named() -> None:
     with (
-        pytest.raises(ModuleNotFoundError, match=r"drawing needs a_b_c .*pip install abc"),
-        needs("a_b_c", "drawing", "abc"),
+        pytest.raises(ModuleNotFoundError, match=r"drawing needs a_b_c .*pip install a_b_c"),
+        needs("a_b_c", "drawing"),
     ):
         import a_b_c  # type: ignore[import-not-found]  # noqa: F401
 

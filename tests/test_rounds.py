@@ -31,7 +31,7 @@ def with_member(S: Mask, j: int) -> Mask:
 
 
 def plain_incentives(table: Table, S: Mask) -> FloatArray:
-    """Eq. 3: members get what S gives them, the others what joining would."""
+    """Eq. 4: members get what S gives them, the others what joining would."""
     grown = [
         plain_value(table, with_member(S, j)) - logdet(table.V + table.data[j])
         for j in range(len(S))

@@ -16,6 +16,7 @@ import pytest
 import incfed
 from fake_coordinator import Fake
 from fake_server import serving
+from incfed.extras import install
 from incfed.service.client.address import address
 
 DIM = 2
@@ -241,7 +242,7 @@ def test_without_httpx_there_is_a_sentence(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("ModuleNotFoundError: a Client needs httpx")
-    assert last.endswith("pip install 'incfed[client]'")
+    assert last.endswith(install("client"))
 
 
 def test_a_client_loads_nothing_of_a_server() -> None:

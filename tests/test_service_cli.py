@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from incfed.cli import app
+from incfed.cli.commands import app
 from test_cli import INCFED, incfed
 
 TOML = """

@@ -114,6 +114,16 @@ def test_a_round(site: Site) -> None:
     assert all(site.http.get(place).status_code == 200 for place in places)
 
 
+def test_head_is_get_without_the_body(site: Site) -> None:
+    for page in ("/healthz", "/metrics", "/docs", "/openapi.json"):
+        asked, got = site.http.head(page), site.http.get(page)
+        assert (asked.status_code, asked.content) == (200, b""), page
+        assert asked.headers["content-type"] == got.headers["content-type"]
+    assert site.http.head("/v1/state").status_code == site.http.get("/v1/state").status_code
+    assert site.http.head("/v1/rounds").status_code == 405
+    assert site.http.head("/nothing").status_code == 404
+
+
 def test_news_wake_who_waits_at_once(site: Site) -> None:
     version = site(1, "GET", "/v1/state").json()["version"]
     site(0, "GET", "/v1/state")

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import incfed
 from fake_coordinator import Fake
 from fake_server import serving
-from incfed.cli import app
+from incfed.cli.commands import app
 from incfed.service.client.refusals import Unreachable
 from test_cli import INCFED
 from test_cli import incfed as command

@@ -166,7 +166,7 @@ def test_curves_and_rounds_tell_the_same_story() -> None:
         a_step = np.diff(curve, prepend=0.0)
         np.testing.assert_allclose(a_step[rounds.step], column, rtol=1e-9, atol=1e-9)
         assert not np.delete(a_step, rounds.step).any()
-    # READING 11: N d^2 up, d a participant, N (d^2 + d) down
+    # docs/paper.md, reading 11: N d^2 up, d a participant, N (d^2 + d) down
     participants = rounds.shared + rounds.idle
     assert rounds.communication.tolist() == (6 * 25 + 5 * participants + 6 * 30).tolist()
     assert (rounds.pending + rounds.idle == 6).all()

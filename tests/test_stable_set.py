@@ -13,7 +13,7 @@ from incfed.mechanisms.rehearsal import RIDGE, make_round
 from reference_mechanisms import FloatArray
 from worlds import Table, tables
 
-ROUNDING = 1e-9  # READING 15
+ROUNDING = 1e-9  # docs/paper.md, reading 15
 
 
 def all_subsets(n: int) -> Mask:

@@ -44,7 +44,7 @@ def test_a_sweep_from_start_to_finish(tmp_path: Path) -> None:
     assert len(json.loads((there / "summary.json").read_text())) == 6
 
     again = incfed(tmp_path, "sweep", "a.toml", "--seeds", "3", "--output", "there")
-    assert "18 of 18 runs were already there" in again.stderr
+    assert "18 of 18 runs already there" in again.stderr
     assert again.stdout == done.stdout
     anew = incfed(tmp_path, "sweep", "a.toml", "--seeds", "1", "--output", "there", "--fresh")
     assert (anew.returncode, len(read_book(there / NAME))) == (0, 6)
@@ -89,7 +89,10 @@ def test_failures_are_told_together(tmp_path: Path) -> None:
     )
     assert "8 of 12 runs failed; the others are kept" in done.stderr
     assert "| altruistic | 0.1 |" in done.stdout
-    assert "8 of 12 runs failed" in (tmp_path / "results/report.html").read_text()
+    assert (
+        "Not included: 8 of 12 runs, which failed."
+        in (tmp_path / "results/report.html").read_text()
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals are sent to a process group")
@@ -119,11 +122,11 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, sent: signal.Signa
     kept = len(read_book(book))
     assert 4 <= kept < 600
     if sent == signal.SIGINT:
-        assert f"stopped: {kept} of 600 runs are finished and kept in {book.parent};" in said
+        assert f"stopped: {kept} of 600 runs finished and kept in {book.parent};" in said
         assert "go on with: incfed sweep a.toml --seeds 100 --jobs 2" in said
     on = incfed(tmp_path, "sweep", "a.toml", "--seeds", "2")
     assert on.returncode == 0, on.stderr
-    assert re.search(r"\d+ of 12 runs were already there", on.stderr)
+    assert re.search(r"\d+ of 12 runs already there", on.stderr)
     assert "| paid | 0.1 | 1 | 2 |" in on.stdout
 
 

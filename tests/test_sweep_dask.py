@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from clusters import Cluster, cluster
 from incfed.experiments.book import NAME, read_book
 from incfed.experiments.cluster import Dask
 from incfed.experiments.engine import Local, run_cells
+from incfed.extras import install
 from incfed.inputs import InputError
 from incfed.results.records import Result
 from test_experiments_samples import OWN, trace
@@ -171,7 +173,7 @@ def test_a_worker_that_would_compute_something_else(
 
 def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"--dask: needs .* pip install 'incfed\[dask\]'"):
+    with pytest.raises(InputError, match=rf"--dask: needs .* {re.escape(install('dask'))}"):
         run_cells(cells(tmp_path), executor=Dask("tcp://x:1"), book=tmp_path / "out" / NAME)
     assert not (tmp_path / "out").exists()
 

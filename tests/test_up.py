@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from incfed.cli import app
+from incfed.cli.commands import app
+from incfed.extras import install
 from incfed.service.client.lock import Lock
 from test_cli import INCFED
 
@@ -159,4 +160,4 @@ def test_without_the_extras(package: str) -> None:
     done = subprocess.run([sys.executable, "-c", code, "up"], capture_output=True, text=True)
     assert done.returncode == 2
     assert f"{package}: is missing" in done.stderr
-    assert "pip install 'incfed[service,client]'" in done.stderr.replace("\n", " ")
+    assert install("service", "client") in done.stderr.replace("\n", " ")

@@ -143,7 +143,7 @@ def test_without_a_terminal_there_are_lines_each_once() -> None:
     show.last(11.0)
     lines = out.getvalue().splitlines()
     assert lines[:2] == story.words[:2]
-    assert lines[2].startswith("after 10 s: 0 steps, 1 rounds, 0.00 paid, 10.00 of the budget left")
+    assert lines[2].startswith("after 10 s: 0 steps, 1 round, 0.00 paid, 10.00 of the budget left")
     assert lines[3:] == ["The end."]
 
 

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 MOST_STEPS = 10**12  # a run of more would not end
+
+# What the settings of clients, worlds and federations may be: more than anybody needs, and so that
+# nothing overflows. V has entries of up to ridge + steps * |x|^2, and squares of costs are summed.
+LARGEST = 1e100  # of an arm's features and of a reward, up or down
+RANGES = {
+    "ridge": (1e-12, 1e12),
+    "noise": (0.0, 1e12),
+    "delta": (1e-100, 1.0),  # 1 excluded
+    "exploration": (0.0, 1e12),
+    "cost": (0.0, 1e100),
+    "budget": (0.0, 1e100),
+}
 
 
 class InputError(ValueError):
@@ -49,6 +63,12 @@ def number(
     return result
 
 
+def setting(kind: str, value: object, name: str = "") -> float:
+    """`value` as a float in the range of such a setting; `name`, if it is not called so here."""
+    low, high = RANGES[kind]
+    return number(name or kind, value, low=low, high=high, open_high=kind == "delta")
+
+
 def integer(name: str, value: object, *, low: int | None = None, high: int | None = None) -> int:
     """`value` as an int between `low` and `high`, both included."""
     lowest = -math.inf if low is None else low
@@ -68,6 +88,16 @@ def choice(name: str, value: object, allowed: Collection[str]) -> str:
     return value
 
 
+def path(name: str, value: object, allowed: str = "the name of a folder") -> Path:
+    """`value` as a path; an empty one, which would be the current folder, is refused."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise refuse(name, value, allowed)
+    try:
+        return Path(value)
+    except TypeError:  # of bytes
+        raise refuse(name, value, f"{allowed}, as text") from None
+
+
 def flag(name: str, value: object) -> bool:
     """`value` if it is true or false, and nothing that merely looks like it."""
     if not isinstance(value, bool | np.bool_):
@@ -82,11 +112,14 @@ def array(
     ndim: int,
     dtype: DTypeLike = np.float64,
     allowed: str | None = None,
+    most: float = math.inf,
 ) -> NDArray[Any]:
-    """`value` as a fresh C-ordered array of `ndim` dimensions, every entry finite."""
+    """`value` as a fresh C-ordered array of `ndim` dimensions, every entry finite, and from -`most`
+    to `most`."""
     whole = np.issubdtype(np.dtype(dtype), np.integer)
     if allowed is None:
-        allowed = f"{'whole' if whole else 'finite'} numbers in {ndim} dimension{'s' * (ndim != 1)}"
+        numbers = "whole numbers" if whole else "finite numbers"
+        allowed = f"{numbers} in {counted(ndim, 'dimension')}"
     try:
         raw = np.asarray(value)
     except (TypeError, ValueError, OverflowError):
@@ -104,7 +137,21 @@ def array(
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
         allowed = "a whole number below 2^63" if whole else "a finite number"
         raise refuse(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), allowed)
+    if most < math.inf and result.size and (result.min() < -most or result.max() > most):
+        wrong = (result < -most) | (result > most)
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
+        number(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), low=-most, high=most)
     return result
+
+
+def counted(count: int, singular: str, plural: str | None = None) -> str:
+    """A number and what it counts: "1 seed", "2,000 seeds"."""
+    return f"{count:,} {noun(count, singular, plural)}"
+
+
+def noun(count: int, singular: str, plural: str | None = None) -> str:
+    """ "seed" of 1, "seeds" of any other number."""
+    return singular if count == 1 else plural or f"{singular}s"
 
 
 def _range(noun: str, low: float, high: float, open_low: bool, open_high: bool) -> str:

@@ -33,11 +33,10 @@ class Algorithm:
     reads: str = "fresh"
 
     def __post_init__(self) -> None:
-        inputs.number("ridge", self.ridge, low=0.0, open_low=True)
-        inputs.number("noise", self.noise, low=0.0)
-        inputs.number("delta", self.delta, low=0.0, high=1.0, open_low=True, open_high=True)
+        for name in ("ridge", "noise", "delta"):
+            inputs.setting(name, getattr(self, name))
         if self.exploration is not None:
-            inputs.number("exploration", self.exploration, low=0.0)
+            inputs.setting("exploration", self.exploration)
         inputs.choice("reads", self.reads, ("fresh", "stale"))
 
     @property

@@ -35,13 +35,12 @@ class IncFedUCB(Algorithm):
         inputs.number("threshold", self.threshold, low=0.0, finite=False)
         inputs.choice("clocks", self.clocks, ("all", "participants"))
         if isinstance(self.costs, int | float | np.number):
-            inputs.number("costs", self.costs, low=0.0, high=1e300)
+            inputs.setting("cost", self.costs, "costs")
         else:
             allowed = "a number of at least 0, or one per client"
             costs = inputs.array("costs", self.costs, ndim=1, allowed=allowed)
-            if (costs < 0).any():
-                at = int(np.flatnonzero(costs < 0)[0])
-                raise inputs.refuse(f"costs[{at}]", float(costs[at]), "a number of at least 0")
+            for at, cost in enumerate(costs.tolist()):
+                inputs.setting("cost", cost, f"costs[{at}]")
             object.__setattr__(self, "costs", tuple(costs.tolist()))
 
     @property
@@ -60,6 +59,6 @@ class IncFedUCB(Algorithm):
         costs = np.asarray(self.costs, dtype=np.float64)
         if costs.ndim and len(costs) != count:
             raise inputs.refuse(
-                "costs", f"{len(costs)} costs", f"one number, or {count} (one each)"
+                "costs", inputs.counted(len(costs), "cost"), f"one number, or {count} (one each)"
             )
         return np.array(np.broadcast_to(costs, count))

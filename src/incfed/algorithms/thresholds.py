@@ -19,12 +19,12 @@ def low(*, steps: int, clients: int, dim: int) -> float:
 
 
 def theory(*, steps: int, clients: int, dim: int, beta: float, ridge: float) -> float:
-    """Theorem 2: T / (N^2 d ln T) - sqrt(T^2 / (N^2 d R ln T)) ln beta (READING 12).
+    """Theorem 2: T / (N^2 d ln T) - sqrt(T^2 / (N^2 d R ln T)) ln beta.
 
-    R = ceil(d ln(1 + T / (lambda d))).
+    R = ceil(d ln(1 + T / (lambda d))); docs/paper.md, reading 12.
     """
     beta = inputs.number("beta", beta, low=0.0, high=1.0, open_low=True)
-    ridge = inputs.number("ridge", ridge, low=1e-300)
+    ridge = inputs.setting("ridge", ridge)
     steps, clients, dim = _check(steps, clients, dim)
     base = low(steps=steps, clients=clients, dim=dim)
     rounds = math.ceil(dim * math.log1p(steps / (ridge * dim)))

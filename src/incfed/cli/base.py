@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from .._version import __version__
+from . import REFUSED, STOPPED
 
 if TYPE_CHECKING:
     from ..experiments.screen import Screen
 
-REFUSED, STOPPED, FAILED = 2, 130, 1  # exit codes
+
+def path(text: str | Path) -> Path:
+    """What an argument or option names; nothing at all would be the current folder."""
+    if not str(text).strip():
+        raise typer.BadParameter("must be a path, not empty")
+    return Path(text)
+
 
 Jobs = Annotated[
     int | None,
@@ -81,9 +88,11 @@ def plainly() -> Iterator[Screen]:
 
 def stopped(screen: Screen, finished: int, total: int, folder: Path, *more: str) -> NoReturn:
     """Say how to go on: the same command, with `more`."""
+    from ..inputs import counted
+
     again = [arg for arg in sys.argv[1:] if arg not in ("--fresh", *more)] + list(more)
     screen.error(
-        f"stopped: {finished} of {total} runs are finished and kept in {folder}; "
+        f"stopped: {finished} of {counted(total, 'run')} finished and kept in {folder}; "
         f"go on with: {shlex.join(['incfed', *again])}"
     )
     raise typer.Exit(STOPPED)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .base import app, plainly
+from .base import app, path, plainly
 
 data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 app.add_typer(data, name="data", help="Fetch data sets to run on.")
@@ -32,7 +32,8 @@ def movielens(
         ),
     ],
     folder: Annotated[
-        Path, typer.Option("--folder", "-f", help="Where the release's own folder is made.")
+        Path,
+        typer.Option("--folder", "-f", parser=path, help="Where the release's own folder is made."),
     ] = Path("."),
     address: Annotated[
         str | None,

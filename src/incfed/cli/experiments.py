@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .base import FAILED, Fresh, Jobs, app, plainly, stopped
+from . import FAILED
+from .base import Fresh, Jobs, app, path, plainly, stopped
 
 if TYPE_CHECKING:
     from ..experiments import Experiment, Outcome
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     "[bold]incfed demo --quick --output /tmp/try[/bold]   a smaller world, in seconds"
 )
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
-        "demo"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", parser=path, help="Folder for the results.")
+    ] = Path("demo"),
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each algorithm.")] = 5,
     jobs: Jobs = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller world, fewer steps.")] = False,
@@ -57,9 +58,12 @@ def demo(
     "[bold]incfed run incfed.toml > table.md[/bold]   the table as Markdown"
 )
 def run(
-    config: Annotated[Path, typer.Argument(help="A TOML file; `incfed init` writes one.")],
+    config: Annotated[
+        Path, typer.Argument(parser=path, help="A TOML file; `incfed init` writes one.")
+    ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder, instead of the config's.")
+        Path | None,
+        typer.Option("--output", "-o", parser=path, help="Folder, instead of the config's."),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Number, instead of the config's.")
@@ -100,7 +104,7 @@ def run(
     "[bold]incfed init --plan && incfed plan world.toml[/bold]"
 )
 def init(
-    path: Annotated[Path | None, typer.Argument(help="Where to write it.")] = None,
+    path: Annotated[Path | None, typer.Argument(parser=path, help="Where to write it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     plan: Annotated[
         bool, typer.Option("--plan", help="A case for [bold]incfed plan[/bold] instead.")
@@ -124,7 +128,9 @@ def init(
     "[bold]incfed show results/runs/payment-free/seed-0[/bold]   one run"
 )
 def show(
-    folder: Annotated[Path, typer.Argument(help="A run's folder, or that of an experiment.")],
+    folder: Annotated[
+        Path, typer.Argument(parser=path, help="A run's folder, or that of an experiment.")
+    ],
 ) -> None:
     """Show a saved run, or the table of an experiment, finished or not."""
     with plainly() as screen:
@@ -152,7 +158,10 @@ def _carry_out(screen: Screen, experiment: Experiment, jobs: int | None, fresh: 
 
 def _close(screen: Screen, outcome: Outcome, where: dict[str, Path]) -> None:
     """Say where things are, and what went wrong."""
+    from ..inputs import counted
+
     screen.places(where)
     if outcome.failures:
-        screen.error(f"{len(outcome.failures)} of {outcome.total} runs failed; the others are kept")
+        failed = f"{len(outcome.failures)} of {counted(outcome.total, 'run')} failed"
+        screen.error(f"{failed}; the others are kept")
         raise typer.Exit(FAILED)

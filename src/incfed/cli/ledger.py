@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .base import FAILED, app, plainly
-from .service import DEFAULT, NEEDED, PANEL, ConfigFile
+from . import FAILED
+from .base import app, path, plainly
+from .service import DEFAULT, PANEL, ConfigFile
 
 if TYPE_CHECKING:
     from ..experiments.screen import Screen
@@ -34,13 +35,14 @@ def _opened(path: Path, *, new: bool = False) -> Iterator[tuple[Screen, Store, C
     """The database of a config; `new`: it may be made."""
     with plainly() as screen:
         from ..experiments.places import missing
+        from ..extras import install
 
         try:
             from ..ledger.store import Store
             from ..ledger.store import plainly as said_plainly
             from ..service.coordinator.config import read_config
         except ImportError as error:
-            raise missing(error.name or "a package", NEEDED) from None
+            raise missing(error.name or "a package", f"there: {install('service')}") from None
         config = read_config(path)
         store = Store(config.server.database, new=new)
         try:
@@ -93,7 +95,8 @@ def list_clients(config: ConfigFile = DEFAULT) -> None:
 def audit(
     config: ConfigFile = DEFAULT,
     head: Annotated[
-        Path | None, typer.Option(help="A head kept elsewhere, to check against.", metavar="FILE")
+        Path | None,
+        typer.Option(parser=path, help="A head kept elsewhere, to check against.", metavar="FILE"),
     ] = None,
 ) -> None:
     """Recompute every decision, payment and sum; exits with 1 on any disagreement."""
@@ -128,17 +131,18 @@ def show_head(config: ConfigFile = DEFAULT) -> None:
 
 @ledger.command(epilog="[bold]incfed ledger export payments.csv[/bold]")
 def export(
-    path: Annotated[Path, typer.Argument(help="Ends in .csv or .parquet.")],
+    path: Annotated[Path, typer.Argument(parser=path, help="Ends in .csv or .parquet.")],
     what: Annotated[str, typer.Option(help="payments, rounds or entries.")] = "payments",
     config: ConfigFile = DEFAULT,
 ) -> None:
     """Write payments, rounds or entries for finance."""
     with _opened(config) as (screen, store, _):
+        from ..inputs import counted
         from ..ledger.export import export as write
 
         with store.read() as connection:
             count = write(connection, path, what)
-        screen.note(f"{path}: {count:,} rows")
+        screen.note(f"{path}: {counted(count, 'row')}")
 
 
 @ledger.command(epilog="[bold]incfed ledger prune --before 2026-01-31[/bold]")

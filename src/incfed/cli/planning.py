@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from .base import STOPPED, Dask, Fresh, Jobs, app, plainly
+from . import STOPPED
+from .base import Dask, Fresh, Jobs, app, path, plainly
 
 
 @app.command(
@@ -27,7 +28,9 @@ from .base import STOPPED, Dask, Fresh, Jobs, app, plainly
     "clients = 50"
 )
 def plan(
-    world: Annotated[Path, typer.Argument(help="A TOML file that describes your case.")],
+    world: Annotated[
+        Path, typer.Argument(parser=path, help="A TOML file that describes your case.")
+    ],
     minimize: Annotated[
         str | None, typer.Option(metavar="AIM", help="regret, payment or communication.")
     ] = None,
@@ -50,9 +53,9 @@ def plan(
         int, typer.Option("--held-out", min=2, metavar="N", help="Fresh seeds to judge with.")
     ] = 20,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Another one: another search.")] = 0,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the plan.")] = Path(
-        "plan"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", parser=path, help="Folder for the plan.")
+    ] = Path("plan"),
     jobs: Jobs = None,
     dask: Dask = None,
     fresh: Fresh = False,

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from .base import FAILED, app, plainly
+from . import FAILED
+from .base import app, path, plainly
 
 PANEL = "A real federation"  # of `incfed --help`
-NEEDED = "there: pip install 'incfed[service]'"
 
 ConfigFile = Annotated[
-    Path, typer.Option("--config", "-c", help="The federation's TOML file.", metavar="FILE")
+    Path,
+    typer.Option("--config", "-c", parser=path, help="The federation's TOML file.", metavar="FILE"),
 ]
 DEFAULT = Path("federation.toml")
 
@@ -29,6 +30,7 @@ def serve(
         from dataclasses import replace
 
         from ..experiments.places import missing
+        from ..extras import install
 
         try:
             from ..ledger.store import plainly as said_plainly
@@ -36,7 +38,7 @@ def serve(
             from ..service.coordinator.ready import check
             from ..service.coordinator.serve import serve as run
         except ImportError as error:
-            raise missing(error.name or "a package", NEEDED) from None
+            raise missing(error.name or "a package", f"there: {install('service')}") from None
         found = read_config(config)
         changes = {"host": host, "port": port}
         given = {name: value for name, value in changes.items() if value is not None}
@@ -83,6 +85,7 @@ def up(
         typer.Option(
             "--output",
             "-o",
+            parser=path,
             metavar="FOLDER",
             help="Keep it there, and go on with what is there; else a new temporary one.",
         ),
@@ -97,10 +100,11 @@ def up(
         from importlib.util import find_spec
 
         from ..experiments.places import missing
+        from ..extras import install
 
         for name in ("httpx", "fastapi", "prometheus_client", "sqlalchemy", "alembic", "uvicorn"):
             if find_spec(name) is None:  # the processes' needs, looked for without loading them
-                raise missing(name, "there: pip install 'incfed[service,client]'")
+                raise missing(name, f"there: {install('service', 'client')}")
         from ..service.tour.plan import Plan
         from ..service.tour.tour import run
 

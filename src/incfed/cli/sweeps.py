@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .base import FAILED, Dask, Fresh, Jobs, app, plainly, stopped
+from . import FAILED
+from .base import Dask, Fresh, Jobs, app, path, plainly, stopped
 
 
 @app.command(
@@ -21,9 +22,12 @@ from .base import FAILED, Dask, Fresh, Jobs, app, plainly, stopped
     r'"run.steps" = \[1000, 5000]'
 )
 def sweep(
-    config: Annotated[Path, typer.Argument(help=r"A TOML file with a \[sweep] table.")],
+    config: Annotated[
+        Path, typer.Argument(parser=path, help=r"A TOML file with a \[sweep] table.")
+    ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder, instead of the config's.")
+        Path | None,
+        typer.Option("--output", "-o", parser=path, help="Folder, instead of the config's."),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Number, instead of the config's.")
@@ -62,7 +66,9 @@ def reproduce(
     ],
     movielens: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="MovieLens as unpacked, for table2-4, 6, figure3-4."),
+        typer.Option(
+            parser=path, metavar="FOLDER", help="MovieLens as unpacked, for table2-4, 6, figure3-4."
+        ),
     ] = None,
     min_events: Annotated[
         int | None,
@@ -81,9 +87,9 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="One seed, and the beginning of MovieLens.")
     ] = False,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for all of it.")] = Path(
-        "reproduction"
-    ),
+    output: Annotated[
+        Path, typer.Option("--output", "-o", parser=path, help="Folder for all of it.")
+    ] = Path("reproduction"),
     jobs: Jobs = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Keep finished runs in the folder, and go on.")

@@ -65,7 +65,8 @@ class MovieLens(World):
         known = int(np.diff(self.ratings.rated_start).max())
         most = len(self.items) - known + 1
         if self._arms > most:
-            allowed = f"at most {most}: a client rated {known} of the {len(self.items)} movies"
+            movies = inputs.counted(len(self.items), "movie")
+            allowed = f"at most {most}: a client rated {known} of the {movies}"
             raise inputs.refuse("arms", arms, allowed)
 
     @property

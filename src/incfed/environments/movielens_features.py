@@ -7,9 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 import numpy as np
 
 from .. import inputs
+from ..extras import install
 from ..kernels.factor import Floats
 
-INSTALL = "pip install 'incfed[movielens]'"
 NEGLIGIBLE = 1e-6  # of the largest singular value: below, a dimension is rounding
 
 
@@ -30,7 +30,8 @@ def learn_features(texts: list[str], dim: int) -> Floats:
         raise inputs.refuse("movies", "no words in tags and genres", "described by some") from None
     widest = min(words.shape) - 1
     if dim > widest:
-        allowed = f"at most {widest}: there are {words.shape[0]} movies and {words.shape[1]} words"
+        counts = map(inputs.counted, words.shape, ("movie", "word"))
+        allowed = f"at most {widest}: there are {' and '.join(counts)}"
         raise inputs.refuse("dim", dim, allowed)
     # A fixed start and one thread: sums in a fixed order.
     begin = np.random.default_rng(0).standard_normal(min(words.shape))
@@ -62,5 +63,6 @@ def learned_by() -> str:
 
 def _missing(error: Exception) -> ModuleNotFoundError:
     return ModuleNotFoundError(
-        f"MovieLens needs scikit-learn ({error}); install it with: {INSTALL}", name="sklearn"
+        f"MovieLens needs scikit-learn ({error}); install it with: {install('movielens')}",
+        name="sklearn",
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..inputs import InputError
+from ..inputs import InputError, counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,7 +107,7 @@ class Table:
     def wrong(self, names: list[str], row: list[str]) -> str:
         """What is wrong with a row, or nothing."""
         if len(row) != len(names):
-            return f"got {len(row)} fields, must be {len(names)}: {', '.join(names)}"
+            return f"got {counted(len(row), 'field')}, must be {len(names)}: {', '.join(names)}"
         for name, field in zip(names, row, strict=True):
             kind = KINDS.get(name, str)
             if not _is(kind, field):

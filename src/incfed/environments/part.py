@@ -25,7 +25,8 @@ class Part(Wrapped):
         self._from, to = (cut(share, world.length) for share in (self.first, self.last))
         self._length = to - self._from
         if self._length < 1:
-            raise inputs.refuse("part", [first, last], f"at least one of {world.length} steps")
+            steps = inputs.counted(world.length, "step")
+            raise inputs.refuse("part", [first, last], f"at least one of {steps}")
 
     @property
     def length(self) -> int:

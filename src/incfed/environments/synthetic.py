@@ -35,7 +35,7 @@ class Synthetic(World):
             "dim": inputs.integer("dim", self.dim, low=1, high=10_000),
             "arms": inputs.integer("arms", self.arms, low=1),
             "pool": inputs.integer("pool", self.pool, low=1, high=MOST),
-            "noise": inputs.number("noise", self.noise, low=0.0),
+            "noise": inputs.setting("noise", self.noise),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -112,6 +112,6 @@ def _activity(value: object, clients: int) -> float | tuple[float, ...] | None:
     allowed = "a number of at least 0, or one weight per client"
     weights = inputs.array("activity", value, ndim=1, allowed=allowed)
     if len(weights) != clients or (weights < 0).any() or not 0 < weights.sum() < np.inf:
-        allowed = f"{clients} weights of at least 0 (one per client), not all 0"
+        allowed = f"{inputs.counted(clients, 'weight')} of at least 0 (one per client), not all 0"
         raise inputs.refuse("activity", weights.tolist(), allowed)
     return tuple(weights.tolist())

@@ -35,7 +35,7 @@ class Trace(World):
         items: ArrayLike | None = None,
     ) -> None:
         self.clients = inputs.array("clients", clients, ndim=1, dtype=np.int64)
-        self.rewards = inputs.array("rewards", rewards, ndim=2)
+        self.rewards = inputs.array("rewards", rewards, ndim=2, most=inputs.LARGEST)
         self.arms, self.items = _arms(arms, items)
         self.recurring = self.arms.size > len(self.items)
         steps, choices = self.rewards.shape
@@ -46,7 +46,7 @@ class Trace(World):
         _same_steps("arms", self.arms, (steps, choices), "rewards")
         self.expected = None
         if expected is not None:
-            self.expected = inputs.array("expected", expected, ndim=2)
+            self.expected = inputs.array("expected", expected, ndim=2, most=inputs.LARGEST)
             _same_steps("expected", self.expected, (steps, choices), "rewards")
         for wrong in (int(self.clients.min()), int(self.clients.max())):
             if not 0 <= wrong < MOST:
@@ -168,20 +168,20 @@ def _all_listed(file: BinaryIO, entries: int) -> None:
     end = file.read().rpartition(b"PK\5\6")[2]
     stated = int.from_bytes(end[6:8], "little")
     if stated not in (entries, 0xFFFF):  # the latter: see elsewhere (zip64)
-        raise ValueError(f"it lists {entries} of its {stated} arrays")
+        raise ValueError(f"it lists {entries} of its {inputs.counted(stated, 'array')}")
 
 
 def _arms(arms: ArrayLike, items: ArrayLike | None) -> tuple[Ints, Floats]:
     """Arms as ids into a table of items: [T, K, d] features are a table with a row each."""
     if items is None:
         allowed = "numbers in 3 dimensions, or ids in 2 with `items` given"
-        features = inputs.array("arms", arms, ndim=3, allowed=allowed)
+        features = inputs.array("arms", arms, ndim=3, allowed=allowed, most=inputs.LARGEST)
         steps, choices, dim = features.shape
         if dim == 0:
             raise inputs.refuse("arms", f"an array of shape {features.shape}", "d >= 1 deep")
         ids = np.arange(steps * choices).reshape(steps, choices)
         return ids, features.reshape(steps * choices, dim)
-    table = inputs.array("items", items, ndim=2)
+    table = inputs.array("items", items, ndim=2, most=inputs.LARGEST)
     if table.shape[1] == 0:
         raise inputs.refuse("items", f"an array of shape {table.shape}", "d >= 1 wide")
     ids = inputs.array("arms", arms, ndim=2, dtype=np.int64)

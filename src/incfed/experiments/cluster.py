@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 
 from ..algorithms.base import Algorithm
+from ..extras import install
 from ..inputs import InputError, refuse
 from .cells import Record
 from .executors import Answer, Answers, Executor, Slow, Watch
@@ -25,7 +26,6 @@ from .workshop import Work, Workshop
 
 SAME = ("incfed", "numba", "numpy")  # what the numbers come from
 PATIENCE = 15.0  # seconds for a scheduler to answer, and for a first worker to be there
-INSTALL = "pip install 'incfed[dask]'"
 
 
 class Dask(Executor):
@@ -45,8 +45,9 @@ class Dask(Executor):
             from distributed import Client
             from distributed.comm import resolve_address
         except ModuleNotFoundError as error:
+            how = install("dask")
             raise InputError(
-                f"--dask: needs the package distributed ({error}); install it with: {INSTALL}"
+                f"--dask: needs the package distributed ({error}); install it with: {how}"
             ) from None
         self._level = self._log.level
         self._log.setLevel(logging.CRITICAL)  # a scheduler that goes away is said by us, in a line

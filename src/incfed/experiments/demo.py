@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..inputs import counted
 from ..results import Runs, compare, human
 from ..results.records import Result
 from .config import build
@@ -22,8 +23,8 @@ QUICK = {"clients": 10, "dim": 6, "arms": 10}
 
 TITLE = "What does it take to make clients share?"
 INTRO = """\
-{clients} clients learn one recommender together (Inc-FedUCB, {steps:,} steps, {dim} features, \
-{arms} arms to choose from, {seeds}). Sharing costs a client something each time, and the server \
+{clients} learn one recommender together (Inc-FedUCB, {steps}, {dim}, \
+{arms} to choose from, {seeds}). Sharing costs a client something each time, and the server \
 has to make up for it: "payment-free" offers the others' data and nothing else; "beta 1", "beta \
 0.7" and "beta 0.3" add money (the payment-efficient mechanism), until that share of what could be \
 known is in. "altruistic" (DisLinUCB) assumes that everybody shares for nothing; it does not \
@@ -58,11 +59,11 @@ def demo(output: Path, *, seeds: int = 5, quick: bool = False) -> Experiment:
 def intro(experiment: Experiment) -> str:
     world, seeds = experiment.world, len(experiment.seeds)
     return INTRO.format(
-        clients=world.count,
-        dim=world.dim,
-        arms=world.arms_per_step,
-        steps=experiment.steps,
-        seeds=f"{seeds} seed{'s' * (seeds != 1)}",
+        clients=counted(world.count, "client"),
+        dim=counted(world.dim, "feature"),
+        arms=counted(world.arms_per_step, "arm"),
+        steps=counted(experiment.steps, "step"),
+        seeds=counted(seeds, "seed"),
     )
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .._version import __version__
-from ..inputs import InputError
+from ..inputs import InputError, counted
 
 PIECE = 1 << 18  # bytes
 PATIENCE = 30.0  # seconds without an answer
@@ -34,7 +34,7 @@ def download(address: str, target: Path, progress: Progress | None = None) -> No
             if progress is not None:
                 progress(done, total)
     if total is not None and done != total:
-        raise Unreachable(f"{address} broke off after {done:,} of {total:,} bytes")
+        raise Unreachable(f"{address} broke off after {done:,} of {counted(total, 'byte')}")
 
 
 def read_text(address: str) -> str:

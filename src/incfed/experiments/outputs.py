@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
+from ..extras import install
+from ..inputs import counted
 from ..results import (
     METRICS,
     Runs,
@@ -30,8 +32,6 @@ from .runner import Outcome
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NO_PLOTS = "without plots: they need matplotlib (pip install 'incfed[plot]')"
-
 
 @dataclass(frozen=True)
 class Chapter:
@@ -50,15 +50,21 @@ def can_plot() -> bool:
     return True
 
 
+def footer() -> str:
+    """Who made a page, and why it has no plots if it has none."""
+    lacking = "" if can_plot() else ", without plots: they need matplotlib"
+    how = f" ({install('plot')})" if lacking else ""
+    return f"Made by incfed {__version__}{lacking}{how}."
+
+
 def publish(folder: Path, title: str, intro: str, chapters: Sequence[Chapter]) -> Path:
     """Write summary.md, summary.json and report.html; the path of the report."""
     tables = [f"## {one.heading}\n\n{to_markdown(compare(one.runs))}" for one in chapters]
     write_text(folder / "summary.md", "\n".join([f"# {title}\n", *tables]))
     figures = {one.heading: _figures(one.runs) for one in chapters}
     write_text(folder / "summary.json", json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
-    footer = f"Made by incfed {__version__}" + ("" if can_plot() else f", {NO_PLOTS}") + "."
     return write_report(
-        folder / "report.html", title, intro, [_section(one) for one in chapters], footer=footer
+        folder / "report.html", title, intro, [_section(one) for one in chapters], footer=footer()
     )
 
 
@@ -78,13 +84,16 @@ def intro(experiment: Experiment, outcome: Outcome) -> str:
     """What was run, in a sentence; and what is missing."""
     world, seeds = experiment.world, len(experiment.seeds)
     text = (
-        f"{world.count:,} clients, {experiment.steps:,} steps, {world.dim} features, "
-        f"{world.arms_per_step} arms to choose from; {seeds} seed{'s' * (seeds != 1)}. "
+        f"{counted(world.count, 'client')}, {counted(experiment.steps, 'step')}, "
+        f"{counted(world.dim, 'feature')}, "
+        f"{counted(world.arms_per_step, 'arm')} to choose from; {counted(seeds, 'seed')}. "
         "All algorithms saw the same clients, arms and noise."
     )
     text = "\n\n".join([text, *world.notes])
     failed = len(outcome.failures)
-    return f"{text}\n\n{failed} of {outcome.total} runs failed and are missing." if failed else text
+    if failed:
+        text += f"\n\nNot included: {failed} of {counted(outcome.total, 'run')}, which failed."
+    return text
 
 
 def matching(runs: Runs) -> str:
@@ -98,7 +107,8 @@ def matching(runs: Runs) -> str:
         steps = sum(one.matched.size for one in results)
         if matched < steps:
             each = sum(one.reward[-1] for one in results) / matched if matched else math.nan
-            parts.append(f"{label} {human(each)} ({matched:,.0f} of {steps:,} steps matched)")
+            share = f"{matched:,.0f} of {counted(steps, 'step')} matched"
+            parts.append(f"{label} {human(each)} ({share})")
     return f"Reward per matched step: {'; '.join(parts)}." if parts else ""
 
 

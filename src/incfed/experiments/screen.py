@@ -24,6 +24,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from ..inputs import counted, noun
 from ..results.numbers import human
 from ..results.tables import HEADINGS, METRICS, Row, to_markdown
 from .tidy import (
@@ -67,7 +68,7 @@ class Screen:
             table.add_column(name.capitalize(), justify="right", no_wrap=True)
         for row in rows:
             cells = dict(zip(HEADINGS, row.cells(), strict=True))
-            label = row.label if len(counts) == 1 else f"{row.label} ({row.seeds} seeds)"
+            label = row.label if len(counts) == 1 else f"{row.label} ({counted(row.seeds, 'seed')})"
             table.add_row(Text(label), *(_cell(cells[name.capitalize()]) for name in shown))
         self.out.print()
         spread = f" mean ± standard deviation over {counted(max(counts), 'seed')}"
@@ -107,9 +108,8 @@ class Screen:
         self.out.print(Text.assemble((title, "bold"), (spread, "dim")))
         self.out.print(table)
         if len(summaries) > MANY:
-            self.out.print(
-                Text(f"{len(summaries) - MANY:,} more points: {short(rest)}", "dim"), soft_wrap=True
-            )
+            more = counted(len(summaries) - MANY, "more point")
+            self.out.print(Text(f"{more}: {short(rest)}", "dim"), soft_wrap=True)
 
     def facts(self, facts: Mapping[str, Any]) -> None:
         """Names and values, one a line."""
@@ -144,12 +144,12 @@ class Screen:
         """What is about to happen."""
         experiment = plan.experiment
         what = (
-            f"{counted(plan.total, 'run')} of {experiment.steps:,} steps: "
+            f"{counted(plan.total, 'run')} of {counted(experiment.steps, 'step')}: "
             f"{counted(len(experiment.entries), 'algorithm')}, "
             f"{counted(len(experiment.seeds), 'seed')}"
         )
         if plan.done:
-            what += f"; {len(plan.done)} of {plan.total} runs were already there"
+            what += f"; {len(plan.done)} of {counted(plan.total, 'run')} already there"
         elif plan.processes > 1:
             what += f"; {plan.processes} processes"
         self.note(what)
@@ -160,7 +160,7 @@ class Screen:
         for job, fault in failures:
             same.setdefault((job.label, fault), []).append(str(job.seed))
         for (label, fault), seeds in same.items():
-            which = f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"
+            which = f"{noun(len(seeds), 'seed')} {', '.join(seeds)}"
             self.error(f"{label}, {which}: {fault}")
 
     def cell_failures(self, failures: Sequence[tuple[Cell, str]]) -> None:
@@ -228,11 +228,6 @@ class Bar:
         if self._aloud:
             self._aloud(COMPILING)
         self._live.update(self._task, description=COMPILING)
-
-
-def counted(n: int, noun: str) -> str:
-    """ "1 seed", "2 seeds"."""
-    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def short(path: Path) -> str:

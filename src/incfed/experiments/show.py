@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..inputs import InputError
+from ..inputs import InputError, counted
 from ..results.storage import INDEX as RUN
 from ..results.storage import load
 from ..results.tables import compare
@@ -47,7 +47,7 @@ def _experiment(screen: Screen, folder: Path) -> None:
     if found.runs:
         screen.table(folder.resolve().name, compare(found.runs), matching(found.runs))
     if found.count < found.total:
-        screen.note(f"{found.count} of {found.total} runs are finished")
+        screen.note(f"{found.count} of {counted(found.total, 'run')} finished")
 
 
 def _sweep(screen: Screen, folder: Path) -> None:
@@ -55,4 +55,4 @@ def _sweep(screen: Screen, folder: Path) -> None:
     records = sorted(read_book(folder / BOOK), key=lambda one: one.seed)
     if records:
         screen.points(folder.resolve().name, summarise(records), folder / "summary.md")
-    screen.note(f"{len(records):,} runs are finished")
+    screen.note(f"{counted(len(records), 'run')} finished")

@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .._version import __version__
+from ..inputs import counted
 from ..results import Section, write_report
 from ..results.settings import plain
 from ..results.tables import METRICS, Spread
 from ..results.trends import trends
 from .cells import Record, named
 from .files import replacing, write_text
-from .outputs import NO_PLOTS, can_plot
+from .outputs import can_plot, footer
 from .tidy import Summary, cells_frame, curves_frame, headings, summarise, to_markdown
 
 MOST_LINES = 8  # in a plot
@@ -37,8 +37,7 @@ def publish_sweep(folder: Path, title: str, intro: str, records: Sequence[Record
     write_text(folder / "summary.md", f"# {title}\n\n{to_markdown(summaries)}")
     points = [_figures(one) for one in summaries]
     write_text(folder / "summary.json", json.dumps(points, indent=1, ensure_ascii=False) + "\n")
-    footer = f"Made by incfed {__version__}" + ("" if can_plot() else f", {NO_PLOTS}") + "."
-    return write_report(folder / "report.html", title, intro, _sections(summaries), footer=footer)
+    return write_report(folder / "report.html", title, intro, _sections(summaries), footer=footer())
 
 
 def _figures(one: Summary) -> dict[str, Any]:
@@ -62,7 +61,8 @@ def _sections(summaries: Sequence[Summary]) -> list[Section]:
         rows = [replace(one.row, label=_rest(one, setting)) for one in members[:MOST_ROWS]]
         text = ""
         if len(members) > len(rows):
-            text = f"{len(rows)} of {len(members)} points are listed; summary.md has them all."
+            points = counted(len(members), "point")
+            text = f"{len(rows)} of {points} listed; summary.md has them all."
         figures = {}
         if across and can_plot():
             lines = _lines(members, across, apart)
@@ -71,8 +71,8 @@ def _sections(summaries: Sequence[Summary]) -> list[Section]:
             figures[bands if several else "One run each."] = trends(lines, across)
         sections.append(Section(heading, text, rows, figures))
     if len(groups) > MOST_SECTIONS:
-        more = f"{len(groups) - MOST_SECTIONS} more settings are in summary.md and cells.parquet."
-        sections.append(Section("And more", more))
+        more = counted(len(groups) - MOST_SECTIONS, "more setting")
+        sections.append(Section("And more", f"{more} in summary.md and cells.parquet."))
     return sections
 
 

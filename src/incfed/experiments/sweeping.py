@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..inputs import counted
 from .book import NAME
 from .engine import Cells, Local, run_cells
-from .screen import Screen, counted
+from .screen import Screen
 from .sweep_report import publish_sweep
 from .sweeps import executor_for, read_sweep
 from .tidy import summarise
@@ -33,7 +34,7 @@ def carry_out(
         )
         todo = total - kept
         if kept:
-            what += f"; {kept:,} of {total:,} runs were already there"
+            what += f"; {kept:,} of {counted(total, 'run')} already there"
         elif isinstance(executor, Local) and min(executor.jobs, todo) > 1:
             what += f"; {min(executor.jobs, todo)} processes"
         elif dask is not None:
@@ -58,14 +59,16 @@ def carry_out(
     if done.records:
         words = sweep.intro()
         if done.failures:
-            words += f"\n\n{len(done.failures)} of {done.total} runs failed and are missing."
+            failed = f"{len(done.failures)} of {counted(done.total, 'run')}"
+            words += f"\n\nNot included: {failed}, which failed."
         with screen.busy("writing the report"):
             report = publish_sweep(sweep.output, sweep.title, words, done.records)
         screen.points(sweep.title, summarise(done.records), sweep.output / "summary.md")
         where = {"report": report, "tables": sweep.output / "cells.parquet", **where}
     screen.places(where)
     if done.failures:
-        screen.error(f"{len(done.failures)} of {done.total} runs failed; the others are kept")
+        failed = f"{len(done.failures)} of {counted(done.total, 'run')} failed"
+        screen.error(f"{failed}; the others are kept")
     else:
         screen.hint("Next: open the report in a browser; change the config and run it again.")
     return done, sweep.output

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..inputs import InputError, refuse
-from ..results.optional import needs
+from .. import inputs
+from ..extras import needs
+from ..inputs import InputError, counted, refuse
 from . import grid, places
 from .book import NAME
 from .cells import Cell, Record, shown
@@ -41,9 +42,10 @@ class Sweep:
     def intro(self) -> str:
         """What is swept, in a sentence or two."""
         swept = "; ".join(f"{a.path}: {', '.join(map(shown, a.values))}" for a in self.axes)
-        seeds = f"{len(self.seeds)} seed{'s' * (len(self.seeds) != 1)}"
+        seeds = counted(len(self.seeds), "seed")
         return (
-            f"{self.points:,} points with {seeds} each. All points of a world saw the same "
+            f"{counted(self.points, 'point')} with {seeds} each. "
+            "All points of a world saw the same "
             f"clients, arms and noise.\n\nSwept: {swept}."
         )
 
@@ -63,7 +65,7 @@ class Swept:
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a run: the swept parameters, the seed, the final figures."""
-        with needs("pandas", "to_pandas()", "'incfed[pandas]'"):
+        with needs("pandas", "to_pandas()", "pandas"):
             import pandas
         return pandas.DataFrame(self.to_polars().to_dict(as_series=False))
 
@@ -77,11 +79,11 @@ class Swept:
 
     def save(self, folder: str | Path) -> Path:
         """Write tables and a report to `folder`; the path of the report."""
-        return publish_sweep(Path(folder), self.title, self.intro, self.records)
+        return publish_sweep(inputs.path("folder", folder), self.title, self.intro, self.records)
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        return f"<Sweep {self.title!r}: {len(self.records)} runs{failed}>"
+        return f"<Sweep {self.title!r}: {counted(len(self.records), 'run')}{failed}>"
 
 
 def read_sweep(
@@ -104,7 +106,8 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
         points = grid.points(axes, outline, recipe.folder)
         runs = len(points) * len(outline.seeds)
         if runs > grid.MOST_CELLS:
-            raise InputError(f"sweep: has {runs:,} runs, must have at most {grid.MOST_CELLS:,}")
+            most = f"must have at most {grid.MOST_CELLS:,}"
+            raise InputError(f"sweep: has {counted(runs, 'run')}, {most}")
     cells = [
         Cell(
             world=point.world,
@@ -155,7 +158,7 @@ def sweep(
     with the steps done and the steps in all. A run that fails is in `failures`, the others are not
     lost. With several processes, a script must call this under `if __name__ == "__main__":`.
     """
-    folder = None if output is None else Path(output).absolute()
+    folder = None if output is None else inputs.path("output", output).absolute()
     made = read_sweep(config, seeds=seeds, output=folder)
     done = run_cells(
         made.cells,

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..extras import needs
 from ..results.frames import CURVES
-from ..results.optional import needs
 from ..results.tables import METRICS, Row, row
 from .cells import Record, named, shown
 
@@ -20,7 +20,7 @@ COUNTS = ("steps", "clients", "rounds", "paid")  # whole numbers
 
 def cells_frame(records: Sequence[Record]) -> polars.DataFrame:
     """One row a run: the columns of its point, its seed, its final figures."""
-    with needs("polars", "a table of cells", "polars"):
+    with needs("polars", "a table of cells"):
         import polars
     names = dict.fromkeys(name for one in records for name in one.figures)
     own = _point_columns(records)
@@ -37,7 +37,7 @@ def cells_frame(records: Sequence[Record]) -> polars.DataFrame:
 
 def curves_frame(records: Sequence[Record]) -> polars.DataFrame:
     """One row for each kept step of each run: its point, seed, step (from 1) and metrics."""
-    with needs("polars", "a table of curves", "polars"):
+    with needs("polars", "a table of curves"):
         import polars
     lengths = [len(one.curve["step"]) for one in records]
     index = polars.DataFrame({**_point_columns(records), "seed": [one.seed for one in records]})

@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
-from ..inputs import InputError
+from ..inputs import InputError, counted
 
 MOST_BYTES = 8 << 30  # unpacked; the largest release of MovieLens has less than 3 GiB
 MOST_FILES = 10_000
@@ -59,7 +59,8 @@ def _check(archive: Path, members: list[zipfile.ZipInfo], most_bytes: int) -> No
         seen.add(key)
     total = sum(member.file_size for member in members)
     if total > most_bytes or len(members) > MOST_FILES:
-        raise _hostile(archive, f"{len(members):,} files of {total:,} bytes are too many")
+        size = f"{counted(len(members), 'file')} of {counted(total, 'byte')} in all"
+        raise _hostile(archive, f"it has {size}")
 
 
 def _hostile(archive: Path, why: str) -> InputError:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, select, text
 
-from ..inputs import InputError
+from ..inputs import InputError, counted
 from . import tables
 from .chain import START, Head, canonical, digest, head, link
 from .recompute import disagreements
@@ -40,7 +40,8 @@ class Report:
     @property
     def words(self) -> str:
         return (
-            f"{self.entries:,} entries, {self.rounds:,} rounds closed, {self.spent:,.2f} paid; "
+            f"{counted(self.entries, 'entry', 'entries')}, {counted(self.rounds, 'round')} closed, "
+            f"{self.spent:,.2f} paid; "
             f"{'every decision and payment recomputed: clean' if self.clean else 'NOT CLEAN'}"
         )
 
@@ -74,7 +75,8 @@ def audit(connection: Connection, kept: Kept | None = None) -> Report:
         report.findings.append("there are no entries: no federation was ever founded here")
     if kept is not None and kept.number > report.head.number:
         lost = kept.number - report.head.number
-        report.findings.append(f"the last {lost:,} entries that the kept head covers are missing")
+        entries = counted(lost, "entry", "entries")
+        report.findings.append(f"missing: the last {entries} that the kept head covers")
     elif kept is not None and seen != kept.hash:
         report.findings.append(f"entry {kept.number} is not what the kept head says")
     if model.federation:

@@ -25,6 +25,7 @@ def found(connection: Connection, settings: Settings, at: float) -> None:
     settings = replace(settings, identity=present.identity)
     if present == settings:
         return
+    settings.check(present)
     _write(connection, settings, row.settings + 1, at)
     connection.execute(
         update(tables.federation).values(settings=row.settings + 1, version=row.version + 1)
@@ -39,6 +40,7 @@ def begin(connection: Connection, settings: Settings, at: float) -> None:
     if row is not None:
         _same(settings, read_settings(connection, row.settings))
         return
+    settings.check()
     identity = f"{settings.name}-{secrets.token_hex(4)}"
     settings = replace(settings, identity=identity)
     V, b = pack_epoch(np.zeros((settings.dim, settings.dim)), np.zeros(settings.dim))

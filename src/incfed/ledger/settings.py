@@ -63,6 +63,16 @@ class Settings:
         inputs.integer("barred_rounds", self.barred_rounds, low=0, high=10**6)
         inputs.integer("lag", self.lag, low=0, high=10**6)
 
+    def check(self, present: Settings | None = None) -> None:
+        """InputError if a number is beyond its range, unless it is already so at `present`.
+
+        Not checked when settings are made: an old ledger has to be read, whatever it says.
+        """
+        for name in inputs.RANGES.keys() & {one.name for one in fields(self)}:
+            value = getattr(self, name)
+            if value is not None and (present is None or value != getattr(present, name)):
+                inputs.setting(name, value)
+
     @property
     def limits(self) -> Limits:
         return Limits(self.dim, self.arm_norm, self.reward_bound, self.cost_limit)

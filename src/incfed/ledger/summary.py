@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, func, select
 
+from ..inputs import counted
 from . import tables
 from .clients import members
 
@@ -26,7 +27,8 @@ def clients_table(connection: Connection) -> str:
         heard = "never"
         if one.heard is not None:
             heard = datetime.fromtimestamp(one.heard, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        rounds, amount = sums.get(one.id, (0, 0.0))
+        count, amount = sums.get(one.id, (0, 0.0))
+        rounds = counted(count, "round")
         name = f"{one.name} (revoked)" if one.revoked else one.name
-        lines.append(f"| {one.id} | {name} | {heard} | {rounds} rounds | {amount:,.2f} |")
+        lines.append(f"| {one.id} | {name} | {heard} | {rounds} | {amount:,.2f} |")
     return "\n".join(lines)

@@ -22,7 +22,7 @@ from ..kernels.pending import Pending, absorb
 
 Mask = NDArray[np.bool_]
 
-MEETS = 1e-9  # READING 7: log ratio >= log beta - 1e-9
+MEETS = 1e-9  # docs/paper.md, reading 7: log ratio >= log beta - 1e-9
 
 
 class MechanismError(AssertionError):
@@ -104,7 +104,7 @@ class Round:
         return self.value(S) >= self.goal(beta)
 
     def goal(self, beta: float) -> float:
-        """The log det V_g(S) that meets beta (READING 7)."""
+        """The log det V_g(S) that meets beta (docs/paper.md, reading 7)."""
         return -np.inf if beta <= 0.0 else self.full_value + math.log(beta) - MEETS
 
     def contributions(self, S: Mask) -> Floats:
@@ -112,7 +112,7 @@ class Round:
         return self.coalition(S).contributions(~S)
 
     def incentives(self, S: Mask) -> Floats:
-        """I^d_i(S) of Eq. 3: for members what S gives them, for others what joining S would."""
+        """I^d_i(S) of Eq. 4: for members what S gives them, for others what joining S would."""
         joined = self.coalition(S)
         grown = joined.value + joined.contributions(~S) - self.logdets
         return np.expm1(np.minimum(np.maximum(grown, 0.0), coalition.LARGEST))
@@ -231,7 +231,8 @@ class Coalition:
         return float(max(0.0, self.round.costs[j] - gained))
 
     def owed(self, paid: Mask) -> Floats:
-        """What S leaves uncovered of the costs of those members (READING 5); 0 for all others."""
+        """What S leaves uncovered of the costs of those members, 0 for all others (docs/paper.md,
+        reading 5)."""
         check_mask("paid", paid, len(self.members))
         return self.round._owed(paid, self.value)
 

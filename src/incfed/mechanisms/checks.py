@@ -37,12 +37,12 @@ def check_mechanism(mechanism: Mechanism, *, rounds: int = 200, seed: int = 0) -
         for fault in _faults(mechanism, round):
             faults.setdefault(fault.split(":")[0], []).append(f"{fault} ({title})")
     if faults:
-        lines = [
-            f"- {where[0]}" + (f"; and {len(where) - 1} more rounds" if len(where) > 1 else "")
-            for where in faults.values()
-        ]
-        name = type(mechanism).__name__
-        raise MechanismError(f"{name} broke {len(faults)} rule(s):\n" + "\n".join(lines))
+        lines = []
+        for first, *rest in faults.values():
+            more = f"; and {inputs.counted(len(rest), 'more round')}" if rest else ""
+            lines.append(f"- {first}{more}")
+        broken = f"{type(mechanism).__name__} broke {inputs.counted(len(faults), 'rule')}"
+        raise MechanismError("\n".join([f"{broken}:", *lines]))
     return tried
 
 

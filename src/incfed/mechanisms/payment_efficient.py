@@ -1,4 +1,7 @@
-"""Algorithms 3 and 4: data first, then money for as few as the promised beta needs."""
+"""Algorithms 3 and 4: data first, then money for as few as the promised beta needs.
+
+Readings are those of docs/paper.md.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ class PaymentEfficient(Mechanism):
         others = ~first
         S = round.coalition(first)
         if S.meets(self.beta) or not np.count_nonzero(others):
-            return Decision(first, np.zeros(len(round)))  # READING 4: data suffices
+            return Decision(first, np.zeros(len(round)))  # reading 4: data suffices
         resort, invalid = self._last_resort(S, others)
         if resort is None:  # nobody suffices alone: all are tried together
             return self._search(S, invalid)[0]
@@ -70,7 +73,7 @@ class PaymentEfficient(Mechanism):
     def _search(self, S: Coalition, invalid: Mask, last: float = np.inf) -> tuple[Decision, bool]:
         """Alg. 4: add the largest contributor and whom its data convinces, until beta is met.
 
-        False beside the decision: it costs more than the last resort (READING 6), or the list
+        False beside the decision: it costs more than the last resort (reading 6), or the list
         ended first. (A list of everybody does not, but for rounding, and is then the answer.)
         """
         paid = np.zeros(len(invalid), np.bool_)
@@ -99,14 +102,14 @@ class PaymentEfficient(Mechanism):
     def _alone(self, S: Coalition, resort: int) -> Decision:
         """The last resort joins, and is paid."""
         S.add(resort)
-        if self.absorb and self.payment_free:  # READING 10
+        if self.absorb and self.payment_free:  # reading 10
             S.welcome(~S.members)
         paid = np.zeros(len(S.members), np.bool_)
         paid[resort] = True
         return self._pay(S, paid)
 
     def _pay(self, S: Coalition, paid: Mask) -> Decision:
-        """READING 5: what data leaves uncovered with S as it is; w/o PF the whole cost."""
+        """Reading 5: what data leaves uncovered with S as it is; w/o PF the whole cost."""
         money = S.owed(paid) if self.payment_free else np.where(paid, S.round.costs, 0.0)
         return Decision(S.members, money)
 

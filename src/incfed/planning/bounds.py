@@ -41,9 +41,9 @@ def bounds(
     steps = inputs.integer("steps", steps, low=2)
     dim = inputs.integer("dim", dim, low=1)
     beta = inputs.number("beta", beta, low=0.0, high=1.0)
-    cost = inputs.number("cost", cost, low=0.0)
+    cost = inputs.setting("cost", cost)
     threshold = inputs.number("threshold", threshold, low=0.0)
-    ridge = inputs.number("ridge", ridge, low=0.0, open_low=True)
+    ridge = inputs.setting("ridge", ridge)
     most = rounds_bound(steps=steps, dim=dim, beta=beta, threshold=threshold, ridge=ridge)
     log = math.log(steps)
     first = dim * math.sqrt(steps / beta) * log if beta else math.inf

@@ -29,7 +29,7 @@ from ..experiments import kinds, places
 from ..experiments.cells import Cell
 from ..experiments.config import build_algorithm, check_steps, load
 from ..experiments.experiment import Recipe
-from ..inputs import InputError, number, refuse
+from ..inputs import InputError, counted, number, refuse
 from .costs import ALLOWED, Costs, read_costs
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
 
@@ -211,12 +211,13 @@ def _parts(table: Mapping[str, Any], share: float) -> list[list[float]]:
 
 def _steps(value: object, world: World, whole: World, parts: Sequence[Sequence[float]]) -> int:
     """T of a log: as many as the shorter of its two parts has, so that both are as long."""
+    assert world.length is not None  # a log
     try:
         lengths = [whole.part(*ends).length for ends in parts]
     except InputError:
         raise refuse(
             "world",
-            f"{world.length} steps",
+            counted(world.length, "step"),
             f"long enough to be cut at {parts[0][1]:g}: settings are chosen on one part, and "
             "judged on the other",
         ) from None

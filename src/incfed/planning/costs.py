@@ -75,7 +75,7 @@ def read_costs(value: object, count: int) -> Costs:
     if isinstance(value, list):
         if len(value) != count:
             raise inputs.refuse(
-                "costs", f"{len(value)} costs", f"one number, or {count} (one each)"
+                "costs", inputs.counted(len(value), "cost"), f"one number, or {count} (one each)"
             )
         each = [inputs.number(f"costs[{n}]", x, low=0, high=MOST) for n, x in enumerate(value, 1)]
         return Costs(count, tuple(each))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..environments.base import World
+from ..inputs import counted
 from ..results.numbers import human
 from .toml_file import toml
 
@@ -31,7 +32,7 @@ def federation_text(plan: Plan) -> str | None:
     rules = plan.algorithm()
     longest, largest = plan.sizes
     steps = _looked_at(world)
-    where = f"in {steps:,} steps" if world.length is None else f"in the log's {steps:,} steps"
+    where = ("in " if world.length is None else "in the log's ") + counted(steps, "step")
     costs = plan.case.costs.of(plan.held_out[0])
     dearest = max(costs) if isinstance(costs, list) else costs
     keys: list[tuple[str, object, str]] = [
@@ -51,7 +52,7 @@ def federation_text(plan: Plan) -> str | None:
         ("cost_limit", _up(ROOM * dearest), "a guess: nobody's cost may be larger"),
     ]
     return "\n".join([
-        "# What `incfed plan` advises, for real clients. Needs: pip install 'incfed[service]'",
+        "# What `incfed plan` advises, for real clients. Needs incfed[service].",
         "#     incfed client enrol NAME --config federation.toml      once for each client",
         "#     incfed serve --config federation.toml",
         *(f"# {line}" for line in textwrap.wrap(plan.advice, 90)),
@@ -81,7 +82,7 @@ def _budget(plan: Plan) -> list[tuple[str, object, str]]:
     """The limit on payments, if there is one: what a mean had to keep there no sum exceeds here."""
     for limit in plan.goal.limits:
         if limit.metric == "payment":
-            note = f"in all, ever; the plan is for {plan.case.steps:,} steps"
+            note = f"in all, ever; the plan is for {counted(plan.case.steps, 'step')}"
             paid = plan.payment
             if paid.high > limit.value:
                 note += f" and {human(paid.mean)} paid: it may not last, and then nobody is paid"

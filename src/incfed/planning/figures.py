@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..inputs import counted
 from ..results import axes as style
 from ..results.axes import TITLES
 from ..results.palette import GRID, INK, LIGHT
@@ -100,7 +101,7 @@ def _note(plan: Plan) -> str:
     kept = [
         limit for limit in plan.goal.limits if limit.metric not in ("payment", plan.goal.bought)
     ]
-    words = [f"over {plan.case.steps:,} steps", *(str(x) for x in kept)]
+    words = [f"over {counted(plan.case.steps, 'step')}", *(str(x) for x in kept)]
     return ", ".join(words)
 
 

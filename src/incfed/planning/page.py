@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._version import __version__
-from ..experiments.outputs import NO_PLOTS, can_plot
+from ..experiments.outputs import can_plot, footer
+from ..inputs import counted
 from ..results.numbers import human
 from ..results.page import page, paragraphs
 from ..results.svg import inline_svg
@@ -56,7 +56,7 @@ def write_page(plan: Plan) -> str:
         "<section><h2>What the figures rest on</h2>",
         *(paragraphs(text) for text in (*words.basis(plan), *plan.case.notes)),
         "</section>",
-        f"<footer>{paragraphs(_footer())}</footer>",
+        f"<footer>{paragraphs(footer())}</footer>",
     ]
     return page(title, "\n".join(body), STYLE)
 
@@ -64,7 +64,8 @@ def write_page(plan: Plan) -> str:
 def _asked(plan: Plan) -> str:
     case = plan.case
     return (
-        f"{case.world.count:,} clients, {case.world.dim} features, {case.steps:,} steps; sharing "
+        f"{counted(case.world.count, 'client')}, {counted(case.world.dim, 'feature')}, "
+        f"{counted(case.steps, 'step')}; sharing "
         f"costs {case.costs}. Asked for: {plan.goal}."
     )
 
@@ -94,7 +95,7 @@ def _expect(plan: Plan) -> Iterable[str]:
     yield _table(["", *(m.capitalize() for m in metrics)], [
         _row(label, one, metrics, first=n == 0) for n, (label, one) in enumerate(rows)
     ])  # fmt: skip
-    note = f"Held-out means over {len(plan.held_out)} seeds with 95 % intervals."
+    note = f"Held-out means over {counted(len(plan.held_out), 'seed')} with 95 % intervals."
     yield f'<p class="note">{note}</p></section>'
 
 
@@ -177,7 +178,3 @@ def _table(heads: Sequence[str], rows: Sequence[str]) -> str:
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
-
-
-def _footer() -> str:
-    return f"Made by incfed {__version__}" + ("" if can_plot() else f", {NO_PLOTS}") + "."

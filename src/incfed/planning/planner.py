@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import inputs
 from .._version import __version__
 from ..experiments.book import NAME
 from ..experiments.engine import Session
@@ -121,7 +122,7 @@ class Plan:
         """Write plan.html, plan.json and the configs to a folder; the path of the page."""
         from .publish import publish
 
-        return publish(self, Path(folder))
+        return publish(self, inputs.path("folder", folder))
 
     def __str__(self) -> str:
         from .words import whole_text
@@ -180,7 +181,7 @@ def plan(
     check_optuna()
     from .publish import DATA, PAGE, check_free
 
-    folder = None if output is None else Path(output).absolute()
+    folder = None if output is None else inputs.path("output", output).absolute()
     book = None if folder is None else folder / NAME
     file = None
     if folder is not None:

@@ -134,8 +134,7 @@ def read_space(table: Mapping[str, Any], ridge: Any, usual: float) -> Space:
         ridge=_range(
             "search.ridge" if ridge is None else "algorithm.ridge",
             given.get("ridge", [0.01, 1.0]),
-            1e-9,
-            1e9,
+            *inputs.RANGES["ridge"],
         ),
     )
 

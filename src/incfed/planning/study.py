@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..experiments.files import replacing
+from ..extras import install
 from ..inputs import InputError
 from .evidence import Evidence
 from .goals import GAINS, Goal
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 BATCH = 16
 STARTUP = 2 * BATCH  # settings before the sampler takes over from chance
-INSTALL = "pip install 'incfed[plan]'"
 
 
 def check_optuna() -> None:
@@ -34,7 +34,7 @@ def check_optuna() -> None:
         import optuna
     except ModuleNotFoundError as error:
         raise InputError(
-            f"incfed plan: needs the package optuna ({error}); install it with: {INSTALL}"
+            f"incfed plan: needs the package optuna ({error}); install it with: {install('plan')}"
         ) from None
     optuna.logging.set_verbosity(optuna.logging.ERROR)
 

@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..experiments.screen import COMPILING, Screen
+from ..inputs import counted
 from ..results.numbers import human
 from . import words
 from .case import Case
@@ -39,8 +40,8 @@ def introduce(screen: Screen, case: Case, goal: Goal) -> None:
     """What is about to happen."""
     world = case.world
     screen.note(
-        f"{world.count:,} clients, {world.dim} features, {case.steps:,} steps; sharing costs "
-        f"{case.costs}"
+        f"{counted(world.count, 'client')}, {counted(world.dim, 'feature')}, "
+        f"{counted(case.steps, 'step')}; sharing costs {case.costs}"
     )
     for line in case.notes:
         screen.note(line)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..inputs import counted
 from ..results.numbers import human
 from .evidence import Interval
 from .frontier import LESS
@@ -47,7 +48,7 @@ def advice(plan: Plan) -> str:
 def expectation(plan: Plan) -> str:
     """ "8,000 ± 900 paid over 5,000 steps, regret 33 ± 1, 3.0 M scalars"."""
     chosen = plan.judgement.chosen
-    words = [f"{_paid(chosen['payment'])} over {plan.case.steps:,} steps"]
+    words = [f"{_paid(chosen['payment'])} over {counted(plan.case.steps, 'step')}"]
     for metric in (plan.goal.performance, *_limited(plan), "communication"):
         words.append(UNITS[metric].format(chosen[metric]))
     return ", ".join(dict.fromkeys(words))
@@ -125,8 +126,8 @@ def basis(plan: Plan) -> list[str]:
     """What the figures rest on."""
     case, seeds = plan.case, len(plan.held_out)
     tried = (
-        f"{len(plan.tried)} settings were tried in {plan.runs:,} runs with up to "
-        f"{len(plan.search_seeds)} seeds each; hopeless ones got fewer."
+        f"Tried {counted(len(plan.tried), 'setting')} in {counted(plan.runs, 'run')} with up to "
+        f"{counted(len(plan.search_seeds), 'seed')} each; hopeless ones got fewer."
     )
     means = "± is a 95 % interval of the mean, not the spread of single runs."
     if case.share is None:
@@ -145,14 +146,14 @@ def basis(plan: Plan) -> list[str]:
         )
     fresh = (
         f"Settings were chosen on {part}. All figures come from the rest, run from scratch for "
-        f"{case.steps:,} steps, with {how}. {means}"
+        f"{counted(case.steps, 'step')}, with {how}. {means}"
     )
     matched = plan.judgement.chosen["matched"].mean
     if matched < case.steps:
         fresh += (
-            f" Of the {case.steps:,} steps about {human(round(matched))} matched what the log "
-            "showed; payments and traffic are those of the matched steps, and the reward is that "
-            "of all steps if they paid like the matched ones."
+            f" Of the {counted(case.steps, 'step')} about {human(round(matched))} matched what the "
+            "log showed; payments and traffic are those of the matched steps, and the reward is "
+            "that of all steps if they paid like the matched ones."
         )
     return [tried, fresh]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..inputs import InputError
+from ..inputs import InputError, counted
 from ..kernels.factor import Floats
 from .messages import Upload
 from .packing import FACTOR, TRIANGLE, Packed
@@ -68,7 +68,7 @@ def check_matrix(dV: Packed, steps: int, limits: Limits) -> None:
         trace = float(np.trace(V))
     most = steps * limits.arm_norm**2
     if not trace <= most * (1.0 + ROUNDING):
-        allowed = f"of a trace of at most {most:.10g}: {steps} steps, arms of at most "
+        allowed = f"of a trace of at most {most:.10g}: {counted(steps, 'step')}, arms of at most "
         raise Refusal("dV", f"trace {trace:.10g}", f"{allowed}{limits.arm_norm:g}")
     # Entries of such a matrix are no larger than its trace: the eigenvalues can be had safely.
     if dV.form == TRIANGLE:
@@ -81,12 +81,14 @@ def _check_form(dV: Packed, steps: int, dim: int) -> None:
     count = len(dV.numbers)
     if dV.form == TRIANGLE:
         if dV.dim != dim or count != dim * (dim + 1) // 2:
-            allowed = f"{dim * (dim + 1) // 2} numbers, the upper triangle of {dim} x {dim}"
-            raise Refusal("dV", f"{count} numbers", allowed)
+            numbers = counted(dim * (dim + 1) // 2, "number")
+            allowed = f"{numbers}, the upper triangle of {dim} x {dim}"
+            raise Refusal("dV", counted(count, "number"), allowed)
     elif dV.form == FACTOR:
         most = min(steps, dim - 1)
         if dV.dim != dim or count % dim or count // dim > most:
-            raise Refusal("dV", f"{count} numbers", f"at most {most} rows of {dim} numbers")
+            allowed = f"at most {counted(most, 'row')} of {counted(dim, 'number')}"
+            raise Refusal("dV", counted(count, "number"), allowed)
         if np.tril(dV.rows(), -1).any():
             raise Refusal("dV", "a factor that is not triangular", "the R of a QR factorization")
     else:
@@ -96,7 +98,7 @@ def _check_form(dV: Packed, steps: int, dim: int) -> None:
 def check_delivery(db: Floats, dV: Packed, steps: int, limits: Limits) -> None:
     """Could rewards of at most Y have made this db out of that dV?"""
     if db.shape != (limits.dim,):
-        raise Refusal("db", f"{db.size} numbers", f"{limits.dim} numbers")
+        raise Refusal("db", counted(db.size, "number"), counted(limits.dim, "number"))
     if not np.isfinite(db).all():
         raise Refusal("db", "NaN or infinite", "finite numbers")
     V = dV.matrix()
@@ -110,5 +112,5 @@ def check_delivery(db: Floats, dV: Packed, steps: int, limits: Limits) -> None:
         square = float(((vectors.T @ db) ** 2 / (np.maximum(values, 0.0) + PSD * trace)).sum())
     most = steps * limits.reward_bound**2
     if not square <= most * (1.0 + ROUNDING_SOLVED):
-        allowed = f"of at most {most:.10g}: {steps} rewards of at most {limits.reward_bound:g}"
-        raise Refusal("db", f"db' dV^-1 db = {square:.10g}", allowed)
+        allowed = f"of at most {most:.10g}: {counted(steps, 'reward')} of at most "
+        raise Refusal("db", f"db' dV^-1 db = {square:.10g}", f"{allowed}{limits.reward_bound:g}")

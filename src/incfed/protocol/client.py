@@ -1,4 +1,4 @@
-"""The client's half of Algorithm 1 (lines 3-9, 12, 17-20), without I/O.
+"""The client's half of Algorithm 1 (lines 4-9, 12, 15-18), without I/O.
 
 A client is the shared statistics of the epoch that it last downloaded, and what it has not shared
 since. While a round is open, what it uploaded is *frozen*: what it learns meanwhile belongs to the

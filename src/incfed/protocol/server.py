@@ -1,4 +1,4 @@
-"""The server's half of Algorithm 1 (lines 10-20), without I/O: uploads in, a closed round out."""
+"""The server's half of Algorithm 1 (lines 10-19), without I/O: uploads in, a closed round out."""
 
 from __future__ import annotations
 
@@ -103,5 +103,6 @@ class Server:
 
 
 def communication(count: int, dim: int, participants: int) -> float:
-    """Scalars moved in a round: all dV up, participants' db up, everything down (READING 11)."""
+    """Scalars moved in a round: all dV up, participants' db up, everything down; see docs/paper.md,
+    reading 11."""
     return float(count * dim**2 + participants * dim + count * (dim**2 + dim))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .optional import needs
+from ..extras import needs
 
 if TYPE_CHECKING:
     import pandas
@@ -21,19 +21,19 @@ ROUND_COLUMNS = ("step", "trigger", "pending", "idle", "communication", "ratio")
 
 
 def steps_polars(result: Result) -> polars.DataFrame:
-    with needs("polars", "to_polars()", "polars"):
+    with needs("polars", "to_polars()"):
         import polars
     return polars.DataFrame(_step_columns(result))
 
 
 def steps_pandas(result: Result) -> pandas.DataFrame:
-    with needs("pandas", "to_pandas()", "'incfed[pandas]'"):
+    with needs("pandas", "to_pandas()", "pandas"):
         import pandas
     return pandas.DataFrame(_step_columns(result))
 
 
 def rounds_polars(rounds: Rounds) -> polars.DataFrame:
-    with needs("polars", "to_polars()", "polars"):
+    with needs("polars", "to_polars()"):
         import polars
     # The type is named, so that no rounds at all still give a list column.
     lists = {
@@ -47,7 +47,7 @@ def rounds_polars(rounds: Rounds) -> polars.DataFrame:
 
 
 def rounds_pandas(rounds: Rounds) -> pandas.DataFrame:
-    with needs("pandas", "to_pandas()", "'incfed[pandas]'"):
+    with needs("pandas", "to_pandas()", "pandas"):
         import pandas
     frame = pandas.DataFrame(_round_columns(rounds))
     for name, flat in (("participants", rounds.participants), ("payments", rounds.payments)):

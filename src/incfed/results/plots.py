@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..extras import needs
 from ..inputs import choice
 from . import axes as style
 from .curves import Curve, curve
-from .optional import needs
 from .palette import SOLID, Pen, Pens, pens_for
 from .tables import Runs, checked
 
@@ -57,7 +57,7 @@ def overview(runs: Runs, *, pens: Pens | None = None) -> Figure:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty one, in inches."""
-    with needs("matplotlib", "plotting", "'incfed[plot]'"):
+    with needs("matplotlib", "plotting", "plot"):
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04, hspace=0.04)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import InputError
+from ..inputs import InputError, counted
 from .arrays import FloatArray, Record, floats
 from .numbers import human
 from .rounds import RoundRecord, Rounds
@@ -46,7 +46,7 @@ class Result(Record):
             object.__setattr__(self, name, floats(name, getattr(self, name)))
             if getattr(self, name).size != self.regret.size:
                 raise InputError(
-                    f"{name}: {getattr(self, name).size} steps; allowed are the "
+                    f"{name}: {counted(getattr(self, name).size, 'step')}; allowed are the "
                     f"{self.regret.size} of regret"
                 )
         object.__setattr__(self, "settings", plain(self.settings))
@@ -113,12 +113,14 @@ class Result(Record):
         return load(path)
 
     def __repr__(self) -> str:
-        final = {name: human(value) for name, value in self.summary().items() if value is not None}
+        final = self.summary()
+        clients = final["clients"]
+        figures = ("regret", "reward", "communication", "payment")
         return (
-            f"<{self.name}: {final['steps']} steps, {final.get('clients', '?')} clients: "
-            f"regret {final['regret']}, reward {final['reward']}, "
-            f"communication {final['communication']}, payment {final['payment']}, "
-            f"{final['rounds']} rounds>"
+            f"<{self.name}: {counted(final['steps'], 'step')}, "
+            f"{'? clients' if clients is None else counted(clients, 'client')}: "
+            f"{', '.join(f'{name} {human(final[name])}' for name in figures)}, "
+            f"{counted(final['rounds'], 'round')}>"
         )
 
 

@@ -13,7 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..inputs import InputError
+from .. import inputs
+from ..inputs import InputError, counted
 from .page import page, paragraphs
 from .palette import Pens, pens_for
 from .plots import overview
@@ -73,7 +74,7 @@ def write_report(
 
     The file appears whole or not at all, and replaces one of the same name.
     """
-    target = Path(path).resolve()
+    target = inputs.path("path", path, "the name of a file").resolve()
     if target.is_dir():
         raise InputError(f"path: {target} is a folder; allowed is a file, such as report.html")
     parts = list(sections)
@@ -150,7 +151,7 @@ def _table(rows: Sequence[Row], pens: Pens) -> str:
         body.append(f'<tr><th scope="row">{swatch}{escape(row.label)}</th>{seeds}{cells}</tr>')
     note = "Final figures"
     if max(counts) > 1:
-        seeds = f"{max(counts)} seeds" if len(counts) == 1 else "the seeds"
+        seeds = counted(max(counts), "seed") if len(counts) == 1 else "the seeds"
         note += f", mean ± standard deviation over {seeds}"
     return (
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
@@ -198,5 +199,5 @@ def _shown(value: Any) -> str:
     if value is None:
         return "none"
     if isinstance(value, list) and len(value) > LONG:
-        return f"{json.dumps(value[:5])[:-1]}, ...] ({len(value):,} values)"
+        return f"{json.dumps(value[:5])[:-1]}, ...] ({counted(len(value), 'value')})"
     return json.dumps(value, ensure_ascii=False)

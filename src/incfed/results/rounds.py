@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..inputs import InputError
+from ..inputs import InputError, counted
 from .arrays import FloatArray, IntArray, Record, floats, integers
 from .numbers import human
 
@@ -35,7 +35,8 @@ class RoundRecord(Record):
         object.__setattr__(self, "payments", floats("payments", self.payments))
         if self.participants.shape != self.payments.shape:
             raise InputError(
-                f"payments: {self.payments.size} values for {self.participants.size} participants"
+                f"payments: {counted(self.payments.size, 'value')} for "
+                f"{counted(self.participants.size, 'participant')}"
             )
 
     @property
@@ -81,20 +82,21 @@ class Rounds(Record):
         for name in ("trigger", "pending", "idle", "communication", "ratio"):
             if getattr(self, name).size != len(self):
                 raise InputError(
-                    f"rounds.{name}: {getattr(self, name).size} values; allowed is one for each "
-                    f"of the {len(self)} rounds"
+                    f"rounds.{name}: {counted(getattr(self, name).size, 'value')}; allowed is one "
+                    f"for each of the {counted(len(self), 'round')}"
                 )
         flat, bounds = self.participants.size, self.offsets
         if bounds.size != len(self) + 1 or bounds[0] != 0 or bounds[-1] != flat:
             raise InputError(
-                f"rounds.offsets: must hold {len(self) + 1} values from 0 to {flat}, has "
-                f"{bounds.size}"
+                f"rounds.offsets: must hold {counted(len(self) + 1, 'value')} from 0 to {flat}, "
+                f"has {bounds.size}"
             )
         if np.any(np.diff(bounds) < 0) or np.any(np.diff(self.step) < 0):
             raise InputError("rounds.offsets and rounds.step: must not decrease")
         if self.payments.size != flat:
             raise InputError(
-                f"rounds.payments: {self.payments.size} values for {flat} participants"
+                f"rounds.payments: {counted(self.payments.size, 'value')} for "
+                f"{counted(flat, 'participant')}"
             )
         if np.any(self.shared > self.pending):
             raise InputError("rounds.pending: fewer clients than shared")
@@ -167,4 +169,4 @@ class Rounds(Record):
 
     def __repr__(self) -> str:
         paid = int(np.count_nonzero(self.payments > 0))
-        return f"<Rounds: {human(len(self))} rounds, {human(paid)} payments>"
+        return f"<Rounds: {counted(len(self), 'round')}, {counted(paid, 'payment')}>"

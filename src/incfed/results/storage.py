@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import inputs
+from ..extras import needs
 from ..inputs import InputError
 from .frames import CURVES, ROUND_COLUMNS
-from .optional import needs
 from .records import Result, Rounds
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def save(result: Result, path: str | PathLike[str]) -> None:
     one takes its name, and deleted last, so at no moment is neither on disk. Anything else at
     `path` (a file, a folder with other contents) is refused and left alone.
     """
-    target = Path(path).resolve()  # through links: replace what they point to, not the link
+    # through links: replace what they point to, not the link
+    target = inputs.path("path", path).resolve()
     _refuse_foreign(target)
     mark = uuid.uuid4().hex
     fresh, old = (target.with_name(f".{target.name}.{mark}.{end}") for end in ("new", "old"))
@@ -72,14 +74,14 @@ def save(result: Result, path: str | PathLike[str]) -> None:
 
 def load(path: str | PathLike[str]) -> Result:
     """Read a saved result; the same arrays, bit for bit, or an InputError that says why not."""
-    folder = Path(path)
+    folder = inputs.path("path", path)
     index = _index(folder)
     for name in (STEPS, ROUNDS):
         if not (folder / name).is_file():
             raise InputError(f"path: the saved result {folder} is incomplete: {name} is missing")
         if _digest(folder / name) != index["sha256"].get(name):
             raise InputError(f"path: the saved result {folder} is corrupt: {name} has changed")
-    with needs("polars", "loading a result", "polars"):
+    with needs("polars", "loading a result"):
         import polars
     try:
         steps = polars.read_parquet(folder / STEPS)

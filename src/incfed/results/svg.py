@@ -11,7 +11,7 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from .optional import needs
+from ..extras import needs
 from .palette import DARK, GRID, INK, LIGHT, MUTED
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ VARIABLES = {
 
 def inline_svg(figure: Figure, prefix: str, description: str) -> str:
     """`prefix` must differ between the figures of a page; `description` is read to the blind."""
-    with needs("matplotlib", "plotting", "'incfed[plot]'"):
+    with needs("matplotlib", "plotting", "plot"):
         import matplotlib
     target = io.StringIO()
     # The only way to these three settings; rc_context restores them.

@@ -57,9 +57,9 @@ class Simulation:
         self._world = world
         self._algorithm = algorithm
         self._stream = world.open(np.random.SeedSequence(self._seed))
-        items = inputs.array("items", self._stream.items, ndim=2)
+        items = inputs.array("items", self._stream.items, ndim=2, most=inputs.LARGEST)
         if items.shape[1] != world.dim:
-            allowed = f"{world.dim} features wide, the dim of the world"
+            allowed = f"{inputs.counted(world.dim, 'feature')} wide, the dim of the world"
             raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)
         count = 1 if algorithm.pooled else world.count
         self._rules = algorithm.rules(world.dim)
@@ -137,7 +137,7 @@ class Simulation:
             raise RuntimeError("this simulation broke off in the middle of a step; start a new one")
 
     def _round(self, step: int, trigger: int) -> None:
-        """One communication round (Alg. 1 lines 9-20)."""
+        """One communication round (Alg. 1 lines 9-19)."""
         store, server = self._store, self._server
         uploads = Uploads(*collect(store, self._rules.ridge))
         round, decision = server.decide(uploads, step=step, trigger=trigger)

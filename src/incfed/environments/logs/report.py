@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...inputs import counted
 from ...kernels.factor import Ints
 
 Flags = NDArray[np.bool_]
@@ -35,13 +36,13 @@ class Report:
 
     def __str__(self) -> str:
         if not self.dropped:
-            return f"{self.file}: all {self.rows:,} rows are used"
+            return f"{self.file}: {counted(self.rows, 'row')}, none dropped"
         reasons = (
             f"{reason}: {count:,} ({_rows(self.examples[reason], count)})"
             for reason, count in self.dropped.items()
         )
         lost = self.rows - self.kept
-        return f"{self.file}: {lost:,} of {self.rows:,} rows dropped; {'; '.join(reasons)}"
+        return f"{self.file}: {lost:,} of {counted(self.rows, 'row')} dropped; {'; '.join(reasons)}"
 
     def settings(self) -> dict[str, Any]:
         """What a result records about it."""

@@ -70,7 +70,7 @@ class ReplayLog(World):
             raise inputs.refuse("file", str(file), allowed)
         if len(self.client_names) > MOST:
             raise inputs.refuse(
-                "client", f"{len(self.client_names):,} clients", f"at most {MOST:,}"
+                "client", inputs.counted(len(self.client_names), "client"), f"at most {MOST:,}"
             )
         if self.notes:
             warnings.warn("\n".join(self.notes), BadRows, stacklevel=2)

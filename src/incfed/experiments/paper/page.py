@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ..._version import __version__
+from ...inputs import counted
 from ...results.page import page, paragraphs
 from ...results.svg import inline_svg
 from .figures import DRAWINGS
@@ -87,7 +88,7 @@ def about(found: Reproduction, kind: str) -> str:
 
 
 def _seeds(found: Reproduction) -> str:
-    return f"{found.seeds} seed{'s' * (found.seeds != 1)}"
+    return counted(found.seeds, "seed")
 
 
 def write_page(found: Reproduction) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...environments import MovieLens
-from ...inputs import InputError, refuse
+from ...inputs import InputError, counted, refuse
 from .. import places
 from ..book import NAME
 from ..cells import Cell, Record
@@ -16,7 +16,7 @@ from ..engine import Cells, Local, run_cells
 from ..files import claim, replacing, write_text
 from ..grid import MOST_CELLS
 from ..outputs import can_plot
-from ..screen import Screen, counted
+from ..screen import Screen
 from ..tidy import cells_frame
 from . import figures, typeset
 from .page import Reproduction, about, write_page
@@ -99,7 +99,7 @@ def carry_out(
     cells = [one for group in wanted.values() for one in group]
 
     def begin(total: int, kept: int) -> None:
-        already = f"; {kept:,} of them were already there" if kept else ""
+        already = f"; {kept:,} already there" if kept else ""
         screen.note(
             f"{', '.join(asked.targets)}: {counted(len(wanted), 'setting')}, "
             f"{counted(asked.seeds, 'seed')}, {counted(total, 'run')}{already}"
@@ -169,7 +169,7 @@ def _other_data(mode: Mode) -> str:
     """In words, the MovieLens data that stands in for the paper's; empty if it is the same."""
     if mode.data is None or not incomparable(mode):
         return ""
-    return f"{mode.data.clients} users, {mode.data.events:,} events"
+    return f"{counted(mode.data.clients, 'user')}, {counted(mode.data.events, 'event')}"
 
 
 def _publish(folder: Path, found: Reproduction, records: Sequence[Record]) -> Path:
@@ -199,7 +199,7 @@ def _say(screen: Screen, found: Reproduction) -> None:
             screen.say(f"{name}: {found.data}: another data set than the paper's, see the page")
             continue
         count = sum(bool(v.within) for v in compared)
-        screen.say(f"{name}: {count} of {len(compared)} figures as published")
+        screen.say(f"{name}: {count} of {counted(len(compared), 'figure')} as published")
         for verdict in compared:
             if not verdict.within:
                 screen.say(f"  {typeset.place(TABLES[name], verdict)}: {_apart(verdict)}")

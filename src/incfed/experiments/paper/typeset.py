@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+from ...inputs import counted
 from .tables import QUANTITIES, Table
 from .verdicts import Verdict
 
@@ -76,7 +77,7 @@ def explanations(table: Table, verdicts: Sequence[Verdict]) -> list[str]:
         if verdict.why:
             reasons.setdefault(verdict.why, []).append(place(table, verdict))
     return [
-        f"{'; '.join(places) if len(places) <= FEW else f'{len(places)} figures'}: {why}"
+        f"{'; '.join(places) if len(places) <= FEW else counted(len(places), 'figure')}: {why}"
         for why, places in reasons.items()
     ]
 

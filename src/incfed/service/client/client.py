@@ -17,7 +17,7 @@ from . import requests, snapshot
 from .address import address
 from .agent import Agent
 from .contact import ask
-from .ground import entered, folder_of
+from .ground import entered
 from .intake import Intake
 from .keeper import Keeper, blank
 from .link import Link
@@ -63,7 +63,7 @@ class Client:
             raise inputs.refuse("token", "a token that cannot be shown here", "printable ASCII")
         if not callable(accept):
             raise inputs.refuse("accept", accept, "a function of a Proposal")
-        folder = folder_of(state)
+        folder = inputs.path("state", state)
         price = price_of(cost)
         seconds = inputs.number("timeout", timeout, low=0.0, open_low=True)
         trust = None if ca is None else os.fspath(ca)
@@ -123,7 +123,7 @@ class Client:
         except TimeoutError:
             wish.granted.cancel()
             why = f" (the last problem: {self.problem})" if self.problem else ""
-            raise TimeoutError(f"not up to date within {timeout:g} seconds{why}") from None
+            raise TimeoutError(f"not up to date within {timeout:g} s{why}") from None
 
     def close(self) -> None:
         """Stop talking; what is on record stays there for the next start."""

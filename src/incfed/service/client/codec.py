@@ -20,9 +20,9 @@ def read_floats(name: str, text: object, count: int | None = None) -> Floats:
     try:
         numbers = from_text(text)
     except ValueError:
-        raise inputs.refuse(name, f"{len(text)} characters", allowed) from None
+        raise inputs.refuse(name, inputs.counted(len(text), "character"), allowed) from None
     if count is not None and len(numbers) != count:
-        raise inputs.refuse(name, f"{len(numbers)} numbers", allowed)
+        raise inputs.refuse(name, inputs.counted(len(numbers), "number"), allowed)
     if not np.isfinite(numbers).all():
         raise inputs.refuse(name, "a number that is not finite", allowed)
     return numbers
@@ -41,6 +41,6 @@ def read_packed(name: str, said: object, dim: int) -> Packed:
     else:
         numbers = read_floats(f"{name}.numbers", said.get("numbers"))
         if len(numbers) % dim or len(numbers) > dim * dim:
-            allowed = f"at most {dim} rows of {dim} numbers"
-            raise inputs.refuse(f"{name}.numbers", f"{len(numbers)} numbers", allowed)
+            allowed = f"at most {inputs.counted(dim, 'row')} of {inputs.counted(dim, 'number')}"
+            raise inputs.refuse(f"{name}.numbers", inputs.counted(len(numbers), "number"), allowed)
     return Packed(form, dim, numbers)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,16 +9,6 @@ from pathlib import Path
 from ... import inputs
 from . import lock, snapshot
 from .lock import Lock
-
-
-def folder_of(state: object) -> Path:
-    """The folder that was named, if it is a name at all."""
-    if not isinstance(state, str | os.PathLike) or not os.fspath(state):
-        raise inputs.refuse("state", state, "the name of a folder")
-    try:
-        return Path(state)
-    except TypeError:  # of bytes
-        raise inputs.refuse("state", state, "the name of a folder, as text") from None
 
 
 @contextmanager

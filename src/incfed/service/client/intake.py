@@ -40,10 +40,11 @@ class Intake:
     def step(self, arm: ArrayLike, reward: float) -> tuple[Floats, float]:
         """x [d], a copy of its own, and y."""
         terms = self._keeper.terms
-        allowed = f"{terms.dim} finite numbers"
         if not (isinstance(arm, np.ndarray) and arm.dtype.char == "d" and arm.ndim == 1):
+            allowed = inputs.counted(terms.dim, "finite number")
             arm = inputs.array("arm", arm, ndim=1, allowed=allowed)
         if len(arm) != terms.dim:
+            allowed = inputs.counted(terms.dim, "finite number")
             raise inputs.refuse("arm", f"an array of shape {arm.shape}", allowed)
         x = np.array(arm, np.float64, order="C")
         if not np.einsum("d,d->", x, x) <= terms.arm_norm**2 * SLACK:

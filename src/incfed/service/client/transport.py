@@ -7,8 +7,8 @@ import ssl
 from typing import Any
 
 from ... import inputs
+from ...extras import needs
 from ...protocol.messages import VERSION
-from ...results.optional import needs
 from .address import ALLOWED
 from .refusals import Unreachable
 from .requests import Request
@@ -21,7 +21,7 @@ class Transport:
     """Sends as a client with a token; counts bytes. One event loop's own."""
 
     def __init__(self, url: str, token: str, timeout: float, ca: str | None, wire: Wire) -> None:
-        with needs("httpx", "a Client", "'incfed[client]'"):
+        with needs("httpx", "a Client", "client"):
             import httpx
         self._httpx = httpx
         self._timeout = timeout

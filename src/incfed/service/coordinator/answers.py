@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ...inputs import counted
 from ...protocol.checks import Refusal
 from ...protocol.messages import VERSION
 from .acts import Conflict, Revoked
@@ -77,7 +78,7 @@ def install(app: FastAPI, metrics: Metrics, largest: int) -> None:
 
     @app.exception_handler(TooLarge)
     async def too_large(request: Request, error: TooLarge) -> JSONResponse:
-        return answer(413, "body", None, f"must be at most {largest:,} bytes")
+        return answer(413, "body", None, f"must be at most {counted(largest, 'byte')}")
 
     @app.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> JSONResponse:
@@ -96,7 +97,8 @@ def install(app: FastAPI, metrics: Metrics, largest: int) -> None:
 
 
 class Gate:
-    """Around every request: no body beyond the limit is read, and the answer is counted."""
+    """Around every request: no body beyond the limit is read, and the answer is counted. HEAD is
+    answered as GET is, without the body: load balancers ask so."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, largest: int) -> None:
         self.app, self.metrics, self.largest = app, metrics, largest
@@ -106,6 +108,9 @@ class Gate:
             await self.app(scope, receive, send)
             return
         began, status, read = time.perf_counter(), 500, 0
+        head = scope["method"] == "HEAD"
+        if head:
+            scope = {**scope, "method": "GET"}
 
         async def limited() -> Message:
             nonlocal read
@@ -119,6 +124,8 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+            elif head and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
             await send(message)
 
         try:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from ...inputs import counted
 from ...kernels.factor import Floats
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
@@ -122,7 +123,7 @@ def decode(field: str, text: str) -> Floats:
 def upload_of(round: int, body: UploadBody, dim: int) -> Upload:
     numbers = decode("dV.numbers", body.dV.numbers)
     if body.dV.form == FACTOR and len(numbers) % dim:
-        raise Refusal("dV.numbers", f"{len(numbers)} numbers", f"whole rows of {dim}")
+        raise Refusal("dV.numbers", counted(len(numbers), "number"), f"whole rows of {dim}")
     packed = Packed(body.dV.form, dim, np.ascontiguousarray(numbers))
     return Upload(round, body.epoch, body.steps, body.cost, packed)
 

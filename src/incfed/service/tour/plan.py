@@ -43,7 +43,7 @@ class Plan:
             inputs.number("--beta", self.beta, low=0.0, high=1.0, open_low=True)
         inputs.number("--threshold", self.threshold, low=0.0, high=1e9)
         inputs.number("--cost", self.cost, low=0.0, high=1e5)
-        inputs.number("--budget", self.budget, low=0.0, high=1e100)
+        inputs.setting("budget", self.budget, "--budget")
         inputs.integer("--seed", self.seed, low=0)
 
     @property

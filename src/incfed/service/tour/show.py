@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.live import Live
 
+from ...inputs import counted
 from .board import board, size
 from .story import Story
 
@@ -67,8 +68,9 @@ def figures(story: Story) -> str:
     regret, alone = sum(one.regret for one in shops), sum(one.alone for one in shops)
     traffic = sum(one.bytes for one in shops)
     return (
-        f"{story.steps:,} steps, {story.closed} rounds, {story.spent:.2f} paid, {story.left:.2f} "
-        f"of the budget left, regret {regret:.1f} (alone: {alone:.1f}), {size(traffic)} sent"
+        f"{counted(story.steps, 'step')}, {counted(story.closed, 'round')}, "
+        f"{story.spent:.2f} paid, {story.left:.2f} of the budget left, "
+        f"regret {regret:.1f} (alone: {alone:.1f}), {size(traffic)} sent"
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from ...experiments.files import alone_in
 from ...experiments.screen import COMPILING, Screen, short
 from ...experiments.warm_up import compiling
-from ...inputs import InputError, refuse
+from ...inputs import InputError, counted, refuse
 from ..client.terms import Terms
 from ..client.warm_up import warm_up
 from .child import Child
@@ -120,7 +120,8 @@ class Tour:
         for one in self.members:
             one.start(time.monotonic())
         again = " again: it goes on where it stopped" if self.folder.again else ""
-        self.story.say(f"The coordinator is up{again}. {self.plan.clients} clients are starting.")
+        clients = counted(self.plan.clients, "client")
+        self.story.say(f"The coordinator is up{again}. Starting {clients}.")
 
     def look(self) -> None:
         """Wait a moment, and take in what happened."""

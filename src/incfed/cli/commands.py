@@ -1,0 +1,9 @@
+"""All commands, in the order of `incfed --help`."""
+
+from __future__ import annotations
+
+from .base import app
+
+from . import experiments, sweeps, planning, data, service, ledger  # noqa: F401  # isort: skip
+
+__all__ = ["app"]

@@ -1,0 +1,66 @@
+"""Libraries that are loaded when first used, and a plain sentence when one is missing."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+
+@contextmanager
+def needs(library: str, purpose: str, extra: str = "") -> Iterator[None]:
+    """Wrap a late import: `with needs("pandas", "to_pandas()", "pandas"): import pandas`.
+
+    Without an extra it is a library that comes with incfed, and should be there.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        how = install(extra) if extra else f"pip install {library}"
+        raise ModuleNotFoundError(
+            f"{purpose} needs {library} ({error}); install it with: {how}",
+            name=error.name,
+        ) from error
+
+
+def install(*extras: str) -> str:
+    """The command that adds these extras to the incfed that is running: from the clone that it runs
+    in, from where it was installed from, or else by its name."""
+    wanted = f"[{','.join(extras)}]"
+    clone = _source_tree()
+    if clone is not None:
+        return f"pip install -e {shlex.quote(f'{clone}{wanted}')}"
+    origin = _origin()
+    url = str(origin.get("url", ""))
+    if "dir_info" in origin:
+        folder = url2pathname(urlsplit(url).path)
+        if Path(folder).is_dir():
+            return f"pip install {shlex.quote(f'{folder}{wanted}')}"
+    elif "vcs_info" in origin:
+        found = origin["vcs_info"]
+        revision = found.get("requested_revision") or found["commit_id"]
+        return f"pip install 'incfed{wanted} @ {found['vcs']}+{url}@{revision}'"
+    elif "archive_info" in origin:
+        return f"pip install 'incfed{wanted} @ {url}'"
+    return f"pip install 'incfed{wanted}'"
+
+
+def _source_tree() -> Path | None:
+    """The folder of a clone, if this file lies in one."""
+    folder = Path(__file__).resolve().parents[2]
+    return folder if (folder / "pyproject.toml").is_file() else None
+
+
+def _origin() -> dict[str, Any]:
+    """Where pip took this package from, if not from an index (PEP 610)."""
+    try:
+        said = metadata.distribution("incfed").read_text("direct_url.json")
+        return dict(json.loads(said or "{}"))
+    except (metadata.PackageNotFoundError, ValueError):
+        return {}
