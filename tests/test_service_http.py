@@ -9,6 +9,8 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from incfed.ledger.clients import enrol, members
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.service.coordinator.app import make_app
+from incfed.service.coordinator.serve import Graceful
 from reference_mechanisms import FloatArray
 from serving import serving
 
@@ -156,6 +159,38 @@ def test_a_poll_whose_client_has_gone_is_no_sign_of_life(site: Site) -> None:
             site.app.state.news.publish()
             time.sleep(0.5)
             assert (heard()[2] == site.clock.now) == stays
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_who_asked_before_the_end_is_answered(tmp_path: Path, connected: bool) -> None:
+    """Also if the server was too busy to read it by then, or even to let it in."""
+    stops, sent = threading.Event(), threading.Event()
+
+    class Busy(Graceful):
+        async def on_tick(self, counter: int) -> bool:
+            over = await super().on_tick(counter)
+            if over:
+                stops.set()
+                assert sent.wait(60)
+            return over
+
+    site = Site(tmp_path)
+    headers = {"Authorization": f"Bearer {site.tokens[2]}", "Incfed-Protocol": "1"}
+    with ExitStack() as stack:
+        stack.callback(site.store.close)
+        running = stack.enter_context(ExitStack())
+        address = httpx.URL(running.enter_context(serving(site.app, Busy)))
+        asking = stack.enter_context(closing(HTTPConnection(address.host, address.port, 60)))
+        if connected:
+            asking.request("GET", "/v1/state", headers=headers)
+            asking.getresponse().read()
+        end = threading.Thread(target=running.close)
+        end.start()
+        assert stops.wait(60)
+        asking.request("GET", "/v1/state?after=99&wait=20", headers=headers)
+        sent.set()
+        assert asking.getresponse().status == 200
+        end.join()
 
 
 def test_news_of_another_coordinator(site: Site) -> None:
