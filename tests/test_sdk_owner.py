@@ -20,7 +20,7 @@ from incfed.service.client.refusals import ServiceError, Unreachable
 from keeping import rows
 from test_sdk_agent import Desk
 
-X, SOON = [1.0, 0.0], 20.0
+X, SOON = [1.0, 0.0], 60.0
 
 
 @pytest.fixture(autouse=True)

@@ -45,7 +45,7 @@ class Site:
             dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, ridge=1.0, answer_time=5.0
         )
         self.app = make_app(self.store, settings, clock=self.clock)
-        self.http = httpx.Client(timeout=30.0)
+        self.http = httpx.Client(timeout=60.0)
         self.tokens: list[str] = []
         for k in range(3):
             with self.store.write() as connection:
@@ -123,43 +123,48 @@ def test_news_wake_who_waits_at_once(site: Site) -> None:
     site(0, "GET", "/v1/state")
     began = time.monotonic()
     assert site(1, "GET", f"/v1/state?after={version}&wait=0.2").json()["version"] == version
-    assert 0.2 <= time.monotonic() - began < 2.0
+    assert time.monotonic() - began >= 0.2
     woken: list[Any] = []
     waiting = threading.Thread(
-        target=lambda: woken.append(site(1, "GET", f"/v1/state?after={version}&wait=20").json())
+        target=lambda: woken.append(site(1, "GET", f"/v1/state?after={version}&wait=30").json())
     )
     waiting.start()
-    time.sleep(0.3)
+    time.sleep(0.3)  # so that it is likely to wait
     began = time.monotonic()
     site(0, "POST", "/v1/rounds")
-    waiting.join(10)
-    assert time.monotonic() - began < 1.0
+    waiting.join()
+    assert time.monotonic() - began < 20.0, "not by the end of its patience"
     assert woken[0]["round"]["stage"] == "open"
 
 
 def test_a_poll_whose_client_has_gone_is_no_sign_of_life(site: Site) -> None:
-    def heard() -> list[float | None]:
+    def heard() -> float | None:
         with site.store.read() as connection:
-            return [member.heard for member in members(connection)]
+            return members(connection)[2].heard
+
+    def polls() -> str:
+        """How many have ended."""
+        page = site.http.get("/metrics").text
+        return "".join(re.findall(r'^incfed_requests_total{route="/v1/state".* (.*)$', page, re.M))
 
     for stays in (True, False):
         site.clock.now += 1000.0
         version = site(1, "GET", "/v1/state").json()["version"]
-        asked = f"GET /v1/state?after={version}&wait=20 HTTP/1.1\r\nHost: here\r\n"
+        asked = f"GET /v1/state?after={version}&wait=30 HTTP/1.1\r\nHost: here\r\n"
         asked += f"Authorization: Bearer {site.tokens[2]}\r\nIncfed-Protocol: 1\r\n\r\n"
         base = site.http.base_url
         with socket.create_connection((base.host, base.port or 0)) as wire:
             wire.sendall(asked.encode())
-            while heard()[2] != site.clock.now:  # until it is there
+            while heard() != site.clock.now:  # until it is there
                 time.sleep(0.02)
-            time.sleep(0.2)  # and waits
+            before = polls()
             if not stays:
                 wire.close()
-                time.sleep(0.2)
             site.clock.now += 1000.0
             site.app.state.news.publish()
-            time.sleep(0.5)
-            assert (heard()[2] == site.clock.now) == stays
+            while polls() == before and heard() != site.clock.now:  # it goes, or is heard of
+                time.sleep(0.02)
+            assert (heard() == site.clock.now) == stays
 
 
 @pytest.mark.parametrize("connected", [True, False])
@@ -201,7 +206,7 @@ def test_news_of_another_coordinator(site: Site) -> None:
     began = time.monotonic()
     seen = site(1, "GET", f"/v1/state?after={version}&wait=20").json()
     assert seen["round"]["number"] == 1
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < 15.0, "not by the end of its patience"
 
 
 def test_deadlines_pass_without_anybody_asking(site: Site) -> None:
