@@ -46,9 +46,12 @@ imports: $(READY) ## the order of the rooms (import-linter)
 tests: $(READY) ## all tests (pytest)
 	$(BIN)/pytest $(PARALLEL)
 
-# Compiled code is kept by processor: this neither finds nor spoils that of the tests above.
+# As in tests/test_other_processors.py, which leaves compiled kernels for this, or finds them.
+generic: export NUMBA_CPU_NAME := generic
+generic: export NUMBA_CACHE_DIR := $(CURDIR)/.generic_cache
+generic: export OPENBLAS_CORETYPE := Nehalem
 generic: $(READY) ## the tests of numbers, as on a processor without SIMD and fused operations
-	NUMBA_CPU_NAME=generic OPENBLAS_CORETYPE=Nehalem $(BIN)/pytest $(PARALLEL) $(NUMERICAL)
+	$(BIN)/pytest $(PARALLEL) $(NUMERICAL)
 
 coverage: $(READY) ## all tests, and which lines they reach: half as slow again
 	$(BIN)/pytest $(PARALLEL) --cov
@@ -114,5 +117,6 @@ lock: ## look for newer versions, and write them to requirements/test.txt
 
 clean: ## remove what make made
 	rm -rf $(VENV) $(VENV)-lock $(VENV)-lowest demo build dist htmlcov \
-	  .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	  .coverage .coverage.* .generic_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
+  .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -21,7 +21,7 @@ INCFED = [sys.executable, "-m", "incfed.cli"]
 
 def incfed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [*INCFED, *arguments], cwd=folder, capture_output=True, text=True, timeout=300
+        [*INCFED, *arguments], cwd=folder, capture_output=True, text=True, timeout=900
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done
