@@ -10,12 +10,15 @@ BIN := $(VENV)/bin
 LOCK := requirements/test.txt
 READY := $(VENV)/.ready
 PARALLEL := -n $(JOBS) --maxprocesses 8 --dist worksteal
+NUMERICAL := $(patsubst %,tests/test_%.py,algorithms client_state coalitions coordinator_rounds deciding \
+  drift equivalence equivalence_rounds facts kernels lagging mechanisms protocol_learner reference \
+  reference_mechanisms rounds simulation stable_set upload_checks)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # each check already uses the cores, and their output should not mix
-.PHONY: help demo test lint format types imports tests coverage bench bench-service soak lowest setup lock clean
+.PHONY: help demo test lint format types imports tests generic coverage bench bench-service soak lowest setup lock clean
 
 help: ## show this
 	@echo 'incfed: incentivized federated bandits. Needs Python 3.11 or newer and make; the rest'
@@ -28,7 +31,7 @@ help: ## show this
 demo: $(READY) ## the paper in small: a table here, plots in demo/report.html
 	$(BIN)/incfed demo
 
-test: lint types imports tests ## all checks, as CI runs them: the four below
+test: lint types imports tests generic ## all checks, as CI runs them: the five below
 
 lint: $(READY) ## style and likely bugs (ruff)
 	$(BIN)/ruff check
@@ -42,6 +45,13 @@ imports: $(READY) ## the order of the rooms (import-linter)
 
 tests: $(READY) ## all tests (pytest)
 	$(BIN)/pytest $(PARALLEL)
+
+# As in tests/test_other_processors.py, which leaves compiled kernels for this, or finds them.
+generic: export NUMBA_CPU_NAME := generic
+generic: export NUMBA_CACHE_DIR := $(CURDIR)/.generic_cache
+generic: export OPENBLAS_CORETYPE := Nehalem
+generic: $(READY) ## the tests of numbers, as on a processor without SIMD and fused operations
+	$(BIN)/pytest $(PARALLEL) $(NUMERICAL)
 
 coverage: $(READY) ## all tests, and which lines they reach: half as slow again
 	$(BIN)/pytest $(PARALLEL) --cov
@@ -107,5 +117,6 @@ lock: ## look for newer versions, and write them to requirements/test.txt
 
 clean: ## remove what make made
 	rm -rf $(VENV) $(VENV)-lock $(VENV)-lowest demo build dist htmlcov \
-	  .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	  .coverage .coverage.* .generic_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
+  .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -16,10 +16,10 @@ from incfed.service.coordinator.serve import Graceful
 
 
 @contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
+def serving(app: FastAPI, kind: type[Graceful] = Graceful) -> Iterator[str]:
     """Its address."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = Graceful(uvicorn.Config(app, log_config=None), app.state.news)
+    server = kind(uvicorn.Config(app, log_config=None), app.state.news)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     while not server.started:

@@ -121,13 +121,13 @@ def test_who_comes_meanwhile_is_the_next_lot() -> None:
     def work(lot: list[int]) -> list[int | Exception]:
         lots.append(lot)
         begun.set()
-        assert go.wait(10)
+        assert go.wait(60)
         return [ValueError("odd") if n % 2 else 10 * n for n in lot]
 
     async def run() -> list[Any]:
         ask = Together[int, int](work)
         first = asyncio.create_task(ask(0))
-        await asyncio.to_thread(begun.wait, 10)
+        await asyncio.to_thread(begun.wait, 60)
         others = [asyncio.create_task(ask(n)) for n in (1, 2, 3)]
         await asyncio.sleep(0)
         others[2].cancel()  # whoever goes away keeps nobody else from an answer

@@ -68,10 +68,33 @@ def test_nobody_who_delivered_ends_worse_off(
         assert np.exp(some - all_) >= left.mechanism.beta * (1 - 1e-8)
 
 
-def test_what_was_offered_is_kept_when_less_is_owed() -> None:
-    shared = Shared.empty(1, 1.0)
-    uploads = {j: made(1, 0, np.ones((1, 1)), 2.0) for j in range(3)}
+def three_at(cost: float, *, spent: float, budget: float) -> Table:
+    """det V_g(all) = 4, det V_i = 2: data is worth 1 to each of three."""
+    uploads = {j: made(1, 0, np.ones((1, 1)), cost) for j in range(3)}
     pay = MECHANISMS["pay_everyone"]()
-    table = Table(uploads, 0, lambda epoch: shared, 0, 0, 0, 0.0, np.inf, pay, 1, 1.0)
-    again = decide_again(table, {1: 1.25}, add=True)  # det 4, det V_i 2: 1 is owed
+    shared = Shared.empty(1, 1.0)
+    return Table(uploads, 0, lambda epoch: shared, 0, 0, 0, spent, budget, pay, 1, 1.0)
+
+
+def test_what_was_offered_is_kept_when_less_is_owed() -> None:
+    table = three_at(2.0, spent=0.0, budget=np.inf)
+    again = decide_again(table, {1: 1.25}, add=True)  # 1 is owed
     assert again.payments == {0: pytest.approx(1.0), 1: 1.25, 2: pytest.approx(1.0)}
+
+
+@pytest.mark.parametrize("short", [0.0, 1e-15, 1e-12])
+def test_how_a_processor_rounds_does_not_decide_what_is_affordable(short: float) -> None:
+    """The budget is just what is owed, but for rounding; and it is never overspent."""
+    table = three_at(2.0, spent=7.0, budget=10.0 * (1.0 - short))
+    first, again = decide(table), decide_again(table, {1: 0.5, 2: 1.0 - short}, add=True)
+    for verdict in (first, again):
+        assert not verdict.data_only
+        assert verdict.payments == {k: pytest.approx(1.0, rel=1e-9) for k in range(3)}
+        assert table.spent + verdict.total <= table.budget
+    assert again.payments[2] >= 1.0 - short
+    assert decide(table._replace(budget=10.0 - 1e-6)).data_only
+
+
+def test_what_rounding_alone_would_pay_is_nothing_to_a_budget_below_what_is_spent() -> None:
+    assert decide(three_at(1.0 + 1e-12, spent=7.0, budget=5.0)) == ({0: 0.0, 1: 0.0, 2: 0.0}, False)
+    assert decide(three_at(1.0 + 1e-6, spent=7.0, budget=5.0)).data_only

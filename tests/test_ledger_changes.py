@@ -56,9 +56,9 @@ def founded(url: str) -> Store:
 def test_sqlite(tmp_path: Path) -> None:
     here, there = (founded(f"sqlite:///{tmp_path / 'l.db'}") for _ in range(2))
     with heard(here) as words:
-        assert words.get(timeout=10)  # how things stand
+        assert words.get(timeout=60)  # how things stand
         change(there)
-        assert words.get(timeout=10)
+        assert words.get(timeout=60)
         with pytest.raises(queue.Empty):
             words.get(timeout=0.5)
     here.close()
@@ -70,17 +70,17 @@ def test_postgresql() -> None:
         url = server.database("news")
         here, there = founded(url), founded(url)
         with heard(here) as words:
-            assert words.get(timeout=10)  # listens now
+            assert words.get(timeout=60)  # listens now
             change(there)
-            assert words.get(timeout=10)
+            assert words.get(timeout=60)
             for _ in range(3):
                 change(here)  # told by this very store: no news to it
             with pytest.raises(queue.Empty):
                 words.get(timeout=0.5)
             server.kill()
             server.start()
-            assert words.get(timeout=30)  # listens again: something may have happened
+            assert words.get(timeout=60)  # listens again: something may have happened
             change(there)
-            assert words.get(timeout=10)
+            assert words.get(timeout=60)
         here.close()
         there.close()

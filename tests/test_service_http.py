@@ -9,6 +9,8 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from incfed.ledger.clients import enrol, members
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.service.coordinator.app import make_app
+from incfed.service.coordinator.serve import Graceful
 from reference_mechanisms import FloatArray
 from serving import serving
 
@@ -42,7 +45,7 @@ class Site:
             dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, ridge=1.0, answer_time=5.0
         )
         self.app = make_app(self.store, settings, clock=self.clock)
-        self.http = httpx.Client(timeout=30.0)
+        self.http = httpx.Client(timeout=60.0)
         self.tokens: list[str] = []
         for k in range(3):
             with self.store.write() as connection:
@@ -106,7 +109,8 @@ def test_a_round(site: Site) -> None:
     assert site.http.get("/healthz").json()["status"] == "ok"
     page = site.http.get("/metrics").text
     assert 'incfed_events_total{event="closed"} 1.0' in page
-    assert "incfed_spent 3.0" in page.replace("2.9999999999999996", "3.0")
+    [spent] = re.findall(r"^incfed_spent (\S+)$", page, re.M)
+    assert float(spent) == pytest.approx(3.0, rel=1e-12)
     assert site.http.get("/openapi.json").json()["info"]["title"] == "incfed coordinator"
     page = site.http.get("/docs").text
     places = re.findall(r"""(?:src|href)=["']([^"']+)""", page)
@@ -129,43 +133,80 @@ def test_news_wake_who_waits_at_once(site: Site) -> None:
     site(0, "GET", "/v1/state")
     began = time.monotonic()
     assert site(1, "GET", f"/v1/state?after={version}&wait=0.2").json()["version"] == version
-    assert 0.2 <= time.monotonic() - began < 2.0
+    assert time.monotonic() - began >= 0.2
     woken: list[Any] = []
     waiting = threading.Thread(
-        target=lambda: woken.append(site(1, "GET", f"/v1/state?after={version}&wait=20").json())
+        target=lambda: woken.append(site(1, "GET", f"/v1/state?after={version}&wait=30").json())
     )
     waiting.start()
-    time.sleep(0.3)
+    time.sleep(0.3)  # so that it is likely to wait
     began = time.monotonic()
     site(0, "POST", "/v1/rounds")
-    waiting.join(10)
-    assert time.monotonic() - began < 1.0
+    waiting.join()
+    assert time.monotonic() - began < 20.0, "not by the end of its patience"
     assert woken[0]["round"]["stage"] == "open"
 
 
 def test_a_poll_whose_client_has_gone_is_no_sign_of_life(site: Site) -> None:
-    def heard() -> list[float | None]:
+    def heard() -> float | None:
         with site.store.read() as connection:
-            return [member.heard for member in members(connection)]
+            return members(connection)[2].heard
+
+    def polls() -> str:
+        """How many have ended."""
+        page = site.http.get("/metrics").text
+        return "".join(re.findall(r'^incfed_requests_total{route="/v1/state".* (.*)$', page, re.M))
 
     for stays in (True, False):
         site.clock.now += 1000.0
         version = site(1, "GET", "/v1/state").json()["version"]
-        asked = f"GET /v1/state?after={version}&wait=20 HTTP/1.1\r\nHost: here\r\n"
+        asked = f"GET /v1/state?after={version}&wait=30 HTTP/1.1\r\nHost: here\r\n"
         asked += f"Authorization: Bearer {site.tokens[2]}\r\nIncfed-Protocol: 1\r\n\r\n"
         base = site.http.base_url
         with socket.create_connection((base.host, base.port or 0)) as wire:
             wire.sendall(asked.encode())
-            while heard()[2] != site.clock.now:  # until it is there
+            while heard() != site.clock.now:  # until it is there
                 time.sleep(0.02)
-            time.sleep(0.2)  # and waits
+            before = polls()
             if not stays:
                 wire.close()
-                time.sleep(0.2)
             site.clock.now += 1000.0
             site.app.state.news.publish()
-            time.sleep(0.5)
-            assert (heard()[2] == site.clock.now) == stays
+            while polls() == before and heard() != site.clock.now:  # it goes, or is heard of
+                time.sleep(0.02)
+            assert (heard() == site.clock.now) == stays
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_who_asked_before_the_end_is_answered(tmp_path: Path, connected: bool) -> None:
+    """Also if the server was too busy to read it by then, or even to let it in."""
+    stops, sent = threading.Event(), threading.Event()
+
+    class Busy(Graceful):
+        async def on_tick(self, counter: int) -> bool:
+            over = await super().on_tick(counter)
+            if over:
+                stops.set()
+                assert sent.wait(60)
+            return over
+
+    site = Site(tmp_path)
+    headers = {"Authorization": f"Bearer {site.tokens[2]}", "Incfed-Protocol": "1"}
+    with ExitStack() as stack:
+        stack.callback(site.store.close)
+        running = stack.enter_context(ExitStack())
+        address = httpx.URL(running.enter_context(serving(site.app, Busy)))
+        asking = stack.enter_context(closing(HTTPConnection(address.host, address.port, 60)))
+        if connected:
+            asking.request("GET", "/v1/state", headers=headers)
+            asking.getresponse().read()
+        end = threading.Thread(target=running.close)
+        end.start()
+        assert stops.wait(60)
+        asking.request("GET", "/v1/state?after=99&wait=20", headers=headers)
+        sent.set()
+        assert asking.getresponse().status == 200
+        end.join()
 
 
 def test_news_of_another_coordinator(site: Site) -> None:
@@ -175,7 +216,7 @@ def test_news_of_another_coordinator(site: Site) -> None:
     began = time.monotonic()
     seen = site(1, "GET", f"/v1/state?after={version}&wait=20").json()
     assert seen["round"]["number"] == 1
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - began < 15.0, "not by the end of its patience"
 
 
 def test_deadlines_pass_without_anybody_asking(site: Site) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from incfed.experiments.book import HEAD, NAME, Book, read_book
 from incfed.experiments.cells import Record
-from incfed.experiments.engine import Local, run_cells
+from incfed.experiments.engine import Local, Session, run_cells
 from incfed.inputs import InputError
 from test_sweep_engine import cells, figures
 
@@ -124,14 +124,42 @@ def test_a_folder_of_somebody_else_s_and_one_in_use(tmp_path: Path) -> None:
             run_cells(cells(tmp_path), book=tmp_path / NAME)
 
 
-def test_a_record_whose_flush_was_cut_short_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("place", "kept"), [("before", 1), ("half", 1), ("written", 2), ("flush", 2), ("after", 2)]
+)
+def test_ctrl_c_at_any_moment_counts_what_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, kept: int
 ) -> None:
-    def interrupted(file: int) -> None:
+    """It strikes at the second record; what was cut off is not in the way of the next."""
+    path, write, fsync, add = tmp_path / "out" / NAME, os.write, os.fsync, Book.add
+
+    def interrupted_write(file: int, line: bytes) -> int:
+        if place == "before":
+            raise KeyboardInterrupt
+        count = write(file, line[:-40] if place == "half" else line)
+        if place in ("half", "written"):
+            raise KeyboardInterrupt
+        return count
+
+    def interrupted_fsync(file: int) -> None:
+        if place == "flush":
+            raise KeyboardInterrupt
+        fsync(file)
+
+    def interrupted_add(book: Book, record: Record) -> None:
+        add(book, record)
         raise KeyboardInterrupt
 
-    with Book(tmp_path / "cells.jsonl") as book:
-        monkeypatch.setattr(os, "fsync", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            book.add(Record(point={}, seed=0, fingerprint="a", figures={}, curve={}))
-        assert list(book.records.values()) == read_book(book.path)
+    some = cells(tmp_path, seeds=2)
+    with Session(book=path, executor=Local(1)) as session:
+        session.do(session.check(some[:1]))
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", interrupted_write)
+            patched.setattr(os, "fsync", interrupted_fsync)
+            patched.setattr(Book, "add", interrupted_add)
+            done = session.do(session.check(some))
+        assert done.interrupted
+        assert len(done.records) == len(read_book(path)) == kept
+        assert session.do(session.check(some)).kept == kept
+    whole = run_cells(some, executor=Local(1))
+    assert figures(read_book(path), sort=True) == figures(whole.records, sort=True)

@@ -103,7 +103,7 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, sent: signal.Signa
     process = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    book, limit = tmp_path / "results" / NAME, time.monotonic() + 240
+    book, limit = tmp_path / "results" / NAME, time.monotonic() + 600
     while not book.exists() or book.read_bytes().count(b"\n") < 5:
         assert process.poll() is None
         assert time.monotonic() < limit

@@ -29,24 +29,22 @@ class Book:
         self.path = path
         self.records: dict[str, Record] = {}  # by fingerprint
         known = path.exists() and path.stat().st_size > 0
-        whole = 0
+        self._whole = 0  # bytes of whole lines, all of them in `records`
         if known:
-            self.records, whole = _read(path)  # also if fresh: never replace what is not ours
+            self.records, self._whole = _read(path)  # also if fresh: never replace another's file
         if fresh or not known:
             self.records = {}
             with replacing(path) as new:
                 new.write_text(json.dumps(HEAD) + "\n", encoding="utf-8")
-            whole = path.stat().st_size
+            self._whole = path.stat().st_size
         try:
             self._file = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-            if os.lseek(self._file, 0, os.SEEK_END) > whole:
-                os.ftruncate(self._file, whole)
-                os.lseek(self._file, whole, os.SEEK_SET)
+            self._cut()
         except OSError as error:
             raise _unwritable(path, error) from None
 
     def add(self, record: Record) -> None:
-        """Write a record down, for good."""
+        """Write a record down, for good. After a Ctrl-C in here, call `recover`."""
         line = record.to_json().encode() + b"\n"
         try:
             while line:
@@ -54,9 +52,24 @@ class Book:
             os.fsync(self._file)
         except OSError as error:  # the disk is full
             raise _unwritable(self.path, error) from None
-        finally:
-            if not line:  # also if Ctrl-C cuts the flush short: it will be found there
-                self.records[record.fingerprint] = record
+        self.records[record.fingerprint] = record
+        self._whole = os.lseek(self._file, 0, os.SEEK_CUR)
+
+    def recover(self) -> None:
+        """Make `records` what the file holds, wherever `add` was interrupted: a line that is whole
+        counts, one that was cut off is dropped."""
+        os.lseek(self._file, self._whole, os.SEEK_SET)
+        rest = b"".join(iter(lambda: os.read(self._file, 2**20), b""))
+        records, whole = _parse(rest.splitlines(keepends=True))
+        self.records.update(records)
+        self._whole += whole
+        self._cut()
+
+    def _cut(self) -> None:
+        """Drop what follows the last whole line, and go on writing there."""
+        if os.lseek(self._file, 0, os.SEEK_END) > self._whole:
+            os.ftruncate(self._file, self._whole)
+            os.lseek(self._file, self._whole, os.SEEK_SET)
 
     def __enter__(self) -> Book:
         return self
@@ -81,10 +94,8 @@ def _read(path: Path) -> tuple[dict[str, Record], int]:
         lines = path.read_bytes().splitlines(keepends=True)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    if lines and not lines[-1].endswith(b"\n"):
-        del lines[-1]
     try:
-        head = json.loads(lines[0]) if lines else None
+        head = json.loads(lines[0]) if lines and lines[0].endswith(b"\n") else None
     except ValueError:
         head = None
     if head != HEAD:
@@ -92,8 +103,16 @@ def _read(path: Path) -> tuple[dict[str, Record], int]:
             f"{path}: is not a book of cells that this version of incfed made; move it away, or "
             "choose another folder"
         )
+    records, whole = _parse(lines[1:])
+    return records, len(lines[0]) + whole
+
+
+def _parse(lines: list[bytes]) -> tuple[dict[str, Record], int]:
+    """Their records, and how many bytes of them are whole lines."""
+    if lines and not lines[-1].endswith(b"\n"):
+        lines = lines[:-1]
     records: dict[str, Record] = {}
-    for line in lines[1:]:
+    for line in lines:
         try:
             record = Record.from_json(line)
         except (ValueError, TypeError, KeyError, AttributeError):

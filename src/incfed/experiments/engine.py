@@ -140,11 +140,10 @@ class Session:
     ) -> Cells:
         """Run what the book does not have."""
         known = self._records
-        found = {key: known[key] for key in lot.work if key in known}
-        outcome = Cells(len(lot.cells), kept=sum(key in found for key in lot.order))
+        outcome = Cells(len(lot.cells), kept=sum(key in known for key in lot.order))
         if begin is not None:
             begin(outcome.total, outcome.kept)
-        todo = _in_order([one for key, one in lot.work.items() if key not in found])
+        todo = _in_order([one for key, one in lot.work.items() if key not in known])
         faults: dict[str, str] = {}
         tally = _Tally(sum(one.steps for one in todo), progress)
         try:
@@ -158,13 +157,15 @@ class Session:
                         else:
                             if self._notes is not None:
                                 self._notes.add(answer.value)
-                            found[one.fingerprint] = known[one.fingerprint] = answer.value
+                            known[one.fingerprint] = answer.value
                         tally.ended(one.steps)
         except KeyboardInterrupt:
             outcome.interrupted = True
+            if self._notes is not None:
+                self._notes.recover()  # it may have struck while a record was being written
         for cell, key in zip(lot.cells, lot.order, strict=True):
-            if key in found:
-                outcome.records.append(replace(found[key], point=dict(cell.point)))
+            if key in known:
+                outcome.records.append(replace(known[key], point=dict(cell.point)))
             elif key in faults:
                 outcome.failures.append((cell, faults[key]))
         return outcome

@@ -22,6 +22,8 @@ from .packing import gather
 from .server import Closed, Server, Uploads, communication
 from .shared import Shared
 
+ROUNDING = 1e-9  # of the budget: far above what processors round differently
+
 
 class Verdict(NamedTuple):
     """Who takes part, and for how much; `data_only`: the budget's end kept money out of it."""
@@ -59,6 +61,21 @@ class Table(NamedTuple):
         costs nothing is affordable even if the budget was lowered below what is spent."""
         return not verdict.total or self.spent + verdict.total <= self.budget
 
+    def afforded(self, verdict: Verdict, kept: Mapping[int, float]) -> Verdict | None:
+        """The verdict, if there is money for it; never below `kept`, what was offered before.
+
+        Where rounding alone makes it too dear, it is cut down to what is left: another processor
+        rounds otherwise, and must not decide otherwise."""
+        payments = dict(verdict.payments)
+        for client, paid in payments.items():
+            total = math.fsum(payments.values())
+            excess = min(self.spent + total - self.budget, total)
+            if not 0.0 < excess <= ROUNDING * (1.0 + self.budget):
+                break
+            payments[client] = max(kept.get(client, 0.0), paid - excess - math.ulp(self.budget))
+        fitted = Verdict(payments, verdict.data_only)
+        return fitted if self.affords(fitted) else None
+
     def without(self, failed: Sequence[int]) -> Table:
         """The same without those who failed."""
         left = {client: one for client, one in self.uploads.items() if client not in failed}
@@ -68,8 +85,8 @@ class Table(NamedTuple):
 def decide(table: Table) -> Verdict:
     """Line 11; where the mechanism's payments exceed what is left, data is the only payment."""
     _, round, decision = _judge(table, table.mechanism)
-    verdict = _verdict(round, decision, False)
-    if table.affords(verdict):
+    verdict = table.afforded(_verdict(round, decision, False), {})
+    if verdict is not None:
         return verdict
     _, round, decision = _judge(table, PaymentFree())
     return _verdict(round, decision, True)
@@ -95,10 +112,10 @@ def decide_again(table: Table, kept: Mapping[int, float], *, add: bool) -> Verdi
             for place, client in enumerate(round.clients.tolist())
             if S[place]
         }
-        verdict = Verdict(payments, bool(data_only))
-        if table.affords(verdict):
+        verdict = table.afforded(Verdict(payments, bool(data_only)), kept)
+        if verdict is not None:
             return verdict
-    return Verdict({client: kept.get(client, 0.0) for client in verdict.payments}, True)
+    return Verdict({client: kept.get(client, 0.0) for client in payments}, True)
 
 
 def close(table: Table, verdict: Verdict, db: Sequence[Floats]) -> tuple[Shared, Closed]:

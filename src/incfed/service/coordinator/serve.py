@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import selectors
+import socket
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from types import FrameType
+from typing import Any
 
 import numpy as np
 import uvicorn
@@ -57,7 +62,8 @@ def serve(config: Config) -> None:
 
 
 class Graceful(uvicorn.Server):
-    """Sends who waits for news home at the first sign of the end, not after all have gone."""
+    """Answers every request that was sent before it stops listening. Who waits for news is sent
+    home at the first sign of the end, not after all have gone."""
 
     def __init__(self, config: uvicorn.Config, news: News) -> None:
         super().__init__(config)
@@ -66,6 +72,41 @@ class Graceful(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._news.dismiss()
         super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Read what has arrived first: uvicorn alone would hang up on it."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                listening = [one for server in self.servers for one in server.sockets]
+                turns = 0
+                while turns < 3:  # of the loop: who was let in is not yet served in the first
+                    await asyncio.sleep(0)
+                    turns = 0 if _readable(listening) else turns + 1
+                for server in self.servers:
+                    server.close()
+                while self._unread():
+                    await asyncio.sleep(0.01)
+        await super().shutdown(sockets)
+
+    def _unread(self) -> bool:
+        """Has a connection sent what is not read yet? The others end with their present answer."""
+        unread = False
+        connections: list[Any] = list(self.server_state.connections)  # whichever speaks HTTP here
+        for one in connections:
+            idle = one.cycle is None or one.cycle.response_complete
+            if idle and _readable([one.transport.get_extra_info("socket")]):
+                unread = True
+            else:
+                one.shutdown()
+        return unread
+
+
+def _readable(sockets: Iterable[Any]) -> bool:
+    """Does any have something to read?"""
+    with selectors.DefaultSelector() as selector:
+        for one in sockets:
+            selector.register(one, selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
 def warm_up(settings: Settings) -> None:
