@@ -24,6 +24,7 @@ class Server(ThreadingHTTPServer):
         self.cut = 0
         self.wait = threading.Event()
         self.wait.set()
+        self.half_sent = threading.Event()
         self.asked: list[str] = []
 
     @property
@@ -54,6 +55,7 @@ class Handler(BaseHTTPRequestHandler):
         body = body[: len(body) - self.server.cut]
         half = len(body) // 2
         self.wfile.write(body[:half])
+        self.server.half_sent.set()
         self.server.wait.wait(60)
         with suppress(ConnectionError):  # whoever asked has left
             self.wfile.write(body[half:])

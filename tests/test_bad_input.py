@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed import inputs
-from incfed.inputs import InputError
+from incfed.support import inputs
+from incfed.support.inputs import InputError
 
 FREE = incfed.PayEveryone()
 

@@ -13,13 +13,14 @@ import pytest
 from sqlalchemy import make_url
 
 import incfed
-from incfed.ledger.settings import MOST_DIM, Settings
+from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.service.coordinator.app import LONGEST_WAIT, largest_body
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.coordinator import Coordinator
 from incfed.service.coordinator.metrics import Metrics
 from incfed.service.coordinator.serve import PATIENCE
+from incfed.support.inputs import MOST_DIM
 from test_readme import ROOT, blocks
 
 PAGE = "docs/deployment.md"

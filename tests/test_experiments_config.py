@@ -11,7 +11,7 @@ import pytest
 import incfed
 from incfed.experiments import Recipe, build, read
 from incfed.experiments.template import write_template
-from incfed.inputs import InputError
+from incfed.support.inputs import InputError
 from test_experiments_samples import OWN, TOML, experiment, own, refused, tables, trace
 
 
@@ -189,7 +189,7 @@ MISTAKES = {
         "world.file: ",
         "readable .npz file",
     ),
-    "not TOML": ("[run]", "[run", "is not a TOML file", "line 1"),
+    "not TOML": ("[run]", "[run", "not a TOML file", "line 1"),
 }
 
 
@@ -226,9 +226,9 @@ def test_steps_beyond_a_trace(tmp_path: Path, run: dict[str, Any]) -> None:
 
 
 def test_a_config_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no\.toml: is not there.*incfed init"):
+    with pytest.raises(InputError, match=r"config file not found: .*no\.toml\. .*incfed init"):
         read(tmp_path / "no.toml")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot read"):
         read(tmp_path)
 
 

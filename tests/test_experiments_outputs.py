@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from incfed.experiments import demo
-from incfed.experiments.files import replacing, write_text
 from incfed.experiments.outputs import Chapter, draw, publish
 from incfed.experiments.screen import Screen
-from incfed.inputs import InputError
 from incfed.results import Result, compare
+from incfed.support.files import replacing, write_text
+from incfed.support.inputs import InputError
 from test_results_samples import sample, silent
 
 RUNS = {"[b]all": [sample(scale=s) for s in (1.0, 2.0)], "none": [silent(), silent()]}

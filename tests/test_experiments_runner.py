@@ -13,7 +13,7 @@ import pytest
 import incfed
 from incfed.experiments import Experiment, Outcome, plan, run, workers
 from incfed.experiments.saved import collect
-from incfed.inputs import InputError
+from incfed.support.inputs import InputError
 from test_experiments_samples import experiment, own
 
 

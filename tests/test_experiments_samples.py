@@ -10,7 +10,7 @@ import pytest
 
 from incfed import Trace
 from incfed.experiments import Experiment, Recipe, build, read
-from incfed.inputs import InputError
+from incfed.support.inputs import InputError
 
 WORLD = {"kind": "Synthetic", "clients": 4, "dim": 3, "arms": 3, "pool": 10}
 TOML = """\

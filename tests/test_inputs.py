@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed import inputs
-from incfed.inputs import InputError
+from incfed.support import inputs
+from incfed.support.inputs import InputError
 
 
 def refused(message: str) -> Any:
@@ -162,7 +162,7 @@ def test_counts_are_said_in_singular_and_plural(count: int, said: str) -> None:
 
 def test_every_message_counts_in_that_way() -> None:
     """No f-string says "{count} rounds" by itself, which would be wrong for one of them."""
-    files = sorted(Path(inputs.__file__).parent.rglob("*.py"))
+    files = sorted(Path(incfed.__file__).parent.rglob("*.py"))
     source = "".join(file.read_text(encoding="utf-8") for file in files)
     nouns = set(re.findall(r"(?:counted|noun)\([^\n]*?, ['\"]([a-z ]+)['\"]\)", source))
     assert {"client", "round", "row", "run", "seed", "step"} <= nouns

@@ -14,7 +14,7 @@ import incfed
 from incfed.experiments import Recipe, build
 from incfed.experiments.outputs import intro, matching
 from incfed.experiments.runner import plan, run
-from incfed.inputs import InputError
+from incfed.support.inputs import InputError
 from logs import Sample
 from test_cli import incfed as command
 from test_experiments_samples import tables

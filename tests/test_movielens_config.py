@@ -11,7 +11,7 @@ import pytest
 import incfed
 from incfed.experiments import read
 from incfed.experiments.runner import plan, run
-from incfed.extras import install
+from incfed.support.extras import install
 from movielens_samples import Sample
 
 TOML = """

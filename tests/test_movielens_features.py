@@ -12,9 +12,9 @@ import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 import incfed
-from incfed.environments.movielens_features import learn_features
-from incfed.extras import install
+from incfed.environments.movielens.features import learn_features
 from incfed.kernels.factor import Floats
+from incfed.support.extras import install
 from movielens_samples import Sample, real
 
 
@@ -107,8 +107,8 @@ def test_without_scikit_learn_it_says_what_to_install(
 
 def test_real_words_sparse_and_dense() -> None:
     """1,000 movies of the real data: the sparse way and the dense one."""
-    from incfed.environments.movielens_files import recognise
-    from incfed.environments.movielens_texts import read_movies
+    from incfed.environments.movielens.release import recognise
+    from incfed.environments.movielens.texts import read_movies
 
     texts = read_movies(recognise(real("movielens-heavy-54"))).texts[:1000]
     same_up_to_signs(learn_features(texts, 25), by_hand(texts, 25))

@@ -20,8 +20,8 @@ from incfed.experiments.paper.reproduce import request
 from incfed.experiments.paper.settings import MOVIELENS, Data, Mode, Setting
 from incfed.experiments.paper.tables import TABLES
 from incfed.experiments.paper.verdicts import Verdict
-from incfed.inputs import InputError
 from incfed.results.tables import Spread
+from incfed.support.inputs import InputError
 from test_cli import incfed
 
 DATA = Mode(movielens=Path("ml"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from incfed.extras import install
+from incfed.support.extras import install
 from planning_samples import TOML, finished_trials, write_trace
 from test_cli import INCFED, incfed
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed.ledger import settings as ledger
-from incfed.planning import federation_file, toml_file
+from incfed.planning import federation_file
 from incfed.service.coordinator.config import Config, read_config
+from incfed.support import inputs, toml
 from planning_samples import CASE, write_trace
 
 QUICK: dict[str, Any] = {"trials": 16, "held_out": 3, "jobs": 1}
@@ -104,10 +104,9 @@ def test_without_a_budget_none_is_written(tmp_path: Path) -> None:
 def test_what_cannot_be_served_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert federation_file.MOST_DIM == ledger.MOST_DIM
     plan = incfed.plan(CASE, budget=60, **QUICK)
     plan.save(tmp_path)
-    monkeypatch.setattr(federation_file, "MOST_DIM", 2)
+    monkeypatch.setattr(inputs, "MOST_DIM", 2)
     assert plan.federation is None
     page = plan.save(tmp_path)
     assert not (tmp_path / "federation.toml").exists()  # that of the plan before is gone, too
@@ -144,9 +143,9 @@ def test_any_change_is_seen(
 ) -> None:
     file = tmp_path_factory.mktemp("sealed") / "a.toml"
     text = f"{text}\n"
-    toml_file.write_sealed(file, text)
+    toml.write_sealed(file, text)
     assert file.read_text(encoding="utf-8").startswith(text)
-    toml_file.write_sealed(file, text)
+    toml.write_sealed(file, text)
     whole = file.read_bytes()
     at = data.draw(st.integers(0, len(whole) - 1))
     other = data.draw(st.sampled_from([b"", b"x", b"\n", b"\xff", b"##"]))
@@ -155,5 +154,5 @@ def test_any_change_is_seen(
     if changed == whole:
         return
     with pytest.raises(incfed.InputError, match="would be overwritten"):
-        toml_file.write_sealed(file, text)
+        toml.write_sealed(file, text)
     assert file.read_bytes() == changed

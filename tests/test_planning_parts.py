@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incfed.experiments.cells import Record
-from incfed.inputs import InputError
 from incfed.planning.costs import read_costs
 from incfed.planning.evidence import Interval, figures_of, student
 from incfed.planning.frontier import choose, easiest, front, pareto, thin, thrifty
 from incfed.planning.goals import Goal, Limit, read_goal
 from incfed.planning.racing import noise, survivors
 from incfed.planning.space import FREE, Range, Setting, read_space
+from incfed.support.inputs import InputError
 from planning_samples import evidence, setting
 
 DRAWN = [

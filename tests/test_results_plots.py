@@ -7,7 +7,6 @@ import matplotlib
 import numpy as np
 import pytest
 
-from incfed.inputs import InputError
 from incfed.results import (
     METRICS,
     Pen,
@@ -21,6 +20,7 @@ from incfed.results import (
 )
 from incfed.results.axes import _apart
 from incfed.results.curves import POINTS, curve
+from incfed.support.inputs import InputError
 from test_results_samples import bare, sample, silent
 
 RUNS: Runs = {"a": [sample(scale=s) for s in (1.0, 2.0, 6.0)], "b": [sample(scale=3.0)]}

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from incfed.extras import needs
-from incfed.inputs import InputError
 from incfed.results import Result, Rounds, plain
+from incfed.support.extras import needs
+from incfed.support.inputs import InputError
 from test_results_samples import bare, sample, settings, silent, three_rounds
 
 

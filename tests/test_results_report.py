@@ -7,9 +7,9 @@ from pathlib import Path
 import matplotlib
 import pytest
 
-from incfed.inputs import InputError
 from incfed.results import Runs, Section, compare, pens_for, plot, write_report
 from incfed.results.report import common_settings
+from incfed.support.inputs import InputError
 from test_results_samples import sample, silent
 
 RUNS: Runs = {

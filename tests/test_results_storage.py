@@ -8,8 +8,9 @@ import numpy as np
 import polars
 import pytest
 
-from incfed.inputs import InputError
 from incfed.results import Result, RoundRecord, Rounds, load, save, storage
+from incfed.support.files import digest
+from incfed.support.inputs import InputError
 from test_results_samples import bare, sample, silent
 
 FILES = ["result.json", "rounds.parquet", "steps.parquet"]
@@ -93,7 +94,7 @@ def test_a_failed_write_leaves_the_old_result(
     def full(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(storage, "_digest", full)
+    monkeypatch.setattr(storage, "digest", full)
     with pytest.raises(OSError, match="disk full"):
         save(silent(), tmp_path / "a")
     monkeypatch.undo()
@@ -175,7 +176,7 @@ def test_well_formed_files_with_the_wrong_content(frame: polars.DataFrame, tmp_p
     file = tmp_path / "a/steps.parquet"
     frame.write_parquet(file)
     index = json.loads((tmp_path / "a/result.json").read_text())
-    index["sha256"]["steps.parquet"] = storage._digest(file)
+    index["sha256"]["steps.parquet"] = digest(file)
     (tmp_path / "a/result.json").write_text(json.dumps(index))
     with pytest.raises(InputError, match="corrupt"):
         load(tmp_path / "a")

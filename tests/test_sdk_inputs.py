@@ -16,8 +16,8 @@ import pytest
 import incfed
 from fake_coordinator import Fake
 from fake_server import serving
-from incfed.extras import install
 from incfed.service.client.address import address
+from incfed.support.extras import install
 
 DIM = 2
 GOOD = [0.6, 0.8]

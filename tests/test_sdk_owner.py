@@ -4,6 +4,7 @@ federation does not take, a first start that fails. And what the log says of it.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,8 @@ import incfed
 from fake_coordinator import Fake
 from fake_server import Service, serving
 from incfed.service.client import agent, patience
-from incfed.service.client import lock as locks
-from incfed.service.client.lock import Lock
 from incfed.service.client.refusals import ServiceError, Unreachable
+from incfed.support.locks import Lock, Locked
 from keeping import rows
 from test_sdk_agent import Desk
 
@@ -148,25 +148,27 @@ def test_a_later_start_that_fails_takes_nothing_away(tmp_path: Path) -> None:
             assert (client.steps, client.epoch) == (1, 1)
 
 
-def test_a_lock_that_was_taken_away_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who opened the file before its holder removed it tries again with a new one."""
-    holder, seize = Lock(tmp_path), locks._seize
-    tried: list[int] = []
+def test_a_lock_that_was_taken_away_is_none(tmp_path: Path) -> None:
+    """Who waits for a file that its holder removes tries again with a new one."""
+    path = tmp_path / "lock"
+    holder, found = Lock(path), []
+    entered = threading.Event()
 
-    def meanwhile(fd: int) -> None:
-        if not tried:
-            holder.release(remove=True)
-        tried.append(fd)
-        seize(fd)
+    def wait() -> None:
+        entered.set()
+        found.append(Lock(path))
 
-    monkeypatch.setattr(locks, "_seize", meanwhile)
-    mine = Lock(tmp_path)
-    assert len(tried) == 2
-    with pytest.raises(incfed.InputError, match="another Client"):
-        Lock(tmp_path)
-    mine.release()
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    assert entered.wait(SOON)
+    holder.release(remove=True)
+    waiter.join(SOON)
+    assert path.exists()
+    with pytest.raises(Locked):
+        Lock(path)
+    found[0].release()
+    Lock(path).release(remove=True)
+    assert not path.exists()
 
 
 def test_the_log_says_who_and_what(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from incfed.experiments.book import HEAD, NAME, Book, read_book
 from incfed.experiments.cells import Record
 from incfed.experiments.engine import Local, Session, run_cells
-from incfed.inputs import InputError
+from incfed.support.inputs import InputError
 from test_sweep_engine import cells, figures
 
 numbers = st.floats(allow_nan=True, allow_infinity=True)

@@ -19,9 +19,9 @@ from clusters import Cluster, cluster
 from incfed.experiments.book import NAME, read_book
 from incfed.experiments.cluster import Dask
 from incfed.experiments.engine import Local, run_cells
-from incfed.extras import install
-from incfed.inputs import InputError
 from incfed.results.records import Result
+from incfed.support.extras import install
+from incfed.support.inputs import InputError
 from test_experiments_samples import OWN, trace
 from test_sweep_engine import cells, figures, mine
 

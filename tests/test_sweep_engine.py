@@ -16,7 +16,7 @@ from incfed.experiments.book import NAME, read_book
 from incfed.experiments.cells import Cell, Record
 from incfed.experiments.engine import Local, run_cells
 from incfed.experiments.tidy import summarise
-from incfed.inputs import InputError
+from incfed.support.inputs import InputError
 from test_experiments_samples import OWN, WORLD, trace
 
 

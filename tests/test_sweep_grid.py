@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incfed.experiments.sweeps import Sweep, read_sweep
-from incfed.inputs import InputError
+from incfed.support.inputs import InputError
 from test_experiments_samples import OWN, tables
 
 

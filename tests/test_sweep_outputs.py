@@ -16,7 +16,7 @@ from incfed.experiments import sweep_report
 from incfed.experiments.cells import Cell, Record, named, shown
 from incfed.experiments.sweeps import Swept
 from incfed.experiments.tidy import cells_frame, curves_frame, summarise, to_markdown
-from incfed.inputs import InputError
+from incfed.support.inputs import InputError
 from test_experiments_samples import tables
 
 

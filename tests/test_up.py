@@ -17,8 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 from incfed.cli.commands import app
-from incfed.extras import install
-from incfed.service.client.lock import Lock
+from incfed.support.extras import install
+from incfed.support.locks import Lock, Locked
 from test_cli import INCFED
 
 UP = ["up", "--clients", "1", "--pace", "60", "--seconds", "100"]
@@ -71,11 +71,11 @@ def up(folder: Path) -> Iterator[Tour]:
 def gone(folder: Path, port: int) -> bool:
     """Does nobody hold the client's folder, nor listen?"""
     try:
-        Lock(folder / "clients" / "shop-1" / "state").release()
+        Lock(folder / "clients" / "shop-1" / "state" / "lock").release()
         socket.create_connection(("127.0.0.1", port), 1.0).close()
     except ConnectionRefusedError:
         return True
-    except ValueError:  # the lock's refusal
+    except Locked:
         pass
     return False
 

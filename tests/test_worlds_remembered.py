@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import incfed
 from incfed.environments import remembered
 from incfed.environments.base import Events
-from incfed.environments.movielens import MovieLensStream
+from incfed.environments.movielens.world import MovieLensStream
 from incfed.environments.remembered import Remembered
 from incfed.experiments.cells import Cell, Record
 from incfed.experiments.workshop import Work, Workshop

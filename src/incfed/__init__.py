@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from .algorithms import Algorithm, Centralized, DisLinUCB, IncFedUCB, Independent, thresholds
     from .environments import BadRows, MovieLens, ReplayLog, Synthetic, Trace, World
     from .experiments import sweep
-    from .inputs import InputError
     from .mechanisms import (
         Decision,
         Mechanism,
@@ -29,12 +28,13 @@ if TYPE_CHECKING:
     from .results import Result, load
     from .service.client.client import Client
     from .simulation import Simulation, simulate
+    from .support.inputs import InputError
 
 _HOMES = {
     "algorithms": ("Algorithm", "Centralized", "DisLinUCB", "IncFedUCB", "Independent"),
     "environments": ("BadRows", "MovieLens", "ReplayLog", "Synthetic", "Trace", "World"),
     "experiments": ("sweep",),
-    "inputs": ("InputError",),
+    "support.inputs": ("InputError",),
     "mechanisms": (
         "Decision",
         "Mechanism",

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs
 from ..kernels.factor import Floats
 from ..kernels.store import thin_limit
 from ..kernels.ucb import Rules
 from ..mechanisms.base import Mechanism
 from ..mechanisms.pay_everyone import PayEveryone
+from ..support import inputs
 
 
 @dataclass(frozen=True, kw_only=True)

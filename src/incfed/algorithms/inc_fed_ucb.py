@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import inputs
 from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
+from ..support import inputs
 from .base import Algorithm
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .. import inputs
+from ..support import inputs
 
 
 def high(*, steps: int, clients: int, dim: int) -> float:

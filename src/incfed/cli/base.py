@@ -73,7 +73,7 @@ def _incfed(
 def plainly() -> Iterator[Screen]:
     """Errors of the user's are said in a line, without a traceback."""
     from ..experiments.screen import Screen
-    from ..inputs import InputError
+    from ..support.inputs import InputError
 
     screen = Screen()
     try:
@@ -88,7 +88,7 @@ def plainly() -> Iterator[Screen]:
 
 def stopped(screen: Screen, finished: int, total: int, folder: Path, *more: str) -> NoReturn:
     """Say how to go on: the same command, with `more`."""
-    from ..inputs import counted
+    from ..support.inputs import counted
 
     again = [arg for arg in sys.argv[1:] if arg not in ("--fresh", *more)] + list(more)
     screen.error(

@@ -46,7 +46,7 @@ def movielens(
     of the network. In a config: kind = "MovieLens", folder = "ml-20m".
     """
     with plainly() as screen:
-        from ..experiments.movielens_data import GROUPLENS, LICENCE, obtain
+        from ..environments.movielens.download import GROUPLENS, LICENCE, obtain
 
         with screen.loading(release) as bar:
             where = obtain(

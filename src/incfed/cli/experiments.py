@@ -141,10 +141,11 @@ def show(
 
 def _carry_out(screen: Screen, experiment: Experiment, jobs: int | None, fresh: bool) -> Outcome:
     """Run an experiment under a progress bar; say so and leave if it is interrupted."""
-    from ..experiments.files import alone_in, claim
+    from ..experiments.experiment import INDEX, OURS
     from ..experiments.runner import plan, run
+    from ..support.files import alone_in, claim
 
-    claim(experiment.output)
+    claim(experiment.output, mark=INDEX, ours=OURS)
     with alone_in(experiment.output):
         todo = plan(experiment, jobs=jobs, fresh=fresh)
         screen.plan(todo)
@@ -158,7 +159,7 @@ def _carry_out(screen: Screen, experiment: Experiment, jobs: int | None, fresh: 
 
 def _close(screen: Screen, outcome: Outcome, where: dict[str, Path]) -> None:
     """Say where things are, and what went wrong."""
-    from ..inputs import counted
+    from ..support.inputs import counted
 
     screen.places(where)
     if outcome.failures:

@@ -35,7 +35,7 @@ def _opened(path: Path, *, new: bool = False) -> Iterator[tuple[Screen, Store, C
     """The database of a config; `new`: it may be made."""
     with plainly() as screen:
         from ..experiments.places import missing
-        from ..extras import install
+        from ..support.extras import install
 
         try:
             from ..ledger.store import Store
@@ -137,8 +137,8 @@ def export(
 ) -> None:
     """Write payments, rounds or entries for finance."""
     with _opened(config) as (screen, store, _):
-        from ..inputs import counted
         from ..ledger.export import export as write
+        from ..support.inputs import counted
 
         with store.read() as connection:
             count = write(connection, path, what)
@@ -155,8 +155,8 @@ def prune(
     from datetime import UTC, datetime
 
     with _opened(config) as (screen, store, _):
-        from ..inputs import refuse
         from ..ledger.pruning import prune as forget
+        from ..support.inputs import refuse
 
         try:
             moment = datetime.fromisoformat(before)

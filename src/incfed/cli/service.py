@@ -30,7 +30,7 @@ def serve(
         from dataclasses import replace
 
         from ..experiments.places import missing
-        from ..extras import install
+        from ..support.extras import install
 
         try:
             from ..ledger.store import plainly as said_plainly
@@ -100,7 +100,7 @@ def up(
         from importlib.util import find_spec
 
         from ..experiments.places import missing
-        from ..extras import install
+        from ..support.extras import install
 
         for name in ("httpx", "fastapi", "prometheus_client", "sqlalchemy", "alembic", "uvicorn"):
             if find_spec(name) is None:  # the processes' needs, looked for without loading them

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs
+from ..support import inputs
 from .base import Events, Stream, World
 from .wrapped import Wrapped
 

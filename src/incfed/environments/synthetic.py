@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs
 from ..kernels.factor import Floats, Ints
 from ..kernels.sample import draw
+from ..support import inputs
 from .base import MOST, Events, Stream, World
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import inputs
 from ..kernels.factor import Floats, Ints
+from ..support import inputs
+from ..support.files import replacing
 from .base import MOST, Events, Stream, World
 
 
@@ -106,16 +106,8 @@ class Trace(World):
         }
         if self.expected is not None:
             arrays["expected"] = self.expected
-        partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            with partial.open("wb") as file:
-                np.savez_compressed(file, **arrays)
-            partial.replace(target)
-        except OSError as error:
-            raise inputs.refuse("path", str(path), f"writable ({error.strerror})") from None
-        finally:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
+        with replacing(target) as fresh, fresh.open("wb") as file:
+            np.savez_compressed(file, **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trace:

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..inputs import InputError
+from ..support.files import replacing
+from ..support.inputs import InputError
 from .cells import Record
-from .files import replacing
 
 NAME = "cells.jsonl"
 HEAD: Mapping[str, Any] = {"format": "incfed.cells", "version": 1}

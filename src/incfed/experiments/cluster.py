@@ -17,8 +17,8 @@ from functools import cache
 from typing import Any
 
 from ..algorithms.base import Algorithm
-from ..extras import install
-from ..inputs import InputError, refuse
+from ..support.extras import install
+from ..support.inputs import InputError, refuse
 from .cells import Record
 from .executors import Answer, Answers, Executor, Slow, Watch
 from .workers import Fault

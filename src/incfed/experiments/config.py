@@ -17,7 +17,6 @@ costs = 10.0
 from __future__ import annotations
 
 import inspect
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,8 +24,9 @@ from typing import Any
 
 from ..algorithms import thresholds
 from ..environments.base import World
-from ..inputs import MOST_STEPS, InputError, integer, refuse
 from ..results.settings import plain
+from ..support import toml
+from ..support.inputs import MOST_STEPS, InputError, integer, refuse
 from . import kinds, places
 from .experiment import Experiment, Part, Recipe
 
@@ -47,16 +47,7 @@ def read(path: str | Path, *, seeds: int | None = None, output: Path | None = No
 def load(path: str | Path, *, seeds: int | None = None, output: Path | None = None) -> Recipe:
     """The tables in the file `path`, not checked yet."""
     file = Path(path)
-    try:
-        tables = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
-    except FileNotFoundError:
-        raise InputError(
-            f"{file}: is not there, must be a config file; `incfed init {file}` writes one"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror})") from None
-    except ValueError as error:  # not UTF-8, or not TOML; says line and column
-        raise InputError(f"{file}: is not a TOML file: {error}") from None
+    tables = toml.read(file, f"Write one with: incfed init {file}")
     recipe = Recipe(tables, file.resolve().parent, str(file))
     changes = {"seeds": seeds, "output": None if output is None else str(output.absolute())}
     return override(recipe, **changes)

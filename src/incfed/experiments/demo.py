@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..inputs import counted
 from ..results import Runs, compare, human
 from ..results.records import Result
+from ..support.inputs import counted
 from .config import build
 from .experiment import Experiment, Recipe
 from .outputs import Chapter

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..algorithms.base import Algorithm
+from ..support.files import alone_in, claim
 from . import places
 from .book import Book
 from .cells import Cell, Record
 from .cluster import Dask
 from .executors import Executor, Local
-from .files import OURS, alone_in, claim
+from .experiment import OURS
 from .workers import Fault
 from .workshop import Work, Workshop
 

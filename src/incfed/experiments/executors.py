@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
 from ..algorithms.base import Algorithm
-from ..inputs import integer
+from ..support.inputs import integer
 from .cells import Record
 from .runner import cores
 from .warm_up import warm_up

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +11,18 @@ from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
 from ..results.settings import plain
-from .files import slugs
+from ..support.files import fingerprint, slugs
+
+INDEX = "experiment.json"  # marks a folder as one that `incfed run` made
+OURS = (
+    "runs",
+    "plots",
+    "report.html",
+    "summary.md",
+    "summary.json",
+    "cells.parquet",
+    "curves.parquet",
+)
 
 
 @dataclass(frozen=True)
@@ -86,13 +95,9 @@ class Experiment:
                 label=label,
                 seed=seed,
                 folder=self.output / "runs" / folders[label] / f"seed-{seed}",
-                fingerprint=_fingerprint(
+                fingerprint=fingerprint(
                     [__version__, label, seed, self.steps, scene, parts[label]]
                 ),
             )
             for index, (label, seed) in enumerate(pairs)
         ]
-
-
-def _fingerprint(identity: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()

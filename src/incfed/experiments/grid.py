@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..inputs import InputError, refuse
+from ..support.inputs import InputError, refuse
 from . import kinds, places
 from .config import Outline
 from .parameters import Spot, put

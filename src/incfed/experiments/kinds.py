@@ -17,9 +17,10 @@ from typing import Any
 
 from .. import algorithms, environments, mechanisms
 from ..environments.trace import Trace
-from ..inputs import InputError, refuse
+from ..support.files import digest
+from ..support.inputs import InputError, refuse
 from . import places
-from .plugins import digest, explain, find_class
+from .plugins import explain, find_class
 
 PATHS = ("file", "folder")  # arguments that are paths, relative to the config
 CUT = ("part", "turn")  # keys that every table of a recorded world may have

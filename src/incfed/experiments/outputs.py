@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
-from ..extras import install
-from ..inputs import counted
 from ..results import (
     METRICS,
     Runs,
@@ -25,8 +23,10 @@ from ..results import (
 )
 from ..results.palette import pens_for
 from ..results.report import common_settings
+from ..support.extras import install
+from ..support.files import replacing, write_text
+from ..support.inputs import counted
 from .experiment import Experiment
-from .files import replacing, write_text
 from .runner import Outcome
 
 if TYPE_CHECKING:

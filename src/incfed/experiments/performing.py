@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..inputs import InputError
 from ..mechanisms.base import MechanismError
 from ..simulation import simulate
+from ..support.inputs import InputError
 from . import saved
 from .config import build
 from .experiment import Experiment, Job, Recipe

@@ -17,7 +17,8 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..inputs import InputError
+from ..support.files import digest
+from ..support.inputs import InputError
 from .places import hint, listed
 
 # Modules found by name, and the SHA-256 of their files when first used.
@@ -44,12 +45,6 @@ def find_class(address: str, base: type, folder: Path) -> tuple[type[Any], Path 
         raise InputError(f"{address} is not finished: it does not define {lacking}")
     source = inspect.getsourcefile(found)
     return found, None if source is None else Path(source)
-
-
-def digest(file: Path) -> str:
-    """The SHA-256 of a file's contents."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def explain(error: BaseException, files: list[str]) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from ..inputs import integer
 from ..results.records import Result
+from ..support.files import claim
+from ..support.inputs import integer
 from . import saved
-from .experiment import Experiment, Job
-from .files import claim
+from .experiment import INDEX, OURS, Experiment, Job
 from .performing import Performer, perform
 from .warm_up import warm_up
 from .workers import Fault, Workers
@@ -56,7 +56,7 @@ class Plan:
 def plan(experiment: Experiment, *, jobs: int | None = None, fresh: bool = False) -> Plan:
     """Claim the output folder and look for runs to keep; `fresh` keeps none."""
     processes = cores() if jobs is None else integer("jobs", jobs, low=1)
-    claim(experiment.output)
+    claim(experiment.output, mark=INDEX, ours=OURS)
     done, todo = {}, []
     for job in experiment.jobs():
         saved.refuse_foreign(job)  # all of them before the first is touched

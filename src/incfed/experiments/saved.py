@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..inputs import InputError
 from ..results.records import Result
 from ..results.storage import load
-from .experiment import Experiment, Job
-from .files import INDEX, write_text
+from ..support.files import write_text
+from ..support.inputs import InputError
+from .experiment import INDEX, Experiment, Job
 
 FORMAT, VERSION = "incfed.experiment", 1
 FILES = {"steps.parquet", "rounds.parquet", "result.json", ".DS_Store"}  # of a saved result

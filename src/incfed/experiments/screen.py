@@ -24,9 +24,9 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from ..inputs import counted, noun
 from ..results.numbers import human
 from ..results.tables import HEADINGS, METRICS, Row, to_markdown
+from ..support.inputs import counted, noun
 from .tidy import (
     Summary,
     headings,

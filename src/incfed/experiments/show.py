@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..inputs import InputError, counted
 from ..results.storage import INDEX as RUN
 from ..results.storage import load
 from ..results.tables import compare
+from ..support.inputs import InputError, counted
 from . import saved
 from .book import NAME as BOOK
 from .book import read_book
-from .files import INDEX
+from .experiment import INDEX
 from .outputs import matching
 from .screen import Screen
 from .tidy import summarise

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..inputs import counted
 from ..results import Section, write_report
 from ..results.settings import plain
 from ..results.tables import METRICS, Spread
 from ..results.trends import trends
+from ..support.files import replacing, write_text
+from ..support.inputs import counted
 from .cells import Record, named
-from .files import replacing, write_text
 from .outputs import can_plot, footer
 from .tidy import Summary, cells_frame, curves_frame, headings, summarise, to_markdown
 

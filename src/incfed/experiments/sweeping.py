@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..inputs import counted
+from ..support.inputs import counted
 from .book import NAME
 from .engine import Cells, Local, run_cells
 from .screen import Screen

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import inputs
-from ..extras import needs
-from ..inputs import InputError, counted, refuse
+from ..support import inputs
+from ..support.extras import needs
+from ..support.inputs import InputError, counted, refuse
 from . import grid, places
 from .book import NAME
 from .cells import Cell, Record, shown

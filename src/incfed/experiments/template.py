@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from ..inputs import InputError
-from .files import write_text
+from ..support.files import write_text
+from ..support.inputs import InputError
 
 NAME = "incfed.toml"
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..extras import needs
 from ..results.frames import CURVES
 from ..results.tables import METRICS, Row, row
+from ..support.extras import needs
 from .cells import Record, named, shown
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Protocol
 
-from ..inputs import InputError
+from ..support.inputs import InputError
 
 # Spawned, not forked: numba, polars and BLAS keep threads that do not survive a fork.
 CONTEXT = multiprocessing.get_context("spawn")

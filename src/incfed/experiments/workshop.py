@@ -7,7 +7,6 @@ between two machines, or that changed meanwhile, is a fault and never a differen
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Callable
@@ -20,10 +19,11 @@ from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
 from ..environments.remembered import Remembered
-from ..inputs import InputError, integer
 from ..mechanisms.base import MechanismError
 from ..results.settings import plain
 from ..simulation import simulate
+from ..support.files import fingerprint
+from ..support.inputs import InputError, integer
 from . import kinds, places
 from .cells import Cell, Record, named
 from .config import build_algorithm, check_steps
@@ -81,7 +81,7 @@ class Workshop:
             place = "algorithm" if label is None else f"algorithm[{label!r}]"
             part = build_algorithm(table, place, world.value, steps, cell.folder)
             seed = integer("seed", cell.seed, low=0)
-        setting = _hash([__version__, steps, found, part.identity()])
+        setting = fingerprint([__version__, steps, found, part.identity()])
         return Made(
             world=world.value,
             algorithm=part.value,
@@ -89,7 +89,7 @@ class Workshop:
             files=(*world.sources, *part.sources),
             scene=found,
             setting=setting,
-            fingerprint=_hash([setting, seed]),
+            fingerprint=fingerprint([setting, seed]),
         )
 
     def _world(self, cell: Cell, scene: str | None) -> tuple[Part, str]:
@@ -101,7 +101,7 @@ class Workshop:
             built = kinds.build(kinds.WORLDS, table, "world", Path(cell.folder))
             part = Part(built.value, built.sources, table)
             with places.at("world"):
-                kept = part, _hash(part.identity())
+                kept = part, fingerprint(part.identity())
         self._worlds[key] = kept
         while len(self._worlds) > self._room:
             self._worlds.popitem(last=False)
@@ -137,7 +137,3 @@ class Workshop:
     def __reduce__(self) -> tuple[Any, ...]:
         """To a worker goes an empty one."""
         return Workshop, (self._room,)
-
-
-def _hash(identity: Any) -> str:
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""One step = choose + learn + trigger (Alg. 1 lines 4-9), and the loop of steps between rounds."""
+"""One step = choose + learn + trigger (Alg. 1 lines 4-8), and the loop of steps between rounds."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def release(store: Store, clients: Ints) -> None:
 
 @inlined
 def download(store: Store, V: Floats, b: Floats, factor: Floats, logdet: float) -> None:
-    """Alg. 1 lines 17-20: the server's new statistics reach every client (who uses them when it
+    """Alg. 1 lines 16-19: the server's new statistics reach every client (who uses them when it
     next acts)."""
     whiten(factor, b, store.pairs[0, 0])
     copy(b, store.pairs[0, 1])

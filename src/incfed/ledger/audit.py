@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, select, text
 
-from ..inputs import InputError, counted
+from ..support.inputs import InputError, counted
 from . import tables
 from .chain import START, Head, canonical, digest, head, link
 from .recompute import disagreements

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from .. import inputs
+from ..support import inputs
 from .chain import append
 from .tables import clients, presence
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from .. import inputs
-from ..experiments.files import replacing
+from ..support import inputs
+from ..support.files import replacing
 from . import tables
 
 FORMS = (".csv", ".parquet")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from sqlalchemy import Connection, insert, select, update
 
-from ..inputs import refuse
+from ..support.inputs import refuse
 from . import tables
 from .chain import append, canonical, digest
 from .records import pack_epoch, read_settings

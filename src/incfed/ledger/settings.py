@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from .. import inputs, mechanisms
+from .. import mechanisms
 from ..mechanisms.base import Mechanism
 from ..protocol.checks import Limits
+from ..support import inputs
 
-MOST_DIM = 1000
 KINDS: dict[str, Callable[..., Mechanism]] = {
     "PaymentEfficient": mechanisms.PaymentEfficient,
     "PaymentFree": mechanisms.PaymentFree,
@@ -43,7 +43,7 @@ class Settings:
     identity: str = ""  # the name and a random part: made at the founding, in no config
 
     def __post_init__(self) -> None:
-        inputs.integer("dim", self.dim, low=1, high=MOST_DIM)
+        inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
         if KINDS.get(type(self.mechanism).__name__) is not type(self.mechanism):
             raise inputs.refuse("mechanism", self.mechanism, f"one of {', '.join(KINDS)}")
         named = isinstance(self.name, str) and self.name.strip() and self.name.isprintable()

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from ..inputs import InputError, refuse
+from ..support.inputs import InputError, refuse
 from .tables import federation
 
 MIGRATIONS = Path(__file__).parent / "migrations"

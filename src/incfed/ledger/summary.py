@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, func, select
 
-from ..inputs import counted
+from ..support.inputs import counted
 from . import tables
 from .clients import members
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
 from ..kernels import coalition
 from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Pending, absorb
+from ..support import inputs
 
 Mask = NDArray[np.bool_]
 

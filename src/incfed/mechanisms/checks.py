@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs
+from ..support import inputs
 from .base import Decision, Mechanism, MechanismError, Round, malformed
 from .rehearsal import rehearse
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import inputs
 from ..kernels.factor import Floats
 from ..kernels.ucb import TIE
+from ..support import inputs
 from .base import Coalition, Decision, Mask, Mechanism, Round
 
 

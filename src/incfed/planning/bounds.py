@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .. import inputs
+from ..support import inputs
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..experiments.kinds import MORE_PATHS, PATHS
+from ..support.toml import toml, toml_key
 from .case import JUDGE
-from .toml_file import toml, toml_key
 
 if TYPE_CHECKING:
     from .planner import Plan

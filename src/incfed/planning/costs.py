@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs
 from ..experiments import places
+from ..support import inputs
 
 KEY = 0x636F7374  # sets these draws apart from all others of the same seed
 MOST = 1e15  # beyond, sums of payments lose their small ones

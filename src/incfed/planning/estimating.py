@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .. import inputs
 from ..algorithms import IncFedUCB, thresholds
 from ..environments import Synthetic
 from ..mechanisms import PaymentEfficient
 from ..results.numbers import human
 from ..simulation import simulate
+from ..support import inputs
 from .bounds import Bounds, bounds
 
 ROWS = ("rounds", "communication", "payment", "regret")

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..environments.base import World
-from ..inputs import counted
 from ..results.numbers import human
-from .toml_file import toml
+from ..support import inputs
+from ..support.inputs import counted
+from ..support.toml import toml
 
 if TYPE_CHECKING:
     from .planner import Plan
 
-MOST_DIM = 1000  # that a coordinator takes
 LOOK = 1000  # steps at once; and at all, where there is no end of them
 ROOM = 10.0  # times the largest cost, for what a client may ask
 
@@ -27,7 +27,7 @@ ROOM = 10.0  # times the largest cost, for what a client may ask
 def federation_text(plan: Plan) -> str | None:
     """None: it cannot be served."""
     world = plan.case.world
-    if world.dim > MOST_DIM:
+    if world.dim > inputs.MOST_DIM:
         return None
     rules = plan.algorithm()
     longest, largest = plan.sizes

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..inputs import counted
 from ..results import axes as style
 from ..results.axes import TITLES
 from ..results.palette import GRID, INK, LIGHT
 from ..results.plots import new_figure
+from ..support.inputs import counted
 from .goals import GAINS
 from .words import outside
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .. import inputs
 from ..results.numbers import human
+from ..support import inputs
 
 METRICS = ("regret", "reward", "payment", "communication")
 GAINS = ("reward",)  # the more the better; of all else the less

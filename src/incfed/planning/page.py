@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..experiments.outputs import can_plot, footer
-from ..inputs import counted
 from ..results.numbers import human
 from ..results.page import page, paragraphs
 from ..results.svg import inline_svg
+from ..support.inputs import counted
 from . import money, words
 from .evidence import Interval
 from .goals import GAINS

@@ -10,13 +10,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import inputs
 from .._version import __version__
 from ..experiments.book import NAME
 from ..experiments.engine import Session
 from ..experiments.sweeps import executor_for
-from ..inputs import integer
 from ..results.settings import plain
+from ..support import inputs
+from ..support.inputs import integer
 from .case import MANY, Case, read_case
 from .evidence import Interval
 from .goals import Goal, read_goal

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
-from ..experiments.files import write_text
+from ..support.files import write_text
+from ..support.toml import check_sealed, write_sealed
 from . import words
 from .judging import Judged
 from .page import write_page
 from .relaxing import relax
-from .toml_file import check_sealed, write_sealed
 from .words import CONFIG, FEDERATION
 
 if TYPE_CHECKING:

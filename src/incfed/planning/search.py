@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..experiments.cells import Cell, Record
 from ..experiments.engine import Session
-from ..inputs import InputError
+from ..support.inputs import InputError
 from .case import SEARCH, Case
 from .evidence import Evidence, figures_of, means_of
 from .frontier import choose, easiest, front, promising, thin, thrifty

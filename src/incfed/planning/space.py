@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from .. import inputs
 from ..algorithms import thresholds
 from ..experiments import places
+from ..support import inputs
 
 PAID, FREE, ALL = "PaymentEfficient", "PaymentFree", "PayEveryone"
 MECHANISMS = (PAID, FREE, ALL)

@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..experiments.files import replacing
-from ..extras import install
-from ..inputs import InputError
+from ..support.extras import install
+from ..support.files import replacing
+from ..support.inputs import InputError
 from .evidence import Evidence
 from .goals import GAINS, Goal
 from .space import PAID, Setting, Space

@@ -20,8 +20,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..experiments.screen import COMPILING, Screen
-from ..inputs import counted
 from ..results.numbers import human
+from ..support.inputs import counted
 from . import words
 from .case import Case
 from .chart import Dot, chart

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..inputs import counted
 from ..results.numbers import human
+from ..support.inputs import counted
 from .evidence import Interval
 from .frontier import LESS
 from .goals import GAINS, METRICS, UNITS

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..inputs import InputError, counted
 from ..kernels.factor import Floats
+from ..support.inputs import InputError, counted
 from .messages import Upload
 from .packing import FACTOR, TRIANGLE, Packed
 

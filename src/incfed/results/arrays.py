@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..inputs import InputError
+from ..support.inputs import InputError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..inputs import InputError
+from ..support.inputs import InputError
 from .arrays import FloatArray, IntArray
 from .records import Result
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..extras import needs
+from ..support.extras import needs
 
 if TYPE_CHECKING:
     import pandas

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..extras import needs
-from ..inputs import choice
+from ..support.extras import needs
+from ..support.inputs import choice
 from . import axes as style
 from .curves import Curve, curve
 from .palette import SOLID, Pen, Pens, pens_for

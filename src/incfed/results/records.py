@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..inputs import InputError, counted
+from ..support.inputs import InputError, counted
 from .arrays import FloatArray, Record, floats
 from .numbers import human
 from .rounds import RoundRecord, Rounds

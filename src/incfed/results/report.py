@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -13,8 +11,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import inputs
-from ..inputs import InputError, counted
+from ..support import inputs
+from ..support.files import write_text
+from ..support.inputs import InputError, counted
 from .page import page, paragraphs
 from .palette import Pens, pens_for
 from .plots import overview
@@ -79,18 +78,7 @@ def write_report(
         raise InputError(f"path: {target} is a folder; allowed is a file, such as report.html")
     parts = list(sections)
     text = page(title, "\n".join(_body(title, intro, parts, footer)))
-    fresh = target.with_name(f".{target.name}.{uuid.uuid4().hex}.new")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        fresh.touch(exist_ok=False)
-    except OSError as error:
-        raise InputError(f"path: cannot write to {target.parent}: {error.strerror}") from error
-    try:
-        fresh.write_text(text, encoding="utf-8")
-        os.replace(fresh, target)
-    finally:
-        fresh.unlink(missing_ok=True)
-    return target
+    return write_text(target, text)
 
 
 def common_settings(runs: Runs) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..inputs import InputError, counted
+from ..support.inputs import InputError, counted
 from .arrays import FloatArray, IntArray, Record, floats, integers
 from .numbers import human
 

@@ -5,7 +5,6 @@ A result is written beside its place and renamed into it, so a reader sees a who
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -18,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import inputs
-from ..extras import needs
-from ..inputs import InputError
+from ..support import inputs
+from ..support.extras import needs
+from ..support.files import digest
+from ..support.inputs import InputError
 from .frames import CURVES, ROUND_COLUMNS
 from .records import Result, Rounds
 
@@ -55,7 +55,7 @@ def save(result: Result, path: str | PathLike[str]) -> None:
             "version": VERSION,
             "settings": result.settings,
             "summary": _without_nan(result.summary()),  # for people; not read back
-            "sha256": {name: _digest(fresh / name) for name in (STEPS, ROUNDS)},
+            "sha256": {name: digest(fresh / name) for name in (STEPS, ROUNDS)},
         }
         text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
         (fresh / INDEX).write_text(text + "\n", encoding="utf-8")
@@ -79,7 +79,7 @@ def load(path: str | PathLike[str]) -> Result:
     for name in (STEPS, ROUNDS):
         if not (folder / name).is_file():
             raise InputError(f"path: the saved result {folder} is incomplete: {name} is missing")
-        if _digest(folder / name) != index["sha256"].get(name):
+        if digest(folder / name) != index["sha256"].get(name):
             raise InputError(f"path: the saved result {folder} is corrupt: {name} has changed")
     with needs("polars", "loading a result"):
         import polars
@@ -143,10 +143,6 @@ def _refuse_foreign(target: Path) -> None:
             "delete; allowed are a new folder, an empty one or a saved result"
         )
     _index(target)
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _without_nan(figures: Mapping[str, Any]) -> dict[str, Any]:

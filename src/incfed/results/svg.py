@@ -11,7 +11,7 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from ..extras import needs
+from ..support.extras import needs
 from .palette import DARK, GRID, INK, LIGHT, MUTED
 
 if TYPE_CHECKING:

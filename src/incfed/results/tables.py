@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..inputs import InputError
+from ..support.inputs import InputError
 from .numbers import human_spread, percent_spread
 from .records import Result
 

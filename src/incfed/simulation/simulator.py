@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import Events, World
@@ -18,6 +17,7 @@ from ..kernels.store import OWN, conclude, empty_store, make_room
 from ..kernels.ucb import bench
 from ..protocol.server import Server, Uploads
 from ..results.records import Result
+from ..support import inputs
 from .book import RoundBook
 
 CHUNK = 1024  # steps taken from the world at a time: enough to amortise, small enough for the cache

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import inputs
 from ...kernels.factor import Floats, Ints
+from ...support import inputs
 from .layout import Table
 from .report import Flags
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ... import inputs
 from ...kernels.factor import Floats, Ints
+from ...support import inputs
 from .columns import flatten, floats, ids, lists, read, readable, scan
 from .layout import Table
 from .report import Flags, Report, Sieve

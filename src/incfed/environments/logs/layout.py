@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ... import inputs
+from ...support import inputs
 
 ENDINGS = {
     ".parquet": "parquet",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...inputs import counted
 from ...kernels.factor import Ints
+from ...support.inputs import counted
 
 Flags = NDArray[np.bool_]
 

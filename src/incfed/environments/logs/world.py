@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import inputs
+from ...support import inputs
 from ..base import MOST, Events, Stream, World
 from .forms import read_log
 from .layout import laid_out

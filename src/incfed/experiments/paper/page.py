@@ -8,9 +8,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ..._version import __version__
-from ...inputs import counted
 from ...results.page import page, paragraphs
 from ...results.svg import inline_svg
+from ...support.inputs import counted
 from .figures import DRAWINGS
 from .settings import MOVIELENS, Mode
 from .tables import QUANTITIES, TABLES, Table

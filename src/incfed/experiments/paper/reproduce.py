@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...environments import MovieLens
-from ...inputs import InputError, counted, refuse
+from ...support.files import claim, replacing, write_text
+from ...support.inputs import InputError, counted, refuse
 from .. import places
 from ..book import NAME
 from ..cells import Cell, Record
 from ..engine import Cells, Local, run_cells
-from ..files import claim, replacing, write_text
 from ..grid import MOST_CELLS
 from ..outputs import can_plot
 from ..screen import Screen

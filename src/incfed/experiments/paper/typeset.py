@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
-from ...inputs import counted
+from ...support.inputs import counted
 from .tables import QUANTITIES, Table
 from .verdicts import Verdict
 

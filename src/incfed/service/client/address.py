@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ... import inputs
+from ...support import inputs
 
 _LABEL = r"[\w-]{1,63}"
 _ADDRESS = re.compile(

@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from ... import inputs
 from ...protocol.messages import Answer
+from ...support import inputs
 from . import requests
 from .keeper import Keeper
 from .patience import Patience

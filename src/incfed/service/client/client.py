@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ... import inputs
+from ...support import inputs
 from . import requests, snapshot
 from .address import address
 from .agent import Agent

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import inputs
 from ...kernels.factor import Floats
 from ...protocol.floats import from_text, to_text
 from ...protocol.packing import FACTOR, TRIANGLE, Packed
+from ...support import inputs
 
 
 def read_floats(name: str, text: object, count: int | None = None) -> Floats:

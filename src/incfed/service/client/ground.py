@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ... import inputs
-from . import lock, snapshot
-from .lock import Lock
+from ...support import inputs
+from ...support.locks import Lock, Locked
+from . import snapshot
+
+LOCK = "lock"
+ALONE = "a folder of its own: another Client, in this process or another, has it open"
 
 
 @contextmanager
@@ -19,7 +22,9 @@ def entered(folder: Path) -> Iterator[Lock]:
     try:
         before = {path.name for path in folder.iterdir()}
         try:
-            held = Lock(folder)
+            held = Lock(folder / LOCK)
+        except Locked:
+            raise inputs.refuse("state", str(folder), ALONE) from None
         except OSError as error:
             raise _unfit(folder, error) from None
         yield held
@@ -27,7 +32,7 @@ def entered(folder: Path) -> Iterator[Lock]:
         if held is not None:
             if snapshot.NAME not in before:  # else they have taken the place of older ones
                 _clear(folder, before)
-            held.release(remove=lock.NAME not in before)
+            held.release(remove=LOCK not in before)
         for path in made:
             with suppress(OSError):
                 path.rmdir()

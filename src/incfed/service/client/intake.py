@@ -11,8 +11,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ... import inputs
 from ...kernels.factor import Floats
+from ...support import inputs
 from .keeper import Keeper
 
 SLACK = 1.0 + 1e-12  # of a squared length: a vector scaled to the limit may be off by rounding

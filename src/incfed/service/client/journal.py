@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ... import inputs
 from ...kernels.factor import Floats
+from ...support import inputs
 
 STEP, FREEZE, ANSWER = 1, 2, 3
 _HEAD = struct.Struct("<IIQ")  # kind, checksum, number

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import inputs
 from ...kernels.factor import Floats
 from ...protocol.client import Heap, Learner
 from ...protocol.messages import Download, Upload
+from ...support import inputs
 from . import journal as journals
 from . import points, policies, snapshot
 from .journal import Answered, Freeze, Journal, Step

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ... import inputs
+from ...support import inputs
 
 
 class Stake(NamedTuple):

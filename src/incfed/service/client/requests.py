@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from ... import inputs
 from ...kernels.factor import Floats
 from ...protocol.floats import to_text
 from ...protocol.messages import Answer, Download, Upload
+from ...support import inputs
 from .codec import read_floats, read_packed, write_packed
 
 Value = TypeVar("Value")

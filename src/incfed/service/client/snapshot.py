@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import inputs
 from ...kernels.factor import Floats
 from ...protocol.client import Heap
 from ...protocol.floats import to_text
+from ...support import inputs
 from . import points
 from .codec import read_floats
 from .terms import Terms

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ... import inputs
 from ...kernels.store import thin_limit
 from ...kernels.ucb import Rules
-
-MOST_DIMENSIONS = 4096
+from ...support import inputs
 
 
 class Terms(NamedTuple):
@@ -42,7 +40,7 @@ class Terms(NamedTuple):
 
         endless = said.get("threshold") is None  # JSON knows no infinity
         return cls(
-            dim=inputs.integer("dim", said.get("dim"), low=1, high=MOST_DIMENSIONS),
+            dim=inputs.integer("dim", said.get("dim"), low=1, high=inputs.MOST_DIM),
             ridge=get("ridge", low=0.0, open_low=True),
             noise=get("noise", low=0.0),
             delta=get("delta", low=0.0, high=1.0, open_low=True, open_high=True),

@@ -6,9 +6,9 @@ import json
 import ssl
 from typing import Any
 
-from ... import inputs
-from ...extras import needs
 from ...protocol.messages import VERSION
+from ...support import inputs
+from ...support.extras import needs
 from .address import ALLOWED
 from .refusals import Unreachable
 from .requests import Request

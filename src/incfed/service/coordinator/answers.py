@@ -12,9 +12,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...inputs import counted
 from ...protocol.checks import Refusal
 from ...protocol.messages import VERSION
+from ...support.inputs import counted
 from .acts import Conflict, Revoked
 from .logs import LOG
 from .metrics import Metrics

@@ -13,14 +13,14 @@ port = 8470
 from __future__ import annotations
 
 import math
-import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from ...experiments import kinds, places
-from ...inputs import InputError, choice, integer, refuse
 from ...ledger.settings import KINDS, Settings
+from ...support import toml
+from ...support.inputs import choice, integer, refuse
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -58,14 +58,7 @@ class Config:
 
 def read_config(path: Path) -> Config:
     """The federation in the file `path`."""
-    try:
-        found = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except FileNotFoundError:
-        raise InputError(f"{path}: is not there, must be a config file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValueError as error:
-        raise InputError(f"{path}: is not a TOML file: {error}") from None
+    found = toml.read(path)
     with places.at(str(path)):
         places.known("", found, ["federation", "server"])
         if "federation" not in found:

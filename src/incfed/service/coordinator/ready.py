@@ -6,7 +6,7 @@ import socket
 import ssl
 from pathlib import Path
 
-from ...inputs import refuse
+from ...support.inputs import refuse
 from .config import Server
 
 

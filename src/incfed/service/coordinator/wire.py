@@ -10,13 +10,13 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...inputs import counted
 from ...kernels.factor import Floats
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
 from ...protocol.floats import from_text, to_text
 from ...protocol.messages import Download, Upload
 from ...protocol.packing import FACTOR, Packed
+from ...support.inputs import counted
 from .looking import State
 
 LARGEST = 2**31 - 1  # of a database's plain integers

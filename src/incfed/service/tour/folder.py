@@ -9,12 +9,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...experiments.files import claim, write_text
-from ...inputs import refuse
 from ...ledger import clients
 from ...ledger.audit import Report, audit
 from ...ledger.founding import begin
 from ...ledger.store import Store
+from ...support.files import claim, write_text
+from ...support.inputs import refuse
+from ...support.toml import toml
 from .plan import Plan
 
 MARK = "tour.json"
@@ -122,9 +123,4 @@ def _keep(folder: Path, token: str) -> None:
 
 def _config(plan: Plan, port: int) -> str:
     given = plan.settings.body()
-    options = [f"{key} = {_toml(value)}" for key, value in given["mechanism"].items()]
-    return CONFIG.format(**{**given, "mechanism": f"{{ {', '.join(options)} }}"}, port=port)
-
-
-def _toml(value: object) -> str:
-    return json.dumps(value)  # texts, numbers and truths look alike in both
+    return CONFIG.format(**{**given, "mechanism": toml(given["mechanism"])}, port=port)

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...environments import Synthetic
-from ...experiments.files import write_text
 from ...kernels.factor import Floats
 from ...protocol.client import Learner
+from ...support.files import write_text
 from ..client.client import Client
 
 OFTEN = 0.2  # seconds between reports

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ... import inputs
 from ...environments import Synthetic
 from ...ledger.settings import KINDS, Settings, make_mechanism
 from ...mechanisms.base import Mechanism
+from ...support import inputs
 
 MOST_CLIENTS = 40  # processes, each with numpy and numba loaded
 DIM, ARMS, POOL, NOISE = 10, 10, 200, 0.1

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.live import Live
 
-from ...inputs import counted
+from ...support.inputs import counted
 from .board import board, size
 from .story import Story
 

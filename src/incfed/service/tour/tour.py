@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ...experiments.files import alone_in
 from ...experiments.screen import COMPILING, Screen, short
 from ...experiments.warm_up import compiling
-from ...inputs import InputError, counted, refuse
+from ...support.files import alone_in
+from ...support.inputs import InputError, counted, refuse
 from ..client.terms import Terms
 from ..client.warm_up import warm_up
 from .child import Child

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
-from ..kernels.factor import Floats, Ints
-from ..kernels.pools import draw_pools
-from .base import Events, Stream, World
-from .cache import Arrays, cached
-from .movielens_events import Ratings, read_ratings
-from .movielens_features import learn_features, learned_by
-from .movielens_files import Release, recognise
-from .movielens_texts import read_movies
-from .part import ends
+from ...kernels.factor import Floats, Ints
+from ...kernels.pools import draw_pools
+from ...support import inputs
+from ...support.cache import Arrays, cached
+from ..base import Events, Stream, World
+from ..part import ends
+from .events import Ratings, read_ratings
+from .features import learn_features, learned_by
+from .release import Release, recognise
+from .texts import read_movies
 
 GOLDEN = (5**0.5 - 1) / 2
 EDITION = 1  # of the arrays in the cache; counted up when they are made in another way

@@ -4,9 +4,6 @@ they were made from. The cache is a convenience: whatever is wrong with it, the 
 from __future__ import annotations
 
 import hashlib
-import os
-import sys
-import uuid
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from platformdirs import user_cache_path
+
+from .files import replacing
+from .inputs import InputError
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -44,26 +45,8 @@ def cached(
 
 def cache_folder() -> Path | None:
     """Where this system keeps what can be made again; None if it does not say."""
-    try:
-        if named := os.environ.get("XDG_CACHE_HOME"):
-            base = Path(named)
-            if not base.is_absolute():  # to be ignored, says the standard
-                base = Path.home() / ".cache"
-        elif sys.platform == "win32":
-            base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-        elif sys.platform == "darwin":
-            base = Path.home() / "Library" / "Caches"
-        else:
-            base = Path.home() / ".cache"
-    except RuntimeError:  # nobody's home
-        return None
-    return base / "incfed"
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of what is in a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    folder = user_cache_path("incfed", appauthor=False)
+    return folder if folder.is_absolute() else None  # there is no home folder
 
 
 def _load(path: Path) -> Arrays | None:
@@ -75,12 +58,5 @@ def _load(path: Path) -> Arrays | None:
 
 
 def _store(path: Path, arrays: Arrays) -> None:
-    partial = path.with_name(f".{uuid.uuid4().hex}.tmp")
-    with suppress(OSError):  # nowhere to write: the next one has to make them again
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with partial.open("wb") as file:
-                np.savez(file, **arrays)  # type: ignore[arg-type]
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+    with suppress(InputError), replacing(path) as fresh, fresh.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
-from ..kernels.factor import Ints
-from .movielens_tables import Table
+from ...kernels.factor import Ints
+from ...support import inputs
+from .tables import Table
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 MOST_STEPS = 10**12  # a run of more would not end
+MOST_DIM = 1000  # of a federation: larger matrices would not fit its messages
 
 # What the settings of clients, worlds and federations may be: more than anybody needs, and so that
 # nothing overflows. V has entries of up to ridge + steps * |x|^2, and squares of costs are summed.

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shlex
+import shutil
+import stat
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from ..environments.movielens_files import recognise
-from ..inputs import InputError, choice
-from .downloading import Progress, Unreachable, download, read_text
-from .unpacking import unpack
+from ...support.downloads import Progress, Unreachable, download, read_text
+from ...support.files import digest
+from ...support.inputs import InputError, choice, counted
+from .release import recognise
 
 RELEASES = ("ml-20m", "ml-25m", "ml-32m", "ml-latest", "ml-latest-small", "ml-1m", "ml-100k")
 GROUPLENS = "https://files.grouplens.org/datasets/movielens"
+MOST_BYTES = 8 << 30  # unpacked; the largest release of MovieLens has less than 3 GiB
+MOST_FILES = 10_000
 LICENCE = (
     "Licence: for research, not for commercial use; acknowledge GroupLens (Harper & Konstan 2015), "
     "and see the README in the folder before you pass any of it on."
@@ -47,21 +52,14 @@ def obtain(
         source = f"{address.rstrip('/')}/{release}.zip"
         if archive.is_file():
             say(f"using {archive}, which is already there")
-            wanted = _sum_beside(archive)
+            _check_sum(archive, say)
         else:
             archive = scratch / archive.name
             try:
                 wanted = _sum_in(f"{source}.md5", read_text(f"{source}.md5"))
-                download(source, archive, progress)
+                download(source, archive, f"md5:{wanted}", progress)
             except Unreachable as error:
                 raise _by_hand(error, source, release, folder) from None
-        if wanted is None:
-            say(f"{archive.name}.md5 is not beside it, so its checksum is not checked")
-        elif (found := _md5(archive)) != wanted:
-            raise InputError(
-                f"{archive.name} is damaged: its MD5 is {found}, must be {wanted}; "
-                "fetch it again (nothing was kept of a download)"
-            )
         unpack(archive, scratch / "unpacked")
         whole = scratch / "unpacked" / release
         try:
@@ -88,15 +86,16 @@ def _scratch(folder: Path, release: str) -> Iterator[Path]:
                 one.rmdir()
 
 
-def _md5(path: Path) -> str:
-    with path.open("rb") as file:  # against damage, which is what GroupLens publishes it for
-        digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False))
-    return digest.hexdigest()
-
-
-def _sum_beside(archive: Path) -> str | None:
+def _check_sum(archive: Path, say: Callable[[str], None]) -> None:
     beside = archive.with_name(f"{archive.name}.md5")
-    return _sum_in(str(beside), beside.read_text("ascii", "replace")) if beside.is_file() else None
+    if not beside.is_file():
+        say(f"{beside.name} is not beside it, so its checksum is not checked")
+        return
+    wanted = _sum_in(str(beside), beside.read_text("ascii", "replace"))
+    if (found := digest(archive, "md5")) != wanted:
+        raise InputError(
+            f"{archive.name} is damaged: its MD5 is {found}, must be {wanted}; download it again"
+        )
 
 
 def _sum_in(where: str, text: str) -> str:
@@ -116,3 +115,56 @@ def _by_hand(error: Unreachable, source: str, release: str, folder: Path) -> Inp
         f"  2. put both into  {folder.absolute()}\n"
         f"  3. then  {shlex.join(again)}"
     )
+
+
+def unpack(archive: Path, into: Path, *, most_bytes: int = MOST_BYTES) -> None:
+    """All files of a zip archive, under `into`. One that could write elsewhere or fill the disk is
+    refused before the first file is made. What is there after an error is not complete."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            members = opened.infolist()
+            _check(archive, members, most_bytes)
+            for member in members:
+                target = into / member.filename
+                if member.is_dir():
+                    target.mkdir(parents=True, exist_ok=True)
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                # Reads no more than the size that was checked, and compares the sums.
+                with opened.open(member) as source, target.open("xb") as file:
+                    shutil.copyfileobj(source, file, 1 << 20)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise InputError(f"{archive} is not a whole zip archive ({error})") from None
+    except OSError as error:
+        raise InputError(f"cannot unpack {archive} to {into.parent}: {error.strerror}") from None
+
+
+def _check(archive: Path, members: list[zipfile.ZipInfo], most_bytes: int) -> None:
+    seen = set()
+    for member in members:
+        name = member.filename
+        path = PurePosixPath(name)
+        if (
+            not path.parts
+            or path.is_absolute()
+            or ".." in path.parts
+            or any(mark in name for mark in '\\:"*?<>|\0')
+        ):
+            raise _hostile(archive, f"it holds the name {name!r}")
+        mode = member.external_attr >> 16
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+            raise _hostile(archive, f"{name!r} is neither a file nor a folder")
+        if member.flag_bits & 1:
+            raise _hostile(archive, f"{name!r} is encrypted")
+        key = str(path).casefold()
+        if key in seen:
+            raise _hostile(archive, f"{name!r} is there twice")
+        seen.add(key)
+    total = sum(member.file_size for member in members)
+    if total > most_bytes or len(members) > MOST_FILES:
+        size = f"{counted(len(members), 'file')} of {counted(total, 'byte')} in all"
+        raise _hostile(archive, f"it has {size}")
+
+
+def _hostile(archive: Path, why: str) -> InputError:
+    return InputError(f"{archive} is not unpacked: {why}, which no release of MovieLens does")

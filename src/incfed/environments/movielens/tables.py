@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..inputs import InputError, counted
+from ...support.inputs import InputError, counted
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ..inputs import InputError, refuse
-from .cache import digest
-from .movielens_tables import Table
+from ...support.files import digest
+from ...support.inputs import InputError, refuse
+from .tables import Table
 
 # By format: the file that gives it away, then the others.
 FORMATS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tempfile
 import uuid
@@ -11,18 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..inputs import InputError
-
-INDEX = "experiment.json"  # marks a folder as one that incfed made
-OURS = (
-    "runs",
-    "plots",
-    "report.html",
-    "summary.md",
-    "summary.json",
-    "cells.parquet",
-    "curves.parquet",
-)
+from .inputs import InputError
+from .locks import Lock, Locked
 
 
 @contextmanager
@@ -46,7 +37,20 @@ def write_text(target: Path, text: str) -> Path:
     return target
 
 
-def claim(folder: Path, *, mark: str = INDEX, ours: Sequence[str] = OURS) -> None:
+def digest(path: Path, algorithm: str = "sha256") -> str:
+    """The hash of a file's contents. (MD5 is for damage, not for attackers.)"""
+    with path.open("rb") as file:
+        return hashlib.file_digest(
+            file, lambda: hashlib.new(algorithm, usedforsecurity=algorithm != "md5")
+        ).hexdigest()
+
+
+def fingerprint(identity: object) -> str:
+    """The SHA-256 of plain data, the same for equal data."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def claim(folder: Path, *, mark: str, ours: Sequence[str]) -> None:
     """Make the output folder, or refuse it: not writable, or with files called as `ours` that we
     did not make; a file called `mark` says that we did."""
     try:
@@ -70,23 +74,16 @@ def claim(folder: Path, *, mark: str = INDEX, ours: Sequence[str] = OURS) -> Non
 def alone_in(folder: Path) -> Iterator[None]:
     """Nobody else runs into this folder meanwhile; the lock ends with the process, however."""
     try:
-        import fcntl
-    except ImportError:  # not on this system
+        lock = Lock(folder / ".lock")
+    except Locked:
+        raise InputError(
+            f"output: got {str(folder)!r}, must be a folder that no other run is writing to; "
+            "wait for that one, or choose another with --output"
+        ) from None
+    try:
         yield
-        return
-    lock = folder / ".lock"
-    with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError(
-                f"output: got {str(folder)!r}, must be a folder that no other run is writing to; "
-                "wait for that one, or choose another with --output"
-            ) from None
-        try:
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
+    finally:
+        lock.release(remove=True)
 
 
 def slugs(labels: Sequence[str]) -> dict[str, str]:

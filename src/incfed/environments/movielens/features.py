@@ -6,9 +6,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from .. import inputs
-from ..extras import install
-from ..kernels.factor import Floats
+from ...kernels.factor import Floats
+from ...support import inputs
+from ...support.extras import install
 
 NEGLIGIBLE = 1e-6  # of the largest singular value: below, a dimension is rounding
 

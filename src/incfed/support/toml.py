@@ -1,19 +1,32 @@
-"""TOML that people may go on with: written so that it can be told whether somebody did."""
+"""TOML: reading a file with errors for people, and writing files that people may go on with."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..experiments.files import write_text
-from ..inputs import InputError
+from .files import write_text
+from .inputs import InputError
 
 SEAL = "# Written by incfed plan ({}). Once it is changed, it is never overwritten.\n"
 PATTERN = re.compile(re.escape(SEAL).replace(r"\{\}", "([0-9a-f]{16})"))
+
+
+def read(path: Path, hint: str = "") -> dict[str, Any]:
+    """The tables of a file; `hint` says what to do if there is none."""
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise InputError(f"config file not found: {path}{f'. {hint}' if hint else ''}") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:  # not UTF-8, or not TOML; says line and column
+        raise InputError(f"{path}: not a TOML file: {error}") from None
 
 
 def write_sealed(file: Path, text: str) -> None:

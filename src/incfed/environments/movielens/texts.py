@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..inputs import InputError
-from ..kernels.factor import Ints
-from .movielens_files import Release
-from .movielens_tables import Table
+from ...kernels.factor import Ints
+from ...support.inputs import InputError
+from .release import Release
+from .tables import Table
 
 if TYPE_CHECKING:
     import polars as pl

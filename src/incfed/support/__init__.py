@@ -1,0 +1,1 @@
+"""What every room needs: input errors, files, locks, TOML, caches, downloads, optional extras."""
