@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import re
 import statistics
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +22,11 @@ from incfed.experiments import read
 from incfed.experiments.book import read_book
 from incfed.planning import money, planner, words
 from incfed.planning.case import JUDGE, SEARCH, read_case
+from incfed.planning.goals import Goal, Limit
 from incfed.planning.judging import Judged
 from incfed.planning.publish import as_data
 from incfed.planning.search import Update
+from incfed.planning.study import Study
 from planning_samples import CASE, SMALL, finished_trials, write_trace
 
 
@@ -147,6 +153,28 @@ def test_a_damaged_study_is_begun_anew(tmp_path: Path) -> None:
         after = finished_trials(tmp_path)
         assert len(after) == len(before) == 32
         assert [one in before for one in after] == [n < left for n in range(32)]
+
+
+@pytest.mark.parametrize("call", range(8))
+def test_ctrl_c_while_a_study_is_written_is_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int
+) -> None:
+    """Whatever it is doing with its files; and the next one goes on."""
+    goal, space = Goal("regret", (Limit("payment", 60.0),), "payment"), read_case(CASE).space
+    study = Study(tmp_path / "study.log", goal, space, 0)
+    left = itertools.count(-call)
+
+    def struck(act: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        if next(left) == 0:
+            raise KeyboardInterrupt
+        return act(*given, **named)
+
+    with monkeypatch.context() as patched:
+        for name in ("open", "close", "fsync", "rename", "stat", "unlink"):
+            patched.setattr(os, name, partial(struck, getattr(os, name)))
+        with pytest.raises(KeyboardInterrupt):
+            study.ask(0, [])
+    assert len(Study(tmp_path / "study.log", goal, space, 0).ask(0, [])) == 16
 
 
 def test_racing_gives_hopeless_settings_fewer_seeds(made: incfed.Plan) -> None:

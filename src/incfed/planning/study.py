@@ -153,17 +153,26 @@ class Study:
         )
 
 
-def _storage(file: Path) -> Any:
-    """A journal; what a killed process left of it is put in order. (Nobody else is at it: the
-    folder is locked.)"""
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+class _Unlocked:
+    """Instead of Optuna's lock, which makes an error of its own of a Ctrl-C at the wrong moment.
+    Nobody else is at the journal: the folder is locked."""
 
-    with suppress(FileNotFoundError):
-        file.with_name(f"{file.name}.lock").unlink()
+    def acquire(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        pass
+
+
+def _storage(file: Path) -> Any:
+    """A journal; what a killed process left of it is put in order."""
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
     with suppress(FileNotFoundError):
         lines = file.read_bytes()
         whole = lines.rfind(b"\n") + 1
         if whole < len(lines):
             os.truncate(file, whole)
-    return JournalStorage(JournalFileBackend(str(file), JournalFileOpenLock(str(file))))
+    lock: Any = _Unlocked()
+    return JournalStorage(JournalFileBackend(str(file), lock))

@@ -84,7 +84,7 @@ class Graceful(uvicorn.Server):
                     turns = 0 if _readable(listening) else turns + 1
                 for server in self.servers:
                     server.close()
-                while self._unread():
+                while self._unread() and not self.force_exit:
                     await asyncio.sleep(0.01)
         await super().shutdown(sockets)
 
