@@ -10,9 +10,8 @@ BIN := $(VENV)/bin
 LOCK := requirements/test.txt
 READY := $(VENV)/.ready
 PARALLEL := -n $(JOBS) --maxprocesses 8 --dist worksteal
-NUMERICAL := $(patsubst %,tests/test_%.py,algorithms client_state coalitions coordinator_rounds deciding \
-  drift equivalence equivalence_rounds facts kernels lagging mechanisms protocol_learner reference \
-  reference_mechanisms rounds simulation stable_set upload_checks)
+NUMERICAL := $(addprefix tests/,algorithms kernels mechanisms protocol reference simulation \
+  end_to_end/test_paper_facts.py service/coordinator/test_rounds.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
@@ -46,7 +45,7 @@ imports: $(READY) ## the order of the rooms (import-linter)
 tests: $(READY) ## all tests (pytest)
 	$(BIN)/pytest $(PARALLEL)
 
-# As in tests/test_other_processors.py, which leaves compiled kernels for this, or finds them.
+# As in end_to_end/test_other_processors.py, which leaves compiled kernels for this, or finds them.
 generic: export NUMBA_CPU_NAME := generic
 generic: export NUMBA_CACHE_DIR := $(CURDIR)/.generic_cache
 generic: export OPENBLAS_CORETYPE := Nehalem

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 import incfed
-from fake_coordinator import Fake
-from fake_server import serving
+from support.fake_coordinator import Fake
+from support.fake_server import serving
 from timing import row
 
 STEPS = 5000

@@ -35,8 +35,8 @@ from incfed.protocol.shared import Shared
 from incfed.service.coordinator import acts
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.coordinator import Coordinator
-from postgres import running
-from test_cli import INCFED
+from support.cli import INCFED
+from support.postgres import running
 from timing import row
 
 DIM, STEPS, COST, BETA = 25, 5, 10.0, 1.0

@@ -10,8 +10,8 @@ import numpy as np
 
 import incfed
 import plain_step
-import reference
 from incfed.simulation import simulator
+from reference import simulation as reference
 from timing import best_of, row
 
 STEPS, SHAPE = 5000, {"clients": 50, "dim": 25}

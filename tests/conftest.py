@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from postgres import Postgres, running
+from support.postgres import Postgres, running
 
 # No deadline: the first example of a test may have to compile.
 settings.register_profile("default", max_examples=300, deadline=None, print_blob=True)

@@ -82,11 +82,13 @@ def _faults(mechanism: Mechanism, round: Round) -> list[str]:
 
 
 def _everything(round: Round) -> list[Any]:
+    pending = round.pending
+    uploads = (pending.rows, pending.start, pending.grams, pending.dense)  # the rest is scratch
     return [
         np.copy(value)
         for name, value in sorted(vars(round).items())
         if isinstance(value, np.ndarray | int | float) and not name.startswith("_")
-    ] + [np.copy(part) for part in (*round.pending, *round._shared)]
+    ] + [np.copy(part) for part in (*uploads, *round._shared)]
 
 
 def _same(before: list[Any], after: list[Any]) -> bool:

@@ -1,0 +1,169 @@
+"""The baselines are what they say: special cases that can be had another way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import incfed
+from support.worlds import settings_of_a_run, traces
+
+CURVES = ("regret", "reward", "communication", "payment")
+
+
+def learner(options: dict[str, Any]) -> dict[str, Any]:
+    """Of the settings of a run, those of every algorithm."""
+    return {k: v for k, v in options.items() if k not in ("threshold", "clocks")}
+
+
+@given(traces(), settings_of_a_run())
+def test_dis_lin_ucb_is_inc_fed_ucb_without_costs(
+    trace: incfed.Trace, options: dict[str, Any]
+) -> None:
+    free = incfed.simulate(trace, incfed.DisLinUCB(options["threshold"], **learner(options)))
+    paid = incfed.simulate(trace, incfed.IncFedUCB(incfed.PayEveryone(), costs=0.0, **options))
+    for name in CURVES:
+        np.testing.assert_array_equal(getattr(free, name), getattr(paid, name))
+    np.testing.assert_array_equal(free.rounds.participants, paid.rounds.participants)
+    assert not free.payment.any()
+    assert (free.rounds.shared == free.rounds.pending).all()
+    d = trace.dim
+    assert (free.rounds.communication == 2 * trace.count * (d * d + d)).all()
+
+
+@given(traces(), settings_of_a_run())
+def test_independent_clients_are_as_many_runs_of_one(
+    trace: incfed.Trace, options: dict[str, Any]
+) -> None:
+    algorithm = incfed.Independent(**learner(options))
+    together = incfed.simulate(trace, algorithm)
+    assert len(together.rounds) == 0
+    assert not together.communication.any()
+    assert not together.payment.any()
+    for name in ("reward", "regret"):
+        a_step = np.diff(getattr(together, name), prepend=0.0)
+        for client in np.unique(trace.clients):
+            own = trace.clients == client
+            assert trace.expected is not None
+            alone = incfed.Trace(
+                np.zeros(own.sum(), int),
+                trace.arms[own],
+                trace.rewards[own],
+                trace.expected[own],
+                items=trace.items,
+            )
+            curve = getattr(incfed.simulate(alone, algorithm), name)
+            np.testing.assert_allclose(np.cumsum(a_step[own]), curve, rtol=1e-9, atol=1e-9)
+
+
+@given(traces(), settings_of_a_run())
+def test_a_centralized_learner_is_one_client_with_all_the_data(
+    trace: incfed.Trace, options: dict[str, Any]
+) -> None:
+    settings = {**learner(options), "reads": "fresh"}
+    central = incfed.simulate(trace, incfed.Centralized(**settings))
+    one = incfed.Trace(
+        np.zeros(trace.length, int), trace.arms, trace.rewards, trace.expected, items=trace.items
+    )
+    alone = incfed.simulate(one, incfed.Independent(**settings))
+    np.testing.assert_array_equal(central.reward, alone.reward)
+    np.testing.assert_array_equal(central.regret, alone.regret)
+    d, N = trace.dim, trace.count
+    steps = np.arange(1, trace.length + 1)
+    np.testing.assert_array_equal(central.communication, steps * (N + 1) * (d * d + d))
+    assert not central.payment.any()
+    assert len(central.rounds) == 0
+
+
+def test_sharing_every_step_is_as_good_as_a_centralized_learner() -> None:
+    world = incfed.Synthetic(clients=8, dim=6, arms=5, pool=60)
+    shared = incfed.simulate(world, incfed.DisLinUCB(0.0), steps=800, seed=1)
+    central = incfed.simulate(world, incfed.Centralized(), steps=800, seed=1)
+    assert len(shared.rounds) == 800
+    np.testing.assert_allclose(shared.reward, central.reward, rtol=1e-9)
+    np.testing.assert_allclose(shared.regret, central.regret, rtol=1e-9)
+
+
+def test_who_knows_more_regrets_less() -> None:
+    world = incfed.Synthetic(clients=20, dim=8, arms=10, pool=200)
+    final = [
+        np.mean([incfed.simulate(world, a, steps=2000, seed=s).regret[-1] for s in range(5)])
+        for a in (incfed.Centralized(), incfed.DisLinUCB(1.0), incfed.Independent())
+    ]
+    assert final[0] < final[1] < final[2]
+    assert final[2] > 3 * final[0]
+
+
+@pytest.mark.parametrize("threshold", [float("inf"), 1e12])
+def test_a_threshold_out_of_reach_is_independence(threshold: float) -> None:
+    world = incfed.Synthetic(clients=5, dim=4, arms=4, pool=30)
+    never = incfed.simulate(world, incfed.DisLinUCB(threshold), steps=400)
+    alone = incfed.simulate(world, incfed.Independent(), steps=400)
+    for name in CURVES:
+        np.testing.assert_array_equal(getattr(never, name), getattr(alone, name))
+
+
+def test_costs_one_for_all_or_one_each() -> None:
+    world = incfed.Synthetic(clients=4, dim=3, arms=3, pool=20)
+    prices: list[Any] = [2, 2.0, [2, 2, 2, 2], (2.0,) * 4, np.full(4, 2.0), np.float32(2)]
+    runs = [
+        incfed.simulate(
+            world, incfed.IncFedUCB(incfed.PayEveryone(), threshold=0.2, costs=p), steps=300
+        )
+        for p in prices
+    ]
+    assert runs[0].payment[-1] > 0
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run.payment, runs[0].payment)
+    dear = incfed.IncFedUCB(incfed.PayEveryone(), threshold=0.2, costs=[0, 0, 500.0, 0])
+    rounds = incfed.simulate(world, dear, steps=300).rounds
+    assert set(rounds.participants[rounds.payments > 0].tolist()) == {2}
+
+
+def test_settings_name_every_option() -> None:
+    learning: dict[str, Any] = {
+        "ridge": 0.2,
+        "noise": 0.3,
+        "delta": 0.4,
+        "exploration": 0.5,
+        "reads": "stale",
+    }
+    assert incfed.Independent(**learning).settings() == {"kind": "Independent", **learning}
+    assert incfed.Centralized(**learning).settings() == {"kind": "Centralized", **learning}
+    assert incfed.DisLinUCB(3.0, **learning).settings() == {
+        "kind": "DisLinUCB",
+        "threshold": 3.0,
+        **learning,
+    }
+
+
+@st.composite
+def beliefs(draw: st.DrawFn) -> dict[str, Any]:
+    return {
+        "ridge": draw(st.floats(0.01, 10)),
+        "noise": draw(st.floats(0, 5)),
+        "delta": draw(st.floats(0.01, 0.99)),
+    }
+
+
+@given(beliefs())
+def test_the_confidence_of_eq_2(belief: dict[str, Any]) -> None:
+    # One dimension. A step of reward r on arm 1 makes V = 1 and theta = r / (1 + lambda). Then the
+    # arms 1 and -1.5 have scores theta + alpha w and -1.5 theta + 1.5 alpha w, with
+    # w = 1 / sqrt(1 + lambda): they meet at alpha w = 5 theta, and so at one r.
+    ridge, noise, delta = belief["ridge"], belief["noise"], belief["delta"]
+    gained = np.log((1 + ridge) / ridge) + 2 * np.log(1 / delta)
+    alpha = noise * np.sqrt(gained) + np.sqrt(ridge)
+    meeting = alpha * np.sqrt(1 + ridge) / 5
+    for factor, picked in ((0.99, 1), (1.01, 0)):
+        trace = incfed.Trace(
+            clients=[0, 0],
+            arms=[[[1.0], [1.0]], [[1.0], [-1.5]]],
+            rewards=[[factor * meeting] * 2, [0.0, 1.0]],
+        )
+        result = incfed.simulate(trace, incfed.Independent(**belief))
+        assert np.diff(result.reward)[0] == pytest.approx(picked, abs=1e-9)

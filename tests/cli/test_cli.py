@@ -1,0 +1,251 @@
+"""The command line as people meet it: real processes, their output and their exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+from incfed.cli.base import path
+from incfed.cli.commands import app
+from support.cli import INCFED, alive, incfed
+from support.experiments import OWN, TOML
+
+
+def test_help_teaches_and_loads_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['--help']\n"
+        "from incfed.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numba', 'numpy', 'polars', 'matplotlib', 'pandas', 'sklearn'}\n"
+        "heavy &= set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for word in ("demo", "run", "init", "show", "data", "--version", "incfed init"):
+        assert word in done.stdout
+
+
+def test_version(tmp_path: Path) -> None:
+    assert re.fullmatch(r"incfed \d+\.\d+\S*\n", incfed(tmp_path, "--version").stdout)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "command", [["--version"], ["--help"], ["run", "--help"], ["init", "a.toml"]], ids=" ".join
+)
+def test_output_that_cannot_be_written(tmp_path: Path, command: list[str], unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*INCFED, *command], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == "error: cannot write to standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", ["--version", "--help"])
+def test_a_reader_that_has_gone_is_no_reason_to_complain(tmp_path: Path, command: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*INCFED, command], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("loaded", ["signal", "typer", "rich.console", "numpy"])
+def test_ctrl_c_while_it_is_loading(tmp_path: Path, loaded: str) -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['show', 'nothing']\n"
+        f"loaded = {loaded!r}\n"
+        "class CtrlC:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == loaded: raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, CtrlC())\n"
+        "from incfed.cli import main; main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode in (130, -signal.SIGINT)  # both are 130 to a shell
+    assert done.stderr in ("", "error: stopped\n")
+
+
+def test_init_then_run_then_show(tmp_path: Path) -> None:
+    assert "incfed run study.toml" in incfed(tmp_path, "init", "study.toml").stdout
+    again = incfed(tmp_path, "init", "study.toml")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "--force" in again.stderr
+
+    done = incfed(tmp_path, "run", "study.toml", "--seeds", "2", "--output", "there")
+    assert done.returncode == 0, done.stderr
+    assert "10 runs of 2,000 steps: 5 algorithms, 2 seeds" in done.stderr
+    for label in ("altruistic", "payment-efficient, beta 0.7", "alone"):
+        assert re.search(rf"^\| {label} \| 2 \| \d+\.\d+ ± ", done.stdout, re.MULTILINE)
+    there = tmp_path / "there"
+    assert not (tmp_path / "results").exists()
+    assert "there/report.html" in done.stderr
+    assert {path.name for path in there.iterdir()} == {
+        "experiment.json", "plots", "report.html", "runs", "summary.json", "summary.md",
+    }  # fmt: skip
+    assert (there / "plots/overview.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (there / "plots/payment.svg").read_text()
+    figures = json.loads((there / "summary.json").read_text())["Comparison"]
+    assert [run["seed"] for run in figures["alone"]] == [0, 1]
+    assert figures["alone"][0]["participation"] is None
+
+    table = done.stdout[done.stdout.index("| Algorithm") :]
+    assert table.strip() in (there / "summary.md").read_text()
+    assert table.strip() in incfed(tmp_path, "show", "there").stdout
+    one = incfed(tmp_path, "show", "there/runs/alone/seed-1").stdout
+    assert one.startswith("Independent, seed 1\n")
+    assert re.search(r"^  clients +20$", one, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        (
+            "beta = 0.7",
+            "beta = 7",
+            "bad.toml: algorithm[2].mechanism.beta: got 7, must be a number",
+        ),
+        ("steps = 400", "step = 400", "bad.toml: run.step: got 400, but there is no such setting"),
+        ("[run]", '[run]\noutput = "bad.toml/x"', "bad.toml/x', must be a folder that can be"),
+    ],
+)
+def test_mistakes_end_with_2_and_a_line(tmp_path: Path, old: str, new: str, place: str) -> None:
+    (tmp_path / "bad.toml").write_text(TOML.replace(old, new, 1))
+    done = incfed(tmp_path, "run", "bad.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert place in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.toml"]
+
+
+def test_things_that_are_not_there(tmp_path: Path) -> None:
+    for arguments in (("run", "no.toml"), ("show", "no"), ("show", "."), ("run",), ("rnu",)):
+        done = incfed(tmp_path, *arguments)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert done.stderr
+
+
+EMPTY = [
+    ["demo", "--output"], ["run"], ["run", "a.toml", "-o"], ["init"], ["show"], ["sweep"],
+    ["sweep", "a.toml", "--output"], ["reproduce", "all", "--movielens"],
+    ["reproduce", "all", "-o"], ["plan"], ["plan", "a.toml", "--output"],
+    ["data", "movielens", "ml-100k", "--folder"], ["serve", "--config"], ["up", "-o"],
+    ["client", "enrol", "one", "-c"], ["client", "list", "-c"], ["ledger", "export"],
+    ["ledger", "audit", "--head"], ["ledger", "head", "--config"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", EMPTY, ids=" ".join)
+def test_an_empty_path_is_not_the_current_folder(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "a.toml").write_text(TOML)
+    done = incfed(tmp_path, *command, "")
+    assert done.returncode == 2
+    assert "must be a path, not empty" in done.stderr
+    assert command[-1].strip("-") in done.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["a.toml"]
+
+
+def test_no_path_is_taken_without_that_check() -> None:
+    found = 0
+    groups = [app, *(one.typer_instance for one in app.registered_groups)]
+    for command in [one for group in groups if group for one in group.registered_commands]:
+        for name, hint in get_type_hints(command.callback, include_extras=True).items():
+            if "Path" in str(getattr(hint, "__origin__", hint)):  # also Path | None
+                assert hint.__metadata__[0].parser is path, (command.callback, name)
+                found += 1
+    assert found >= len(EMPTY)
+
+
+def test_a_mechanism_that_fails_spoils_only_its_own_runs(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    mine = '"own.py:Mine", at = 1, trouble = "raise"'
+    text = TOML.replace('"PaymentEfficient", beta = 0.7', mine).replace('"paid"', '"[b]mine"')
+    (tmp_path / "a.toml").write_text(text)
+    done = incfed(tmp_path, "run", "a.toml", "--jobs", "1")
+    assert done.returncode == 1
+    assert "error: [b]mine, seeds 0, 1: KeyError: 'lost it' (own.py, line 12)\n" in done.stderr
+    assert "2 of 4 runs failed" in done.stderr
+    assert "| altruistic | 2 |" in done.stdout
+    page = (tmp_path / "results/report.html").read_text()
+    assert "Not included: 2 of 4 runs, which failed." in page
+
+
+def test_the_demo_is_one_page_that_needs_no_network(tmp_path: Path) -> None:
+    done = incfed(tmp_path, "demo", "--quick", "--seeds", "2")
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^## (.*)$", done.stdout, re.MULTILINE) == ["Cost 1", "Cost 10", "Cost 100"]
+    rows = re.findall(r"^\| (.*?) \| 2 \|", done.stdout, re.MULTILINE)
+    assert rows == ["altruistic", "payment-free", "beta 1", "beta 0.7", "beta 0.3"] * 3
+    free = re.findall(r"^\| altruistic .*$", done.stdout, re.MULTILINE)
+    assert len(set(free)) == 1  # run once, shown everywhere
+    page = (tmp_path / "demo/report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 3
+    assert "://" not in page
+    assert not re.search(r"<(script|link|img|iframe)\b|@import|url\((?!#)", page)
+    assert len(list((tmp_path / "demo/runs").glob("*/seed-*"))) == 26
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="Ctrl-C is sent to a process group")
+def test_ctrl_c_keeps_finished_seeds(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(TOML.replace("steps = 400", "steps = 60_000"))
+    command = [*INCFED, "run", "a.toml", "--seeds", "200", "--jobs", "2"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    runs, limit = tmp_path / "results/runs", time.monotonic() + 600
+    while not list(runs.glob("*/seed-1/result.json")):
+        assert process.poll() is None
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: parent and workers alike
+    assert process.wait(timeout=60) == 130  # 3 s of grace, and a slow machine
+    assert process.stderr is not None
+    with process.stderr:
+        said = process.stderr.read()
+    assert "Traceback" not in said
+    for _ in range(100):  # multiprocessing's own helper leaves a moment after its parent
+        if not alive(process.pid):
+            break
+        time.sleep(0.1)
+    assert not alive(process.pid)  # no worker is left behind
+
+    kept = {path: path.stat().st_mtime_ns for path in runs.glob("*/seed-*/result.json")}
+    assert f"stopped: {len(kept)} of 400 runs finished and kept in {runs.parent};" in said
+    assert "go on with: incfed run a.toml --seeds 200 --jobs 2" in said
+    assert not list(runs.rglob(".*"))
+
+    seeds = max(int(path.parent.name.removeprefix("seed-")) for path in kept) + 1
+    on = incfed(tmp_path, "run", "a.toml", "--seeds", str(seeds))
+    assert on.returncode == 0, on.stderr
+    assert f"{len(kept)} of {2 * seeds} runs already there" in on.stderr
+    assert kept == {path: path.stat().st_mtime_ns for path in kept}
+    assert f"| paid | {seeds} |" in on.stdout
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    incfed(tmp_path, "init", "study.toml")
+    (tmp_path / "there").mkdir()
+    with (tmp_path / "there/.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = incfed(tmp_path, "run", "study.toml", "--output", "there")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "no other run is writing to" in done.stderr
+    assert "Traceback" not in done.stderr

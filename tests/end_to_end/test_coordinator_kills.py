@@ -1,0 +1,101 @@
+"""kill -9 of what a federation rests on, with clients that know nothing of it: the coordinator's
+process at every named point of a round, and its database in the middle of one."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+import incfed
+from support.fault_schedules import POINTS
+from support.live_coordinator import SETTINGS, Live, learned, live, observation, settle
+from support.postgres import Postgres
+
+COUNT = 3
+
+
+def shops(stack: ExitStack, site: Live, folder: Path, **last: object) -> list[incfed.Client]:
+    """In this process; `last`: options of the last one."""
+    made = []
+    for k, token in enumerate(site.tokens):
+        options: dict[str, object] = {"cost": 2.0} | (last if k == len(site.tokens) - 1 else {})
+        client = incfed.Client(site.url, token, folder / f"{k}", **options)  # type: ignore[arg-type]
+        made.append(stack.enter_context(client))
+    return made
+
+
+def teach(clients: list[incfed.Client], steps: int) -> None:
+    for client in clients:
+        for k in range(client.steps, steps):
+            client.learn(*observation(k))
+
+
+def check(site: Live, clients: list[incfed.Client], rounds: int) -> None:
+    """Everything learned is shared once or pending, everything owed is paid once."""
+    books = settle(site, clients)
+    assert books.findings == []
+    assert books.epoch >= rounds
+    V, b = books.V.copy(), books.b.copy()
+    expected = [learned(client.steps) for client in clients]
+    for k, client in enumerate(clients):
+        assert client.epoch == books.epoch
+        assert client.earned == pytest.approx(books.paid(k))
+        V, b = V + client._keeper.learner.pending.V, b + client._keeper.learner.pending.b
+    np.testing.assert_allclose(V, sum(one for one, _ in expected), atol=1e-9)
+    np.testing.assert_allclose(b, sum(one for _, one in expected), atol=1e-9)
+
+
+def test_the_coordinator_dies_at_every_point(memory: Path) -> None:
+    """The last client declines, so that rounds are decided again."""
+    with live(memory, COUNT, SETTINGS) as site, ExitStack() as stack:
+        site.start()
+        clients = shops(stack, site, memory, accept=lambda _: False)
+        for rounds, point in enumerate(POINTS, 1):
+            site.stop()
+            site.start(point)
+            teach(clients, 2 * rounds)
+            assert site.ended() == -9, point
+            site.start()
+            check(site, clients, rounds)
+        assert {who for _, who, _ in site.books().payments} == {0, 1}
+        assert len(site.books().payments) == 2 * site.books().epoch
+
+
+def test_the_database_dies_in_the_middle_of_a_round(postgres: Postgres, memory: Path) -> None:
+    """The coordinator stays, says what is the matter meanwhile, and goes on by itself."""
+    url = postgres.database("killed_for_real")
+    with live(memory, COUNT, SETTINGS, url) as site, ExitStack() as stack:
+        site.start()
+        struck: list[int] = []
+
+        def strike(proposal: incfed.Proposal) -> bool:
+            if not struck:
+                postgres.kill_all()
+                struck.append(proposal.round)
+            return True
+
+        clients = shops(stack, site, memory, accept=strike)
+        teach(clients, 2)
+        for _ in range(600):
+            if struck:
+                break
+            time.sleep(0.05)
+        away = httpx.get(f"{site.url}/healthz", timeout=30.0)
+        assert (away.status_code, away.json()["field"]) == (503, "database")
+        headers = {"Authorization": f"Bearer {site.tokens[0]}", "Incfed-Protocol": "1"}
+        away = httpx.get(f"{site.url}/v1/state", headers=headers, timeout=30.0)
+        assert (away.status_code, away.json()["message"]) == (503, "is away: try again later")
+        postgres.start()
+        check(site, clients, 1)
+        assert site.process is not None
+        assert site.process.is_alive()
+        assert {(round, who) for round, who, _ in site.books().payments} >= {
+            (struck[0], who) for who in range(COUNT)
+        }
+        teach(clients, 4)
+        check(site, clients, 2)

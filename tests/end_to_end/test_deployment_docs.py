@@ -1,0 +1,100 @@
+"""docs/deployment.md: its unit, its configs and its figures are what it says they are. (Its openssl
+commands are run by test_tls.py.)"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url
+
+import incfed
+from incfed.ledger.settings import Settings
+from incfed.ledger.store import Store
+from incfed.service.coordinator.app import LONGEST_WAIT, largest_body
+from incfed.service.coordinator.config import read_config
+from incfed.service.coordinator.coordinator import Coordinator
+from incfed.service.coordinator.metrics import Metrics
+from incfed.service.coordinator.serve import PATIENCE
+from incfed.support.inputs import MOST_DIM
+from support.docs import ROOT, blocks
+
+PAGE = "docs/deployment.md"
+TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
+[UNIT] = [one.code for one in blocks(PAGE, "systemd")]
+[NGINX] = [one.code for one in blocks(PAGE, "nginx")]
+CONFIGS = [(page, one.code) for page in (PAGE, "docs/service.md") for one in blocks(page, "ini")]
+
+
+def test_all_are_there() -> None:
+    assert len(CONFIGS) == 4
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / "incfed.service"
+    unit.write_text(UNIT.replace("/opt/incfed/bin/incfed", "/bin/true"))
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True
+    )
+    complaints = [line for line in done.stderr.splitlines() if "incfed.service" in line]
+    assert (done.returncode, complaints) == (0, [])
+    unit.write_text(UNIT.replace("ProtectClock=yes", "ProtectClok=yes"))
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True)
+    assert "ProtectClok" in done.stderr, "it would have noticed"
+
+
+def test_the_unit_fits_the_rest() -> None:
+    set_ = dict(re.findall(r"(?m)^(\w+)=(.*)$", UNIT))
+    assert int(set_["TimeoutStopSec"]) > PATIENCE
+    assert "NUMBA_CACHE_DIR=/var/lib/incfed/" in set_["Environment"]
+    assert set_["StateDirectory"] == "incfed"
+    assert "MemoryDenyWriteExecute" not in set_
+
+
+@pytest.mark.parametrize(("page", "code"), CONFIGS)
+def test_configs_are_read(page: str, code: str, tmp_path: Path) -> None:
+    if "[federation]" not in code:
+        code = f'[federation]\ndim = 2\nmechanism = "PayEveryone"\nthreshold = 1.0\n{code}'
+    for name in ("server.pem", "server.key"):
+        (tmp_path / name).touch()
+    (tmp_path / "federation.toml").write_text(code.replace("/etc/incfed/", f"{tmp_path}/"))
+    server = read_config(tmp_path / "federation.toml").server
+    url = make_url(server.database)
+    if url.get_backend_name() == "sqlite":
+        where = tmp_path if page == "docs/service.md" else Path("/var/lib/incfed")
+        assert url.database == str(where / "federation.db")
+    else:
+        assert (url.database, url.password) == ("incfed", None)
+
+
+def test_nginx_waits_and_takes_in_what_it_must() -> None:
+    assert NGINX.count("{") == NGINX.count("}")
+    assert int(re.findall(r"proxy_read_timeout (\d+)s;", NGINX)[0]) > LONGEST_WAIT
+    assert int(re.findall(r"client_max_body_size (\d+)m;", NGINX)[0]) * 2**20 > largest_body(
+        MOST_DIM
+    )
+    for dim in (1, 25):
+        assert largest_body(dim) == 8 * dim * (dim + 1) + 4096, "as the comment says"
+
+
+def test_alerts_are_about_figures_that_there_are(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/books.db")
+    settings = Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0)
+    metrics = Metrics()
+    metrics.answered("/v1/state", 200, 0.1)
+    metrics.refused("dV")
+    metrics.event({"event": "void"})
+    page = metrics.page(Coordinator(store, settings, time.time)).decode()
+    store.close()
+    named = set(re.findall(r"\bincfed_\w+", TEXT))
+    assert len(named) >= 7
+    for name in named:
+        assert re.search(rf"(?m)^{name}[ {{]", page), name
+    events = re.findall(r'event="(\w+)"', TEXT)
+    source = (ROOT / "src/incfed/service/coordinator/running.py").read_text()
+    assert all(f'self.record("{event}"' in source for event in events)

@@ -1,0 +1,198 @@
+"""What a sweep leaves behind: tidy tables, a summary, a report; and `incfed.sweep`."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from pathlib import Path
+from typing import Any
+
+import polars
+import pytest
+
+import incfed
+from incfed.experiments import sweep_report
+from incfed.experiments.cells import Cell, Record, named, shown
+from incfed.experiments.sweeps import Swept
+from incfed.experiments.tidy import cells_frame, curves_frame, summarise, to_markdown
+from incfed.support.inputs import InputError
+from support.experiments import tables
+
+
+def config(sweep: dict[str, Any], **run: Any) -> dict[str, Any]:
+    return {**tables(**run), "sweep": sweep}
+
+
+@pytest.fixture(scope="module")
+def small() -> Swept:
+    return incfed.sweep(
+        config({"algorithm.costs": [1, 10, 100], "world.noise": [0.1, 0.3]}, seeds=[0, 5]), jobs=1
+    )
+
+
+def record(point: dict[str, Any], seed: int = 0, **figures: float) -> Record:
+    """As if run: `figures` over zeros."""
+    names = ("regret", "reward", "communication", "payment", "rounds", "participation")
+    whole = dict.fromkeys(names, 0.0) | figures
+    curve = {name: [1.0] for name in ("step", *names[:4])}
+    return Record(point, seed, f"{point}{seed}", whole, curve)
+
+
+def test_the_table_of_cells(small: Swept) -> None:
+    frame = small.to_polars()
+    assert frame.columns[:4] == ["algorithm", "costs", "noise", "seed"]
+    assert frame.schema["costs"] == polars.Int64
+    assert frame.schema["rounds"] == polars.Int64
+    assert len(frame) == (2 + 6) * 2
+    assert frame["costs"].null_count() == 4  # the altruistic ones have none
+    row = frame.row(by_predicate=(polars.col("costs") == 10) & (polars.col("noise") == 0.3)
+                    & (polars.col("seed") == 5), named=True)  # fmt: skip
+    world = incfed.Synthetic(clients=4, dim=3, arms=3, pool=10, noise=0.3)
+    algorithm = incfed.IncFedUCB(incfed.PaymentEfficient(beta=0.7), threshold=0.2, costs=10)
+    alone = incfed.simulate(world, algorithm, steps=400, seed=5)
+    for name, value in alone.summary().items():
+        assert row[name] == value
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    assert isinstance(small.to_pandas(), pandas.DataFrame)
+    assert list(small.to_pandas()["regret"]) == frame["regret"].to_list()
+
+
+def test_the_table_of_curves(small: Swept) -> None:
+    frame = small.curves()
+    columns = ["algorithm", "costs", "noise", "seed"]
+    assert frame.columns == [*columns, "step", "regret", "reward", "communication", "payment"]
+    assert len(frame) == 16 * 200
+    ends = frame.filter(polars.col("step") == 400)
+    whole = small.to_polars()
+    assert ends.select(columns).equals(whole.select(columns))
+    assert ends["payment"].to_list() == whole["payment"].to_list()
+
+
+def test_the_summary_is_mean_and_sample_deviation(small: Swept) -> None:
+    one = small.summary()[-1]
+    assert (dict(one.point), one.seeds) == (
+        {"algorithm": "paid", "costs": 100, "noise": 0.3},
+        (0, 5),
+    )
+    values = [r.figures["payment"] for r in small.records if r.point == one.point]
+    assert one.row.payment.mean == pytest.approx(sum(values) / 2, rel=1e-12)
+    assert one.row.payment.sd == pytest.approx(statistics.stdev(values), rel=1e-12)
+    assert len(small.summary()) == 8
+
+
+def test_columns_of_any_kind() -> None:
+    given: dict[str, list[Any]] = {
+        "whole": [1, 2, None],
+        "number": [1, 0.5, None],
+        "word": ["low", 2, None],
+        "list": [[1, 2], [3], "x"],
+        "table": [{"kind": "A"}, {"kind": "B", "x": 1}, None],
+        "truth": [True, False, None],
+    }
+    rows = [{name: values[n] for name, values in given.items()} for n in range(3)]
+    frame = cells_frame([record(row) for row in rows])
+    assert frame["whole"].to_list() == [1, 2, None]
+    assert frame["number"].to_list() == [1.0, 0.5, None]
+    assert frame["word"].to_list() == ["low", "2", None]
+    assert frame["list"].to_list() == ["[1, 2]", "[3]", "x"]
+    assert frame["table"].to_list() == ["A", '{"kind": "B", "x": 1}', None]
+    assert frame["truth"].to_list() == [True, False, None]
+    long = [{"costs": [float(n)] * 100} for n in range(2)]
+    assert cells_frame([record(row) for row in long])["costs"].n_unique() == 2  # not cut off
+    assert len(shown(long[0]["costs"])) == 60
+    assert curves_frame([]).is_empty()
+
+
+def test_nan_is_not_lost_on_the_way(tmp_path: Path) -> None:
+    some = [record({"x": n}, regret=math.nan) for n in (1, 2)]
+    report = sweep_report.publish_sweep(tmp_path, "log", "Words.", some)
+    assert polars.read_parquet(tmp_path / "cells.parquet")["regret"].is_nan().all()
+    found = json.loads((tmp_path / "summary.json").read_text())
+    assert [(one["point"], one["regret"]["mean"]) for one in found] == [
+        ({"x": 1}, None),
+        ({"x": 2}, None),
+    ]
+    assert "Regret" not in to_markdown(summarise(some))
+    assert ">Reward<" in report.read_text()
+
+
+def test_the_report_has_a_section_for_what_is_not_in_the_picture(
+    small: Swept, tmp_path: Path
+) -> None:
+    page = small.save(tmp_path).read_text(encoding="utf-8")
+    assert page.count("<svg") == 1  # costs across, noise and algorithms as lines
+    assert "://" not in page
+    for label in ("altruistic, noise 0.1", "paid, noise 0.3"):
+        assert f">{label}</text>" in page
+    assert ">costs<" in page
+    many = [
+        record({"algorithm": a, "x": x, "y": y, "z": z})
+        for a in ("one", "two", "three")
+        for x in (1, 2, 3, 4)
+        for y in (1, 2, 3)
+        for z in ("low", "high")
+    ]
+    many.append(record({"algorithm": "flat", "x": None, "y": None, "z": "low"}))
+    sections = sweep_report._sections(summarise(many))
+    # x across; 3 algorithms x 2 values of z are six lines and fit, with y there were 18
+    assert [section.heading for section in sections] == ["y 1", "y 2", "y 3"]
+    for section in sections:
+        assert len(section.figures) == 1
+        assert [row.label for row in section.rows][-1] == "flat, z low"  # in each, to compare
+        assert len(section.rows) == 3 * 4 * 2 + 1
+
+
+def test_without_numbers_or_matplotlib_there_is_a_table(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    [section] = sweep_report._sections(summarise([record({"w": "a"}), record({"w": "b"})]))
+    assert (section.heading, len(section.rows), len(section.figures)) == ("All points", 2, 0)
+    monkeypatch.setattr(sweep_report, "can_plot", lambda: False)
+    [section] = sweep_report._sections(summarise([record({"x": 1}), record({"x": 2})]))
+    assert (len(section.rows), len(section.figures)) == (2, 0)
+
+
+def test_from_a_file_into_a_folder_and_on_from_there(tmp_path: Path) -> None:
+    text = json.dumps([1, 10])
+    (tmp_path / "study.toml").write_text(
+        '[run]\nsteps = 100\n[world]\nkind = "Synthetic"\nclients = 3\ndim = 2\narms = 2\n'
+        '[[algorithm]]\nkind = "IncFedUCB"\nmechanism = "PaymentFree"\nthreshold = "high"\n'
+        f'[sweep]\n"algorithm.costs" = {text}\n'
+    )
+    out = tmp_path / "out"
+    first = incfed.sweep(tmp_path / "study.toml", jobs=1, output=out, seeds=2)
+    assert repr(first) == "<Sweep 'study': 4 runs>"
+    assert (out / "report.html").exists()
+    stamp = (out / "cells.jsonl").stat().st_mtime_ns
+    again = incfed.sweep(str(tmp_path / "study.toml"), jobs=1, output=out, seeds=2)
+    assert (out / "cells.jsonl").stat().st_mtime_ns == stamp
+    assert again.to_polars().equals(first.to_polars())
+
+
+def test_what_incfed_sweep_refuses() -> None:
+    good = config({"algorithm.costs": [1]})
+    with pytest.raises(InputError, match="config: got 3, must be the path"):
+        incfed.sweep(3)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="jobs: got 0"):
+        incfed.sweep(good, jobs=0)
+    with pytest.raises(InputError, match="--jobs: is for processes on this machine"):
+        incfed.sweep(good, jobs=2, dask="tcp://x:1")
+    with pytest.raises(InputError, match="--dask: got '', must be the address"):
+        incfed.sweep(good, dask="")
+    with pytest.raises(InputError, match=r"config: paid, costs -1: algorithm\['paid'\]\.costs: g"):
+        incfed.sweep(config({"algorithm.costs": [-1]}))
+
+
+def test_ctrl_c_is_passed_on() -> None:
+    def press(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        incfed.sweep(config({"algorithm.costs": [1]}), jobs=1, progress=press)
+
+
+def test_names_of_points() -> None:
+    point = {"algorithm": "paid", "beta": 0.7, "on": True, "mechanism": {"kind": "A"}, "no": None}
+    assert named(point) == "paid, beta 0.7, on true, mechanism A"
+    assert Cell({}, {}, 3, point={"x": 0.1 + 0.2}).name == "x 0.30000000000000004, seed 3"

@@ -1,0 +1,86 @@
+"""News of other processes over one database: told by PostgreSQL, looked for in SQLite."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+import incfed
+from incfed.ledger import tables
+from incfed.ledger.changes import changes, tell
+from incfed.ledger.founding import begin
+from incfed.ledger.settings import Settings
+from incfed.ledger.store import Store
+from support.postgres import running
+
+
+@contextmanager
+def heard(store: Store) -> Iterator[queue.Queue[str]]:
+    """A word for each change that is heard of."""
+    words: queue.Queue[str] = queue.Queue()
+    over = threading.Event()
+
+    def listen() -> None:
+        for _ in changes(store, over.is_set):
+            words.put("news")
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    try:
+        yield words
+    finally:
+        over.set()
+        listener.join()
+
+
+def change(store: Store) -> None:
+    with store.write() as connection:
+        version = tables.federation.c.version
+        connection.execute(update(tables.federation).values(version=version + 1))
+        tell(connection, store.name)
+
+
+def founded(url: str) -> Store:
+    store = Store(url)
+    with store.write() as connection:
+        begin(connection, Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0), 0.0)
+    return store
+
+
+def test_sqlite(tmp_path: Path) -> None:
+    here, there = (founded(f"sqlite:///{tmp_path / 'l.db'}") for _ in range(2))
+    with heard(here) as words:
+        assert words.get(timeout=60)  # how things stand
+        change(there)
+        assert words.get(timeout=60)
+        with pytest.raises(queue.Empty):
+            words.get(timeout=0.5)
+    here.close()
+    there.close()
+
+
+def test_postgresql() -> None:
+    with running() as server:
+        url = server.database("news")
+        here, there = founded(url), founded(url)
+        with heard(here) as words:
+            assert words.get(timeout=60)  # listens now
+            change(there)
+            assert words.get(timeout=60)
+            for _ in range(3):
+                change(here)  # told by this very store: no news to it
+            with pytest.raises(queue.Empty):
+                words.get(timeout=0.5)
+            server.kill()
+            server.start()
+            assert words.get(timeout=60)  # listens again: something may have happened
+            change(there)
+            assert words.get(timeout=60)
+        here.close()
+        there.close()

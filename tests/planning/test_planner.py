@@ -1,0 +1,281 @@
+"""`incfed.plan`: what it states, what that rests on, and that nothing else changes it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import statistics
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import incfed
+from incfed.experiments import read
+from incfed.experiments.book import read_book
+from incfed.planning import money, planner, words
+from incfed.planning.case import JUDGE, SEARCH, read_case
+from incfed.planning.goals import Goal, Limit
+from incfed.planning.judging import Judged
+from incfed.planning.publish import as_data
+from incfed.planning.search import Update
+from incfed.planning.study import Study
+from support.planning import CASE, SMALL, finished_trials, write_trace
+
+
+@pytest.fixture(scope="module")
+def made() -> incfed.Plan:
+    return incfed.plan(CASE, minimize="regret", budget=60, **SMALL)
+
+
+def test_the_figures_are_those_of_the_held_out_seeds(made: incfed.Plan) -> None:
+    """Run again by hand, with seeds that the search did not see."""
+    world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=40)
+    runs = [
+        incfed.simulate(world, made.algorithm(), steps=120, seed=seed) for seed in made.held_out
+    ]
+    for metric in ("regret", "reward", "payment", "communication"):
+        finals = [getattr(run, metric)[-1] for run in runs]
+        assert made.figures[metric].mean == pytest.approx(statistics.fmean(finals))
+    error = statistics.stdev(run.regret[-1] for run in runs) / 5**0.5
+    assert made.regret.half == pytest.approx(2.776445 * error, rel=1e-5)  # t(4)
+
+
+def test_a_plan_keeps_its_limits_and_says_so(made: incfed.Plan) -> None:
+    assert made.within
+    [kept] = made.limits
+    assert kept.kept == (made.payment.mean <= 60)
+    assert f"{made.payment}" in made.advice or "nothing paid" in made.advice
+    assert "over 120 steps" in made.advice
+    assert list(made.judgement.sensitivity) == [0.5, 1.0, 2.0]
+    assert made.judgement.sensitivity[1.0] is made.judgement.chosen
+
+
+def test_what_each_further_sum_buys(made: incfed.Plan) -> None:
+    found = money.steps(made)
+    assert len(found) == len(made.frontier) - 1 > 0
+    top = made.frontier[-1]["payment"].mean
+    for step, cheap, dear in zip(found, made.frontier, made.frontier[1:], strict=False):
+        bought = cheap["regret"].mean - dear["regret"].mean
+        paid = dear["payment"].mean - cheap["payment"].mean
+        assert step.rate == pytest.approx(step.unit * bought / paid)
+        assert top / 100 < step.unit <= top / 10
+        assert money.step_words(step, "regret") in str(made)
+
+
+def test_less_traffic_is_only_named_if_it_holds_up(made: incfed.Plan) -> None:
+    def said(**change: float) -> str:
+        runs = tuple(
+            {**run, **{name: run[name] * factor for name, factor in change.items()}}
+            for run in made.judgement.chosen.runs
+        )
+        other = Judged("another", runs, made.setting)
+        plan = replace(made, judgement=replace(made.judgement, thrifty=other))
+        assert all(text in str(plan) and text in _page(plan) for text in words.thrift(plan))
+        return " ".join(words.thrift(plan))
+
+    assert said(communication=0.5).startswith("About as good for 50% of the traffic: another, ")
+    assert said(communication=0.9) == ""
+    assert said(communication=0.5, regret=1.5) == ""  # clearly worse here
+    assert said(communication=0.5, regret=0.5)
+    none = replace(made, judgement=replace(made.judgement, thrifty=None))
+    assert words.thrift(none) == []
+
+
+def test_where_more_money_buys_nothing(made: incfed.Plan) -> None:
+    one = replace(made, judgement=replace(made.judgement, frontier=made.frontier[:1]))
+    assert "nothing that costs more is better" in str(one)
+    assert "nothing that costs more is better" in _page(one)
+    assert "nothing that costs more is better" not in str(made)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_no_seed_is_used_for_both(one: int, two: int) -> None:
+    def ranges(seed: int) -> tuple[set[int], set[int]]:
+        search, held = planner.seeds_of(seed, 1000)
+        return set(search), set(held)
+
+    assert not ranges(one)[0] & ranges(one)[1]
+    assert len(ranges(one)[1]) == 1000
+    if one != two:  # and another search is another search
+        assert not (ranges(one)[0] | ranges(one)[1]) & (ranges(two)[0] | ranges(two)[1])
+
+
+def test_the_same_on_two_processes_and_when_asked_again(made: incfed.Plan, tmp_path: Path) -> None:
+    told: list[Update] = []
+    two = incfed.plan(
+        CASE, minimize="regret", budget=60, output=tmp_path, progress=told.append,
+        **{**SMALL, "jobs": 2},
+    )  # fmt: skip
+    assert as_data(two) == as_data(made)
+    assert list(dict.fromkeys(update.done for update in told)) == [0, 16, 32]
+    assert {update.done for update in told if update.part == 1} == {0, 16, 32}  # and meanwhile
+    assert told[-1].best is not None
+    before = read_book(tmp_path / "cells.jsonl")
+    assert {record.seed for record in before} <= {*made.search_seeds, *made.held_out}
+    again = incfed.plan(CASE, minimize="regret", budget=60, output=tmp_path, **SMALL)
+    assert as_data(again) == as_data(made)
+    assert len(read_book(tmp_path / "cells.jsonl")) == len(before)  # nothing was run
+    assert as_data(incfed.plan(CASE, minimize="regret", budget=60, seed=1, **SMALL)) != as_data(
+        made
+    )
+
+
+def test_more_trials_go_on_where_fewer_ended(tmp_path: Path) -> None:
+    ask: dict[str, Any] = {"minimize": "payment", "max_regret": 20, "held_out": 3, "jobs": 1}
+    incfed.plan(CASE, output=tmp_path / "one", trials=16, **ask)
+    more = incfed.plan(CASE, output=tmp_path / "one", trials=48, **ask)
+    whole = incfed.plan(CASE, trials=48, **ask)
+    assert as_data(more) == as_data(whole)
+
+
+def test_a_damaged_study_is_begun_anew(tmp_path: Path) -> None:
+    """Runs are kept elsewhere, so that it comes to the same point again."""
+    ask: dict[str, Any] = {"budget": 60, "trials": 32, "held_out": 2, "jobs": 1}
+    whole = as_data(incfed.plan(CASE, output=tmp_path, **ask))
+    runs = (tmp_path / "cells.jsonl").read_bytes()
+    [study] = tmp_path.glob("study-*.log")
+    kept, before = study.read_text(), finished_trials(tmp_path)
+    # The end of the second batch of 16 is lost, and half a line is left.
+    cut = "".join(kept.splitlines(keepends=True)[:-15]) + '{"op_code'
+    for damage, left in (("garbage\n", 0), ('{"op_code": 99}\n', 0), (cut, 16)):
+        study.write_text(damage)
+        assert as_data(incfed.plan(CASE, output=tmp_path, **ask)) == whole
+        assert (tmp_path / "cells.jsonl").read_bytes() == runs
+        after = finished_trials(tmp_path)
+        assert len(after) == len(before) == 32
+        assert [one in before for one in after] == [n < left for n in range(32)]
+
+
+@pytest.mark.parametrize("call", range(8))
+def test_ctrl_c_while_a_study_is_written_is_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int
+) -> None:
+    """Whatever it is doing with its files; and the next one goes on."""
+    goal, space = Goal("regret", (Limit("payment", 60.0),), "payment"), read_case(CASE).space
+    study = Study(tmp_path / "study.log", goal, space, 0)
+    left = itertools.count(-call)
+
+    def struck(act: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        if next(left) == 0:
+            raise KeyboardInterrupt
+        return act(*given, **named)
+
+    with monkeypatch.context() as patched:
+        for name in ("open", "close", "fsync", "rename", "stat", "unlink"):
+            patched.setattr(os, name, partial(struck, getattr(os, name)))
+        with pytest.raises(KeyboardInterrupt):
+            study.ask(0, [])
+    assert len(Study(tmp_path / "study.log", goal, space, 0).ask(0, [])) == 16
+
+
+def test_racing_gives_hopeless_settings_fewer_seeds(made: incfed.Plan) -> None:
+    first = 16  # are not raced
+    raced = len(made.tried) - first
+    most = len(made.search_seeds)
+    assert made.runs < (first + 0.8 * raced) * most
+    assert made.runs >= 2 * len(made.tried)
+
+
+def test_limits_that_cannot_be_kept_get_the_nearest_and_what_to_relax() -> None:
+    plan = incfed.plan(CASE, minimize="payment", max_regret=0.1, max_communication=1e6, **SMALL)
+    assert not plan.within
+    assert plan.advice.startswith("No setting was found that keeps all limits. The nearest: ")
+    [text] = [line for line in str(plan).splitlines() if "--max-regret" in line]
+    offered = float(re.findall(r"--max-regret ([\d.]+) instead of 0.1", text)[0])
+    assert offered >= plan.judgement.easiest["regret"]["regret"].high
+    again = incfed.plan(
+        CASE, minimize="payment", max_regret=offered, max_communication=1e6, **SMALL
+    )
+    assert again.within
+    assert "What to relax" in _page(plan)
+    assert "What to relax" not in _page(again)
+
+
+def _page(plan: incfed.Plan) -> str:
+    from incfed.planning.page import write_page
+
+    return write_page(plan)
+
+
+def test_a_share_is_of_paying_everyone() -> None:
+    plan = incfed.plan(CASE, minimize="payment", min_reward="90%", **SMALL)
+    [limit] = plan.goal.limits
+    assert limit.share == 90
+    world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=40)
+    threshold = float(f"{incfed.thresholds.high(steps=120, clients=5, dim=3):.3g}")
+    everyone = incfed.IncFedUCB(incfed.PayEveryone(), threshold=threshold, costs=2.0)
+    rewards = [
+        incfed.simulate(world, everyone, steps=120, seed=seed).reward[-1]
+        for seed in plan.held_out  # held against held-out: a log's second part may pay less
+    ]
+    assert limit.value == pytest.approx(0.9 * statistics.fmean(rewards))
+
+
+def test_the_config_is_one_that_runs(made: incfed.Plan, tmp_path: Path) -> None:
+    page = made.save(tmp_path)
+    assert page == tmp_path / "plan.html"
+    _check_config(made, tmp_path)
+    assert json.loads((tmp_path / "plan.json").read_text())["advice"] == made.advice
+    text = page.read_text()
+    assert made.advice in text.replace("&#x27;", "'")
+    assert "http" not in text.replace("http-equiv", "")  # nothing from elsewhere
+    assert "<script" not in text
+    assert "<svg" in text
+    for word in ("What to expect", "What money buys", "factor of 2", "What to do with it"):
+        assert word in text
+
+
+def _check_config(plan: incfed.Plan, folder: Path) -> None:
+    """Running it gives the figures that the plan states, with seeds that nothing was chosen on."""
+    plan.save(folder)
+    experiment = read(folder / "run.toml")
+    [algorithm] = experiment.algorithms.values()
+    assert algorithm == plan.algorithm()
+    assert experiment.seeds == plan.held_out
+    assert not set(experiment.seeds) & set(plan.search_seeds)
+    runs = [
+        incfed.simulate(experiment.world, algorithm, steps=experiment.steps, seed=seed)
+        for seed in experiment.seeds
+    ]
+    for metric in ("reward", "payment", "communication"):
+        finals = [getattr(run, metric)[-1] for run in runs]
+        assert plan.figures[metric].mean == pytest.approx(statistics.fmean(finals))
+
+
+def test_a_log_is_judged_on_the_part_that_nothing_was_chosen_on(tmp_path: Path) -> None:
+    write_trace(tmp_path / "log.npz")
+    tables = {"world": {"kind": "Trace", "file": str(tmp_path / "log.npz")}, "costs": 1.0}
+    case = read_case({**tables, "search": {"first": 0.25}})
+    assert case.scene(SEARCH)["part"] == [0.0, 0.25]
+    assert case.scene(JUDGE)["part"] == [0.25, 1.0]
+    assert case.steps == 60  # both parts are as long
+    plan = incfed.plan(tables, maximize="reward", budget=20, **SMALL)
+    rest = incfed.Trace.load(tmp_path / "log.npz").part(0.5, 1.0, turn=True)
+    runs = [incfed.simulate(rest, plan.algorithm(), seed=seed) for seed in plan.held_out]
+    assert plan.reward.mean == pytest.approx(statistics.fmean(run.reward[-1] for run in runs))
+    assert plan.reward.half > 0
+    _check_config(plan, tmp_path / "plan")
+    assert "the first 50% of the log" in str(plan)
+    assert "such figures come from the other part of the log" in _page(plan)
+    assert "regret" not in plan.advice
+    with pytest.raises(incfed.InputError, match="this log does not know"):
+        incfed.plan(tables, minimize="regret", **SMALL)
+
+
+def test_costs_that_are_drawn(tmp_path: Path) -> None:
+    tables = {**CASE, "costs": {"kind": "exponential", "mean": 3}}
+    plan = incfed.plan(tables, minimize="payment", max_regret=30, output=tmp_path, **SMALL)
+    experiment = read(tmp_path / "run.toml")
+    [algorithm] = experiment.algorithms.values()
+    assert isinstance(algorithm, incfed.IncFedUCB)
+    assert algorithm.costs == tuple(plan.case.costs.of(plan.held_out[0]))  # type: ignore[arg-type]
+    assert "drawn from exponential (mean 3)" in plan.config

@@ -1,0 +1,72 @@
+"""Plans for logs that skip steps, for MovieLens, and on a cluster."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import incfed
+from incfed.experiments import read
+from incfed.planning.case import JUDGE, SEARCH, read_case
+from incfed.planning.publish import as_data
+from support.dask_cluster import cluster
+from support.logs import Sample as Log
+from support.movielens import Sample
+from support.planning import CASE, SMALL
+
+
+def test_a_log_that_skips_steps(tmp_path: Path) -> None:
+    Log.random(events=300, most=4).open("csv ids", tmp_path)
+    world = {"kind": "ReplayLog", "file": "log.csv", "items": "items.csv", "mode": "replay"}
+    (tmp_path / "case.toml").write_text(
+        "costs = 1.0\n[world]\n" + "".join(f'{key} = "{value}"\n' for key, value in world.items())
+    )
+    plan = incfed.plan(tmp_path / "case.toml", budget=30, output=tmp_path / "out", **SMALL)
+    assert plan.goal.aim == "reward"  # regret is not known
+    rest = incfed.ReplayLog(tmp_path / "log.csv", mode="replay", items=tmp_path / "items.csv")
+    runs = [
+        incfed.simulate(rest.part(0.5, 1.0, turn=True), plan.algorithm(), seed=seed)
+        for seed in plan.held_out
+    ]
+    each = [150 * run.reward[-1] / run.matched[-1] for run in runs]
+    assert plan.reward.mean == pytest.approx(math.fsum(each) / len(each))
+    assert "matched what the log showed" in str(plan)
+    assert read(tmp_path / "out/run.toml").world.length == 150  # the paths still lead there
+
+
+def test_movielens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    Sample(users=4, movies=2500).write(tmp_path / "ml")
+    tables: dict[str, Any] = {
+        "run": {"steps": 100},
+        "world": {"kind": "MovieLens", "folder": str(tmp_path / "ml"), "min_events": 200, "dim": 4},
+        "costs": 1.0,
+        "algorithm": {"exploration": 0.3, "ridge": 0.2},
+    }
+    plan = incfed.plan(tables, maximize="reward", budget="50%", **SMALL)
+    assert plan.setting.ridge == 0.2
+    [kept] = plan.limits
+    everyone = plan.judgement.references[0]
+    assert kept.limit.value == pytest.approx(0.5 * everyone["payment"].mean)
+    assert "the first 50% of the log" not in str(plan)
+    assert "one half of each user's events" in str(plan)
+    # Of a part of it, each of the two parts has as many steps as the plan is for.
+    del tables["run"]
+    for part in ([0.0, 0.5], [0.3, 0.45], [0.1, 1.0]):
+        world: dict[str, Any] = {**tables["world"], "part": part}
+        case = read_case({**tables, "world": world})
+        whole = incfed.MovieLens(tmp_path / "ml", min_events=200, dim=4)
+        lengths = [whole.part(*case.scene(use)["part"]).length for use in (SEARCH, JUDGE)]
+        assert case.steps == min(lengths)
+
+
+def test_the_same_plan_on_a_cluster(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="distributed (incfed[dask]) is not installed")
+    ask = {"minimize": "payment", "max_regret": 4, "trials": 16, "held_out": 3}
+    here = incfed.plan(CASE, jobs=1, **ask)  # type: ignore[arg-type]
+    with cluster(tmp_path, 1) as made:
+        there = incfed.plan(CASE, dask=made.address, **ask)  # type: ignore[arg-type]
+    assert as_data(there) == as_data(here)

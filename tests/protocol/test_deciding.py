@@ -1,0 +1,100 @@
+"""Deciding once more: who delivered stays, is never paid less, and is never left short."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from incfed.mechanisms.rehearsal import RIDGE
+from incfed.protocol.deciding import Table, decide, decide_again
+from incfed.protocol.shared import Shared
+from reference.mechanisms import Table as Literal
+from support.federation import made
+from support.worlds import MECHANISMS, Kind, mechanisms, tables
+from support.worlds import Table as Drawn
+
+
+@given(st.data(), tables(low=-1, high=2, least=2, most=8), mechanisms())
+def test_nobody_who_delivered_ends_worse_off(
+    data: st.DataObject, drawn: Drawn, mechanism: Kind
+) -> None:
+    kind, knobs = mechanism
+    n, d = len(drawn.costs), drawn.V.shape[0]
+    shared = Shared.of(drawn.V, np.zeros(d), RIDGE)
+    uploads = {j: made(1, 0, drawn.uploads[j], float(drawn.costs[j])) for j in range(n)}
+    budget = data.draw(st.sampled_from([np.inf, 1.0, 20.0, 100.0]))
+    table = Table(
+        uploads, 0, lambda epoch: shared, 0, 0, 0, 0.5, budget, MECHANISMS[kind](**knobs), d, RIDGE
+    )
+    first = decide(table)
+    assert table.spent + first.total <= max(budget, table.spent)
+    assert not first.data_only or budget < np.inf
+    members = list(first.payments)
+    failed = data.draw(st.lists(st.sampled_from(members), unique=True) if members else st.just([]))
+    kept = {client: paid for client, paid in first.payments.items() if client not in failed}
+    bonus = data.draw(st.sampled_from([0.0, 3.0]))  # an earlier offer may have been a better one
+    kept = {client: paid + bonus for client, paid in kept.items()}
+    left = table.without(failed)
+    assert (len(left.uploads), left.others) == (n - len(failed), len(failed))
+    add = data.draw(st.booleans())
+    again = decide_again(left, kept, add=add)
+    literal = Literal(drawn.V, drawn.data, drawn.V + drawn.data, drawn.costs, RIDGE)
+    event("grew" if len(again.payments) > len(kept) else "as it was")
+    S = np.isin(np.arange(n), list(again.payments))
+    owed = literal.payments(S, S)
+    assert set(kept) <= set(again.payments) <= set(left.uploads)
+    assert add or set(kept) == set(again.payments)
+    larger = {client: max(kept.get(client, 0.0), owed[client]) for client in again.payments}
+    held = {client: kept.get(client, 0.0) for client in again.payments}
+    if again.data_only and again.payments == held:
+        event("no money for more")  # who is added comes for data alone
+        owed_to_kept = sum(larger[client] for client in kept)
+        assert (
+            table.spent + owed_to_kept >= budget - 1e-6 or owed_to_kept <= sum(held.values()) + 1e-6
+        )
+        return
+    for client, paid in again.payments.items():
+        slack = 1e-8 * (1.0 + drawn.costs[client])
+        assert paid >= kept.get(client, 0.0)
+        assert paid >= owed[client] - slack
+        assert paid <= larger[client] + slack
+    assert not again.total or table.spent + again.total <= budget
+    if add and not again.data_only and left.mechanism.beta is not None:
+        everyone = np.isin(np.arange(n), list(left.uploads))
+        ratio = literal.shared(S), literal.shared(everyone)
+        (_, some), (_, all_) = (np.linalg.slogdet(V + RIDGE * np.eye(d)) for V in ratio)
+        assert np.exp(some - all_) >= left.mechanism.beta * (1 - 1e-8)
+
+
+def three_at(cost: float, *, spent: float, budget: float) -> Table:
+    """det V_g(all) = 4, det V_i = 2: data is worth 1 to each of three."""
+    uploads = {j: made(1, 0, np.ones((1, 1)), cost) for j in range(3)}
+    pay = MECHANISMS["pay_everyone"]()
+    shared = Shared.empty(1, 1.0)
+    return Table(uploads, 0, lambda epoch: shared, 0, 0, 0, spent, budget, pay, 1, 1.0)
+
+
+def test_what_was_offered_is_kept_when_less_is_owed() -> None:
+    table = three_at(2.0, spent=0.0, budget=np.inf)
+    again = decide_again(table, {1: 1.25}, add=True)  # 1 is owed
+    assert again.payments == {0: pytest.approx(1.0), 1: 1.25, 2: pytest.approx(1.0)}
+
+
+@pytest.mark.parametrize("short", [0.0, 1e-15, 1e-12])
+def test_how_a_processor_rounds_does_not_decide_what_is_affordable(short: float) -> None:
+    """The budget is just what is owed, but for rounding; and it is never overspent."""
+    table = three_at(2.0, spent=7.0, budget=10.0 * (1.0 - short))
+    first, again = decide(table), decide_again(table, {1: 0.5, 2: 1.0 - short}, add=True)
+    for verdict in (first, again):
+        assert not verdict.data_only
+        assert verdict.payments == {k: pytest.approx(1.0, rel=1e-9) for k in range(3)}
+        assert table.spent + verdict.total <= table.budget
+    assert again.payments[2] >= 1.0 - short
+    assert decide(table._replace(budget=10.0 - 1e-6)).data_only
+
+
+def test_what_rounding_alone_would_pay_is_nothing_to_a_budget_below_what_is_spent() -> None:
+    assert decide(three_at(1.0 + 1e-12, spent=7.0, budget=5.0)) == ({0: 0.0, 1: 0.0, 2: 0.0}, False)
+    assert decide(three_at(1.0 + 1e-6, spent=7.0, budget=5.0)).data_only

@@ -1,0 +1,87 @@
+"""Learners that talk to a server by messages go the way of the simulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import incfed
+from incfed.protocol.client import Learner
+from incfed.simulation import Simulation
+from support.aggregator import Hub
+from support.worlds import MECHANISMS, Kind, costs, mechanisms, settings_of_a_run, traces
+
+
+def play(
+    world: incfed.Trace, algorithm: incfed.IncFedUCB | incfed.Independent
+) -> tuple[list[float], list[tuple[int, list[int], list[float], float]], Hub]:
+    """The trace in step: a round is over before anybody acts again."""
+    rules = algorithm.rules(world.dim)
+    prices = algorithm.prices(world.count)
+    clients = [Learner(world.dim, rules) for _ in range(world.count)]
+    hub = Hub(world.count, world.dim, algorithm.pays, rules.ridge)
+    rewards: list[float] = []
+    rounds: list[tuple[int, list[int], list[float], float]] = []
+    for t, who in enumerate(world.clients.tolist()):
+        arms = world.items[world.arms[t]]
+        picked = clients[who].choose(arms)
+        rewards.append(float(world.rewards[t, picked]))
+        if not clients[who].learn(arms[picked], rewards[-1]):
+            continue
+        number = len(rounds)
+        uploads = {i: one.freeze(number, prices[i]) for i, one in enumerate(clients)}
+        round, decision = hub.decide(uploads)
+        _, closed = hub.close(round, decision, lambda i: clients[i].deliver(number))  # noqa: B023
+        rounds.append(
+            (t, closed.participants.tolist(), closed.payments.tolist(), closed.communication)
+        )
+        for i, one in enumerate(clients):
+            one.take_in(hub.download(i, one.epoch, {hub.epoch: number}))
+    return rewards, rounds, hub
+
+
+@settings(max_examples=60)
+@given(traces(), st.data())
+def test_alone_a_learner_is_the_simulators_client(world: incfed.Trace, data: st.DataObject) -> None:
+    options = data.draw(settings_of_a_run())
+    algorithm = incfed.Independent(
+        **{name: options[name] for name in ("ridge", "noise", "delta", "exploration")}
+    )
+    rewards, rounds, _ = play(world, algorithm)
+    assert not rounds
+    np.testing.assert_array_equal(np.cumsum(rewards), incfed.simulate(world, algorithm).reward)
+
+
+@settings(max_examples=100)
+@given(traces(), mechanisms(), st.data())
+def test_a_federation_in_step_is_the_simulators(
+    world: incfed.Trace, mechanism: Kind, data: st.DataObject
+) -> None:
+    # a threshold of exactly 0 leaves it to rounding whether a step taught something
+    options: dict[str, Any] = data.draw(settings_of_a_run((1e-6, 0.05, 0.5, 3.0, 20.0)))
+    options |= {"reads": "fresh", "clocks": "all"}
+    algorithm = incfed.IncFedUCB(
+        mechanism=MECHANISMS[mechanism[0]](**mechanism[1]),
+        costs=data.draw(costs(world.count)),
+        **options,
+    )
+    run = Simulation(world, algorithm)
+    run.advance(len(world.clients))
+    expected = run.result()
+    rewards, rounds, hub = play(world, algorithm)
+    np.testing.assert_array_equal(np.cumsum(rewards), expected.reward)
+    assert [one[0] for one in rounds] == expected.rounds.step.tolist()
+    for k, (_, participants, payments, communication) in enumerate(rounds):
+        place = slice(expected.rounds.offsets[k], expected.rounds.offsets[k + 1])
+        assert participants == expected.rounds.participants[place].tolist()
+        assert payments == pytest.approx(
+            expected.rounds.payments[place].tolist(), rel=1e-9, abs=1e-9
+        )
+        assert communication == expected.rounds.communication[k]
+    shared = run._server.shared
+    np.testing.assert_allclose(hub.server.shared.V, shared.V, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(hub.server.shared.b, shared.b, rtol=1e-9, atol=1e-9)

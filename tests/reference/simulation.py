@@ -1,0 +1,190 @@
+"""Algorithm 1 (Inc-FedUCB) written out as printed: the yardstick of the fast simulator.
+
+Slow on purpose only in that it is literal: every client holds its V_i, b_i, dV_i, db_i, the server
+its V_g, b_g and, for each client, what that client has yet to download. Inverses and
+log-determinants are computed afresh each time they are needed. Imports nothing of the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.mechanisms import TOLERANCE, FloatArray, decide, logdet
+
+IntArray = npt.NDArray[np.int64]
+
+__all__ = ["Round", "Run", "decide", "logdet", "run"]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One communication round; the matrices (as they stand after it) only with keep=True."""
+
+    step: int  # 0-based
+    trigger: int  # the client that fired
+    participants: IntArray  # ids of those that shared something, ascending
+    payments: FloatArray  # one for each of them
+    pending: int  # how many had something to share
+    idle: int  # how many had nothing
+    communication: float  # scalars moved
+    ratio: float  # det V_g(S) / det V_g(everyone)
+    V_g: FloatArray | None = None  # [d, d]
+    V_i: FloatArray | None = None  # [N, d, d]
+    dV_i: FloatArray | None = None  # [N, d, d]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A whole run; all but the choices cumulative."""
+
+    choices: IntArray
+    regret: FloatArray  # NaN without expected rewards
+    reward: FloatArray
+    communication: FloatArray
+    payment: FloatArray
+    rounds: list[Round]
+    matched: IntArray  # steps that were not skipped
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a client chooses with."""
+
+    inverse: FloatArray
+    theta: FloatArray
+    logdet: float
+
+
+def model(V: FloatArray, b: FloatArray, ridge: float) -> Model:
+    """Ridge regression on (V, b)."""
+    inverse: FloatArray = np.linalg.inv(V + ridge * np.eye(len(b))).astype(np.float64, copy=False)
+    return Model(inverse, inverse @ b, float(logdet(V, ridge)))
+
+
+def choose(
+    arms: FloatArray, now: Model, ridge: float, noise: float, delta: float, fixed: float | None
+) -> int:
+    """Eq. 2: the lowest index whose score is within the tolerance of the best (reading 15)."""
+    information = now.logdet - arms.shape[1] * np.log(ridge)  # log det V(lambda) / det lambda I
+    alpha = noise * np.sqrt(max(0.0, information + 2.0 * np.log(1.0 / delta))) + np.sqrt(ridge)
+    if fixed is not None:
+        alpha = fixed
+    width = np.sqrt(np.maximum(0.0, np.einsum("kd,kd->k", arms @ now.inverse, arms)))
+    scores = arms @ now.theta + alpha * width
+    return int(np.flatnonzero(scores >= scores.max() - TOLERANCE)[0])
+
+
+def run(
+    clients: IntArray,
+    arms: FloatArray,
+    rewards: FloatArray,
+    expected: FloatArray | None,
+    count: int,
+    mechanism: tuple[str, Mapping[str, Any]],
+    threshold: float,
+    costs: float | FloatArray,
+    ridge: float,
+    noise: float,
+    delta: float,
+    exploration: float | None = None,
+    reads: str = "fresh",
+    clocks: str = "all",
+    keep: bool = False,
+) -> Run:
+    """Run Algorithm 1 over a trace: clients [T], arms [T, K, d], rewards and expected [T, K].
+
+    A reward that is NaN is unknown: the step in which it is picked counts for nothing.
+    """
+    if reads not in ("fresh", "stale") or clocks not in ("all", "participants"):
+        raise ValueError(f"reads: {reads!r}, clocks: {clocks!r}")
+    steps, _, d = arms.shape
+    cost = np.broadcast_to(np.asarray(costs, np.float64), (count,))
+    kind, options = mechanism
+
+    # Lines 1-2. `minus` is what the server has in store for each client: dV_-j, db_-j.
+    V_g, b_g = np.zeros((d, d)), np.zeros(d)
+    V_minus, b_minus = np.zeros((count, d, d)), np.zeros((count, d))
+    V, b = np.zeros((count, d, d)), np.zeros((count, d))
+    dV, db = np.zeros((count, d, d)), np.zeros((count, d))
+    clock, unshared = np.zeros(count, np.int64), np.zeros(count, np.int64)  # in own steps
+    remembered = [model(V[0], b[0], ridge)] * count  # for stale reads
+
+    choices = np.zeros(steps, np.int64)
+    regret, reward = np.full(steps, np.nan), np.zeros(steps)
+    matched = np.zeros(steps, np.int64)
+    communication, payment = np.zeros(steps), np.zeros(steps)
+    rounds: list[Round] = []
+
+    for t in range(steps):
+        i = int(clients[t])
+        now = model(V[i], b[i], ridge) if reads == "fresh" else remembered[i]
+        choices[t] = k = choose(arms[t], now, ridge, noise, delta, exploration)  # lines 5-6
+        x, y = arms[t, k], rewards[t, k]
+        skipped = bool(np.isnan(y))
+        if expected is not None:
+            regret[t] = 0.0 if skipped else expected[t].max() - expected[t, k]
+        matched[t] = not skipped
+        if skipped:
+            continue
+        reward[t] = y
+
+        outer = np.outer(x, x)  # lines 7-8
+        V[i] += outer
+        b[i] += x * y
+        dV[i] += outer
+        db[i] += x * y
+        clock[i] += 1
+        unshared[i] += 1
+        if reads == "stale":
+            remembered[i] = model(V[i], b[i], ridge)
+
+        # Line 9. V_i - dV_i is V_g; where dV_i is nothing the gain is exactly nothing, whatever
+        # the two have been rounded to (matters at D_c = 0 with arms of zeros).
+        gain = float(logdet(V[i], ridge) - logdet(V_g, ridge)) if dV[i].any() else 0.0
+        if not clock[i] * gain > threshold:
+            continue
+
+        pending = np.flatnonzero(unshared > 0)  # reading 8: the others count, and cost nothing
+        idle = count - len(pending)
+        mask, money = decide(kind, V_g, dV[pending], V[pending], cost[pending], ridge, **options)
+        participants = pending[mask]
+        gathered = logdet(V_g + dV[participants].sum(axis=0), ridge)
+        ratio = float(np.exp(gathered - logdet(V_g + dV[pending].sum(axis=0), ridge)))
+        for j in participants:  # lines 12-16
+            V_g += dV[j]
+            b_g += db[j]
+            others = np.arange(count) != j
+            V_minus[others] += dV[j]
+            b_minus[others] += db[j]
+            dV[j] = 0.0
+            db[j] = 0.0
+            unshared[j] = clock[j] = 0
+        V += V_minus  # lines 17-20: everybody downloads
+        b += b_minus
+        V_minus[:] = 0.0
+        b_minus[:] = 0.0
+        if clocks == "all":  # reading 2; otherwise as printed, in the loop above
+            clock[:] = 0
+
+        talk = count * d * d + d * (len(participants) + idle) + count * (d * d + d)  # reading 11
+        communication[t] = talk
+        payment[t] = money.sum()
+        kept = (V_g.copy(), V.copy(), dV.copy()) if keep else (None, None, None)
+        rounds.append(
+            Round(t, i, participants, money[mask], len(pending), idle, float(talk), ratio, *kept)
+        )
+
+    return Run(
+        choices,
+        np.cumsum(regret),
+        np.cumsum(reward),
+        np.cumsum(communication),
+        np.cumsum(payment),
+        rounds,
+        np.cumsum(matched),
+    )

@@ -1,0 +1,154 @@
+"""A client's folder: what is in it after a crash, and whose it is."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import incfed
+from incfed.service.client.terms import Terms
+from support.client_state import DIM, news, reopen, rows, same, terms
+from support.fake_coordinator import Fake
+
+
+@settings(max_examples=80)
+@given(st.text("lfatnr", max_size=25))
+def test_any_life_is_there_again_after_a_crash(acts: str) -> None:
+    """l: learn, f: freeze, a: answer, t: shared, n: not shared, r: rotate."""
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda fd: None)
+        one, round, x, chance = reopen(Path(name)), 0, rows(30), np.random.default_rng(0)
+        for t, act in enumerate(acts):
+            told = one.learner.frozen
+            if act == "l":
+                one.learn(x[t], 0.5)
+            elif act == "f":
+                round = told[0] if told else round + 1
+                one.freeze(round, lambda *stake: 1.5)
+            elif act == "a" and told:
+                one.answer(round, 1 + t % 2, lambda: bool(chance.integers(2)))
+            elif act == "r":
+                one.rotate()
+            elif act in "tn":
+                one.take_in(
+                    news(one.learner.epoch + 1, *([round] if act == "t" and told else [])), True
+                )
+            one._journal.close()
+            other = reopen(Path(name))
+            same(one, other)
+            one = other
+        one.close()
+
+
+def test_the_cost_is_asked_once_and_kept(tmp_path: Path) -> None:
+    one = reopen(tmp_path)
+    one.learn(rows(1)[0], 1.0)
+    first = one.freeze(4, lambda *stake: 1.25)
+    one.learn(rows(1)[0], 1.0)
+    one._journal.close()
+    two = reopen(tmp_path)
+    again = two.freeze(4, lambda *stake: 99.0)
+    assert again[:4] == first[:4] == (4, 0, 1, 1.25)
+    assert again.dV.numbers.tobytes() == first.dV.numbers.tobytes()
+    assert two.pending == 2
+    two.close()
+
+
+def test_steps_learned_while_the_owner_thinks_are_not_frozen(tmp_path: Path) -> None:
+    one, x = reopen(tmp_path), rows(3)
+    one.learn(x[0], 1.0)
+
+    def think(round: int, steps: int, value: float) -> float:
+        one.learn(x[1], 1.0)
+        return float(steps)
+
+    assert one.freeze(1, think)[2:4] == (1, 1.0)
+    one.learn(x[2], 1.0)
+    one._journal.close()
+    two = reopen(tmp_path)
+    assert two.learner.frozen is not None
+    assert (two.learner.frozen[1].steps, two.learner.fresh.steps) == (1, 2)
+    two.close()
+
+
+def test_an_answer_is_durable_before_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what a round is told: the last thing that happened to the file was an fsync."""
+    events: list[str] = []
+
+    def noted(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: (events.append(name), act(*given))[1]  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr(os, "write", noted("write", os.write))
+    monkeypatch.setattr(os, "fsync", noted("sync", os.fsync))
+    one = reopen(tmp_path)
+    one.learn(rows(1)[0], 1.0)
+    assert events[-1] == "write", "a step waits for no disk"
+    one.freeze(1, lambda *stake: 1.0)
+    assert events[-2:] == ["write", "sync"]
+    assert one.answer(1, 1, lambda: True)
+    assert events[-2:] == ["write", "sync"]
+    one.close()
+
+
+def test_an_old_copy_of_the_folder_is_found_out(tmp_path: Path) -> None:
+    """It still has as pending what was shared since."""
+    one = reopen(tmp_path)
+    one.learn(rows(1)[0], 1.0)
+    with pytest.raises(incfed.InputError, match="shared something in round 3"):
+        one.take_in(news(1, 3), True)
+    assert (one.learner.epoch, one.earned, one.pending) == (0, 0.0, 1)
+    one.close()
+
+
+@pytest.mark.parametrize(
+    ("now", "word"),
+    [
+        (terms(dim=4), "dim 3, .* 4"),
+        (terms(who=1), "client 0, .* 1"),
+        (terms(ridge=0.5), "ridge"),
+        (terms(federation="f2"), "federation 'f1'"),
+    ],
+)
+def test_whose_folder_it_is(now: Terms, word: str, tmp_path: Path) -> None:
+    one = reopen(tmp_path)
+    with pytest.raises(incfed.InputError, match=word):
+        one.adopt(now)
+    one.adopt(terms(threshold=9.0, noise=0.5))
+    assert one.learner.rules.threshold == 9.0
+    one.rotate()
+    one.close()
+    assert reopen(tmp_path).terms.threshold == 9.0
+
+
+def test_terms_are_kept_as_they_were_told() -> None:
+    said = Fake(1, DIM, threshold=None).handle(0, "GET", "/v1/federation", None)[1]
+    read = Terms.read(said)
+    assert (read.client, read.name, read.federation) == (0, "client-0", "f1")
+    assert read.threshold == math.inf, "JSON knows no infinity: null"
+    assert Terms.read(read.told()) == read
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"client": 0}, "client: got 0, must be an object with id and name"),
+        ({"client": {"id": "0", "name": "a"}}, "client.id: got '0'"),
+        ({"client": {"id": 0}}, "client: got"),
+        ({"federation": None}, "federation: got None"),
+    ],
+)
+def test_terms_in_another_form(changed: dict[str, Any], said: str) -> None:
+    told = Fake(1, DIM).handle(0, "GET", "/v1/federation", None)[1]
+    with pytest.raises(incfed.InputError, match=said):
+        Terms.read(told | changed)

@@ -1,0 +1,199 @@
+"""What the owner of a client gets wrong: policies that exit or wait for themselves, prices that the
+federation does not take, a first start that fails. And what the log says of it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import incfed
+from incfed.service.client import agent, patience
+from incfed.service.client.refusals import ServiceError, Unreachable
+from incfed.support.locks import Lock, Locked
+from support.agents import Desk
+from support.client_state import rows
+from support.fake_coordinator import Fake
+from support.fake_server import Service, serving
+
+X, SOON = [1.0, 0.0], 60.0
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "LONGEST", 0.05)
+    monkeypatch.setattr(agent, "WAIT", 5.0)
+
+
+@pytest.fixture
+def service() -> Iterator[tuple[str, Service]]:
+    with serving(Fake(1, 2, threshold=0.5, cost_limit=5.0)) as served:
+        yield served
+
+
+class Once:
+    """A policy that goes wrong when it is first asked."""
+
+    def __init__(self, wrong: Callable[[], Any], right: Any) -> None:
+        self._wrong, self._right, self.asked = wrong, right, 0
+
+    def __call__(self, given: Any) -> Any:
+        self.asked += 1
+        return self._wrong() if self.asked == 1 else self._right
+
+
+def exits() -> None:
+    raise SystemExit(3)
+
+
+def interrupts() -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("wrong", [exits, interrupts])
+@pytest.mark.parametrize("which", ["cost", "accept"])
+def test_a_policy_that_exits_is_asked_again(
+    which: str, wrong: Callable[[], None], service: tuple[str, Service], tmp_path: Path
+) -> None:
+    policy = Once(wrong, True if which == "accept" else 1.0)
+    given: dict[str, Any] = {which: policy}
+    with incfed.Client(service[0], "token-0", tmp_path, **given) as client:
+        client._keeper.learn(rows_of_two(), 1.0)  # without waking the thread that talks
+        with pytest.raises(RuntimeError, match=rf"{which}: raised (SystemExit\(3\)|Keyboard)"):
+            client.sync(SOON)
+        client.sync(SOON)
+        assert (client.pending, policy.asked) == (0, 2)
+
+
+@pytest.mark.parametrize("what", ["close", "sync"])
+def test_a_policy_that_would_wait_for_itself(
+    what: str, service: tuple[str, Service], tmp_path: Path
+) -> None:
+    client: incfed.Client
+    policy = Once(lambda: getattr(client, what)(), 1.0)
+    with incfed.Client(service[0], "token-0", tmp_path, cost=policy) as client:
+        client._keeper.learn(rows_of_two(), 1.0)
+        with pytest.raises(RuntimeError, match=f"{what}: not to be called by a cost or accept"):
+            client.sync(SOON)
+        client.sync(SOON)
+        assert (client.pending, policy.asked) == (0, 2)
+
+
+def rows_of_two() -> Any:
+    return rows(1)[0][:2] * 4.0
+
+
+def test_a_price_above_the_limit(service: tuple[str, Service], tmp_path: Path) -> None:
+    """A number is refused at once; what a function said is not kept for the round."""
+    url, served = service
+    said = r"cost: got 5\.5, must be at most 5, the federation's cost_limit"
+    with pytest.raises(incfed.InputError, match=said):
+        incfed.Client(url, "token-0", tmp_path / "new", cost=5.5)
+    assert not (tmp_path / "new").exists()
+    policy = Once(lambda: 5.5, 5.0)
+    with incfed.Client(url, "token-0", tmp_path / "shop", cost=policy) as client:
+        client._keeper.learn(rows_of_two(), 1.0)
+        with pytest.raises(incfed.InputError, match=said):
+            client.sync(SOON)
+        client.sync(SOON)
+        assert client.pending == 0
+        assert client.earned == pytest.approx(5.0, rel=1e-12)
+    assert [request for _, request in served.fake.seen if "upload" in request] == [
+        "PUT rounds/1/upload"
+    ]
+    served.fake.terms["cost_limit"] = 0.5  # from now on
+    with pytest.raises(incfed.InputError, match=r"cost: got 1, must be at most 0\.5"):
+        incfed.Client(url, "token-0", tmp_path / "shop", cost=1)
+
+
+def listed(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("there", [(), ("deep",), ("deep/shop",), ("deep/shop/of-others",)])
+def test_a_first_start_that_fails_leaves_nothing(
+    there: tuple[str, ...], service: tuple[str, Service], tmp_path: Path
+) -> None:
+    url, served = service
+    for name in there:
+        (tmp_path / name).mkdir(parents=True)
+    before, folder = listed(tmp_path), tmp_path / "deep" / "shop"
+    with pytest.raises(ServiceError, match="401"):
+        incfed.Client(url, "wrong", folder)
+    with pytest.raises(Unreachable):
+        incfed.Client("http://127.0.0.1:1", "token-0", folder)
+    served.before = lambda who, method, path: (403, None) if "download" in path else None
+    served.fake.hub.close(*served.fake.hub.decide({}), lambda who: rows_of_two())  # an epoch to get
+    with pytest.raises(ServiceError, match="403"):
+        incfed.Client(url, "token-0", folder)
+    assert listed(tmp_path) == before
+    served.before = lambda *request: None
+    incfed.Client(url, "token-0", folder).close()
+
+
+def test_a_later_start_that_fails_takes_nothing_away(tmp_path: Path) -> None:
+    with serving(Fake(1, 2)) as (url, _):
+        with incfed.Client(url, "token-0", tmp_path) as client:
+            client.learn(X, 1.0)
+            client.sync(SOON)
+        with serving(Fake(1, 2)) as (other, _), pytest.raises(incfed.InputError, match="only 0"):
+            incfed.Client(other, "token-0", tmp_path)
+        kinds = sorted(path.name.split("-")[0] for path in tmp_path.iterdir())
+        assert kinds == ["journal", "lock", "snapshot"]
+        with incfed.Client(url, "token-0", tmp_path) as client:
+            assert (client.steps, client.epoch) == (1, 1)
+
+
+def test_a_lock_that_was_taken_away_is_none(tmp_path: Path) -> None:
+    """Who waits for a file that its holder removes tries again with a new one."""
+    path = tmp_path / "lock"
+    holder, found = Lock(path), []
+    entered = threading.Event()
+
+    def wait() -> None:
+        entered.set()
+        found.append(Lock(path))
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    assert entered.wait(SOON)
+    holder.release(remove=True)
+    waiter.join(SOON)
+    assert path.exists()
+    with pytest.raises(Locked):
+        Lock(path)
+    found[0].release()
+    Lock(path).release(remove=True)
+    assert not path.exists()
+
+
+def test_the_log_says_who_and_what(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(Fake(1, 2)) as (url, served):
+        policy = Once(lambda: 1 / 0, 1.0)
+        with incfed.Client(url, "token-0", tmp_path, cost=policy) as client:
+            client._keeper.learn(rows_of_two(), 1.0)
+            with pytest.raises(ZeroDivisionError):
+                client.sync(SOON)
+            served.before = lambda *request: (403, {"field": "Authorization", "message": "no"})
+            with pytest.raises(ServiceError):
+                client.sync(SOON)
+    said = [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING]
+    assert said[0] == "incfed client client-0: preparing the upload of round 1: division by zero"
+    assert said[1].startswith("incfed client client-0: request 'state': the coordinator refused")
+
+
+def test_the_log_of_a_disk_that_fails(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    desk = Desk(tmp_path)
+    desk.work()
+    desk.keeper.learn(rows_of_two(), 1.0)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert desk.next() is None
+    [record] = caplog.records
+    assert record.getMessage().startswith("incfed client client-0: ")
+    assert "preparing a request: " in record.getMessage()
+    assert str(tmp_path) in record.getMessage()

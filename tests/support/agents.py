@@ -1,0 +1,53 @@
+"""A client's agent without threads, one request at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from incfed.service.client.agent import Agent
+from incfed.service.client.keeper import Keeper, blank
+from incfed.service.client.patience import Patience
+from incfed.service.client.policies import accept_all, price_of
+from incfed.service.client.requests import Request
+from incfed.service.client.terms import Terms
+from support.fake_coordinator import Fake
+
+
+class Desk:
+    """Client 0 of a fake coordinator, and a clock that stands still."""
+
+    def __init__(self, folder: Path, count: int = 1, **terms: Any) -> None:
+        self.fake = Fake(count, 2, **terms)
+        said = self.fake.handle(0, "GET", "/v1/federation", None)[1]
+        self.keeper = Keeper(folder, blank(Terms.read(said)))
+        self.agent = Agent(
+            self.keeper, price_of(1.0), accept_all, Patience(np.random.default_rng(0))
+        )
+        self.now = 0.0
+
+    def next(self) -> Request | None:
+        return self.agent.errand(self.now)
+
+    def kind(self) -> str | None:
+        request = self.next()
+        return request and request.kind
+
+    def reply(self, request: Request | None) -> str:
+        assert request is not None
+        said = self.fake.handle(0, request.method, request.path, request.body)
+        self.agent.replied(request, *said, self.now)
+        return request.kind
+
+    def work(self) -> list[str]:
+        """All errands until there is none."""
+        done = []
+        while (request := self.next()) is not None:
+            done.append(self.reply(request))
+            assert len(done) < 50, "it says the same again and again"
+        return done
+
+    def poll(self) -> None:
+        self.reply(self.agent.poll(self.now))

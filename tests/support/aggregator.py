@@ -1,0 +1,62 @@
+"""A coordinator's sums without a protocol around them: uploads in, a decision out, downloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from incfed.kernels.coalition import log_gains
+from incfed.mechanisms import Decision, Mechanism, Round
+from incfed.protocol.messages import Download, Upload
+from incfed.protocol.packing import gather, pack_matrix
+from incfed.protocol.server import Closed, Server, Uploads
+from reference.mechanisms import FloatArray
+
+
+class Hub:
+    def __init__(self, count: int, dim: int, mechanism: Mechanism, ridge: float) -> None:
+        self.dim, self.ridge, self.costs = dim, ridge, np.zeros(count)
+        self.server = Server(
+            count=count, dim=dim, mechanism=mechanism, costs=self.costs, ridge=ridge
+        )
+        self.past = [self.server.shared]  # by epoch
+        self.shared: list[dict[int, float]] = []  # by epoch - 1: who shared, and was paid what
+
+    @property
+    def epoch(self) -> int:
+        return len(self.past) - 1
+
+    def decide(self, uploads: dict[int, Upload]) -> tuple[Round, Decision]:
+        """Line 11, of those with something to share."""
+        ids = sorted(client for client, upload in uploads.items() if upload.steps)
+        for client in ids:
+            self.costs[client] = uploads[client].cost
+        pending = gather([uploads[client].dV for client in ids], self.dim)
+        now, gains = self.server.shared, np.empty(len(ids))
+        everyone = np.ones(len(ids), np.bool_)
+        log_gains(now.V, now.factor, now.logdet, self.ridge, pending, everyone, gains)
+        told = Uploads(np.array(ids, np.int64), now.logdet + gains, pending)
+        return self.server.decide(told, step=0, trigger=0)
+
+    def close(
+        self, round: Round, decision: Decision, db: Callable[[int], FloatArray]
+    ) -> tuple[int, Closed]:
+        """Lines 12-20; returns the new epoch."""
+        members = round.clients[decision.participants].tolist()
+        rows = np.array([db(client) for client in members]).reshape(-1, self.dim)
+        closed = self.server.close(round, decision, rows)
+        self.past.append(self.server.shared)
+        self.shared.append(dict(zip(members, closed.payments.tolist(), strict=True)))
+        return self.epoch, closed
+
+    def download(self, client: int, since: int | None, rounds: dict[int, int]) -> Download:
+        """What is new; `rounds`: the number of the round that made each epoch."""
+        now = self.server.shared
+        then = self.past[since or 0]
+        shared = {
+            rounds[epoch]: self.shared[epoch - 1][client]
+            for epoch in range((since or 0) + 1, self.epoch + 1)
+            if client in self.shared[epoch - 1]
+        }
+        return Download(self.epoch, since, pack_matrix(now.V - then.V), now.b - then.b, shared)

@@ -1,0 +1,58 @@
+"""Keepers and what they are told, for the tests of a client's folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from incfed.protocol.messages import Download
+from incfed.protocol.packing import pack_matrix
+from incfed.service.client import snapshot
+from incfed.service.client.keeper import Keeper, blank
+from incfed.service.client.terms import Terms
+from reference.mechanisms import FloatArray
+from support.fake_coordinator import Fake
+
+DIM = 3
+
+
+def terms(dim: int = DIM, who: int = 0, **changed: Any) -> Terms:
+    return Terms.read(Fake(who + 1, dim, **changed).handle(who, "GET", "/v1/federation", None)[1])
+
+
+def reopen(folder: Path) -> Keeper:
+    start = snapshot.load(folder)
+    return Keeper(folder, blank(terms()) if start is None else start)
+
+
+def rows(n: int) -> FloatArray:
+    return np.random.default_rng(n).standard_normal((n, DIM)) / 5
+
+
+def news(epoch: int, *shared: int) -> Download:
+    return Download(
+        epoch, epoch - 1, pack_matrix(np.eye(DIM)), np.ones(DIM), dict.fromkeys(shared, 2.0)
+    )
+
+
+def same(one: Keeper, other: Keeper) -> None:
+    """Bit for bit, but for the factor."""
+    a, b = one.learner, other.learner
+    assert (a.epoch, a.clock) == (b.epoch, b.clock)
+    assert (one.steps, one.earned) == (other.steps, other.earned)
+    assert (one.cost, one.answers) == (other.cost, other.answers)
+    assert (a.frozen is None) == (b.frozen is None)
+    heaps = [(a.fresh, b.fresh)]
+    if a.frozen and b.frozen:
+        assert a.frozen[0] == b.frozen[0]
+        heaps.append((a.frozen[1], b.frozen[1]))
+    for mine, yours in heaps:
+        assert mine.steps == yours.steps
+        assert mine.V.tobytes() == yours.V.tobytes()
+        assert mine.b.tobytes() == yours.b.tobytes()
+        assert np.array(mine.rows).tobytes() == np.array(yours.rows).tobytes()
+    assert a.V.tobytes() == b.V.tobytes()
+    assert a.logdet == pytest.approx(b.logdet, abs=1e-9)

@@ -1,0 +1,214 @@
+"""A coordinator for the tests of clients: one process, no disk, strict about what it is told.
+
+It decides when everybody uploaded, or at `deadline()`. Who declines or does not deliver is left out
+at the prices offered; a message that contradicts an earlier one is a `violation`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+
+import incfed
+from incfed.mechanisms import Decision
+from incfed.mechanisms import Round as Seen
+from incfed.protocol.floats import to_text
+from incfed.protocol.messages import Upload
+from incfed.service.client.codec import read_floats, read_packed, write_packed
+from reference.mechanisms import FloatArray
+from support.aggregator import Hub
+
+Reply = tuple[int, Any]
+
+
+class Refusal(Exception):
+    def __init__(self, status: int, field: str, message: str) -> None:
+        self.status, self.said = status, {"field": field, "message": message}
+
+
+class Round:
+    def __init__(self, number: int) -> None:
+        self.number, self.stage = number, "open"
+        self.bodies: dict[int, Any] = {}  # as they came
+        self.uploads: dict[int, Upload] = {}
+        self.offers: dict[int, float] = {}
+        self.answers: dict[int, bool] = {}
+        self.delivered: dict[int, FloatArray] = {}
+        self.decided: tuple[Seen, Decision] | None = None
+
+
+class Record(NamedTuple):
+    """A round that was closed."""
+
+    number: int
+    participants: list[int]
+    payments: list[float]
+
+
+class Fake:
+    def __init__(
+        self,
+        count: int,
+        dim: int,
+        mechanism: incfed.Mechanism | None = None,
+        **terms: Any,
+    ) -> None:
+        self.count, self.dim = count, dim
+        self.terms: dict[str, Any] = {
+            "ridge": 0.1, "noise": 0.1, "delta": 0.1, "exploration": None, "threshold": 0.5,
+            "arm_norm": 1.0, "reward_bound": 10.0, "cost_limit": 1e6, "federation": "f1",
+        }  # fmt: skip
+        self.terms |= terms
+        self.hub = Hub(count, dim, mechanism or incfed.PayEveryone(), float(self.terms["ridge"]))
+        self.round: Round | None = None
+        self.version, self.numbers = 1, 0
+        self.rounds: dict[int, int] = {}  # by epoch
+        self.closed: list[Record] = []
+        self.given = [(np.zeros((dim, dim)), np.zeros(dim)) for _ in range(count)]
+        self.steps_given = [0] * count
+        self.violations: list[str] = []
+        self.seen: list[tuple[int, str]] = []
+
+    def handle(self, who: int, method: str, path: str, body: Any) -> Reply:
+        address = urlsplit(path)
+        query = {name: values[0] for name, values in parse_qs(address.query).items()}
+        parts = address.path.strip("/").split("/")[1:]
+        self.seen.append((who, f"{method} {'/'.join(parts)}"))
+        try:
+            if parts == ["federation"]:
+                named = {"id": who, "name": f"client-{who}"}
+                return 200, {"dim": self.dim, **self.terms, "client": named, "epoch": self.epoch}
+            if parts == ["state"]:
+                return 200, self.state(who)
+            if parts == ["download"]:
+                return 200, self._download(who, int(query["since"]))
+            if parts == ["rounds"] and method == "POST":
+                return 200, {"round": self._open()}
+            if len(parts) == 3 and parts[0] == "rounds" and method == "PUT":
+                take = {"upload": self._upload, "answer": self._answer, "delivery": self._deliver}
+                take[parts[2]](who, self._current(int(parts[1])), body)
+                return 200, {}
+        except Refusal as refusal:
+            return refusal.status, refusal.said
+        return 404, {"field": "path", "message": path}
+
+    @property
+    def epoch(self) -> int:
+        return self.hub.epoch
+
+    def state(self, who: int) -> dict[str, Any]:
+        said: dict[str, Any] = {"version": self.version, "epoch": self.epoch, "round": None}
+        if (now := self.round) is not None:
+            offer = now.offers.get(who)
+            said["round"] = {
+                "number": now.number,
+                "stage": now.stage,
+                "uploaded": who in now.uploads,
+                "offer": None if offer is None else {"attempt": 1, "payment": offer},
+                "answered": who in now.answers,
+                "delivered": who in now.delivered,
+            }
+        return said
+
+    def deadline(self) -> None:
+        """Whoever has not answered by now is left out."""
+        if self.round is not None and self.round.stage == "open":
+            self._decide(self.round)
+        elif self.round is not None and self.round.stage == "offered":
+            self._close(self.round)
+
+    def _open(self) -> int:
+        if self.round is None or self.round.stage == "closed":
+            self.numbers += 1
+            self.round = Round(self.numbers)
+            self.version += 1
+        return self.round.number
+
+    def _current(self, number: int) -> Round:
+        if self.round is None or number > self.round.number:
+            raise Refusal(404, "round", "no such round")
+        if number < self.round.number or self.round.stage == "closed":
+            raise Refusal(409, "round", "it is closed")
+        return self.round
+
+    def _upload(self, who: int, now: Round, body: Any) -> None:
+        known = now.bodies.get(who)
+        if known is not None:
+            if {**known, "epoch": 0} != {**body, "epoch": 0}:
+                self.violations.append(f"client {who} told round {now.number} two things")
+            return
+        if now.stage != "open":
+            raise Refusal(409, "round", "too late to upload")
+        if body["epoch"] != self.epoch:
+            raise Refusal(409, "epoch", "an old one")
+        dV = read_packed("dV", body["dV"], self.dim)
+        if np.trace(dV.matrix()) > body["steps"] * float(self.terms["arm_norm"]) ** 2 * (1 + 1e-9):
+            raise Refusal(422, "dV", "more trace than its steps allow")
+        now.bodies[who] = body
+        now.uploads[who] = Upload(now.number, body["epoch"], body["steps"], body["cost"], dV)
+        self.version += 1
+        if len(now.uploads) == self.count:
+            self._decide(now)
+
+    def _answer(self, who: int, now: Round, body: Any) -> None:
+        if who not in now.offers or body["attempt"] != 1:
+            raise Refusal(409, "attempt", "nothing was offered")
+        if now.answers.setdefault(who, body["accepted"]) != body["accepted"]:
+            self.violations.append(f"client {who} answered round {now.number} yes and no")
+        self.version += 1
+        self._settle(now)
+
+    def _deliver(self, who: int, now: Round, body: Any) -> None:
+        if not now.answers.get(who):
+            self.violations.append(f"client {who} delivered without a yes")
+            raise Refusal(409, "round", "not yours")
+        db = read_floats("db", body["db"], self.dim)
+        if now.delivered.setdefault(who, db).tobytes() != db.tobytes():
+            self.violations.append(f"client {who} delivered two things to round {now.number}")
+        self.version += 1
+        self._settle(now)
+
+    def _decide(self, now: Round) -> None:
+        seen, decision = now.decided = self.hub.decide(now.uploads)
+        paid = zip(seen.clients.tolist(), decision.payments.tolist(), strict=True)
+        now.offers = {
+            who: payment
+            for (who, payment), member in zip(paid, decision.participants, strict=True)
+            if member
+        }
+        now.stage = "offered"
+        self.version += 1
+        self._settle(now)
+
+    def _settle(self, now: Round) -> None:
+        accepted = {who for who, yes in now.answers.items() if yes}
+        if len(now.answers) == len(now.offers) and accepted == set(now.delivered):
+            self._close(now)
+
+    def _close(self, now: Round) -> None:
+        assert now.decided is not None
+        seen, decision = now.decided
+        members = np.array([who in now.delivered for who in seen.clients.tolist()], np.bool_)
+        final = Decision(members, np.where(members, decision.payments, 0.0))
+        epoch, closed = self.hub.close(seen, final, lambda who: now.delivered[who])
+        self.rounds[epoch] = now.number
+        payments = closed.payments.tolist()
+        self.closed.append(Record(now.number, closed.participants.tolist(), payments))
+        for who, db in now.delivered.items():
+            V, b = self.given[who]
+            self.given[who] = V + now.uploads[who].dV.matrix(), b + db
+            self.steps_given[who] += now.uploads[who].steps
+        now.stage = "closed"
+        self.version += 1
+
+    def _download(self, who: int, since: int) -> dict[str, Any]:
+        news = self.hub.download(who, since, self.rounds)
+        return {
+            "epoch": news.epoch,
+            "since": news.since,
+            "V": write_packed(news.V),
+            "b": to_text(news.b),
+            "shared": {str(number): paid for number, paid in news.shared.items()},
+        }

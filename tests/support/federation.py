@@ -1,0 +1,193 @@
+"""A coordinator over a real database and clients in one process, driven in step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import incfed
+from incfed.ledger.clients import enrol, revoke
+from incfed.ledger.records import read_epoch
+from incfed.ledger.settings import Settings
+from incfed.ledger.store import Store
+from incfed.protocol.client import Learner
+from incfed.protocol.messages import Answer, Delivery, Upload
+from incfed.protocol.packing import Packed, pack_matrix, pack_rows
+from incfed.service.coordinator.coordinator import Coordinator
+from incfed.service.coordinator.looking import State
+from reference.mechanisms import FloatArray
+
+# Bounds far beyond what the worlds of the tests have.
+WIDE: dict[str, Any] = {"arm_norm": 1e3, "reward_bound": 1e4, "cost_limit": 1e9}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Federation:
+    """`count` clients (ids from 0), a clock that stands still, everybody heard of."""
+
+    def __init__(self, url: str | Path, count: int, **options: Any) -> None:
+        self.url = url if isinstance(url, str) else f"sqlite:///{url}"
+        self.clock = Clock()
+        self.events: list[dict[str, Any]] = []
+        self.settings = Settings(**{**WIDE, **options})
+        self.store = Store(self.url)
+        self.coordinator = self.another()
+        self.tokens = []
+        with self.store.write() as connection:
+            for k in range(count):
+                self.tokens.append(enrol(connection, f"client {k}", self.clock())[1])
+        for k in range(count):
+            self.coordinator.state(k)
+
+    def another(self) -> Coordinator:
+        """One more coordinator over the same database."""
+        return Coordinator(self.store, self.settings, self.clock, said=self.events.append)
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """What happened, of one kind."""
+        return [event for event in self.events if event["event"] == kind]
+
+    def offered(self) -> dict[int, Any]:
+        """Attempt and payment of those whose offer stands."""
+        found = {}
+        for k in range(len(self.tokens)):
+            seen = self.coordinator.state(k).round
+            if seen is not None and seen.offer is not None:
+                found[k] = seen.offer.attempt, seen.offer.payment
+        return found
+
+    def upload(self, clients: Sequence[int], rows: list[FloatArray], costs: Any) -> int:
+        """A round with these rows pending at these clients; costs: one for all, or one each."""
+        state = self.coordinator.open_round(clients[0])
+        assert state.round is not None
+        cost = np.broadcast_to(np.asarray(costs, float), len(clients)).tolist()
+        for client, x, price in zip(clients, rows, cost, strict=True):
+            self.coordinator.upload(client, made(state.round.number, state.epoch, x, price))
+        return state.round.number
+
+    def deliver(self, client: int, round: int, x: FloatArray) -> State:
+        return self.coordinator.deliver(client, Delivery(round, x.sum(axis=0)))
+
+
+def made(round: int, epoch: int, x: FloatArray, cost: float) -> Upload:
+    """An upload of these rows."""
+    few = len(x) < x.shape[1]
+    packed: Packed = pack_rows(x) if few else pack_matrix(x.T @ x)
+    return Upload(round, epoch, len(x), cost if len(x) else 0.0, packed)
+
+
+def run_in_step(trace: incfed.Trace, algorithm: incfed.IncFedUCB, federation: Federation) -> None:
+    """The whole trace: whoever's trigger fires opens a round, and all wait for its end."""
+    learners = [Learner(trace.dim, algorithm.rules(trace.dim)) for _ in range(trace.count)]
+    prices = algorithm.prices(trace.count)
+    for t, i in enumerate(trace.clients.tolist()):
+        arms = trace.items[trace.arms[t]]
+        k = learners[i].choose(arms)
+        if learners[i].learn(arms[k], float(trace.rewards[t, k])):
+            communicate(federation.coordinator, learners, prices, i)
+
+
+def communicate(
+    coordinator: Coordinator, learners: list[Learner], prices: FloatArray, trigger: int
+) -> None:
+    opened = coordinator.open_round(trigger).round
+    assert opened is not None
+    number = opened.number
+    for i, learner in enumerate(learners):
+        coordinator.upload(i, learner.freeze(number, float(prices[i])))
+    for i, learner in enumerate(learners):
+        seen = coordinator.state(i).round
+        assert seen is not None
+        if seen.offer is not None:
+            coordinator.answer(i, Answer(number, seen.offer.attempt, True))
+            coordinator.deliver(i, Delivery(number, learner.deliver(number)))
+    for i, learner in enumerate(learners):
+        seen = coordinator.state(i).round
+        assert seen is not None
+        assert seen.stage == "closed"
+        learner.take_in(coordinator.download(i, learner.epoch))
+
+
+def same(trace: incfed.Trace, algorithm: incfed.IncFedUCB, federation: Federation) -> int:
+    """Run both; returns the number of rounds."""
+    run = incfed.Simulation(trace, algorithm)
+    run.advance(trace.length)
+    expected = run.result().rounds
+    run_in_step(trace, algorithm, federation)
+    closed = federation.of("closed")
+    assert len(closed) == len(expected)
+    for record, event, opened in zip(expected, closed, federation.of("opened"), strict=True):
+        assert opened["client"] == record.trigger
+        paid = event["payments"]
+        assert [int(client) for client in paid] == record.participants.tolist()
+        np.testing.assert_allclose(list(paid.values()), record.payments, rtol=1e-9, atol=1e-9)
+        assert event["communication"] == record.communication
+        assert event["ratio"] == pytest.approx(record.ratio, rel=1e-9)
+        assert event["idle"] == record.idle
+    shared = run._server.shared
+    with federation.store.read() as connection:
+        V, b = read_epoch(connection, len(closed), trace.dim)
+    np.testing.assert_allclose(V, shared.V, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(b, shared.b, rtol=1e-9, atol=1e-9)
+    return len(closed)
+
+
+def federate(url: str | Path, trace: incfed.Trace, algorithm: incfed.IncFedUCB) -> Federation:
+    names = ("mechanism", "threshold", "ridge", "noise", "delta", "exploration")
+    known: dict[str, Any] = {name: getattr(algorithm, name) for name in names}
+    return Federation(url, trace.count, dim=trace.dim, **known)
+
+
+def synthetic(count: int = 10, steps: int = 600) -> incfed.Trace:
+    chance = np.random.default_rng(7)
+    theta = chance.standard_normal(5)
+    arms = chance.standard_normal((steps, 8, 5))
+    arms /= np.linalg.norm(arms, axis=2, keepdims=True)
+    rewards = arms @ (theta / np.linalg.norm(theta)) + 0.1 * chance.standard_normal((steps, 1))
+    return incfed.Trace(chance.integers(0, count, steps), arms, rewards, count=count)
+
+
+def eventful(path: Path) -> Federation:
+    """Rounds of every kind: closed, decided again, void, data-only, one still open."""
+    chance = np.random.default_rng(3)
+    x = [[chance.standard_normal((r, 2)) for r in (1, 2, 3, 1)] for _ in range(6)]
+    four = Federation(
+        path, 4, dim=2, ridge=1.0, threshold=1.0, mechanism=incfed.PaymentEfficient(beta=0.9),
+        budget=150.0, answer_time=5.0, barred_rounds=1, live_time=1e6,
+    )  # fmt: skip
+
+    def play(rows: list[Any], cost: float, silent: tuple[int, ...] = (), no: int = -1) -> None:
+        number = four.upload(range(4), rows, cost)
+        for _ in range(4):
+            for k, (attempt, _) in four.offered().items():
+                seen = four.coordinator.state(k).round
+                assert seen is not None
+                if k == no:
+                    four.coordinator.answer(k, Answer(number, attempt, False))
+                elif k not in silent and not seen.delivered:
+                    four.coordinator.answer(k, Answer(number, attempt, True))
+                    four.deliver(k, number, rows[k])
+            four.clock.now += 10.0
+            four.coordinator.tick()
+
+    play(x[0], 10.0)
+    play(x[1], 20.0, silent=(1,))
+    play(x[2], 5.0, no=2)
+    play(x[3], 10.0, silent=(0, 1, 2))
+    play(x[4], 1000.0)  # more than is left: for data alone, or nobody
+    with four.store.write() as connection:
+        revoke(connection, "client 3", four.clock())
+    number = four.upload([0, 1], [x[5][0], x[5][1]], 1.0)
+    assert number == 6
+    return four

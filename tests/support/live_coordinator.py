@@ -1,0 +1,156 @@
+"""A coordinator's own process over a database, to be killed and started again; and its ledger."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import numpy as np
+from sqlalchemy import select
+
+import incfed
+from incfed.ledger import tables
+from incfed.ledger.audit import audit
+from incfed.ledger.clients import enrol
+from incfed.ledger.founding import begin
+from incfed.ledger.records import read_epoch
+from incfed.ledger.store import Store
+from incfed.service.coordinator.config import read_config
+from incfed.service.coordinator.serve import serve
+from reference.mechanisms import FloatArray
+from support import processes
+
+# long enough for a process to be started again in between
+SETTINGS = """
+dim = 3
+mechanism = "PayEveryone"
+threshold = 0.5
+reward_bound = 100.0
+upload_time = 30.0
+answer_time = 30.0
+"""
+
+
+def _serve(folder: Path, port: int, dies: str) -> None:
+    """`incfed serve`, in a process of its own."""
+    os.environ["INCFED_FAILPOINT"] = dies
+    os.dup2(os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+    config = read_config(folder / "federation.toml")
+    serve(replace(config, server=replace(config.server, port=port)))
+
+
+class Books(NamedTuple):
+    """What the ledger says."""
+
+    epoch: int
+    V: FloatArray
+    b: FloatArray
+    payments: list[tuple[int, int, float]]  # round, client, amount
+    findings: list[str]
+
+    def paid(self, client: int) -> float:
+        return sum(amount for _, who, amount in self.payments if who == client)
+
+
+class Live:
+    """A federation of `count` clients; `settings` as TOML."""
+
+    def __init__(
+        self, folder: Path, count: int, settings: str, database: str = "sqlite:///books.db"
+    ) -> None:
+        self.folder = folder
+        text = f'[federation]\n{settings}\n[server]\ndatabase = "{database}"\n'
+        (folder / "federation.toml").write_text(text)
+        config = read_config(folder / "federation.toml")
+        self.dim = config.settings.dim
+        self.store = Store(config.server.database)
+        with self.store.write() as connection:
+            begin(connection, config.settings, time.time())
+            self.tokens = [enrol(connection, f"shop {i}", time.time())[1] for i in range(count)]
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: ForkServerProcess | None = None
+
+    def start(self, dies: str = "") -> None:
+        """`dies`: the point at which it will."""
+        self.process = processes.start(_serve, self.folder, self.port, dies)
+        while True:
+            try:
+                httpx.get(f"{self.url}/healthz", timeout=30.0).raise_for_status()
+                return
+            except httpx.TransportError:
+                log = self.folder / "log"
+                assert self.process.is_alive(), log.read_text()[-2000:]
+                time.sleep(0.02)
+
+    def ended(self) -> int:
+        """How it died."""
+        assert self.process is not None
+        code = processes.ended(self.process)
+        self.process.close()
+        self.process = None
+        return code
+
+    def stop(self) -> None:
+        if self.process is not None:
+            processes.kill(self.process)
+            self.process = None
+
+    def books(self) -> Books:
+        with self.store.read() as connection:
+            federation = connection.execute(select(tables.federation)).one()
+            V, b = read_epoch(connection, federation.epoch, self.dim)
+            rows = connection.execute(select(tables.payments)).all()
+            paid = [(row.round, row.client, row.amount) for row in rows]
+            return Books(federation.epoch, V, b, paid, audit(connection).findings)
+
+    def entries(self, kind: str) -> list[dict[str, Any]]:
+        """Of one kind, in order."""
+        order = select(tables.entries.c.body).order_by(tables.entries.c.number)
+        with self.store.read() as connection:
+            found = [json.loads(body) for body in connection.scalars(order)]
+        return [entry for entry in found if entry["kind"] == kind]
+
+
+@contextmanager
+def live(*arguments: Any, **options: Any) -> Iterator[Live]:
+    made = Live(*arguments, **options)
+    try:
+        yield made
+    finally:
+        made.stop()
+        made.store.close()
+
+
+def settle(site: Live, clients: Sequence[incfed.Client]) -> Books:
+    """Until nobody calls for a round any more and everybody has what is shared."""
+    books = None
+    while books is None or books.epoch != site.books().epoch:
+        books = site.books()
+        for client in clients:
+            client.sync(60.0)
+    return books
+
+
+def observation(k: int, dim: int = 3) -> tuple[FloatArray, float]:
+    """The k-th that a client makes, the same in every life."""
+    x = np.random.default_rng(k).standard_normal(dim)
+    return np.asarray(x / np.linalg.norm(x)), 0.1 * k
+
+
+def learned(steps: int, dim: int = 3) -> tuple[FloatArray, FloatArray]:
+    """V and b of the first so many."""
+    V, b = np.zeros((dim, dim)), np.zeros(dim)
+    for x, y in (observation(k, dim) for k in range(steps)):
+        V, b = V + np.outer(x, x), b + y * x
+    return V, b

@@ -1,0 +1,36 @@
+"""Imported once by the process that others are forked from: all that they import and compile."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+from pathlib import Path
+
+import uvicorn
+
+import incfed
+from incfed.ledger.settings import Settings
+from incfed.ledger.store import Store
+from incfed.service.client.terms import Terms
+from incfed.service.client.warm_up import warm_up
+from incfed.service.coordinator.app import make_app
+from incfed.service.coordinator.serve import warm_up as warm_up_server
+from incfed.service.coordinator.wire import view_federation
+from support import (
+    client_processes,  # noqa: F401
+    live_coordinator,  # noqa: F401
+)
+
+
+def warm() -> None:
+    settings = Settings(dim=3, mechanism=incfed.PaymentEfficient(beta=0.7), threshold=1.0)
+    warm_up(Terms.read(view_federation(settings, 0, "a", 0).model_dump()))
+    warm_up_server(settings)
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(f"sqlite:///{Path(folder) / 'empty.db'}")
+        uvicorn.Config(make_app(store, settings), log_config=None).load()
+        store.close()
+
+
+warm()
+gc.freeze()  # what is there need not be looked at, and so not copied, by every fork
