@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from incfed import extras
+from incfed.support import extras
 
 ROOT = Path(__file__).parents[1]
 
