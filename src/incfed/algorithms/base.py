@@ -40,8 +40,8 @@ class Algorithm:
         inputs.choice("reads", self.reads, ("fresh", "stale"))
 
     @property
-    def trigger(self) -> float:
-        """D_c; infinite: no round is ever triggered."""
+    def d_c(self) -> float:
+        """The threshold of the trigger; infinite: no round is ever called."""
         return math.inf
 
     @property
@@ -69,7 +69,7 @@ class Algorithm:
             noise=float(self.noise),
             surprise=2.0 * math.log(1.0 / self.delta),
             exploration=math.nan if self.exploration is None else float(self.exploration),
-            threshold=float(self.trigger),
+            threshold=float(self.d_c),
             limit=thin_limit(dim),
         )
 

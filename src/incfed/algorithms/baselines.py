@@ -19,7 +19,7 @@ class DisLinUCB(Algorithm):
         inputs.number("threshold", self.threshold, low=0.0, finite=False)
 
     @property
-    def trigger(self) -> float:
+    def d_c(self) -> float:
         return self.threshold
 
 

@@ -44,7 +44,7 @@ class IncFedUCB(Algorithm):
             object.__setattr__(self, "costs", tuple(costs.tolist()))
 
     @property
-    def trigger(self) -> float:
+    def d_c(self) -> float:
         return self.threshold
 
     @property
