@@ -8,17 +8,7 @@ import numpy as np
 import pytest
 
 from incfed.inputs import InputError
-from incfed.results import (
-    METRICS,
-    Pen,
-    Result,
-    RoundRecord,
-    Rounds,
-    Runs,
-    overview,
-    pens_for,
-    plot,
-)
+from incfed.results import METRICS, Pen, Result, RoundRecord, Rounds, Runs, overview, pens_for, plot
 from incfed.results.axes import _apart
 from incfed.results.curves import POINTS, curve
 from support.results import bare, sample, silent
