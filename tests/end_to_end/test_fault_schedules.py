@@ -18,10 +18,10 @@ from sqlalchemy import select
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
-from support.database_file import Disk
 from support.fault_schedules import POINTS, Schedule
 from support.in_process_transport import DIM
 from support.simulated_client import PLACES
+from support.sqlite import Disk
 
 COUNT = int(os.environ.get("INCFED_SCHEDULES", "200"))
 SEED = int(os.environ.get("INCFED_SEED", "7"))

@@ -1,4 +1,5 @@
-"""The engine of sweeps: the same numbers whoever runs them, kept when finished, run once."""
+"""The engine of sweeps: the same numbers whoever runs them, kept when finished, run once; and lots
+of cells in one session: processes stay, and nothing of one lot is taken for another's."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pytest
 import incfed
 from incfed.experiments.book import NAME, read_book
 from incfed.experiments.cells import Cell
-from incfed.experiments.engine import Local, run_cells
+from incfed.experiments.engine import Local, Session, run_cells
 from incfed.experiments.tidy import summarise
 from incfed.support.inputs import InputError
 from support.experiments import OWN, WORLD, trace
@@ -210,3 +211,54 @@ def test_other_settings_under_the_same_point_are_not_averaged(tmp_path: Path) ->
     run_cells([long], book=tmp_path / NAME, executor=Local(1))
     found = summarise(read_book(tmp_path / NAME))
     assert [len(one.seeds) for one in found] == [2, 1]
+
+
+def few_cells(*seeds: int, steps: int = 60) -> list[Cell]:
+    return [
+        Cell(
+            world={"kind": "Synthetic", "clients": 4, "dim": 3, "arms": 3, "pool": 20},
+            algorithm={"kind": "DisLinUCB", "threshold": 0.1},
+            seed=seed,
+            steps=steps,
+            point={"n": seed},
+        )
+        for seed in seeds
+    ]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_lot_after_lot_is_as_all_at_once(jobs: int, tmp_path: Path) -> None:
+    book = tmp_path / "book/cells.jsonl"
+    with Session(book=book, executor=Local(jobs)) as session:
+        seeds = ((0,), (1, 2, 3), (2, 3, 4))
+        lots = [session.do(session.check(few_cells(*some))) for some in seeds]
+    assert [lot.kept for lot in lots] == [0, 0, 2]
+    whole = run_cells(few_cells(*range(5)), executor=Local(1))
+    found = {record.seed: record for lot in lots for record in lot.records}
+    assert [found[seed] for seed in range(5)] == whole.records
+    assert len(read_book(book)) == 5
+
+
+def test_processes_stay_for_the_next_lot_and_go_with_the_session() -> None:
+    executor = Local(2)
+    with Session(executor=executor) as session:
+        session.do(session.check(few_cells(0, 1)))
+        first = executor._workers
+        assert first is not None
+        session.do(session.check(few_cells(2, 3)))
+        assert executor._workers is first
+        processes = [worker.process for worker in first._workers]
+    assert executor._workers is None
+    assert not any(process.is_alive() for process in processes)
+
+
+def test_what_a_stopped_lot_was_at_is_not_taken_for_the_next_ones() -> None:
+    executor = Local(2)
+    with Session(executor=executor) as session:
+        lot = session.check([*few_cells(0, 1, 2), *few_cells(3, 4, steps=200_000)])
+        answers = executor.run(list(lot.work.values()), lot.algorithms, lambda steps: None, None)
+        for _ in range(3):
+            next(answers)
+        answers.close()  # while somebody is at the fourth
+        later = session.do(session.check(few_cells(7, 8)))
+    assert later.records == run_cells(few_cells(7, 8), executor=Local(1)).records

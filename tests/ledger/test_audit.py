@@ -19,7 +19,7 @@ from incfed.ledger.export import export
 from incfed.ledger.pruning import prune
 from incfed.ledger.store import Store
 from support.federation import eventful, made
-from support.tampering import unguarded
+from support.sqlite import unguarded
 
 
 @pytest.fixture(scope="module")

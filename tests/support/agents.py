@@ -16,7 +16,7 @@ from incfed.service.client.terms import Terms
 from support.fake_coordinator import Fake
 
 
-class Desk:
+class Harness:
     """Client 0 of a fake coordinator, and a clock that stands still."""
 
     def __init__(self, folder: Path, count: int = 1, **terms: Any) -> None:

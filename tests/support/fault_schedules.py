@@ -7,9 +7,11 @@ network, time and deaths are simulated. Everything follows from the seed.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,10 @@ from incfed.service.client.requests import Request
 from incfed.service.client.terms import Terms
 from incfed.service.client.wishes import Wish
 from incfed.service.coordinator.coordinator import Coordinator
-from support.database_file import Disk
-from support.event_queue import Agenda
 from support.federation import WIDE, Clock
 from support.in_process_transport import DIM, Reply, reply
 from support.simulated_client import PLACES, Killed, Member
+from support.sqlite import Disk
 
 POINTS = ("before", "opened", "uploaded", "deciding", "offered", "answered", "delivered",
           "deciding again", "adding", "paying", "closing", "committing", "committed")  # fmt: skip
@@ -37,11 +38,33 @@ TICK = 0.5
 NEWS = ("opened", "decided", "closed", "void")
 
 
+class EventQueue:
+    def __init__(self) -> None:
+        self.time = 0.0
+        self._queue: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = count()
+
+    def number(self) -> int:
+        """One that nothing else has."""
+        return next(self._numbers)
+
+    def later(self, delay: float, action: Callable[[], None]) -> None:
+        heapq.heappush(self._queue, (self.time + delay, self.number(), action))
+
+    def until(self, end: float, before_each: Callable[[], None]) -> None:
+        """Let time pass."""
+        while self._queue and self._queue[0][0] <= end:
+            self.time, _, action = heapq.heappop(self._queue)
+            before_each()
+            action()
+        self.time = end
+
+
 class Died(BaseException):
     """The coordinator, in the middle of something."""
 
 
-class Schedule(Agenda):
+class Schedule(EventQueue):
     def __init__(self, seed: int, disk: Disk, folder: Path) -> None:
         super().__init__()
         self.chance = chance = np.random.default_rng(seed)

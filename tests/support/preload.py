@@ -16,10 +16,7 @@ from incfed.service.client.warm_up import warm_up
 from incfed.service.coordinator.app import make_app
 from incfed.service.coordinator.serve import warm_up as warm_up_server
 from incfed.service.coordinator.wire import view_federation
-from support import (
-    client_processes,  # noqa: F401
-    live_coordinator,  # noqa: F401
-)
+from support import client_processes, live_coordinator  # noqa: F401
 
 
 def warm() -> None:

@@ -192,7 +192,7 @@ def play(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch, cuts: bool = 
         member.check()
         member.keeper._journal.close()
     shared = sum((V for V, _ in fake.given), np.zeros((DIM, DIM)))
-    np.testing.assert_allclose(fake.hub.server.shared.V, shared, atol=1e-9)
+    np.testing.assert_allclose(fake.aggregator.server.shared.V, shared, atol=1e-9)
     return fake
 
 

@@ -15,7 +15,7 @@ import incfed
 from incfed.service.client import agent, patience
 from incfed.service.client.refusals import ServiceError, Unreachable
 from incfed.support.locks import Lock, Locked
-from support.agents import Desk
+from support.agents import Harness
 from support.client_state import rows
 from support.fake_coordinator import Fake
 from support.fake_server import Service, serving
@@ -127,7 +127,8 @@ def test_a_first_start_that_fails_leaves_nothing(
     with pytest.raises(Unreachable):
         incfed.Client("http://127.0.0.1:1", "token-0", folder)
     served.before = lambda who, method, path: (403, None) if "download" in path else None
-    served.fake.hub.close(*served.fake.hub.decide({}), lambda who: rows_of_two())  # an epoch to get
+    aggregator = served.fake.aggregator
+    aggregator.close(*aggregator.decide({}), lambda who: rows_of_two())  # an epoch to get
     with pytest.raises(ServiceError, match="403"):
         incfed.Client(url, "token-0", folder)
     assert listed(tmp_path) == before
@@ -187,12 +188,12 @@ def test_the_log_says_who_and_what(tmp_path: Path, caplog: pytest.LogCaptureFixt
 
 
 def test_the_log_of_a_disk_that_fails(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    desk = Desk(tmp_path)
-    desk.work()
-    desk.keeper.learn(rows_of_two(), 1.0)
+    harness = Harness(tmp_path)
+    harness.work()
+    harness.keeper.learn(rows_of_two(), 1.0)
     for path in tmp_path.iterdir():
         path.unlink()
-    assert desk.next() is None
+    assert harness.next() is None
     [record] = caplog.records
     assert record.getMessage().startswith("incfed client client-0: ")
     assert "preparing a request: " in record.getMessage()

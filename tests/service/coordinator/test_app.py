@@ -19,8 +19,8 @@ import pytest
 from incfed.ledger.clients import members
 from incfed.service.coordinator.app import make_app
 from incfed.service.coordinator.serve import Graceful
+from support.coordinator_app import Site, decoded, encoded
 from support.serving import serving
-from support.site import Site, decoded, encoded
 
 
 @pytest.fixture

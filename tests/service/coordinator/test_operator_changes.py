@@ -23,7 +23,7 @@ from incfed.protocol.messages import Answer
 from incfed.service.coordinator.acts import Conflict, Revoked
 from incfed.service.coordinator.coordinator import Coordinator
 from support.federation import Federation, made
-from support.tampering import unguarded
+from support.sqlite import unguarded
 
 ONE = np.array([[1.0, 0.5]])
 

@@ -90,14 +90,3 @@ def test_a_coordinator_that_is_killed_while_it_starts(
     finally:
         tour.close()
     assert len((folder.path / "lives").read_text()) == lives
-
-
-def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / ".lock").touch()  # of a tour that was killed before it began
-    assert find(tmp_path) == tmp_path
-    for name in "dcba":
-        (tmp_path / name).touch()
-    with pytest.raises(incfed.InputError, match=r"--output: got .* it has a, b, c, \.\.\.$"):
-        find(tmp_path)
-    (tmp_path / "tour.json").touch()
-    assert find(tmp_path) == tmp_path

@@ -1,7 +1,11 @@
-"""A database file that can be begun anew, and that can be full."""
+"""SQLite files: one that can be begun anew and can be full; and one that somebody with all rights
+over it changes."""
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +45,19 @@ class Disk:
             path.unlink()
         self.path.write_bytes(self._empty)
         return self.store
+
+
+@contextmanager
+def unguarded(path: str | Path) -> Iterator[sqlite3.Connection]:
+    outside = sqlite3.connect(path, isolation_level=None)
+    try:
+        outside.execute("PRAGMA foreign_keys = OFF")
+        query = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        triggers = outside.execute(query).fetchall()
+        for name, _ in triggers:
+            outside.execute(f"DROP TRIGGER {name}")
+        yield outside
+        for _, sql in triggers:
+            outside.execute(sql)
+    finally:
+        outside.close()

@@ -1,27 +1,18 @@
-"""The parts of `incfed up`: what it tells from what it is told, and how that looks."""
+"""What a tour tells from what it is told, and how that looks."""
 
 from __future__ import annotations
 
 import io
-import itertools
-import tomllib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.console import Console
 
-import incfed
-from incfed.service.coordinator.config import read_config
 from incfed.service.tour.board import board, size
-from incfed.service.tour.folder import check, find, furnish
-from incfed.service.tour.member import Member, Orders, moments
 from incfed.service.tour.plan import Plan
 from incfed.service.tour.show import Show
 from incfed.service.tour.story import Story, Tail
-from support.fake_coordinator import Fake
-from support.fake_server import serving
 
 PLAN = Plan(clients=3, cost=4.0, budget=10.0)
 
@@ -176,56 +167,3 @@ def test_a_log_is_read_as_it_grows(tmp_path: Path) -> None:
             file.flush()
             assert tail.new() == new
     assert Tail(tmp_path / "none").new() == []
-
-
-@pytest.mark.parametrize("kind", ["PaymentEfficient", "PaymentFree", "PayEveryone"])
-def test_the_folder_is_an_ordinary_federation(kind: str, tmp_path: Path) -> None:
-    plan = Plan(clients=2, mechanism=kind, threshold=2.0, cost=0.0)
-    folder = furnish(plan, find(tmp_path / "new"), 4711)
-    config = read_config(folder.config)
-    assert config.settings == plan.settings
-    assert config.server.port == 4711
-    tokens = [(folder.client(name) / "token").read_text() for name in plan.names]
-    assert not folder.again
-    assert furnish(plan, find(tmp_path / "new"), 4712).again
-    assert tokens == [(folder.client(name) / "token").read_text() for name in plan.names]
-    assert (folder.client("shop-1") / "token").stat().st_mode & 0o077 == 0
-    assert check(folder).clean
-    for other in (Plan(clients=3), Plan(clients=2, seed=1)):
-        with pytest.raises(incfed.InputError, match=r"--(clients|seed): got \d, must be"):
-            furnish(other, find(tmp_path / "new"), 4711)
-    assert tomllib.loads(folder.config.read_text())["server"]["port"] == 4712
-
-
-def test_costs_lie_around_the_one_given() -> None:
-    assert Plan(clients=3, cost=4.0).costs == [2.0, 4.0, 6.0]
-    assert Plan(clients=1, cost=4.0).costs == [4.0]
-
-
-def test_each_client_sees_its_own_part_of_one_world() -> None:
-    world = Plan(clients=3).world
-    stream = world.open(np.random.SeedSequence(7))
-    events = stream.take(300)
-    for who in range(3):
-        own = np.flatnonzero(events.clients == who)
-        seen = list(itertools.islice(moments(world, 7, who), len(own)))
-        for t, moment in zip(own, seen, strict=True):
-            np.testing.assert_array_equal(moment.arms, stream.items[events.arms[t]])
-            np.testing.assert_array_equal(moment.rewards, events.rewards[t])
-
-
-def test_regret_and_that_of_learning_alone_are_of_the_same_steps(tmp_path: Path) -> None:
-    """Also after a kill -9 between two reports. Who never shares is as good as alone."""
-    world = {key: value for key, value in Plan().world.settings().items() if key != "kind"}
-    with serving(Fake(1, 10, threshold=1e9, reward_bound=2.0)) as (url, _):
-        orders = Orders(url, str(tmp_path), 0, 3, 0.0, 1.0, world)
-        for steps, reported in ((20, True), (5, False), (10, True)):
-            with incfed.Client(url, "token-0", tmp_path / "state") as client:
-                member = Member(orders, client)
-                for _ in range(steps):
-                    member.step()
-                if reported:
-                    report = member.report()
-                assert report["regret"] == pytest.approx(report["alone"], abs=1e-12)
-        assert report["steps"] == 35
-        assert report["regret"] > 0.0
