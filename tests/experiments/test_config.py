@@ -38,11 +38,11 @@ def test_thresholds_by_formula(tmp_path: Path) -> None:
     given["algorithm"][1] |= {"threshold": "theory", "ridge": 0.3}
     made = build(Recipe(given, tmp_path)).algorithms
     sizes = {"steps": 400, "clients": 4, "dim": 3}
-    assert made["altruistic"].trigger == incfed.thresholds.high(**sizes)
-    assert made["paid"].trigger == incfed.thresholds.theory(**sizes, beta=0.7, ridge=0.3)
+    assert made["altruistic"].d_c == incfed.thresholds.high(**sizes)
+    assert made["paid"].d_c == incfed.thresholds.theory(**sizes, beta=0.7, ridge=0.3)
     given["algorithm"][0]["threshold"] = "theory"  # everybody shares: beta is 1
     low = incfed.thresholds.low(**sizes)
-    assert math.isclose(build(Recipe(given, tmp_path)).algorithms["altruistic"].trigger, low)
+    assert math.isclose(build(Recipe(given, tmp_path)).algorithms["altruistic"].d_c, low)
 
 
 def test_a_trace_beside_the_config(tmp_path: Path) -> None:
