@@ -16,7 +16,7 @@ import pytest
 
 from incfed.cli.base import path
 from incfed.cli.commands import app
-from support.cli import INCFED, alive, incfed
+from support.cli import INCFED, alive, incfed, invoke
 from support.experiments import OWN, TOML
 
 
@@ -84,7 +84,7 @@ def test_ctrl_c_while_it_is_loading(tmp_path: Path, loaded: str) -> None:
 
 def test_init_then_run_then_show(tmp_path: Path) -> None:
     assert "incfed run study.toml" in incfed(tmp_path, "init", "study.toml").stdout
-    again = incfed(tmp_path, "init", "study.toml")
+    again = invoke(tmp_path, "init", "study.toml")
     assert (again.returncode, again.stdout) == (2, "")
     assert "--force" in again.stderr
 
@@ -108,7 +108,7 @@ def test_init_then_run_then_show(tmp_path: Path) -> None:
     table = done.stdout[done.stdout.index("| Algorithm") :]
     assert table.strip() in (there / "summary.md").read_text()
     assert table.strip() in incfed(tmp_path, "show", "there").stdout
-    one = incfed(tmp_path, "show", "there/runs/alone/seed-1").stdout
+    one = invoke(tmp_path, "show", "there/runs/alone/seed-1").stdout
     assert one.startswith("Independent, seed 1\n")
     assert re.search(r"^  clients +20$", one, re.MULTILINE)
 
@@ -127,7 +127,7 @@ def test_init_then_run_then_show(tmp_path: Path) -> None:
 )
 def test_mistakes_end_with_2_and_a_line(tmp_path: Path, old: str, new: str, place: str) -> None:
     (tmp_path / "bad.toml").write_text(TOML.replace(old, new, 1))
-    done = incfed(tmp_path, "run", "bad.toml")
+    done = invoke(tmp_path, "run", "bad.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert place in done.stderr
@@ -137,7 +137,7 @@ def test_mistakes_end_with_2_and_a_line(tmp_path: Path, old: str, new: str, plac
 
 def test_things_that_are_not_there(tmp_path: Path) -> None:
     for arguments in (("run", "no.toml"), ("show", "no"), ("show", "."), ("run",), ("rnu",)):
-        done = incfed(tmp_path, *arguments)
+        done = invoke(tmp_path, *arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments
         assert done.stderr
 
@@ -155,7 +155,7 @@ EMPTY = [
 @pytest.mark.parametrize("command", EMPTY, ids=" ".join)
 def test_an_empty_path_is_not_the_current_folder(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "a.toml").write_text(TOML)
-    done = incfed(tmp_path, *command, "")
+    done = invoke(tmp_path, *command, "")
     assert done.returncode == 2
     assert "must be a path, not empty" in done.stderr
     assert command[-1].strip("-") in done.stderr
@@ -241,7 +241,7 @@ def test_ctrl_c_keeps_finished_seeds(tmp_path: Path) -> None:
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
-    incfed(tmp_path, "init", "study.toml")
+    invoke(tmp_path, "init", "study.toml")
     (tmp_path / "there").mkdir()
     with (tmp_path / "there/.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)

@@ -14,7 +14,7 @@ import polars
 import pytest
 
 from incfed.experiments.book import NAME, read_book
-from support.cli import INCFED, alive, incfed
+from support.cli import INCFED, alive, incfed, invoke
 from support.experiments import OWN, TOML
 from support.sweeps import SWEEP
 
@@ -43,7 +43,7 @@ def test_a_sweep_from_start_to_finish(tmp_path: Path) -> None:
     assert again.stdout == done.stdout
     anew = incfed(tmp_path, "sweep", "a.toml", "--seeds", "1", "--output", "there", "--fresh")
     assert (anew.returncode, len(read_book(there / NAME))) == (0, 6)
-    shown = incfed(tmp_path, "show", "there").stdout
+    shown = invoke(tmp_path, "show", "there").stdout
     assert "| altruistic | 0.1 |  | 1 |" in shown
 
 
@@ -58,7 +58,7 @@ def test_a_sweep_from_start_to_finish(tmp_path: Path) -> None:
 )
 def test_mistakes_end_with_2_and_a_line(tmp_path: Path, old: str, new: str, place: str) -> None:
     (tmp_path / "a.toml").write_text(SWEEP.replace(old, new, 1))
-    done = incfed(tmp_path, "sweep", "a.toml")
+    done = invoke(tmp_path, "sweep", "a.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert place in done.stderr
     assert done.stderr.count("\n") == 1
@@ -68,8 +68,8 @@ def test_mistakes_end_with_2_and_a_line(tmp_path: Path, old: str, new: str, plac
 def test_each_command_knows_the_other_s_config(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(SWEEP)
     (tmp_path / "b.toml").write_text(TOML)
-    assert "sweep: is for `incfed sweep`" in incfed(tmp_path, "run", "a.toml").stderr
-    assert "sweep: is missing, must be given" in incfed(tmp_path, "sweep", "b.toml").stderr
+    assert "sweep: is for `incfed sweep`" in invoke(tmp_path, "run", "a.toml").stderr
+    assert "sweep: is missing, must be given" in invoke(tmp_path, "sweep", "b.toml").stderr
 
 
 def test_failures_are_told_together(tmp_path: Path) -> None:
@@ -126,6 +126,6 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, sent: signal.Signa
 
 
 def test_help_says_how_to_write_one(tmp_path: Path) -> None:
-    said = incfed(tmp_path, "sweep", "--help").stdout
+    said = invoke(tmp_path, "sweep", "--help").stdout
     for word in ("[sweep] table", '"algorithm[paid].mechanism.beta"', "--dask", "--fresh"):
         assert word in said

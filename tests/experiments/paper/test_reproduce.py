@@ -22,7 +22,7 @@ from incfed.experiments.paper.tables import TABLES
 from incfed.experiments.paper.verdicts import Verdict
 from incfed.results.tables import Spread
 from incfed.support.inputs import InputError
-from support.cli import incfed
+from support.cli import incfed, invoke
 
 DATA = Mode(movielens=Path("ml"))
 
@@ -159,7 +159,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert len(cells) == 2 * len(request(names, seeds=1, mode=Mode()).settings())
     assert set(cells["reads"]) == {"fresh"}
 
-    again = incfed(tmp_path, "reproduce", *names, "--seeds", "2", "-o", "out")
+    again = invoke(tmp_path, "reproduce", *names, "--seeds", "2", "-o", "out")
     assert again.returncode == 2
     assert "--resume" in again.stderr
     assert "--fresh" in again.stderr
@@ -182,7 +182,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert other.returncode == 0, other.stderr
     assert not list((folder / "figures").iterdir())  # of the command before
 
-    both = incfed(tmp_path, "reproduce", "table1", "-o", "out", "--resume", "--fresh")
+    both = invoke(tmp_path, "reproduce", "table1", "-o", "out", "--resume", "--fresh")
     assert both.returncode == 2
     assert "must be one of them" in both.stderr
 
@@ -190,7 +190,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
 def test_somebody_else_s_tables_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "tables.tex").write_text("mine")
-    done = incfed(tmp_path, "reproduce", "table5", "--quick", "-o", "out")
+    done = invoke(tmp_path, "reproduce", "table5", "--quick", "-o", "out")
     assert done.returncode == 2
     assert "tables.tex of somebody else's" in done.stderr
     assert (tmp_path / "out" / "tables.tex").read_text() == "mine"
