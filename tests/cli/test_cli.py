@@ -228,7 +228,7 @@ def test_ctrl_c_keeps_finished_seeds(tmp_path: Path) -> None:
 
     kept = {path: path.stat().st_mtime_ns for path in runs.glob("*/seed-*/result.json")}
     assert f"stopped: {len(kept)} of 400 runs finished and kept in {runs.parent};" in said
-    assert "go on with: incfed run a.toml --seeds 200 --jobs 2" in said
+    assert "continue with: incfed run a.toml --seeds 200 --jobs 2" in said
     assert not list(runs.rglob(".*"))
 
     seeds = max(int(path.parent.name.removeprefix("seed-")) for path in kept) + 1

@@ -118,7 +118,7 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, sent: signal.Signa
     assert 4 <= kept < 600
     if sent == signal.SIGINT:
         assert f"stopped: {kept} of 600 runs finished and kept in {book.parent};" in said
-        assert "go on with: incfed sweep a.toml --seeds 100 --jobs 2" in said
+        assert "continue with: incfed sweep a.toml --seeds 100 --jobs 2" in said
     on = incfed(tmp_path, "sweep", "a.toml", "--seeds", "2")
     assert on.returncode == 0, on.stderr
     assert re.search(r"\d+ of 12 runs already there", on.stderr)

@@ -115,7 +115,7 @@ def test_what_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     assert (seed / "notes.txt").exists()
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "report.html").write_text("theirs")
-    with pytest.raises(InputError, match=r"output: got .*report\.html of somebody else's"):
+    with pytest.raises(InputError, match=r"output: got .*report\.html from another source"):
         plan(experiment(tmp_path, output="theirs"))
 
 

@@ -122,7 +122,7 @@ def test_a_changed_config_is_never_overwritten(name: str, tmp_path: Path) -> Non
     mine = file.read_text().replace("threshold = ", "threshold = 1")
     file.write_text(mine)
     before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
-    with pytest.raises(incfed.InputError, match=f"{name}: is not as a plan left it"):
+    with pytest.raises(incfed.InputError, match=f"{name}: was edited since a plan wrote it"):
         incfed.plan(CASE, **{**ask, "trials": 32})  # refused before any run
     with pytest.raises(incfed.InputError, match="move it away"):
         plan.save(tmp_path)
@@ -131,7 +131,7 @@ def test_a_changed_config_is_never_overwritten(name: str, tmp_path: Path) -> Non
 
 def test_pages_of_somebody_else_stay(tmp_path: Path) -> None:
     (tmp_path / "plan.html").write_text("mine")
-    with pytest.raises(incfed.InputError, match=r"plan\.html of somebody else's"):
+    with pytest.raises(incfed.InputError, match=r"plan\.html from another source"):
         incfed.plan(CASE, output=tmp_path, **QUICK)
     assert [one.name for one in tmp_path.iterdir()] == ["plan.html"]
 

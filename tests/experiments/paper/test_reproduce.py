@@ -192,7 +192,7 @@ def test_somebody_else_s_tables_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out" / "tables.tex").write_text("mine")
     done = invoke(tmp_path, "reproduce", "table5", "--quick", "-o", "out")
     assert done.returncode == 2
-    assert "tables.tex of somebody else's" in done.stderr
+    assert "tables.tex from another source" in done.stderr
     assert (tmp_path / "out" / "tables.tex").read_text() == "mine"
 
 
