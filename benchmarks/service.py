@@ -32,7 +32,7 @@ from incfed.protocol import deciding
 from incfed.protocol.client import Learner
 from incfed.protocol.messages import Answer, Delivery, Upload
 from incfed.protocol.shared import Shared
-from incfed.service.coordinator import acts
+from incfed.service.coordinator import handlers
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.coordinator import Coordinator
 from support.cli import INCFED
@@ -155,7 +155,7 @@ async def _rounds(port: int, tokens: list[str], rounds: int, title: str) -> Seco
 
 
 def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Seconds]:
-    """The same by calls, each stage as one lot; and what a mechanism and the sums take of it."""
+    """The same by calls, each stage as one batch; and what a mechanism and the sums take of it."""
     settings = read_config(config)
     store = Store(settings.server.database)
     coordinator = Coordinator(store, settings.settings, time.time)
@@ -167,18 +167,19 @@ def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Secon
         for one in crowd:
             one.learn(STEPS)
         begun = time.perf_counter()
-        opened = coordinator.open_round(0).round
+        [state] = _all(coordinator.handle([(0, handlers.open_round())]))
+        opened = state.round
         assert opened is not None
         number = opened.number
         sent = [one.learner.freeze(number, COST) for one in crowd]
-        _all(coordinator.together([(k, acts.uploads(sent[k])) for k in everybody]))
+        _all(coordinator.handle([(k, handlers.upload(sent[k])) for k in everybody]))
         seen = [state.round for state in coordinator.states(everybody)]
         offers = {k: view.offer for k, view in enumerate(seen) if view and view.offer}
         assert len(offers) == count  # beta = 1: nobody is left out
         yes = {k: Answer(number, offer.attempt, True) for k, offer in offers.items()}
-        _all(coordinator.together([(k, acts.answers(yes[k])) for k in offers]))
+        _all(coordinator.handle([(k, handlers.answer(yes[k])) for k in offers]))
         db = {k: Delivery(number, crowd[k].learner.deliver(number)) for k in offers}
-        _all(coordinator.together([(k, acts.delivers(db[k])) for k in offers]))
+        _all(coordinator.handle([(k, handlers.delivery(db[k])) for k in offers]))
         coordinator.states(everybody)
         news = _all(coordinator.downloads([(k, one.learner.epoch) for k, one in enumerate(crowd)]))
         whole.append(time.perf_counter() - begun)

@@ -16,11 +16,12 @@ from sqlalchemy import make_url
 import incfed
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
-from incfed.service.coordinator.app import LONGEST_WAIT, largest_body
+from incfed.service.coordinator.app import largest_body
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.coordinator import Coordinator
 from incfed.service.coordinator.metrics import Metrics
-from incfed.service.coordinator.serve import PATIENCE
+from incfed.service.coordinator.routes import LONGEST_WAIT
+from incfed.service.coordinator.serve import GRACE
 from incfed.support.inputs import MOST_DIM
 from support.docs import ROOT, blocks
 
@@ -51,7 +52,7 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
 
 def test_the_unit_fits_the_rest() -> None:
     set_ = dict(re.findall(r"(?m)^(\w+)=(.*)$", UNIT))
-    assert int(set_["TimeoutStopSec"]) > PATIENCE
+    assert int(set_["TimeoutStopSec"]) > GRACE
     assert "NUMBA_CACHE_DIR=/var/lib/incfed/" in set_["Environment"]
     assert set_["StateDirectory"] == "incfed"
     assert "MemoryDenyWriteExecute" not in set_
@@ -90,14 +91,14 @@ def test_alerts_are_about_figures_that_there_are(tmp_path: Path) -> None:
     metrics.answered("/v1/state", 200, 0.1)
     metrics.refused("dV")
     metrics.event({"event": "void"})
-    page = metrics.page(Coordinator(store, settings, time.time)).decode()
+    page = metrics.page(Coordinator(store, settings, time.time).overview()).decode()
     store.close()
     named = set(re.findall(r"\bincfed_\w+", TEXT))
     assert len(named) >= 7
     for name in named:
         assert re.search(rf"(?m)^{name}[ {{]", page), name
     events = re.findall(r'event="(\w+)"', TEXT)
-    source = (ROOT / "src/incfed/service/coordinator/running.py").read_text()
+    source = (ROOT / "src/incfed/service/coordinator/round.py").read_text()
     assert all(f'self.record("{event}"' in source for event in events)
 
 
@@ -105,7 +106,7 @@ def test_all_settings_are_listed_with_their_defaults() -> None:
     """docs/service.md, the table of keys: `key`, ... | `default`, ... |"""
     page = (ROOT / "docs/service.md").read_text(encoding="utf-8")
     table = page.partition("## Settings")[2].partition("\n\n`name`")[0]
-    listed = {}
+    listed: dict[str, str] = {}
     for row in re.findall(r"(?m)^\| (`.*?) \| (.*?) \|", table):
         names, defaults = (cell.replace("`", "").split(", ") for cell in row)
         listed.update(zip(names, defaults, strict=True))

@@ -6,6 +6,7 @@ at the prices offered; a message that contradicts an earlier one is a `violation
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,9 +15,8 @@ import numpy as np
 import incfed
 from incfed.mechanisms import Decision
 from incfed.mechanisms import Round as Seen
-from incfed.protocol.floats import to_text
 from incfed.protocol.messages import Upload
-from incfed.service.client.codec import read_floats, read_packed, write_packed
+from incfed.service.wire import Matrix, read, read_floats, read_matrix, write_download
 from reference.mechanisms import FloatArray
 from support.aggregator import Aggregator
 
@@ -145,7 +145,7 @@ class Fake:
             raise Refusal(409, "round", "too late to upload")
         if body["epoch"] != self.epoch:
             raise Refusal(409, "epoch", "an old one")
-        dV = read_packed("dV", body["dV"], self.dim)
+        dV = read_matrix("dV", read(Matrix, body["dV"], "dV"), self.dim)
         if np.trace(dV.matrix()) > body["steps"] * float(self.terms["arm_norm"]) ** 2 * (1 + 1e-9):
             raise Refusal(422, "dV", "more trace than its steps allow")
         now.bodies[who] = body
@@ -206,11 +206,4 @@ class Fake:
         self.version += 1
 
     def _download(self, who: int, since: int) -> dict[str, Any]:
-        news = self.aggregator.download(who, since, self.rounds)
-        return {
-            "epoch": news.epoch,
-            "since": news.since,
-            "V": write_packed(news.V),
-            "b": to_text(news.b),
-            "shared": {str(number): paid for number, paid in news.shared.items()},
-        }
+        return asdict(write_download(self.aggregator.download(who, since, self.rounds)))

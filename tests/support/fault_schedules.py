@@ -21,14 +21,15 @@ from sqlalchemy.exc import OperationalError
 import incfed
 from incfed.ledger.clients import enrol
 from incfed.ledger.settings import Settings
-from incfed.service.client import points, requests
-from incfed.service.client.requests import Request
+from incfed.service import wire
+from incfed.service.client import points
 from incfed.service.client.terms import Terms
 from incfed.service.client.wishes import Wish
-from incfed.service.coordinator.coordinator import Coordinator
+from incfed.service.wire import Request
 from support.federation import WIDE, Clock
 from support.in_process_transport import DIM, Reply, reply
 from support.simulated_client import PLACES, Killed, Member
+from support.single_messages import SingleCoordinator
 from support.sqlite import Disk
 
 POINTS = ("before", "opened", "uploaded", "deciding", "offered", "answered", "delivered",
@@ -148,9 +149,9 @@ class Schedule(EventQueue):
     def _set_clock(self) -> None:
         self.clock.now = 1_000_000.0 + self.time + self.jump
 
-    def _begin(self) -> Coordinator:
-        return Coordinator(
-            self.store, self.settings, self.clock, said=self._said, reached=self._reached
+    def _begin(self) -> SingleCoordinator:
+        return SingleCoordinator(
+            self.store, self.settings, self.clock, on_event=self._said, failpoint=self._reached
         )
 
     def _said(self, event: dict[str, Any]) -> None:
@@ -187,7 +188,7 @@ class Schedule(EventQueue):
             self.later(self.chance.choice([0.1, 0.5, 3.0]), partial(self._rise, member))
 
     def _rise(self, member: Member) -> None:
-        said = reply(self.coordinator, member.number, requests.federation())[1]
+        said = reply(self.coordinator, member.number, wire.get_federation())[1]
         try:
             member.start(Terms.read(said))
         except Killed:

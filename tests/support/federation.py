@@ -17,9 +17,9 @@ from incfed.ledger.store import Store
 from incfed.protocol.client import Learner
 from incfed.protocol.messages import Answer, Delivery, Upload
 from incfed.protocol.packing import Packed, pack_matrix, pack_rows
-from incfed.service.coordinator.coordinator import Coordinator
-from incfed.service.coordinator.looking import State
+from incfed.service.wire import StateView
 from reference.mechanisms import FloatArray
+from support.single_messages import SingleCoordinator
 
 # Bounds far beyond what the worlds of the tests have.
 WIDE: dict[str, Any] = {"arm_norm": 1e3, "reward_bound": 1e4, "cost_limit": 1e9}
@@ -50,9 +50,9 @@ class Federation:
         for k in range(count):
             self.coordinator.state(k)
 
-    def another(self) -> Coordinator:
+    def another(self) -> SingleCoordinator:
         """One more coordinator over the same database."""
-        return Coordinator(self.store, self.settings, self.clock, said=self.events.append)
+        return SingleCoordinator(self.store, self.settings, self.clock, on_event=self.events.append)
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         """What happened, of one kind."""
@@ -76,7 +76,7 @@ class Federation:
             self.coordinator.upload(client, made(state.round.number, state.epoch, x, price))
         return state.round.number
 
-    def deliver(self, client: int, round: int, x: FloatArray) -> State:
+    def deliver(self, client: int, round: int, x: FloatArray) -> StateView:
         return self.coordinator.deliver(client, Delivery(round, x.sum(axis=0)))
 
 
@@ -99,7 +99,7 @@ def run_in_step(trace: incfed.Trace, algorithm: incfed.IncFedUCB, federation: Fe
 
 
 def communicate(
-    coordinator: Coordinator, learners: list[Learner], prices: FloatArray, trigger: int
+    coordinator: SingleCoordinator, learners: list[Learner], prices: FloatArray, trigger: int
 ) -> None:
     opened = coordinator.open_round(trigger).round
     assert opened is not None

@@ -6,55 +6,59 @@ import json
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from pydantic import TypeAdapter
 from sqlalchemy.exc import OperationalError
 
+from incfed.ledger.clients import Member
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer, Delivery
-from incfed.service.client.requests import Request
-from incfed.service.coordinator import wire
-from incfed.service.coordinator.acts import Conflict
-from incfed.service.coordinator.coordinator import Coordinator
+from incfed.service import wire
+from incfed.service.coordinator.errors import Conflict
+from incfed.service.coordinator.views import view_federation
+from incfed.service.wire import Request
+from support.single_messages import SingleCoordinator
 
 DIM = 3
 Reply = tuple[int, Any]  # status, JSON
 
 
-def reply(coordinator: Coordinator, who: int, request: Request) -> Reply:
+def reply(coordinator: SingleCoordinator, who: int, request: Request) -> Reply:
     """What the application would answer; a disk that is full is a 503."""
     try:
-        return 200, _view(coordinator, who, request).model_dump(mode="json")
+        view = _view(coordinator, who, request)
+        return 200, TypeAdapter(type(view)).dump_python(view, mode="json")
     except Refusal as refusal:
         status = 409 if isinstance(refusal, Conflict) else 422
         return status, {"field": refusal.field, "message": refusal.allowed}
     except OperationalError as error:
         if "full" not in str(error):
             raise
-        return 503, {"field": "database", "message": "is away: try again later"}
+        return 503, {"field": "database", "message": "is unavailable: try again later"}
 
 
-def _view(coordinator: Coordinator, who: int, request: Request) -> wire.Message:
+def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Message:
     query = {name: int(one) for name, [one] in parse_qs(urlsplit(request.path).query).items()}
     body, number = json.dumps(request.body), request.number
     match request.kind:
         case "federation":
-            epoch = coordinator.state(who).epoch
-            return wire.view_federation(coordinator.settings(), who, f"client {who}", epoch)
+            client = Member(who, f"client {who}", False, 0, None)
+            return view_federation(coordinator.settings(), client, coordinator.state(who).epoch)
         case "state" | "poll":
-            return wire.view_state(coordinator.state(who))
+            return coordinator.state(who)
         case "open":
             opened = coordinator.open_round(who, query.get("epoch")).round
             assert opened is not None
             return wire.OpenedView(round=opened.number)
         case "upload":
-            upload = wire.upload_of(number, wire.UploadBody.model_validate_json(body), DIM)
-            return wire.view_state(coordinator.upload(who, upload))
+            upload = TypeAdapter(wire.UploadBody).validate_json(body)
+            return coordinator.upload(who, wire.read_upload(number, upload, DIM))
         case "answer":
-            answer = wire.AnswerBody.model_validate_json(body)
-            message = Answer(number, answer.attempt, answer.accepted)
-            return wire.view_state(coordinator.answer(who, message))
+            answer = TypeAdapter(wire.AnswerBody).validate_json(body)
+            return coordinator.answer(who, Answer(number, answer.attempt, answer.accepted))
         case "delivery":
-            db = wire.decode("db", wire.DeliveryBody.model_validate_json(body).db)
-            return wire.view_state(coordinator.deliver(who, Delivery(number, db)))
+            delivery = TypeAdapter(wire.DeliveryBody).validate_json(body)
+            db = wire.decode("db", delivery.db)
+            return coordinator.deliver(who, Delivery(number, db))
         case "download":
-            return wire.view_download(coordinator.download(who, query["since"]))
+            return wire.write_download(coordinator.download(who, query["since"]))
     raise AssertionError(request.kind)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import gc
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import uvicorn
 
 import incfed
+from incfed.ledger.clients import Member
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.service.client.terms import Terms
 from incfed.service.client.warm_up import warm_up
 from incfed.service.coordinator.app import make_app
 from incfed.service.coordinator.serve import warm_up as warm_up_server
-from incfed.service.coordinator.wire import view_federation
+from incfed.service.coordinator.views import view_federation
 from support import client_processes, live_coordinator  # noqa: F401
 
 
 def warm() -> None:
     settings = Settings(dim=3, mechanism=incfed.PaymentEfficient(beta=0.7), threshold=1.0)
-    warm_up(Terms.read(view_federation(settings, 0, "a", 0).model_dump()))
+    warm_up(Terms.read(asdict(view_federation(settings, Member(0, "a", False, 0, None), 0))))
     warm_up_server(settings)
     with tempfile.TemporaryDirectory() as folder:
         store = Store(f"sqlite:///{Path(folder) / 'empty.db'}")

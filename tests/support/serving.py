@@ -12,14 +12,14 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 
-from incfed.service.coordinator.serve import Graceful
+from incfed.service.coordinator.serve import GracefulServer
 
 
 @contextmanager
-def serving(app: FastAPI, kind: type[Graceful] = Graceful) -> Iterator[str]:
+def serving(app: FastAPI, kind: type[GracefulServer] = GracefulServer) -> Iterator[str]:
     """Its address."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = kind(uvicorn.Config(app, log_config=None), app.state.news)
+    server = kind(uvicorn.Config(app, log_config=None), app.state.services.notifications)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     while not server.started:

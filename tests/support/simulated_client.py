@@ -12,8 +12,8 @@ from incfed.service.client.agent import Agent
 from incfed.service.client.keeper import Keeper, blank
 from incfed.service.client.patience import Patience
 from incfed.service.client.policies import Proposal, price_of
-from incfed.service.client.requests import Request
 from incfed.service.client.terms import Terms
+from incfed.service.wire import Request
 from support.in_process_transport import DIM
 
 SENDS = ("state", "open", "upload", "answer", "delivery", "download")

@@ -35,7 +35,7 @@ def serve(
         try:
             from ..ledger.store import plainly as said_plainly
             from ..service.coordinator.config import read_config
-            from ..service.coordinator.ready import check
+            from ..service.coordinator.serve import preflight
             from ..service.coordinator.serve import serve as run
         except ImportError as error:
             raise missing(error.name or "a package", f"there: {install('service')}") from None
@@ -43,7 +43,7 @@ def serve(
         changes = {"host": host, "port": port}
         given = {name: value for name, value in changes.items() if value is not None}
         found = replace(found, server=replace(found.server, **given))  # type: ignore[arg-type]
-        check(found.server)
+        preflight(found.server)
         with said_plainly():
             run(found)
 

@@ -22,9 +22,9 @@ from incfed.service.client.agent import Agent
 from incfed.service.client.keeper import Keeper, blank
 from incfed.service.client.patience import Patience
 from incfed.service.client.policies import Accept, accept_all, price_of
-from incfed.service.client.requests import Request
 from incfed.service.client.terms import Terms
 from incfed.service.client.wishes import Wish
+from incfed.service.wire import Request
 from support.fake_coordinator import Fake
 
 DIM = 4

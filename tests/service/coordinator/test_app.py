@@ -18,7 +18,8 @@ import pytest
 
 from incfed.ledger.clients import members
 from incfed.service.coordinator.app import make_app
-from incfed.service.coordinator.serve import Graceful
+from incfed.service.coordinator.handlers import open_round
+from incfed.service.coordinator.serve import GracefulServer
 from support.coordinator_app import Site, decoded, encoded
 from support.serving import serving
 
@@ -131,7 +132,7 @@ def test_a_poll_whose_client_has_gone_is_no_sign_of_life(site: Site) -> None:
             if not stays:
                 wire.close()
             site.clock.now += 1000.0
-            site.app.state.news.publish()
+            site.app.state.services.notifications.publish()
             while polls() == before and heard() != site.clock.now:  # it goes, or is heard of
                 time.sleep(0.02)
             assert (heard() == site.clock.now) == stays
@@ -142,7 +143,7 @@ def test_who_asked_before_the_end_is_answered(tmp_path: Path, connected: bool) -
     """Also if the server was too busy to read it by then, or even to let it in."""
     stops, sent = threading.Event(), threading.Event()
 
-    class Busy(Graceful):
+    class Busy(GracefulServer):
         async def on_tick(self, counter: int) -> bool:
             over = await super().on_tick(counter)
             if over:
@@ -171,8 +172,9 @@ def test_who_asked_before_the_end_is_answered(tmp_path: Path, connected: bool) -
 
 def test_news_of_another_coordinator(site: Site) -> None:
     version = site(1, "GET", "/v1/state").json()["version"]
-    other = make_app(site.store, site.app.state.desk.coordinator.settings(), clock=site.clock)
-    threading.Timer(0.3, other.state.desk.coordinator.open_round, (0,)).start()
+    other = make_app(site.store, site.app.state.services.coordinator.settings(), clock=site.clock)
+    opening = [(0, open_round())]
+    threading.Timer(0.3, other.state.services.coordinator.handle, (opening,)).start()
     began = time.monotonic()
     seen = site(1, "GET", f"/v1/state?after={version}&wait=20").json()
     assert seen["round"]["number"] == 1

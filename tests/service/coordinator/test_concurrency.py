@@ -21,10 +21,10 @@ from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
 from incfed.ledger.store import Store
 from incfed.protocol.messages import Delivery
-from incfed.service.coordinator.acts import opens
-from incfed.service.coordinator.coordinator import Coordinator
+from incfed.service.coordinator.handlers import open_round
 from support.federation import Federation, federate, made, same, synthetic
 from support.postgres import Postgres
+from support.single_messages import SingleCoordinator
 
 CLIENTS, ROUNDS = 6, 4
 
@@ -37,7 +37,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.database(tmp_path.name)
 
 
-def life(client: int, coordinators: list[Coordinator], errors: list[BaseException]) -> None:
+def life(client: int, coordinators: list[SingleCoordinator], errors: list[BaseException]) -> None:
     """A client that takes part in every round, asking one coordinator and another by turns."""
     try:
         x = np.full((1, 2), 0.1 * (client + 1))
@@ -70,7 +70,9 @@ def test_a_round_is_decided_once(url: str) -> None:
     )  # fmt: skip
     others = [Store(url) for _ in range(2)]
     coordinators = [
-        Coordinator(store, federation.settings, federation.clock, said=federation.events.append)
+        SingleCoordinator(
+            store, federation.settings, federation.clock, on_event=federation.events.append
+        )
         for store in others
     ]
     errors: list[BaseException] = []
@@ -164,7 +166,7 @@ def test_polls_and_messages_do_not_wait_for_each_other_in_a_ring(
             errors.append(error)
 
     def tell(clients: list[int]) -> object:
-        return one.coordinator.together([(client, opens()) for client in clients])
+        return one.coordinator.handle([(client, open_round()) for client in clients])
 
     works = [(tell, 0), (one.coordinator.states, 1), (tell, 2), (one.coordinator.states, 3)]
     threads = [threading.Thread(target=again, args=work) for work in works]

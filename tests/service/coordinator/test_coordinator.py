@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import incfed
 from incfed.ledger.chain import head
 from incfed.protocol.messages import Answer, Delivery
-from incfed.service.coordinator.acts import Conflict
-from incfed.service.coordinator.looking import State
+from incfed.service.coordinator.errors import Conflict
+from incfed.service.wire import StateView
 from support.federation import Federation, federate, made, same, synthetic
 from support.worlds import MECHANISMS, Kind, costs, mechanisms, traces
 
@@ -26,7 +26,7 @@ def test_every_message_may_come_twice(tmp_path: Path) -> None:
         tmp_path / "l.db", 2, dim=2, threshold=1.0, mechanism=incfed.PayEveryone(), ridge=1.0
     )
     x, here = np.array([[1.0, 0.5]]), two.coordinator
-    messages: list[tuple[int, Callable[[], State]]] = [
+    messages: list[tuple[int, Callable[[], StateView]]] = [
         (0, lambda: here.open_round(0, epoch=0)),
         (0, lambda: here.upload(0, made(1, 0, x, 3.0))),
         (1, lambda: here.upload(1, made(1, 0, x, 3.0))),
@@ -49,7 +49,7 @@ def test_every_message_may_come_twice(tmp_path: Path) -> None:
     assert here.state(0).epoch == 1
     with pytest.raises(Conflict, match=r"^epoch: got 0, must be 1"):
         messages[0][1]()  # a late one opens nothing
-    changed: list[Callable[[], State]] = [
+    changed: list[Callable[[], StateView]] = [
         lambda: here.upload(0, made(1, 0, x, 4.0)),
         lambda: here.upload(0, made(1, 0, 0.9 * x, 3.0)),
         lambda: here.answer(0, Answer(1, 1, False)),

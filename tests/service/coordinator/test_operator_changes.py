@@ -20,9 +20,9 @@ from incfed.ledger.pruning import prune
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.protocol.messages import Answer
-from incfed.service.coordinator.acts import Conflict, Revoked
-from incfed.service.coordinator.coordinator import Coordinator
+from incfed.service.coordinator.errors import Conflict, Revoked
 from support.federation import Federation, made
+from support.single_messages import SingleCoordinator
 from support.sqlite import unguarded
 
 ONE = np.array([[1.0, 0.5]])
@@ -33,7 +33,7 @@ def founded(path: Path, **options: Any) -> Federation:
     return Federation(path, 3, **{**settings, **options})
 
 
-def again(one: Federation, **changes: Any) -> Coordinator:
+def again(one: Federation, **changes: Any) -> SingleCoordinator:
     """A restart, with other settings."""
     one.settings = replace(one.settings, **changes)
     one.coordinator = one.another()

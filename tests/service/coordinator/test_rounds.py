@@ -12,7 +12,7 @@ import pytest
 import incfed
 from incfed.ledger.records import read_epoch
 from incfed.protocol.messages import Answer, Delivery
-from incfed.service.coordinator.acts import Conflict
+from incfed.service.coordinator.errors import Conflict
 from reference.mechanisms import FloatArray
 from support.federation import Federation, made
 
@@ -89,7 +89,7 @@ def test_who_is_silent_is_left_out(federate: Rounds) -> None:
     three.clock.now += 0.2
     three.coordinator.tick()
     assert sorted(three.offered()) == [0, 1]
-    with pytest.raises(Conflict, match=r"^round: got 1, must be one that takes uploads"):
+    with pytest.raises(Conflict, match=r"^round: got 1, must be a round that is open for uploads"):
         three.coordinator.upload(2, made(1, 0, ONE, 2.0))
 
 
@@ -212,7 +212,7 @@ def test_a_round_without_uploads_is_void(federate: Rounds) -> None:
     two.coordinator.open_round(0)
     two.clock.now += 5.0
     two.coordinator.tick()
-    assert (stage(two), two.of("void")[0]["reason"]) == ("void", "nobody uploaded")
+    assert (stage(two), two.of("void")[0]["reason"]) == ("closed", "nobody uploaded")
 
 
 def test_a_clock_set_back_makes_nobody_wait_longer(federate: Rounds) -> None:

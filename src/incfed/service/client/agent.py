@@ -12,12 +12,12 @@ from typing import Any
 
 from ...protocol.messages import Answer
 from ...support import inputs
-from . import requests
+from .. import wire
+from ..wire import OFFERED, OPEN, OfferView, Request, RoundView, StateView
 from .keeper import Keeper
 from .patience import Patience
 from .policies import Accept, Proposal, decide
 from .refusals import refusal
-from .requests import OFFERED, OPEN, Request, RoundState, State
 from .terms import Terms
 from .traffic import Meter
 from .wishes import Wish
@@ -31,7 +31,7 @@ _log = logging.getLogger("incfed.client")
 class Agent:
     def __init__(self, keeper: Keeper, price: Any, accept: Accept, patience: Patience) -> None:
         self.keeper = keeper
-        self.state: State | None = None  # None: to be asked for
+        self.state: StateView | None = None  # None: to be asked for
         self.patience = patience
         self.problem: Exception | None = None  # the last thing that went wrong, until one goes well
         self.halted = False  # for good: this state and that coordinator do not belong together
@@ -61,7 +61,7 @@ class Agent:
         """The long poll to keep going meanwhile."""
         if self.halted or now < max(self.patience.until, self._calm) or self.state is None:
             return None
-        return requests.state(self.state.version, WAIT)._replace(asked=now)
+        return wire.get_state(self.state.version, WAIT)._replace(asked=now)
 
     def rest(self, now: float) -> float | None:
         """Seconds after which to ask again, if nothing happens before; None: no need to."""
@@ -91,7 +91,7 @@ class Agent:
         if 200 <= status < 300:
             try:
                 self._take(request, said)
-            except requests.BadReply as error:
+            except wire.BadReply as error:
                 self.failed(request, error, now)
                 return
             except inputs.InputError as error:
@@ -129,24 +129,24 @@ class Agent:
     def _next(self, time: float) -> Request | None:
         self.keeper.tidy()
         if not self._met:
-            return requests.federation()
+            return wire.get_federation()
         state, learner = self.state, self.keeper.learner
         if state is None:
             self._asked += 1
-            return requests.state()._replace(number=self._asked)
+            return wire.get_state()._replace(number=self._asked)
         told = learner.frozen
         closed = told is None or state.over(told[0])
         if state.epoch > learner.epoch or (told is not None and closed):
-            return requests.download(learner.epoch, closed)._replace(number=state.epoch)
+            return wire.get_download(learner.epoch, closed)._replace(number=state.epoch)
         now = state.active
         if now is None:
             return self._call(time) if learner.triggered else None
         if now.number == self._skip:
             return None
         if now.stage == OPEN and not self._has("upload", now, now.uploaded):
-            return requests.upload(self.keeper.freeze(now.number, self._price))
-        if now.stage == OFFERED and now.attempt is not None:
-            return self._offered(now, now.attempt)
+            return wire.put_upload(self.keeper.freeze(now.number, self._price))
+        if now.stage == OFFERED and now.offer is not None:
+            return self._offered(now, now.offer)
         return None
 
     def _call(self, time: float) -> Request | None:
@@ -156,45 +156,45 @@ class Agent:
             self._called = None
             self.patience.fail(time)
             return None
-        return requests.open_round(epoch)
+        return wire.open_round(epoch)
 
-    def _offered(self, now: RoundState, attempt: int) -> Request | None:
-        told, keeper = self.keeper.learner.frozen, self.keeper
+    def _offered(self, now: RoundView, offer: OfferView) -> Request | None:
+        told, keeper, attempt = self.keeper.learner.frozen, self.keeper, offer.attempt
         answered = self._has("answer", now, now.answered)
         if told is None:  # what an earlier life of this client uploaded is gone: no db of it
-            return None if answered else requests.answer(Answer(now.number, attempt, False))
+            return None if answered else wire.put_answer(Answer(now.number, attempt, False))
         if not answered:
             cost, steps = keeper.cost or 0.0, told[1].steps
-            offer = Proposal(now.number, attempt, now.payment, cost, steps)
-            accepted = keeper.answer(now.number, attempt, lambda: decide(self._accept, offer))
-            return requests.answer(Answer(now.number, attempt, accepted))
+            proposal = Proposal(now.number, attempt, offer.payment, cost, steps)
+            accepted = keeper.answer(now.number, attempt, lambda: decide(self._accept, proposal))
+            return wire.put_answer(Answer(now.number, attempt, accepted))
         if keeper.answers.get(attempt) and not self._has("delivery", now, now.delivered):
-            return requests.delivery(now.number, keeper.deliver(now.number))
+            return wire.put_delivery(now.number, keeper.deliver(now.number))
         return None
 
-    def _has(self, kind: str, now: RoundState, said: bool) -> bool:
-        attempt = now.attempt or 0 if kind == "answer" else 0
+    def _has(self, kind: str, now: RoundView, said: bool) -> bool:
+        attempt = now.offer.attempt if kind == "answer" and now.offer is not None else 0
         return said or (kind, now.number, attempt) in self._received
 
     def _take(self, request: Request, said: Any) -> None:
         """An answer; BadReply if it makes no sense, InputError if it does not fit this client."""
         keeper = self.keeper
         if request.kind == "federation":
-            terms, epoch = requests.sense(lambda: (Terms.read(said), said.get("epoch")))
+            terms, epoch = wire.reply(lambda: (Terms.read(said), said.get("epoch")))
             keeper.adopt(terms)
-            self._same_past(requests.sense(lambda: inputs.integer("epoch", epoch, low=0)))
+            self._same_past(wire.reply(lambda: inputs.integer("epoch", epoch, low=0)))
             self._met = True
         elif request.kind in ("state", "poll"):
-            self._look(request, requests.sense(lambda: requests.read_state(said)))
+            self._look(request, wire.reply(lambda: wire.read(wire.StateView, said)))
         elif request.kind == "open":
-            number = requests.sense(lambda: requests.read_opened(said))
+            number = wire.reply(lambda: wire.read(wire.OpenedView, said).round)
             for wish in self._wishes:
                 wish.opened(number)
             self.state, self._called = None, keeper.learner.epoch
         elif request.kind == "download":
-            news = requests.sense(lambda: requests.read_download(said, keeper.terms.dim))
+            news = wire.reply(lambda: wire.read_download(said, keeper.terms.dim))
             if news.since not in (None, keeper.learner.epoch) or news.epoch < request.number:
-                raise requests.BadReply(f"a download from {news.since} to {news.epoch}")
+                raise wire.BadReply(f"a download from {news.since} to {news.epoch}")
             told = keeper.learner.frozen
             keeper.take_in(news, request.closed)
             idle = told is not None and told[1].steps == 0 and request.closed
@@ -204,7 +204,7 @@ class Agent:
             self._received.add((request.kind, request.number, request.attempt))
             self.meter.sent(request.kind, request.number)
 
-    def _look(self, request: Request, state: State) -> None:
+    def _look(self, request: Request, state: StateView) -> None:
         """A new state. One that was asked for just now counts; a poll's only if it is newer."""
         learner = self.keeper.learner
         if request.kind == "state":

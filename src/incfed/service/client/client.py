@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...support import inputs
-from . import requests, snapshot
+from ..wire import StateView, get_download, get_federation, get_state, read
+from . import snapshot
 from .address import address
 from .agent import Agent
 from .contact import ask
@@ -204,15 +205,15 @@ def _meet(connect: Connect, folder: Path) -> tuple[Any, Snapshot]:
     start = snapshot.load(folder)
     if start is not None:
         try:
-            [said] = ask(connect, requests.federation())
+            [said] = ask(connect, get_federation())
         except Unreachable:
             return None, start
         if conflict := start.terms.conflict(Terms.read(said)):
             allowed = f"a folder of this client in this federation: it is {conflict}"
             raise inputs.refuse("state", str(folder), allowed)
         return said, start
-    said, now = ask(connect, requests.federation(), requests.state())
-    active = requests.read_state(now).active
+    said, now = ask(connect, get_federation(), get_state())
+    active = read(StateView, now).active
     former = active.number if active and active.uploaded else None
     return said, blank(Terms.read(said), former)
 
@@ -221,10 +222,10 @@ def _agree(connect: Connect, agent: Agent, said: Any) -> None:
     """Settle terms, if the coordinator is there; a new client starts from what is shared."""
     if said is None:
         return
-    agent.replied(requests.federation(), 200, said, time.monotonic())
+    agent.replied(get_federation(), 200, said, time.monotonic())
     new = agent.keeper.learner.epoch == 0 and agent.keeper.steps == 0
     if not agent.problem and new and said["epoch"] > 0:
-        request = requests.download(0, closed=True)
+        request = get_download(0, closed=True)
         agent.replied(request, 200, ask(connect, request)[0], time.monotonic())
     if agent.problem:
         raise agent.problem

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..wire import Request
 from .refusals import Unreachable, refusal
-from .requests import Request
 from .transport import Transport
 
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from ..wire import Request
 from . import points
 from .agent import Agent
 from .refusals import Unreachable
-from .requests import Request
 from .transport import Transport
 from .wishes import Wish
 

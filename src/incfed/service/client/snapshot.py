@@ -14,8 +14,8 @@ from ...kernels.factor import Floats
 from ...protocol.client import Heap
 from ...protocol.floats import to_text
 from ...support import inputs
+from ..wire import read_floats
 from . import points
-from .codec import read_floats
 from .terms import Terms
 
 NAME, MAGIC = "snapshot", b"incfed-client-1"

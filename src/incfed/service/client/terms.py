@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...kernels.store import thin_limit
 from ...kernels.ucb import Rules
-from ...support import inputs
+from ..wire import ClientView, FederationView, read
 
 
 class Terms(NamedTuple):
@@ -26,33 +26,14 @@ class Terms(NamedTuple):
 
     @classmethod
     def read(cls, said: Any) -> Terms:
-        """From JSON; InputError where it cannot be."""
-        if not isinstance(said, dict):
-            raise inputs.refuse("federation", type(said).__name__, "an object")
-        who, federation = said.get("client"), said.get("federation")
-        if not isinstance(who, dict) or not isinstance(who.get("name"), str):
-            raise inputs.refuse("client", who, "an object with id and name")
-        if not isinstance(federation, str):
-            raise inputs.refuse("federation", federation, "a text")
-
-        def get(name: str, **limits: Any) -> float:
-            return inputs.number(name, said.get(name), **limits)
-
-        endless = said.get("threshold") is None  # JSON knows no infinity
-        return cls(
-            dim=inputs.integer("dim", said.get("dim"), low=1, high=inputs.MOST_DIM),
-            ridge=get("ridge", low=0.0, open_low=True),
-            noise=get("noise", low=0.0),
-            delta=get("delta", low=0.0, high=1.0, open_low=True, open_high=True),
-            exploration=None if said.get("exploration") is None else get("exploration", low=0.0),
-            threshold=math.inf if endless else get("threshold", low=0.0, finite=False),
-            arm_norm=get("arm_norm", low=0.0, open_low=True),
-            reward_bound=get("reward_bound", low=0.0, open_low=True),
-            cost_limit=get("cost_limit", low=0.0),
-            client=inputs.integer("client.id", who.get("id"), low=0),
-            name=who["name"],
-            federation=federation,
-        )
+        """From the coordinator's JSON, or from `told`; InputError where that is wrong."""
+        known = {"epoch": 0, **said} if isinstance(said, dict) else said
+        found = vars(read(FederationView, known)).copy()
+        del found["epoch"]
+        client: ClientView = found.pop("client")
+        if found["threshold"] is None:  # JSON knows no infinity
+            found["threshold"] = math.inf
+        return cls(**found, client=client.id, name=client.name)
 
     def told(self) -> dict[str, Any]:
         """As JSON; `read` reads it."""

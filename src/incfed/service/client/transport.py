@@ -9,9 +9,9 @@ from typing import Any
 from ...protocol.messages import VERSION
 from ...support import inputs
 from ...support.extras import needs
+from ..wire import Request
 from .address import ALLOWED
 from .refusals import Unreachable
-from .requests import Request
 from .traffic import Wire
 
 MOST = 2**28  # bytes of an answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 
 from ...protocol.client import Learner
-from .requests import State
+from ..wire import StateView
 
 
 class Wish:
@@ -21,7 +21,7 @@ class Wish:
         self.after = 0  # how often the state had been asked for when the wish was made
         self.blind = True
 
-    def look(self, number: int, state: State, learner: Learner) -> None:
+    def look(self, number: int, state: StateView, learner: Learner) -> None:
         """What the coordinator said when it was asked for the n-th time."""
         if not self.blind or number <= self.after:
             return
@@ -38,7 +38,7 @@ class Wish:
         if self._calls:
             self.round, self._calls = number, False
 
-    def check(self, state: State, learner: Learner) -> bool:
+    def check(self, state: StateView, learner: Learner) -> bool:
         if self.blind or learner.epoch < state.epoch:
             return False
         if self._calls:

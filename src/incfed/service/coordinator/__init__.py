@@ -1,1 +1,1 @@
-"""The other end: rounds as transactions over a database, served over HTTP."""
+"""The coordinator: rounds as transactions over a database, served over HTTP."""

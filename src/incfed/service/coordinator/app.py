@@ -1,4 +1,4 @@
-"""The coordinator over HTTP: JSON in, JSON out; every refusal is a 4xx that names the field."""
+"""The FastAPI application: its parts, its background tasks and its middleware."""
 
 from __future__ import annotations
 
@@ -7,70 +7,26 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Any
 
-from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
-from fastapi.security import HTTPBearer
+from fastapi import FastAPI
 from fastapi_offline import FastAPIOffline
-from sqlalchemy.exc import OperationalError
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..._version import __version__
 from ...ledger.changes import changes
-from ...ledger.clients import Member
 from ...ledger.settings import Settings
 from ...ledger.store import Store
-from ...protocol.messages import VERSION, Answer, Delivery, Download
-from . import logs, wire
-from .acts import Act, answers, delivers, opens, uploads
-from .answers import Denied, UnknownProtocol, install
+from . import logs
 from .coordinator import Coordinator
-from .failpoints import Reached, nowhere
-from .looking import State
-from .metrics import CONTENT_TYPE, Metrics
-from .news import News
-from .together import Together
+from .errors import TooLarge, add_exception_handlers
+from .metrics import Metrics
+from .notifications import Notifications
+from .round import FailPoint
+from .routes import Services, for_clients, for_operators
 
-LONGEST_WAIT = 30.0  # seconds a poll may last
-TICK = 0.25  # seconds between looks at the deadlines
-NEWS = ("opened", "decided", "closed", "void")  # what clients wait for
-Result = TypeVar("Result")
-
-bearer = HTTPBearer(auto_error=False, description="The token that `incfed client enrol` printed.")
-Number = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Of the round.")]
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": wire.ErrorView} for status in (400, 401, 409, 413, 422, 426)
-}
-
-
-class Desk:
-    """Where requests come together."""
-
-    def __init__(self, coordinator: Coordinator) -> None:
-        self.coordinator = coordinator
-        away = OperationalError  # the database, or room on its disk
-        self.whose = Together[str, Member | None](coordinator.whose, away)
-        self.state = Together[int, State](coordinator.states, away)
-        self.download = Together[tuple[int, int | None], Download](coordinator.downloads, away)
-        self.tell = Together[tuple[int, Act], State](coordinator.together, away)
-
-
-async def client(
-    request: Request,
-    token: Annotated[Any, Depends(bearer)],
-    protocol: Annotated[str | None, Header(alias="Incfed-Protocol")] = None,
-) -> Member:
-    """Who is asking."""
-    if protocol != str(VERSION):
-        raise UnknownProtocol(protocol)
-    desk: Desk = request.app.state.desk
-    member = None if token is None else await desk.whose(token.credentials)
-    if member is None:
-        raise Denied
-    return member
-
-
-Known = Annotated[Member, Depends(client)]
+TICK = 0.25  # seconds between checks of the deadlines
+NOTIFY = ("opened", "decided", "closed", "void")  # events that clients wait for
 
 
 def make_app(
@@ -78,26 +34,26 @@ def make_app(
     settings: Settings,
     *,
     clock: Callable[[], float] = time.time,
-    reached: Reached = nowhere,
+    failpoint: FailPoint = lambda point: None,
 ) -> FastAPI:
-    """The application; it owns nothing but its watchers: the store is the caller's."""
+    """The application. Closing the store is up to the caller."""
     metrics = Metrics()
+    notifications = Notifications(partial(changes, store))
 
-    def said(event: dict[str, Any]) -> None:
-        logs.say(event)
+    def on_event(event: dict[str, Any]) -> None:
+        logs.log_event(event)
         metrics.event(event)
-        if event["event"] in NEWS:
-            news.publish()
+        if event["event"] in NOTIFY:
+            notifications.publish()
 
-    coordinator = Coordinator(store, settings, clock, said=said, reached=reached)
-    desk, news = Desk(coordinator), News(partial(changes, store))
+    coordinator = Coordinator(store, settings, clock, on_event=on_event, failpoint=failpoint)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        news.start()
-        ticker = asyncio.create_task(_tick(coordinator, news))
+        notifications.start()
+        ticker = asyncio.create_task(_check_deadlines(coordinator, notifications))
         yield
-        await news.stop()
+        await notifications.stop()
         await ticker
 
     app = FastAPIOffline(
@@ -107,110 +63,68 @@ def make_app(
         lifespan=lifespan,
         redoc_url=None,
     )
-    app.state.desk, app.state.news = desk, news
-    install(app, metrics, largest_body(settings.dim))
-    _add_routes(app, desk, news, settings)
-    _add_watching(app, coordinator, metrics)
+    app.state.services = Services(coordinator, notifications, metrics, settings)
+    app.include_router(for_clients)
+    app.include_router(for_operators)
+    largest = largest_body(settings.dim)
+    add_exception_handlers(app, metrics, largest)
+    app.add_middleware(RequestMiddleware, metrics=metrics, largest=largest)
     return app
 
 
 def largest_body(dim: int) -> int:
-    """Bytes of the largest honest upload, with room to spare."""
+    """Bytes of the largest valid upload, with some room."""
     return 4096 + 2 * 8 * dim * (dim + 1) // 2
 
 
-def _add_routes(app: FastAPI, desk: Desk, news: News, settings: Settings) -> None:
-    @app.get("/v1/federation", responses=ERRORS, tags=["for clients"])
-    async def federation(member: Known) -> wire.FederationView:
-        """The settings that a client needs."""
-        present = await _do(desk.coordinator.settings)
-        state = await desk.state(member.id)
-        return wire.view_federation(present, member.id, member.name, state.epoch)
-
-    @app.get("/v1/state", responses=ERRORS, tags=["for clients"])
-    async def state(
-        request: Request,
-        member: Known,
-        after: Annotated[int, Query(ge=0, le=2**62, description="A version.")] = 0,
-        wait: Annotated[float, Query(ge=0, le=LONGEST_WAIT, allow_inf_nan=False)] = 0.0,
-    ) -> wire.StateView:
-        """What is going on for this client; waits until there is news after version `after`."""
-        request.state.waits = True
-        end = asyncio.get_running_loop().time() + wait
-        while True:
-            waiting = news.token()
-            seen = await desk.state(member.id)
-            left = end - asyncio.get_running_loop().time()
-            if seen.version > after or left <= 0 or news.stopping:
-                return wire.view_state(seen)
-            # who waits is heard of now and then, or it would be taken for gone
-            await news.wait(waiting, min(left, max(0.5, settings.live_time / 4.0)))
-            if await request.is_disconnected():
-                return wire.view_state(seen)  # to nobody; who has gone is not heard of
-
-    @app.post("/v1/rounds", responses=ERRORS, tags=["for clients"])
-    async def open_round(
-        member: Known,
-        epoch: Annotated[int | None, Query(ge=0, le=wire.LARGEST)] = None,
-    ) -> wire.OpenedView:
-        """Open a round, or join the one that runs (only while `epoch` is the present one)."""
-        opened = (await desk.tell((member.id, opens(epoch)))).round
-        assert opened is not None
-        return wire.OpenedView(round=opened.number)
-
-    @app.put("/v1/rounds/{number}/upload", responses=ERRORS, tags=["for clients"])
-    async def upload(number: Number, body: wire.UploadBody, member: Known) -> wire.StateView:
-        """dV, frozen for this round."""
-        message = wire.upload_of(number, body, settings.dim)
-        return wire.view_state(await desk.tell((member.id, uploads(message))))
-
-    @app.put("/v1/rounds/{number}/answer", responses=ERRORS, tags=["for clients"])
-    async def answer(number: Number, body: wire.AnswerBody, member: Known) -> wire.StateView:
-        """Yes or no to an offer."""
-        message = Answer(number, body.attempt, body.accepted)
-        return wire.view_state(await desk.tell((member.id, answers(message))))
-
-    @app.put("/v1/rounds/{number}/delivery", responses=ERRORS, tags=["for clients"])
-    async def delivery(number: Number, body: wire.DeliveryBody, member: Known) -> wire.StateView:
-        """db, from who takes part."""
-        message = Delivery(number, wire.decode("db", body.db))
-        return wire.view_state(await desk.tell((member.id, delivers(message))))
-
-    @app.get("/v1/download", responses=ERRORS, tags=["for clients"])
-    async def download(
-        member: Known,
-        since: Annotated[int | None, Query(ge=0, le=wire.LARGEST)] = None,
-    ) -> wire.DownloadView:
-        """The shared statistics: what is new since that epoch, or everything."""
-        return wire.view_download(await desk.download((member.id, since)))
-
-
-def _add_watching(app: FastAPI, coordinator: Coordinator, metrics: Metrics) -> None:
-    @app.get("/healthz", tags=["for operators"])
-    async def healthz() -> dict[str, str]:
-        """Is the database there?"""
-        await _do(coordinator.version)
-        return {"status": "ok", "incfed": __version__}
-
-    @app.get("/metrics", response_class=Response, tags=["for operators"])
-    async def prometheus() -> Response:
-        """Figures for Prometheus."""
-        page = await _do(metrics.page, coordinator)
-        return Response(page, media_type=CONTENT_TYPE)
-
-
-async def _do(work: Callable[..., Result], *arguments: Any) -> Result:
-    """The database blocks: not in the loop that everybody waits in."""
-    return await run_in_threadpool(work, *arguments)
-
-
-async def _tick(coordinator: Coordinator, news: News) -> None:
-    trouble = ""  # said once, not four times a second
-    while not news.stopping:
+async def _check_deadlines(coordinator: Coordinator, notifications: Notifications) -> None:
+    last_error = ""  # logged once, not four times a second
+    while not notifications.stopping:
         try:
             await asyncio.to_thread(coordinator.tick)
-            trouble = ""
-        except Exception as error:  # the database may be back for the next one
-            if trouble != (trouble := type(error).__name__):
-                logs.LOG.error("a look at the deadlines failed", exc_info=error)
-        await news.wait_for_stop(TICK)
+            last_error = ""
+        except Exception as error:  # the database may answer again the next time
+            if last_error != (last_error := type(error).__name__):
+                logs.LOG.error("checking the deadlines failed", exc_info=error)
+        await notifications.wait_for_stop(TICK)
+
+
+class RequestMiddleware:
+    """Limits the size of bodies, counts answers, and answers HEAD like GET without the body, which
+    load balancers ask for."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, largest: int) -> None:
+        self.app, self.metrics, self.largest = app, metrics, largest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status, read = time.perf_counter(), 500, 0
+        head = scope["method"] == "HEAD"
+        if head:
+            scope = {**scope, "method": "GET"}
+
+        async def limited_receive() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self.largest:
+                raise TooLarge
+            return message
+
+        async def watched_send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif head and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        try:
+            await self.app(scope, limited_receive, watched_send)
+        finally:
+            route = getattr(scope.get("route"), "path", "unknown")
+            waits = scope.get("state", {}).get("waits", False)
+            taken = None if waits else time.perf_counter() - began
+            self.metrics.answered(route, status, taken)

@@ -1,16 +1,15 @@
-"""The coordinator: the protocol as transactions over the database. No HTTP, no clock of its own.
+"""The coordinator: the protocol as transactions over the database, without HTTP.
 
-Messages that arrive together share a transaction: a flush of the disk takes longer than all else.
-The federation's row is locked first, so that of several coordinators over one database only one
-moves a round at a time, and a round is decided once.
+Messages that arrive together share a transaction: flushing the disk takes longer than all else.
+Each transaction locks the federation's row first, so that of several coordinators over one database
+only one moves a round at a time, and a round is decided once.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
@@ -22,44 +21,28 @@ from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
 from ...ledger.store import Store
 from ...protocol.checks import Refusal
-from ...protocol.messages import Answer, Delivery, Download, Upload
-from .acts import Act, Conflict, Revoked, answers, delivers, opens, uploads
-from .downloads import Downloads
-from .failpoints import Reached
-from .looking import State, look
-from .running import Running
+from ...protocol.messages import Download
+from ..wire import StateView
+from .batching import CLIENTS
+from .errors import Conflict, Revoked
+from .handlers import Handler
+from .round import FailPoint, RoundTransaction
+from .views import Downloads, Overview, view_states
 
-Told = TypeVar("Told")
-
-HEARD = select(tables.presence).where(
-    tables.presence.c.client.in_(bindparam("clients", expanding=True))
-)
+LAST_SEEN = select(tables.presence).where(tables.presence.c.client.in_(CLIENTS))
 REVOKED = select(tables.clients.c.id).where(
-    tables.clients.c.id.in_(bindparam("clients", expanding=True)),
-    tables.clients.c.revoked.is_(True),
+    tables.clients.c.id.in_(CLIENTS), tables.clients.c.revoked.is_(True)
 )
-HEAR = (
+MARK_SEEN = (
     update(tables.presence)
-    .where(tables.presence.c.client == bindparam("who"))
+    .where(tables.presence.c.client == bindparam("id"))
     .values(heard=bindparam("now"))
 )
 
 
-class Overview(NamedTuple):
-    """The federation in a few figures."""
-
-    epoch: int
-    spent: float
-    budget: float | None
-    live: int
-
-    @property
-    def left(self) -> float:
-        return math.inf if self.budget is None else max(0.0, self.budget - self.spent)
-
-
 class Coordinator:
-    """`clock` tells seconds; `said` is told what happened, once it is certain."""
+    """`clock` returns the time in seconds; `on_event` is called with each event of a round, after
+    its commit; `failpoint` is for tests (see round.py)."""
 
     def __init__(
         self,
@@ -67,147 +50,122 @@ class Coordinator:
         settings: Settings,
         clock: Callable[[], float],
         *,
-        said: Callable[[dict[str, Any]], None] = lambda event: None,
-        reached: Reached = lambda point: None,
+        on_event: Callable[[dict[str, Any]], None] = lambda event: None,
+        failpoint: FailPoint = lambda point: None,
     ) -> None:
         self.store = store
         self.clock = clock
-        self._said = said
-        self._reached = reached
+        self._on_event = on_event
+        self._failpoint = failpoint
         self._downloads = Downloads()
         with store.write() as connection:
             found(connection, settings, clock())
 
-    # ------------------------------------------------------------- what clients tell
+    # ------------------------------------------------------------------------------ messages
 
-    def together(self, messages: Sequence[tuple[int, Act]]) -> list[State | Refusal]:
-        """Each message by its client, all in one transaction; what is refused has changed nothing.
-        Any other error undoes, and raises for, all of them."""
+    def handle(self, messages: Sequence[tuple[int, Handler]]) -> list[StateView | Refusal]:
+        """Handle messages, each with the client that sent it, in one transaction. A refused message
+        changes nothing; any other error undoes the whole transaction."""
         refused: dict[int, Refusal] = {}
-        with self._alone([client for client, _ in messages]) as running:
-            revoked = set(running.connection.scalars(REVOKED, {"clients": running.lot.clients}))
-            for n, (client, act) in enumerate(messages):
+        with self._write([client for client, _ in messages]) as transaction:
+            values = {"clients": transaction.rows.clients}
+            revoked = set(transaction.connection.scalars(REVOKED, values))
+            for n, (client, handler) in enumerate(messages):
                 try:
                     if client in revoked:
                         raise Revoked
-                    act(running, client)
+                    handler(transaction, client)
                 except Refusal as refusal:
                     refused[n] = refusal
-            heard = {client for n, (client, _) in enumerate(messages) if n not in refused}
-            if heard:
-                _hear(running.connection, heard, running.now)
-                running.advance()
-            states = look(running, [client for client, _ in messages])
+            seen = {client for n, (client, _) in enumerate(messages) if n not in refused}
+            if seen:
+                _mark_seen(transaction.connection, seen, transaction.now)
+                transaction.advance()
+            states = view_states(transaction, [client for client, _ in messages])
         return [refused.get(n, state) for n, state in enumerate(states)]
 
-    def open_round(self, client: int, epoch: int | None = None) -> State:
-        return self._one(client, opens(epoch))
-
-    def upload(self, client: int, upload: Upload) -> State:
-        return self._one(client, uploads(upload))
-
-    def answer(self, client: int, answer: Answer) -> State:
-        return self._one(client, answers(answer))
-
-    def deliver(self, client: int, delivery: Delivery) -> State:
-        return self._one(client, delivers(delivery))
-
     def tick(self) -> None:
-        """What time has brought about: deadlines, and clients that are live no more."""
-        with self._reading() as running:
-            if running.round is None or running.round.stage not in RUNNING:
+        """Act on what has changed with time: deadlines, and clients that are no longer live."""
+        with self._read() as transaction:
+            if transaction.round is None or transaction.round.stage not in RUNNING:
                 return
-        with self._alone() as running:
-            running.advance()
+        with self._write() as transaction:
+            transaction.advance()
 
-    # -------------------------------------------------------------- what they ask for
+    # --------------------------------------------------------------------------- for clients
 
-    def whose(self, tokens: Sequence[str]) -> list[Member | None]:
-        """The clients with these tokens."""
+    def authenticate(self, tokens: Sequence[str]) -> list[Member | None]:
+        """The clients that these tokens belong to."""
         with self.store.read() as connection:
             return whose(connection, tokens)
 
-    def states(self, clients: Sequence[int]) -> list[State]:
-        """What is going on for these clients; they were heard of."""
-        with self._reading() as running:
-            asked = {"clients": sorted(set(clients))}
-            heard = {row.client: row.heard for row in running.connection.execute(HEARD, asked)}
-            seen = look(running, clients)
-        now, fresh = running.now, running.settings.live_time / 4.0  # not worth a write each time
+    def states(self, clients: Sequence[int]) -> list[StateView]:
+        """The state as each of these clients sees it. Asking for it counts as being seen."""
+        with self._read() as transaction:
+            rows = transaction.connection.execute(LAST_SEEN, {"clients": sorted(set(clients))})
+            last_seen = {row.client: row.heard for row in rows}
+            states = view_states(transaction, clients)
+        # a write at every request would be too much: a quarter of live_time is exact enough
+        now, fresh = transaction.now, transaction.settings.live_time / 4.0
         stale = {
             client
-            for client, last in heard.items()
-            if last is None or not 0.0 <= now - last < fresh
+            for client, time in last_seen.items()
+            if time is None or not 0.0 <= now - time < fresh
         }
         if stale:
             with self.store.touch() as connection:
-                _hear(connection, stale, now)
-        return seen
-
-    def state(self, client: int) -> State:
-        return self.states([client])[0]
+                _mark_seen(connection, stale, now)
+        return states
 
     def downloads(self, asked: Sequence[tuple[int, int | None]]) -> list[Download | Refusal]:
-        """For each client, what is new since that epoch (None: everything)."""
-        with self._reading() as running:
-            epoch, dim = running.federation.epoch, running.settings.dim
-            found = self._downloads.make(running.connection, asked, epoch, dim)
+        """For each client, what is new since its epoch (None: everything)."""
+        with self._read() as transaction:
+            epoch, dim = transaction.federation.epoch, transaction.settings.dim
+            found = self._downloads.make(transaction.connection, asked, epoch, dim)
         return [
-            Conflict("since", since, f"an epoch from 0 to {epoch}") if news is None else news
-            for news, (_, since) in zip(found, asked, strict=True)
+            Conflict("since", since, f"an epoch from 0 to {epoch}") if one is None else one
+            for one, (_, since) in zip(found, asked, strict=True)
         ]
 
-    def download(self, client: int, since: int | None) -> Download:
-        return _told(self.downloads([(client, since)]))
-
-    # ---------------------------------------------------------------- what operators ask
+    # ------------------------------------------------------------------------- for operators
 
     def settings(self) -> Settings:
-        """Those in force, whatever the round that runs was opened with."""
-        with self._reading() as running:
-            return read_settings(running.connection, running.federation.settings)
+        """The current settings. A round in progress keeps those that it was opened with."""
+        with self._read() as transaction:
+            return read_settings(transaction.connection, transaction.federation.settings)
 
     def version(self) -> int:
         with self.store.read() as connection:
             return connection.scalar(select(tables.federation.c.version)) or 0
 
     def overview(self) -> Overview:
-        with self._reading() as running:
-            live = sum(running.live(one) for one in members(running.connection))
-            federation = running.federation
-            return Overview(federation.epoch, federation.spent, running.settings.budget, live)
+        with self._read() as transaction:
+            live = sum(transaction.live(one) for one in members(transaction.connection))
+            federation = transaction.federation
+            return Overview(federation.epoch, federation.spent, transaction.settings.budget, live)
 
-    def _one(self, client: int, act: Act) -> State:
-        return _told(self.together([(client, act)]))
+    # --------------------------------------------------------------------------- transactions
 
     @contextmanager
-    def _reading(self) -> Iterator[Running]:
+    def _read(self) -> Iterator[RoundTransaction]:
         with self.store.read() as connection:
-            yield Running(connection, self.clock(), self._reached)
+            yield RoundTransaction(connection, self.clock(), self._failpoint)
 
     @contextmanager
-    def _alone(self, clients: Sequence[int] = ()) -> Iterator[Running]:
-        self._reached("before")
+    def _write(self, clients: Sequence[int] = ()) -> Iterator[RoundTransaction]:
+        self._failpoint("before")
         with self.store.write() as connection:
-            # the time is that of the lock: who waited for it must not take the clock for set back
-            running = Running(connection, self.clock(), self._reached, clients)
-            yield running
-            if running.finish():
+            # Read the clock once the lock is held: the time must not go back between transactions.
+            transaction = RoundTransaction(connection, self.clock(), self._failpoint, clients)
+            yield transaction
+            if transaction.finish():
                 tell(connection, self.store.name)
-            self._reached("committing")
-        self._reached("committed")
-        for event in running.said:
-            self._said(event)
+            self._failpoint("committing")
+        self._failpoint("committed")
+        for event in transaction.events:
+            self._on_event(event)
 
 
-def _hear(connection: Connection, clients: set[int], now: float) -> None:
-    """In one order everywhere: others may be at it, and must not wait for each other in a ring."""
-    connection.execute(HEAR, [{"who": client, "now": now} for client in sorted(clients)])
-
-
-def _told(outcomes: list[Told | Refusal]) -> Told:
-    """The only one."""
-    [outcome] = outcomes
-    if isinstance(outcome, Refusal):
-        raise outcome
-    return outcome
+def _mark_seen(connection: Connection, clients: set[int], now: float) -> None:
+    """Always in the same order, so that two coordinators cannot deadlock."""
+    connection.execute(MARK_SEEN, [{"id": client, "now": now} for client in sorted(clients)])

@@ -1,4 +1,4 @@
-"""Logs as JSON, a line an event: what happened in which round. Never a token, never statistics."""
+"""Logs: one line of JSON for each event. They contain no tokens and no statistics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 LOG = logging.getLogger("incfed.service")
-HIDDEN = {"numbers", "db", "V", "b", "body", "token"}  # digests, but of what must not be guessed
+HIDDEN = {"numbers", "db", "V", "b", "body", "token"}  # digests could be used to test guesses
 
 
 class JsonLines(logging.Formatter):
@@ -23,8 +23,8 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, default=str)
 
 
-def say(event: dict[str, Any]) -> None:
-    """An event of the coordinator's."""
+def log_event(event: dict[str, Any]) -> None:
+    """Log an event of a round."""
     fields = {key: value for key, value in event.items() if key not in HIDDEN}
     warns = event["event"] in ("void", "barred") or event.get("data_only") is True
     level = logging.WARNING if warns else logging.INFO
@@ -32,7 +32,7 @@ def say(event: dict[str, Any]) -> None:
 
 
 def set_up(level: str = "INFO") -> None:
-    """For a process that serves: everything as JSON to standard error."""
+    """Write all logs of this process to standard error, as JSON."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     root = logging.getLogger()

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: of this process, and a few of the federation as the database has it."""
+"""Metrics for Prometheus: of this process, and a few of the federation from the database."""
 
 from __future__ import annotations
 
@@ -6,37 +6,41 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from .coordinator import Coordinator
+from .views import Overview
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        kept = self.registry
-        self._requests = Counter(
-            "incfed_requests", "Requests answered.", ("route", "status"), registry=kept
-        )
+        self.registry = kept = CollectorRegistry()
+
+        def counter(name: str, help: str, *labels: str) -> Counter:
+            return Counter(name, help, labels, registry=kept)
+
+        def gauge(name: str, help: str) -> Gauge:
+            return Gauge(name, help, registry=kept)
+
+        self._requests = counter("incfed_requests", "Requests answered.", "route", "status")
         self._seconds = Histogram(
             "incfed_request_seconds",
-            "Time to answer, waiting for news left out.",
+            "Seconds to answer a request, without long polls.",
             ("route",),
             registry=kept,
         )
-        self._refused = Counter(
-            "incfed_refused", "Messages refused, by field.", ("field",), registry=kept
-        )
-        self._events = Counter("incfed_events", "What this process did.", ("event",), registry=kept)
-        self._paid = Counter("incfed_paid", "Money booked by this process.", registry=kept)
+        self._refused = counter("incfed_refused", "Requests refused, by the wrong field.", "field")
+        self._events = counter("incfed_events", "Events of rounds in this process.", "event")
+        self._paid = counter("incfed_paid", "Payments booked by this process.")
         self._round = Histogram(
-            "incfed_round_ratio", "det V_g(S) / det V_g(all) of rounds closed here.", registry=kept,
+            "incfed_round_ratio",
+            "det V_g(S) / det V_g(all) of the rounds closed by this process.",
+            registry=kept,
             buckets=(0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0),
-        )  # fmt: skip
-        self._epoch = Gauge("incfed_epoch", "Rounds closed in the federation.", registry=kept)
-        self._spent = Gauge("incfed_spent", "Money spent by the federation.", registry=kept)
-        self._left = Gauge("incfed_budget_left", "Money left, if there is a budget.", registry=kept)
-        self._live = Gauge("incfed_live_clients", "Clients heard of lately.", registry=kept)
+        )
+        self._epoch = gauge("incfed_epoch", "Rounds closed in the federation.")
+        self._spent = gauge("incfed_spent", "Payments booked by the federation.")
+        self._left = gauge("incfed_budget_left", "Budget that is left; +Inf without a budget.")
+        self._live = gauge("incfed_live_clients", "Clients seen within live_time.")
 
     def answered(self, route: str, status: int, seconds: float | None) -> None:
         self._requests.labels(route, str(status)).inc()
@@ -52,8 +56,7 @@ class Metrics:
             self._paid.inc(sum(event["payments"].values()))
             self._round.observe(event["ratio"])
 
-    def page(self, coordinator: Coordinator) -> bytes:
-        overview = coordinator.overview()
+    def page(self, overview: Overview) -> bytes:
         self._epoch.set(overview.epoch)
         self._spent.set(overview.spent)
         self._left.set(float("inf") if overview.budget is None else overview.left)

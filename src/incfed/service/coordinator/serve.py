@@ -1,13 +1,17 @@
-"""A coordinator process, from a config to its graceful end."""
+"""The coordinator process: checks before it starts, serving, and a graceful shutdown."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import selectors
+import signal
 import socket
+import ssl
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -21,28 +25,29 @@ from ...protocol import deciding
 from ...protocol.messages import Upload
 from ...protocol.packing import pack_matrix, pack_rows
 from ...protocol.shared import Shared
+from ...support.inputs import refuse
 from . import logs
 from .app import make_app
-from .config import Config
-from .failpoints import from_environment
-from .news import News
+from .config import Config, Server
+from .notifications import Notifications
+from .round import FailPoint
 
-PATIENCE = 10  # seconds that requests get to end in when it stops
+GRACE = 10  # seconds that requests in progress get when the coordinator stops
 
 
 def serve(config: Config) -> None:
-    """Serve until SIGTERM or Ctrl-C; then take no more, answer what waits, and end."""
+    """Serve until SIGTERM or Ctrl-C, then answer the requests in progress and stop."""
     server = config.server
     logs.set_up(server.log_level)
     store = Store(server.database)
     try:
-        app = make_app(store, config.settings, reached=from_environment())
+        app = make_app(store, config.settings, failpoint=failpoint_from(os.environ))
         began = time.perf_counter()
         warm_up(config.settings)
         fields = {"seconds": round(time.perf_counter() - began, 1)}
         logs.LOG.info("kernels ready", extra={"fields": fields})
-        with suppress(KeyboardInterrupt):  # uvicorn raises again what it was stopped by
-            Graceful(
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again after stopping
+            GracefulServer(
                 uvicorn.Config(
                     app,
                     host=server.host,
@@ -51,35 +56,35 @@ def serve(config: Config) -> None:
                     access_log=False,
                     ssl_certfile=server.certificate,
                     ssl_keyfile=server.key,
-                    timeout_graceful_shutdown=PATIENCE,
+                    timeout_graceful_shutdown=GRACE,
                     server_header=False,
                 ),
-                app.state.news,
+                app.state.services.notifications,
             ).run()
     finally:
         store.close()
         logs.LOG.info("stopped")
 
 
-class Graceful(uvicorn.Server):
-    """Answers every request that was sent before it stops listening. Who waits for news is sent
-    home at the first sign of the end, not after all have gone."""
+class GracefulServer(uvicorn.Server):
+    """Answers every request that was sent before it stops listening. Long polls are answered as
+    soon as the signal comes."""
 
-    def __init__(self, config: uvicorn.Config, news: News) -> None:
+    def __init__(self, config: uvicorn.Config, notifications: Notifications) -> None:
         super().__init__(config)
-        self._news = news
+        self._notifications = notifications
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._news.dismiss()
+        self._notifications.release_waiters()
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Read what has arrived first: uvicorn alone would hang up on it."""
+        """Read what has arrived first: uvicorn alone would close those connections."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(GRACE):
                 listening = [one for server in self.servers for one in server.sockets]
                 turns = 0
-                while turns < 3:  # of the loop: who was let in is not yet served in the first
+                while turns < 3:  # of the loop: a new connection is not served in its first turn
                     await asyncio.sleep(0)
                     turns = 0 if _readable(listening) else turns + 1
                 for server in self.servers:
@@ -89,9 +94,9 @@ class Graceful(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _unread(self) -> bool:
-        """Has a connection sent what is not read yet? The others end with their present answer."""
+        """Has a connection sent what is not read yet? The others end with their current answer."""
         unread = False
-        connections: list[Any] = list(self.server_state.connections)  # whichever speaks HTTP here
+        connections: list[Any] = list(self.server_state.connections)  # of httptools or h11
         for one in connections:
             idle = one.cycle is None or one.cycle.response_complete
             if idle and _readable([one.transport.get_extra_info("socket")]):
@@ -102,7 +107,7 @@ class Graceful(uvicorn.Server):
 
 
 def _readable(sockets: Iterable[Any]) -> bool:
-    """Does any have something to read?"""
+    """Does any of them have something to read?"""
     with selectors.DefaultSelector() as selector:
         for one in sockets:
             selector.register(one, selectors.EVENT_READ)
@@ -110,7 +115,7 @@ def _readable(sockets: Iterable[Any]) -> bool:
 
 
 def warm_up(settings: Settings) -> None:
-    """Compile what a decision needs now: the first round must not wait for it, nor hold a lock."""
+    """Compile what a decision needs now, not in the first round, while it holds the lock."""
     d, ridge = settings.dim, settings.ridge
     past = [Shared.empty(d, ridge), Shared.of(np.eye(d), np.zeros(d), ridge)]
     rows: Floats = np.eye(d)[: d // 2] * 0.1
@@ -124,3 +129,59 @@ def warm_up(settings: Settings) -> None:
     again = deciding.decide_again(table, {1: 0.0}, add=True)
     for one in (verdict, again):
         deciding.close(table, one, [np.zeros(d)] * len(one.payments))
+
+
+def preflight(server: Server) -> None:
+    """InputError, by the name of the setting, if the certificate, its key or the address to listen
+    on cannot be used."""
+    if server.certificate is not None and server.key is not None:
+        _check_certificate(server.certificate, server.key)
+    try:
+        found = socket.getaddrinfo(
+            server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+    except (OSError, UnicodeError):
+        raise refuse("server.host", server.host, "an address of this machine") from None
+    for family, kind, number, _, address in found:
+        with socket.socket(family, kind, number) as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            try:
+                one.bind(address)
+                one.listen(1)  # without it, a port in use could be bound to again
+            except OSError as error:
+                why = (error.strerror or str(error)).lower()
+                allowed = f"a free port on {server.host} ({why})"
+                raise refuse("server.port", server.port, allowed) from None
+
+
+def _check_certificate(certificate: Path, key: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:  # reading it as a trusted one shows whether it is a certificate
+        context.load_verify_locations(certificate)
+    except (OSError, ssl.SSLError) as error:
+        why = getattr(error, "reason", None) or error.strerror
+        raise refuse("server.certificate", str(certificate), f"a PEM file ({why})") from None
+    try:
+        context.load_cert_chain(certificate, key, password=lambda: "")
+    except (OSError, ssl.SSLError) as error:
+        why = getattr(error, "reason", None) or error.strerror
+        allowed = f"the certificate's key, a PEM file without a password ({why})"
+        raise refuse("server.key", str(key), allowed) from None
+
+
+def failpoint_from(environment: Mapping[str, str]) -> FailPoint:
+    """For tests: INCFED_FAILPOINT="paying:2" kills this process the second time that it reaches the
+    point `paying` (round.py lists the points)."""
+    name, _, times = environment.get("INCFED_FAILPOINT", "").partition(":")
+    left = int(times or 1)
+
+    def failpoint(point: str) -> None:
+        nonlocal left
+        if point == name:
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return failpoint

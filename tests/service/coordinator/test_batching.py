@@ -19,8 +19,8 @@ from incfed.ledger.audit import audit
 from incfed.ledger.store import Store
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer, Delivery
-from incfed.service.coordinator.acts import Act, answers, delivers, opens, uploads
-from incfed.service.coordinator.together import Together
+from incfed.service.coordinator.batching import Batcher
+from incfed.service.coordinator.handlers import Handler, answer, delivery, open_round, upload
 from reference.mechanisms import FloatArray
 from support.federation import Federation, made
 
@@ -51,33 +51,35 @@ def sizes(chance: np.random.Generator) -> Iterator[int]:
         yield int(chance.integers(1, COUNT + 1))
 
 
-def played(one: Federation, lots: Iterator[int]) -> None:
-    """Some rounds, messages in the same order, in lots of these sizes; refused ones among them."""
+def played(one: Federation, batches: Iterator[int]) -> None:
+    """Some rounds: the same messages in batches of these sizes, refused ones among them."""
     chance = np.random.default_rng(5)
 
-    def send(messages: list[tuple[int, Act]]) -> None:
+    def send(messages: list[tuple[int, Handler]]) -> None:
         while messages:
-            size = next(lots)
-            one.coordinator.together(messages[:size])
+            size = next(batches)
+            one.coordinator.handle(messages[:size])
             messages = messages[size:]
 
     for number in range(1, ROUNDS + 1):
         rows: list[FloatArray] = [chance.standard_normal((k % 5, DIM)) for k in range(COUNT)]
         up = [made(number, number - 1, x, float(k)) for k, x in enumerate(rows)]
         wrong = made(number, number - 1, np.full((1, DIM), np.nan), 1.0)
-        twice = [(2, uploads(up[2])), (2, uploads(up[2])), (2, uploads(up[3]))]
-        first = [(k, uploads(up[k])) for k in range(COUNT - 1)]
-        send([(0, opens(number - 1)), (1, opens()), *first, *twice, (6, uploads(wrong))])
-        send([(COUNT - 1, uploads(up[-1]))])  # now all have
+        twice = [(2, upload(up[2])), (2, upload(up[2])), (2, upload(up[3]))]
+        first = [(k, upload(up[k])) for k in range(COUNT - 1)]
+        send([(0, open_round(number - 1)), (1, open_round()), *first, *twice, (6, upload(wrong))])
+        send([(COUNT - 1, upload(up[-1]))])  # now all have
         offers = one.offered()
-        some = [(k, answers(Answer(number, attempt, True))) for k, (attempt, _) in offers.items()]
+        some = [(k, answer(Answer(number, attempt, True))) for k, (attempt, _) in offers.items()]
         db = {k: Delivery(number, rows[k].sum(axis=0)) for k in offers}
-        send([*some, *((k, delivers(db[k])) for k in list(offers)[:-1]), (0, opens(number - 1))])
-        send([(k, delivers(db[k])) for k in list(offers)[-1:]])
+        send(
+            [*some, *((k, delivery(db[k])) for k in list(offers)[:-1]), (0, open_round(number - 1))]
+        )
+        send([(k, delivery(db[k])) for k in list(offers)[-1:]])
         assert one.coordinator.state(0).epoch == number
 
 
-def test_a_lot_is_the_same_as_one_by_one(tmp_path: Path) -> None:
+def test_a_batch_is_the_same_as_one_by_one(tmp_path: Path) -> None:
     single, many = federation(tmp_path / "1.db"), federation(tmp_path / "n.db")
     played(single, itertools.repeat(1))
     played(many, sizes(np.random.default_rng(1)))
@@ -101,11 +103,16 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     before = kept(one.store)
     nan = made(1, 0, np.full((1, DIM), np.nan), 1.0)
     late = made(2, 0, np.ones((1, DIM)), 1.0)
-    lot = [(1, uploads(nan)), (2, uploads(late)), (3, answers(Answer(1, 1, True))), (4, opens(9))]
-    assert all(isinstance(told, Refusal) for told in one.coordinator.together(lot))
+    batch = [
+        (1, upload(nan)),
+        (2, upload(late)),
+        (3, answer(Answer(1, 1, True))),
+        (4, open_round(9)),
+    ]
+    assert all(isinstance(told, Refusal) for told in one.coordinator.handle(batch))
     assert kept(one.store) == before
     good = made(1, 0, np.ones((1, DIM)), 1.0)
-    told = one.coordinator.together([*lot, (5, uploads(good))])
+    told = one.coordinator.handle([*batch, (5, upload(good))])
     assert [isinstance(one, Refusal) for one in told] == [True] * 4 + [False]
     assert [row for row in kept(one.store)["uploads"] if row not in before["uploads"]] != []
     one.store.close()
@@ -114,18 +121,18 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------- waiting for the same
 
 
-def test_who_comes_meanwhile_is_the_next_lot() -> None:
-    lots: list[list[int]] = []
+def test_who_comes_meanwhile_is_the_next_batch() -> None:
+    batches: list[list[int]] = []
     begun, go = threading.Event(), threading.Event()
 
-    def work(lot: list[int]) -> list[int | Exception]:
-        lots.append(lot)
+    def work(batch: list[int]) -> list[int | Exception]:
+        batches.append(batch)
         begun.set()
         assert go.wait(60)
-        return [ValueError("odd") if n % 2 else 10 * n for n in lot]
+        return [ValueError("odd") if n % 2 else 10 * n for n in batch]
 
     async def run() -> list[Any]:
-        ask = Together[int, int](work)
+        ask = Batcher[int, int](work)
         first = asyncio.create_task(ask(0))
         await asyncio.to_thread(begun.wait, 60)
         others = [asyncio.create_task(ask(n)) for n in (1, 2, 3)]
@@ -136,27 +143,27 @@ def test_who_comes_meanwhile_is_the_next_lot() -> None:
         return [*told, await ask(4)]
 
     told = asyncio.run(run())
-    assert lots == [[0], [1, 2, 3], [4]]
+    assert batches == [[0], [1, 2, 3], [4]]
     assert [told[0], told[2], told[4]] == [0, 20, 40]
     assert isinstance(told[1], ValueError)
     assert isinstance(told[3], asyncio.CancelledError)
 
 
 def test_one_that_breaks_the_work_breaks_no_other() -> None:
-    lots: list[list[int]] = []
+    batches: list[list[int]] = []
 
-    def work(lot: list[int]) -> list[int]:
-        lots.append(lot)
-        return [100 // n for n in lot]
+    def work(batch: list[int]) -> list[int]:
+        batches.append(batch)
+        return [100 // n for n in batch]
 
     async def run() -> list[Any]:
-        ask = Together[int, int](work)
+        ask = Batcher[int, int](work)
         return await asyncio.gather(*map(ask, (5, 0, 2)), return_exceptions=True)
 
     told = asyncio.run(run())
     assert (told[0], told[2]) == (20, 50)
     assert isinstance(told[1], ZeroDivisionError)
-    assert lots == [[5, 0, 2], [5], [0], [2]]
+    assert batches == [[5, 0, 2], [5], [0], [2]]
 
 
 def test_nobody_is_left_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +171,7 @@ def test_nobody_is_left_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("can't start new thread")
 
     async def run() -> list[Any]:
-        ask = Together[int, int](lambda lot: list(lot))
+        ask = Batcher[int, int](lambda batch: list(batch))
         with monkeypatch.context() as patched:
             patched.setattr(asyncio, "to_thread", no_threads)
             first = await asyncio.gather(ask(1), ask(2), return_exceptions=True)
@@ -175,18 +182,18 @@ def test_nobody_is_left_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_error_that_spares_nobody_is_met_once() -> None:
-    lots: list[list[int]] = []
+    batches: list[list[int]] = []
 
-    def work(lot: list[int]) -> list[int]:
-        lots.append(lot)
+    def work(batch: list[int]) -> list[int]:
+        batches.append(batch)
         raise OSError("gone")
 
     async def run() -> list[Any]:
-        ask = Together[int, int](work, OSError)
+        ask = Batcher[int, int](work, OSError)
         return await asyncio.gather(*map(ask, (1, 2, 3)), return_exceptions=True)
 
     assert [type(told) for told in asyncio.run(run())] == [OSError] * 3
-    assert lots == [[1, 2, 3]]
+    assert batches == [[1, 2, 3]]
 
 
 @pytest.mark.parametrize("fatal", [False, True])
@@ -199,12 +206,12 @@ def test_an_error_undoes_the_whole_lot(tmp_path: Path, fatal: bool) -> None:
         if fatal:
             raise RuntimeError("not a refusal")
 
-    good = uploads(made(1, 0, np.ones((1, DIM)), 1.0))
+    good = upload(made(1, 0, np.ones((1, DIM)), 1.0))
     if fatal:
         with pytest.raises(RuntimeError):
-            one.coordinator.together([(1, good), (2, breaks)])
+            one.coordinator.handle([(1, good), (2, breaks)])
         assert kept(one.store) == before
     else:
-        one.coordinator.together([(1, good), (2, breaks)])
+        one.coordinator.handle([(1, good), (2, breaks)])
         assert kept(one.store) != before
     one.store.close()

@@ -1,8 +1,13 @@
-"""A round in progress, inside one transaction: who is waited for, decide, decide again, close."""
+"""A round inside one transaction: open, wait for clients, decide, decide again, close.
+
+`failpoint` is called at named points, where tests stop the coordinator: before, opened, uploaded,
+deciding, offered, answered, delivered, "deciding again", adding, paying, closing, committing,
+committed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -23,10 +28,11 @@ from ...ledger.records import (
 )
 from ...protocol import deciding
 from ...protocol.deciding import Table, Verdict
-from .failpoints import Reached
-from .lot import NUMBER, Lot
+from .batching import NUMBER, BatchRows
 
-# Asked after every upload and delivery, so put together once: that takes longer than the answer.
+FailPoint = Callable[[str], None]
+
+# Statements are built once: building one takes longer than running it.
 AWAITED = (
     select(tables.clients.c.id)
     .join_from(tables.clients, tables.presence)
@@ -55,28 +61,29 @@ FEDERATION = select(tables.federation)
 ROUND = select(tables.rounds).where(tables.rounds.c.number == NUMBER)
 
 
-class Running:
-    """The federation and its last round, as they stand in a transaction that holds the lock."""
+class RoundTransaction:
+    """The federation and its last round, read and changed in one transaction."""
 
     def __init__(
-        self, connection: Connection, now: float, reached: Reached, clients: Iterable[int] = ()
+        self, connection: Connection, now: float, failpoint: FailPoint, clients: Iterable[int] = ()
     ) -> None:
         self.connection = connection
         self.now = now
-        self.reached = reached  # called at the named fail points
+        self.failpoint = failpoint
         self.federation = connection.execute(FEDERATION).one()
-        self.said: list[dict[str, Any]] = []  # for the log, once it is certain
+        self.events: list[dict[str, Any]] = []  # to be logged after the commit
         self._chain = Chain(connection)
         self._version = self.federation.version
         self.settings = read_settings(connection, self.federation.settings)
         self.round: Any = None
-        self._load()
-        self.lot = Lot(connection, self.federation.round, clients)  # of those with messages
+        self._load_round()
+        self.rows = BatchRows(connection, self.federation.round, clients)
         if self.round is not None and self.round.stage in RUNNING:
-            self.settings = read_settings(connection, self.round.settings)  # as it was opened
+            # a round keeps the settings that it was opened with
+            self.settings = read_settings(connection, self.round.settings)
 
     def open(self, client: int) -> None:
-        """A new round, if none is running."""
+        """A new round, unless one is in progress."""
         if self.round is not None and self.round.stage in RUNNING:
             return
         federation = self.federation
@@ -95,19 +102,19 @@ class Running:
                 ended=None,
             )
         )
-        self._federation(round=number)
+        self._update_federation(round=number)
         self.record("opened", round=number, client=client, epoch=federation.epoch,
                     settings=federation.settings, deadline=deadline)  # fmt: skip
-        self._load()
-        self.lot.write()
-        self.lot = Lot(self.connection, number, self.lot.clients)
-        self.reached("opened")
+        self._load_round()
+        self.rows.write()
+        self.rows = BatchRows(self.connection, number, self.rows.clients)
+        self.failpoint("opened")
 
     def advance(self) -> None:
-        """As far as it goes without waiting for anybody."""
-        self.lot.write()
+        """Move the round on until it has to wait for a client."""
+        self.rows.write()
         while self.round is not None and self.round.stage in RUNNING:
-            self._mend_deadline()
+            self._repair_deadline()
             late = self.now >= self.round.deadline
             if self.round.stage == OPEN:
                 if not late and self._awaited():
@@ -116,15 +123,15 @@ class Running:
             else:
                 if not late and self._undelivered():
                     return
-                offers = self.offers()
+                offers = self._standing_offers()
                 failed = [one for one in offers if one.db is None]
                 if failed:
                     self._decide_again(failed, [one for one in offers if one.db is not None])
                 else:
                     self._close({one.client: one.payment for one in offers})
 
-    def offers(self) -> list[Any]:
-        """Those that stand, by client, each with its db if that was delivered."""
+    def _standing_offers(self) -> list[Any]:
+        """The offers that have not failed, by client, each with its db if that was delivered."""
         offers, deliveries = tables.offers, tables.deliveries
         same = (offers.c.round == deliveries.c.round) & (offers.c.client == deliveries.c.client)
         return list(
@@ -137,19 +144,20 @@ class Running:
         )
 
     def record(self, kind: str, **what: Any) -> None:
-        """An entry in the ledger, and a line in the log once it is there for good."""
+        """An entry in the ledger, and an event for the log after the commit."""
         self._chain.append(kind, self.now, **what)
-        self.said.append({"event": kind, **what})
+        self.events.append({"event": kind, **what})
 
     def finish(self) -> bool:
-        """The last thing before a commit; is there news for others?"""
+        """Call this last, before the commit. Did anything change that clients wait for?"""
         self._chain.flush()
         return bool(self.federation.version != self._version)
 
-    def live(self, one: Member) -> bool:
-        """Was it heard of lately?"""
-        heard = one.heard is not None and abs(self.now - one.heard) <= self.settings.live_time
-        return heard and not one.revoked
+    def live(self, client: Member) -> bool:
+        """Was this client seen lately?"""
+        last_seen = client.heard
+        recent = last_seen is not None and abs(self.now - last_seen) <= self.settings.live_time
+        return recent and not client.revoked
 
     def _awaited(self) -> bool:
         """Is there a live client that has not uploaded yet?"""
@@ -158,11 +166,11 @@ class Running:
         return self.connection.scalar(AWAITED, values) is not None
 
     def _undelivered(self) -> bool:
-        """Is there an offer that may still be delivered on?"""
+        """Is there an offer whose delivery may still come?"""
         return self.connection.scalar(UNDELIVERED, {"number": self.round.number}) is not None
 
     def _table(self) -> Table:
-        """Without those who are barred, or have failed in this round already."""
+        """What the decision depends on, without clients that are barred or failed in this round."""
         offers = tables.offers
         failed = self.connection.scalars(
             select(offers.c.client).where(
@@ -185,11 +193,11 @@ class Running:
         if not table.uploads and not table.others:
             self._void("nobody uploaded")
             return
-        self.reached("deciding")
+        self.failpoint("deciding")
         self._offer(deciding.decide(table), [], [])
 
     def _decide_again(self, failed: list[Any], delivered: list[Any]) -> None:
-        """Without who failed; who had said yes, or nothing, is barred for some rounds too."""
+        """Without those that failed. Those that had not declined are barred for some rounds."""
         number = self.round.number
         for one in failed:
             chosen = update(tables.offers).where(
@@ -197,7 +205,7 @@ class Running:
             )
             self.connection.execute(chosen.values(failed=True))
         barred = [one.client for one in failed if one.accepted is not False]
-        table = self._table()  # who fails now is out as failed, not as barred
+        table = self._table()  # before they are barred: here they are left out as failed
         if self.settings.barred_rounds:
             until = number + self.settings.barred_rounds
             for client in barred:
@@ -207,7 +215,7 @@ class Running:
         kept = {one.client: one.payment for one in delivered}
         add = self.round.attempt < self.settings.attempts
         verdict = deciding.decide_again(table, kept, add=add)
-        self.reached("deciding again")
+        self.failpoint("deciding again")
         self._offer(verdict, [one.client for one in failed], list(kept))
 
     def _offer(self, verdict: Verdict, failed: list[int], kept: list[int]) -> None:
@@ -223,14 +231,14 @@ class Running:
                 new.append(row | {"accepted": None, "failed": False})
         if new:
             self.connection.execute(insert(offers), new)
-        self._round(stage=OFFERED, attempt=attempt, deadline=deadline)
+        self._update_round(stage=OFFERED, attempt=attempt, deadline=deadline)
         self.record("decided", round=number, attempt=attempt, failed=failed, deadline=deadline,
                     offers=_by_client(verdict.payments), data_only=verdict.data_only)  # fmt: skip
-        self._federation()
-        self.reached("offered")
+        self._update_federation()
+        self.failpoint("offered")
 
     def _close(self, payments: dict[int, float]) -> None:
-        """One transaction: all that was delivered is added, all payments are booked."""
+        """Add everything that was delivered and book all payments, in this one transaction."""
         verdict = Verdict(payments, False)
         delivered = read_deliveries(self.connection, self.round.number)
         db = [delivered[client] for client in payments]
@@ -239,45 +247,45 @@ class Running:
         V, b = pack_epoch(shared.V, shared.b)
         new = {"number": epoch, "round": number, "V": V, "b": b}
         self.connection.execute(insert(tables.epochs).values(new))
-        self.reached("adding")
+        self.failpoint("adding")
         row = {"federation": self.federation.name, "round": number, "epoch": epoch}
         booked = [{**row, "client": client, "amount": paid} for client, paid in payments.items()]
         if booked:
             self.connection.execute(insert(tables.payments), booked)
-        self.reached("paying")
-        self._round(stage=CLOSED, ended=self.now, deadline=None)
+        self.failpoint("paying")
+        self._update_round(stage=CLOSED, ended=self.now, deadline=None)
         self.record("closed", round=number, epoch=epoch, payments=_by_client(payments),
                     V=digest(V), b=digest(b), communication=closed.communication,
                     ratio=closed.ratio, idle=closed.idle)  # fmt: skip
-        self._federation(epoch=epoch, spent=self.federation.spent + verdict.total)
-        self.reached("closing")
+        self._update_federation(epoch=epoch, spent=self.federation.spent + verdict.total)
+        self.failpoint("closing")
 
     def _void(self, reason: str) -> None:
-        """Nothing is shared, nobody is paid."""
-        self._round(stage=VOID, ended=self.now, deadline=None)
+        """End the round: nothing is shared, nobody is paid."""
+        self._update_round(stage=VOID, ended=self.now, deadline=None)
         self.record("void", round=self.round.number, reason=reason)
-        self._federation()
+        self._update_federation()
 
-    def _mend_deadline(self) -> None:
-        """A clock that was set back must not keep everybody waiting."""
+    def _repair_deadline(self) -> None:
+        """A clock that was set back must not make everybody wait."""
         times = {OPEN: self.settings.upload_time, OFFERED: self.settings.answer_time}
         latest = self.now + times[self.round.stage]
         if self.round.deadline > latest:
-            self._round(deadline=latest)
+            self._update_round(deadline=latest)
             self.record("deadline", round=self.round.number, deadline=latest)
 
-    def _round(self, **changes: Any) -> None:
+    def _update_round(self, **changes: Any) -> None:
         chosen = update(tables.rounds).where(tables.rounds.c.number == self.round.number)
         self.connection.execute(chosen.values(changes))
-        self._load(self.round.number)
+        self._load_round(self.round.number)
 
-    def _federation(self, **changes: Any) -> None:
-        """There is news: the version grows."""
+    def _update_federation(self, **changes: Any) -> None:
+        """Change the federation's row; its version grows, which wakes waiting clients."""
         version = self.federation.version + 1
         self.connection.execute(update(tables.federation).values(version=version, **changes))
         self.federation = self.connection.execute(FEDERATION).one()
 
-    def _load(self, number: int | None = None) -> None:
+    def _load_round(self, number: int | None = None) -> None:
         number = self.federation.round if number is None else number
         self.round = self.connection.execute(ROUND, {"number": number}).first()
 

@@ -1,7 +1,7 @@
-"""Waiting for news without asking the database over and over.
+"""Notifications: wake the requests that wait for news, without asking the database repeatedly.
 
-What this process does wakes its waiters at once; what another coordinator over the same database
-does is heard of by one watcher for all (ledger/changes.py).
+What this process does wakes its waiters at once. What another coordinator does over the same
+database is noticed by one thread for all of them (ledger/changes.py).
 """
 
 from __future__ import annotations
@@ -14,47 +14,49 @@ from contextlib import suppress
 Changes = Callable[[Callable[[], bool]], Iterable[None]]
 
 
-class News:
-    """`changes(over)` blocks, yields when others did something, and ends once `over()`."""
+class Notifications:
+    """`changes(over)` blocks, yields when another process changed something, and ends once
+    `over()` is true."""
 
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
         self._changed = asyncio.Event()
         self._stopped = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._watcher = threading.Thread(target=self._watch, name="incfed-news", daemon=True)
+        self._watcher = threading.Thread(
+            target=self._watch, name="incfed-notifications", daemon=True
+        )
         self.stopping = False
 
     def start(self) -> None:
-        """In the loop that serves."""
+        """Call this in the event loop that serves requests."""
         self._loop = asyncio.get_running_loop()
         self._watcher.start()
 
-    def dismiss(self) -> None:
-        """Send everybody home; from any thread, or a signal's handler."""
+    def release_waiters(self) -> None:
+        """The server is stopping: end all waiting. From any thread, or a signal handler."""
         self.stopping = True
         self.publish()
 
     async def stop(self) -> None:
-        """The end."""
         self.stopping = True
         self._stopped.set()
         self._wake()
         await asyncio.to_thread(self._watcher.join)
 
     def publish(self) -> None:
-        """Something happened; from any thread."""
+        """Wake everybody who waits. From any thread."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._wake)
 
-    def token(self) -> asyncio.Event:
-        """What to wait for: taken before a look at the state, so that nothing is missed between."""
+    def next_change(self) -> asyncio.Event:
+        """The event to wait for. Take it before reading the state, so that no change is missed."""
         return self._changed
 
-    async def wait(self, changed: asyncio.Event, seconds: float) -> None:
-        """Until something happens."""
+    async def wait(self, change: asyncio.Event, seconds: float) -> None:
+        """Until something changes, for at most so many seconds."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(changed.wait(), seconds)
+            await asyncio.wait_for(change.wait(), seconds)
 
     async def wait_for_stop(self, seconds: float) -> None:
         with suppress(TimeoutError):

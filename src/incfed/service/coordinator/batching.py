@@ -1,0 +1,153 @@
+"""Batching: requests that arrive while the database is busy share the next transaction.
+
+A `Batcher` collects requests: none waits for more to come, but those that arrive during the work
+on one batch form the next. The busier the coordinator, the larger its batches. `BatchRows` reads
+what a transaction needs about all clients of a batch at once, and writes it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from types import SimpleNamespace
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy import BindParameter, Connection, Table, bindparam, func, insert, select, update
+
+from ...ledger import tables
+from ...ledger.records import read_own
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Batcher(Generic[Item, Result]):
+    """Calls `work` in a thread, with one batch at a time.
+
+    A result that is an exception is raised where its item was submitted. If `work` raises, the
+    items are tried one by one, unless the error is a `shared_error`, which would hit each of them.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[list[Item]], Sequence[Result | Exception]],
+        shared_error: type[Exception] | tuple[type[Exception], ...] = (),
+    ) -> None:
+        self._work = work
+        self._shared_error = shared_error
+        self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
+        self._worker: asyncio.Task[None] | None = None
+
+    async def __call__(self, item: Item) -> Result:
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, future))
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._run())
+        return await future
+
+    async def _run(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            results: Sequence[Result | Exception]
+            try:
+                results = await asyncio.to_thread(self._results, [item for item, _ in batch])
+            except Exception as error:  # no thread could be started: nobody is left waiting
+                results = [error] * len(batch)
+            for (_, future), result in zip(batch, results, strict=True):
+                if future.done():  # the request was cancelled
+                    continue
+                if isinstance(result, Exception):
+                    future.set_exception(result)
+                else:
+                    future.set_result(result)
+        self._worker = None
+
+    def _results(self, batch: list[Item]) -> Sequence[Result | Exception]:
+        try:
+            return self._work(batch)
+        except Exception as error:
+            if len(batch) == 1 or isinstance(error, self._shared_error):
+                return [error] * len(batch)
+            return [result for item in batch for result in self._results([item])]
+
+
+# Statements are built once: building one takes longer than running it.
+NUMBER: BindParameter[int] = bindparam("number")
+CLIENTS: BindParameter[list[int]] = bindparam("clients", expanding=True)
+OWN_ROWS = {
+    table: select(table).where(table.c.round == NUMBER, table.c.client.in_(CLIENTS))
+    for table in (tables.uploads, tables.offers, tables.deliveries)
+}
+LAST_SHARED = (
+    select(tables.payments.c.client, func.max(tables.payments.c.epoch).label("epoch"))
+    .where(tables.payments.c.client.in_(CLIENTS))
+    .group_by(tables.payments.c.client)
+)
+FIRST_EPOCH = select(func.min(tables.epochs.c.number)).where(tables.epochs.c.V.is_not(None))
+ACCEPT = (
+    update(tables.offers)
+    .where(
+        tables.offers.c.round == bindparam("of_round"),
+        tables.offers.c.client == bindparam("of_client"),
+    )
+    .values(accepted=bindparam("accepted"))
+)
+
+
+class BatchRows:
+    """The rows of a round that belong to the clients of a batch: each table is read when first
+    needed, and changes are kept until `write`."""
+
+    def __init__(self, connection: Connection, round: int, clients: Iterable[int]) -> None:
+        self.clients = sorted(set(clients))
+        self._connection, self._round = connection, round
+        self._rows: dict[Table, dict[int, SimpleNamespace]] = {}
+        self._last_shared: dict[int, int] | None = None
+        self._first_epoch: int | None = None
+        self._new: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
+        self._answers: list[dict[str, Any]] = []
+
+    def find(self, table: Table, round: int, client: int) -> Any:
+        """This client's row, or None. A row of another round is looked up by itself."""
+        if round != self._round:
+            return read_own(self._connection, table, round, client)
+        return self._read(table).get(client)
+
+    def last_shared(self, client: int) -> int:
+        """The last epoch to which this client contributed; 0: none."""
+        if self._last_shared is None:
+            rows = self._connection.execute(LAST_SHARED, {"clients": self.clients})
+            self._last_shared = {row.client: row.epoch for row in rows}
+        return self._last_shared.get(client, 0)
+
+    def first_epoch(self) -> int:
+        """The oldest epoch that was not pruned."""
+        if self._first_epoch is None:
+            self._first_epoch = self._connection.scalar(FIRST_EPOCH) or 0
+        return self._first_epoch
+
+    def add(self, table: Table, **row: Any) -> None:
+        """A new row of this round."""
+        self._read(table)[row["client"]] = SimpleNamespace(**row)
+        self._new[table].append(row)
+
+    def accept(self, offer: Any, accepted: bool) -> None:
+        offer.accepted = accepted
+        which = {"of_round": offer.round, "of_client": offer.client}
+        self._answers.append({**which, "accepted": accepted})
+
+    def write(self) -> None:
+        for table, rows in self._new.items():
+            self._connection.execute(insert(table), rows)
+        if self._answers:
+            self._connection.execute(ACCEPT, self._answers)
+        self._new.clear()
+        self._answers = []
+
+    def _read(self, table: Table) -> dict[int, SimpleNamespace]:
+        if table not in self._rows:
+            values = {"number": self._round, "clients": self.clients}
+            rows = self._connection.execute(OWN_ROWS[table], values).mappings()
+            self._rows[table] = {row["client"]: SimpleNamespace(**row) for row in rows}
+        return self._rows[table]

@@ -1,0 +1,112 @@
+"""Errors: why a request is refused, and how that is answered: 4xx with {field, value, message}.
+
+Every refusal is counted and logged, without what the client sent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.exceptions import HTTPException
+
+from ...protocol.checks import Refusal
+from ...protocol.messages import VERSION
+from ...support.inputs import counted
+from .logs import LOG
+from .metrics import Metrics
+
+TOKEN = "'Bearer' followed by a valid token"
+
+
+class Conflict(Refusal):
+    """The message is well-formed, but does not fit the state of the federation."""
+
+
+class Revoked(Refusal):
+    """The client was revoked after its token was checked."""
+
+    def __init__(self) -> None:
+        super().__init__("Authorization", None, TOKEN)
+
+
+class Unauthorized(Exception):
+    """No token, a wrong one or a revoked one: the answer does not say which."""
+
+
+class UnknownProtocol(Exception):
+    def __init__(self, got: str | None) -> None:
+        self.got = got
+
+
+class TooLarge(HTTPException):
+    """Raised while the body is read, where FastAPI lets only an HTTPException through."""
+
+    def __init__(self) -> None:
+        super().__init__(413)
+
+
+def add_exception_handlers(app: FastAPI, metrics: Metrics, largest_body: int) -> None:
+    def answer(
+        status: int, field: str, value: object, message: str, *, headers: Any = None
+    ) -> JSONResponse:
+        metrics.refused(field)
+        fields = {"event": "refused", "status": status, "field": field}
+        LOG.info("refused", extra={"fields": fields})
+        body = {"field": field, "value": _short(value), "message": message}
+        return JSONResponse(body, status, headers)
+
+    @app.exception_handler(Refusal)
+    async def refused(request: Request, error: Refusal) -> JSONResponse:
+        status = 409 if isinstance(error, Conflict) else 422
+        return answer(status, error.field, error.value, f"must be {error.allowed}")
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        kind = first["type"]
+        if kind == "json_invalid":
+            return answer(422, "body", None, "must be JSON")
+        if kind == "unexpected_keyword_argument":  # the sender's own words are not repeated
+            return answer(422, "(unknown)", None, "is not a field of this message")
+        place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
+        return answer(422, ".".join(place) or "body", first.get("input"), first["msg"])
+
+    @app.exception_handler(Unauthorized)
+    @app.exception_handler(Revoked)
+    async def unauthorized(request: Request, error: Exception) -> JSONResponse:
+        headers = {"WWW-Authenticate": "Bearer"}
+        return answer(401, "Authorization", None, f"must be {TOKEN}", headers=headers)
+
+    @app.exception_handler(UnknownProtocol)
+    async def unknown_protocol(request: Request, error: UnknownProtocol) -> JSONResponse:
+        status = 400 if error.got is None else 426
+        return answer(status, "Incfed-Protocol", error.got, f"must be {VERSION}")
+
+    @app.exception_handler(TooLarge)
+    async def too_large(request: Request, error: TooLarge) -> JSONResponse:
+        return answer(413, "body", None, f"must be at most {counted(largest_body, 'byte')}")
+
+    @app.exception_handler(HTTPException)
+    async def other(request: Request, error: HTTPException) -> JSONResponse:
+        field = "body" if error.status_code == 400 else "request"
+        return answer(error.status_code, field, None, str(error.detail), headers=error.headers)
+
+    @app.exception_handler(SQLAlchemyError)
+    async def database_failed(request: Request, error: SQLAlchemyError) -> JSONResponse:
+        LOG.error("the database failed", extra={"fields": {"error": type(error).__name__}})
+        body = {"field": "database", "value": None, "message": "is unavailable: try again later"}
+        return JSONResponse(body, 503, {"Retry-After": "1"})
+
+
+def _short(value: object) -> Any:
+    """Numbers and short words are repeated in the answer; what may be data never is."""
+    if isinstance(value, bool | int) and abs(value) < 2**53:
+        return value
+    if isinstance(value, float) and value == value and abs(value) != float("inf"):
+        return value
+    short = isinstance(value, str) and len(value) <= 60 and value.isascii() and value.isprintable()
+    return value if short else None

@@ -1,0 +1,133 @@
+"""Handlers: what each message of a client does to the round, inside a transaction.
+
+A message that is wrong is refused before it changes anything: others may share its transaction.
+Every message may come twice; the second time changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ledger import tables
+from ...ledger.chain import digest
+from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes
+from ...protocol.checks import check_delivery, check_upload
+from ...protocol.messages import Answer, Delivery, Upload
+from .errors import Conflict
+from .round import RoundTransaction
+
+Handler = Callable[[RoundTransaction, int], None]  # called with the client that sent the message
+
+
+def open_round(epoch: int | None = None) -> Handler:
+    """Open a round, or join the one in progress. With `epoch`, only while that is the current
+    one, so that a delayed request opens nothing."""
+
+    def handle(transaction: RoundTransaction, client: int) -> None:
+        current = transaction.federation.epoch
+        if epoch is not None and epoch != current:
+            raise Conflict("epoch", epoch, f"{current}, the current epoch: download first")
+        transaction.open(client)
+
+    return handle
+
+
+def upload(message: Upload) -> Handler:
+    def handle(transaction: RoundTransaction, client: int) -> None:
+        if _uploaded_before(transaction, client, message):
+            return
+        _check_upload(transaction, client, message)
+        numbers = to_bytes(message.dV.numbers)
+        row: dict[str, Any] = {
+            "round": message.round,
+            "client": client,
+            "epoch": message.epoch,
+            "steps": message.steps,
+            "cost": message.cost,
+            "form": message.dV.form,
+        }
+        transaction.rows.add(tables.uploads, **row, numbers=numbers)
+        transaction.record("uploaded", **row, numbers=digest(numbers))
+        transaction.failpoint("uploaded")
+
+    return handle
+
+
+def answer(message: Answer) -> Handler:
+    def handle(transaction: RoundTransaction, client: int) -> None:
+        offer = _find_offer(transaction, client, message.round)
+        if offer.accepted is None:
+            _check_still_offered(transaction, offer)
+            if message.attempt != offer.attempt:
+                raise Conflict("attempt", message.attempt, f"{offer.attempt}, the latest one")
+            transaction.rows.accept(offer, bool(message.accepted))
+            transaction.record("answered", **message._asdict(), client=client)
+            transaction.failpoint("answered")
+        elif offer.accepted != message.accepted:
+            allowed = f"{str(bool(offer.accepted)).lower()}, as in your first answer"
+            raise Conflict("accepted", message.accepted, allowed)
+
+    return handle
+
+
+def delivery(message: Delivery) -> Handler:
+    def handle(transaction: RoundTransaction, client: int) -> None:
+        rows, number = transaction.rows, message.round
+        offer = _find_offer(transaction, client, number)
+        db = to_bytes(message.db)
+        delivered = rows.find(tables.deliveries, number, client)
+        if delivered is None:
+            _check_still_offered(transaction, offer)
+            if offer.accepted is False:
+                raise Conflict("round", number, "a round whose offer you did not decline")
+            uploaded = rows.find(tables.uploads, number, client)
+            sent = read_upload(uploaded, transaction.settings.dim)
+            check_delivery(message.db, sent.dV, sent.steps, transaction.settings.limits)
+            rows.add(tables.deliveries, round=number, client=client, db=db)
+            rows.accept(offer, True)  # a delivery is an acceptance
+            transaction.record("delivered", round=number, client=client, db=digest(db))
+            transaction.failpoint("delivered")
+        elif delivered.db != db:
+            raise Conflict("db", None, "the same as in your first delivery")
+
+    return handle
+
+
+def _uploaded_before(transaction: RoundTransaction, client: int, message: Upload) -> bool:
+    """Has this very upload come before?"""
+    row = transaction.rows.find(tables.uploads, message.round, client)
+    if row is None:
+        return False
+    same = (row.epoch, row.steps, row.cost, row.form) == (
+        message.epoch, message.steps, message.cost, message.dV.form
+    )  # fmt: skip
+    if not same or row.numbers != to_bytes(message.dV.numbers):
+        raise Conflict("dV", None, "the same as in your first upload: it is fixed for the round")
+    return True
+
+
+def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
+    current, rows, settings = transaction.round, transaction.rows, transaction.settings
+    if current is None or message.round != current.number or current.stage != OPEN:
+        raise Conflict("round", message.round, "a round that is open for uploads")
+    check_upload(message, settings.limits)
+    epoch = transaction.federation.epoch
+    # Before its last round, a client's dV may hold what it has shared already; and against an epoch
+    # that was pruned, nothing can be checked.
+    oldest = max(epoch - settings.lag, rows.last_shared(client), rows.first_epoch())
+    if not oldest <= message.epoch <= epoch:
+        raise Conflict("epoch", message.epoch, f"from {oldest} to {epoch}: download first")
+
+
+def _find_offer(transaction: RoundTransaction, client: int, round: int) -> Any:
+    offer = transaction.rows.find(tables.offers, round, client)
+    if offer is None:
+        raise Conflict("round", round, "a round in which you have an offer")
+    return offer
+
+
+def _check_still_offered(transaction: RoundTransaction, offer: Any) -> None:
+    current = transaction.round
+    if offer.failed or current.number != offer.round or current.stage != OFFERED:
+        raise Conflict("round", offer.round, "a round whose deadline has not passed")

@@ -1,0 +1,187 @@
+"""The endpoints: /v1/... for clients, /healthz and /metrics for operators."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.security import HTTPBearer
+from sqlalchemy.exc import OperationalError
+
+from ..._version import __version__
+from ...ledger.clients import Member
+from ...ledger.settings import Settings
+from ...protocol.messages import VERSION, Answer, Delivery, Download
+from .. import wire
+from . import handlers
+from .batching import Batcher
+from .coordinator import Coordinator
+from .errors import Unauthorized, UnknownProtocol
+from .handlers import Handler
+from .metrics import CONTENT_TYPE, Metrics
+from .notifications import Notifications
+from .views import view_federation
+
+LONGEST_WAIT = 30.0  # seconds that a long poll may last
+ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": wire.ErrorView, "description": "A malformed request, or no Incfed-Protocol"},
+    401: {"model": wire.ErrorView, "description": "No valid token"},
+    409: {"model": wire.ErrorView, "description": "It does not fit the state of the federation"},
+    413: {"model": wire.ErrorView, "description": "The body is too large"},
+    422: {"model": wire.ErrorView, "description": "A field is wrong"},
+    426: {"model": wire.ErrorView, "description": "Another version of the protocol"},
+}
+
+bearer = HTTPBearer(auto_error=False, description="The token that `incfed client enrol` printed.")
+for_clients = APIRouter(tags=["for clients"], responses=ERRORS)
+for_operators = APIRouter(tags=["for operators"])
+
+
+class Services:
+    """What the endpoints use: `app.state.services`."""
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        notifications: Notifications,
+        metrics: Metrics,
+        settings: Settings,
+    ) -> None:
+        self.coordinator, self.notifications, self.metrics = coordinator, notifications, metrics
+        self.settings = settings
+        database = OperationalError  # it is down, or its disk is full: that hits every request
+        self.authenticate = Batcher[str, Member | None](coordinator.authenticate, database)
+        self.state = Batcher[int, wire.StateView](coordinator.states, database)
+        self.download = Batcher[tuple[int, int | None], Download](coordinator.downloads, database)
+        self.handle = Batcher[tuple[int, Handler], wire.StateView](coordinator.handle, database)
+
+
+async def get_services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+Shared = Annotated[Services, Depends(get_services)]
+
+
+async def get_client(
+    services: Shared,
+    token: Annotated[Any, Depends(bearer)],
+    protocol: Annotated[str | None, Header(alias="Incfed-Protocol")] = None,
+) -> Member:
+    """The client that sent the request."""
+    if protocol != str(VERSION):
+        raise UnknownProtocol(protocol)
+    client = None if token is None else await services.authenticate(token.credentials)
+    if client is None:
+        raise Unauthorized
+    return client
+
+
+Client = Annotated[Member, Depends(get_client)]
+Number = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Number of the round.")]
+
+
+@for_clients.get(wire.FEDERATION)
+async def federation(services: Shared, client: Client) -> wire.FederationView:
+    """The settings that a client needs."""
+    settings = await run_in_threadpool(services.coordinator.settings)
+    state = await services.state(client.id)
+    return view_federation(settings, client, state.epoch)
+
+
+@for_clients.get(wire.STATE)
+async def state(
+    request: Request,
+    services: Shared,
+    client: Client,
+    after: Annotated[int, Query(ge=0, le=2**62, description="The version you know.")] = 0,
+    wait: Annotated[
+        float,
+        Query(ge=0, le=LONGEST_WAIT, allow_inf_nan=False, description="Seconds to wait for it."),
+    ] = 0.0,
+) -> wire.StateView:
+    """The federation and its last round as you see them; waits for a version above `after`."""
+    request.state.waits = True
+    notifications, loop = services.notifications, asyncio.get_running_loop()
+    end = loop.time() + wait
+    while True:
+        change = notifications.next_change()
+        seen = await services.state(client.id)
+        left = end - loop.time()
+        if seen.version > after or left <= 0 or notifications.stopping:
+            return seen
+        # look at the state now and then: a client that waits must count as seen
+        often = max(0.5, services.settings.live_time / 4.0)
+        await notifications.wait(change, min(left, often))
+        if await request.is_disconnected():
+            return seen  # nobody reads it; a client that has left must not count as seen
+
+
+@for_clients.post(wire.ROUNDS)
+async def open_round(
+    services: Shared,
+    client: Client,
+    epoch: Annotated[
+        int | None, Query(ge=0, le=wire.LARGEST, description="Only if this is the current epoch.")
+    ] = None,
+) -> wire.OpenedView:
+    """Open a round, or join the one in progress."""
+    opened = (await services.handle((client.id, handlers.open_round(epoch)))).round
+    assert opened is not None
+    return wire.OpenedView(round=opened.number)
+
+
+@for_clients.put(wire.UPLOAD)
+async def upload(
+    number: Number, body: wire.UploadBody, services: Shared, client: Client
+) -> wire.StateView:
+    """Upload dV, which is fixed for this round from then on."""
+    message = wire.read_upload(number, body, services.settings.dim)
+    return await services.handle((client.id, handlers.upload(message)))
+
+
+@for_clients.put(wire.ANSWER)
+async def answer(
+    number: Number, body: wire.AnswerBody, services: Shared, client: Client
+) -> wire.StateView:
+    """Accept or decline an offer."""
+    message = Answer(number, body.attempt, body.accepted)
+    return await services.handle((client.id, handlers.answer(message)))
+
+
+@for_clients.put(wire.DELIVERY)
+async def delivery(
+    number: Number, body: wire.DeliveryBody, services: Shared, client: Client
+) -> wire.StateView:
+    """Deliver db, as a participant of the round."""
+    message = Delivery(number, wire.decode("db", body.db))
+    return await services.handle((client.id, handlers.delivery(message)))
+
+
+@for_clients.get(wire.DOWNLOAD)
+async def download(
+    services: Shared,
+    client: Client,
+    since: Annotated[
+        int | None, Query(ge=0, le=wire.LARGEST, description="The epoch you have.")
+    ] = None,
+) -> wire.DownloadView:
+    """The shared statistics: what was added since an epoch, or everything."""
+    return wire.write_download(await services.download((client.id, since)))
+
+
+@for_operators.get("/healthz")
+async def healthz(services: Shared) -> dict[str, str]:
+    """Whether the database answers."""
+    await run_in_threadpool(services.coordinator.version)
+    return {"status": "ok", "incfed": __version__}
+
+
+@for_operators.get("/metrics", response_class=Response)
+async def metrics(services: Shared) -> Response:
+    """Metrics for Prometheus."""
+    overview = await run_in_threadpool(services.coordinator.overview)
+    return Response(services.metrics.page(overview), media_type=CONTENT_TYPE)

@@ -1,0 +1,181 @@
+"""Views: what clients and operators read. Each query is made once for all clients of a batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, bindparam, select
+
+from ...kernels.factor import Floats
+from ...ledger import tables
+from ...ledger.clients import Member
+from ...ledger.records import from_bytes, read_epoch
+from ...ledger.settings import Settings
+from ...protocol.messages import Download
+from ...protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
+from ..wire import ClientView, FederationView, OfferView, RoundView, StateView
+from .batching import CLIENTS, NUMBER
+from .round import RoundTransaction
+
+CACHED = 8  # downloads that are kept in memory: after a round, all clients ask for the same
+
+# Statements are built once: building one takes longer than running it.
+UPLOADED, OFFERS, DELIVERED = (
+    select(*columns).where(table.c.round == NUMBER, table.c.client.in_(CLIENTS))
+    for table, columns in (
+        (tables.uploads, [tables.uploads.c.client]),
+        (tables.offers, [tables.offers]),
+        (tables.deliveries, [tables.deliveries.c.client]),
+    )
+)
+_paid = tables.payments.c
+PAYMENTS = (
+    select(_paid.client, _paid.round, _paid.amount)
+    .where(
+        _paid.client.in_(CLIENTS),
+        _paid.epoch > bindparam("since"),
+        _paid.epoch <= bindparam("epoch"),
+    )
+    .order_by(_paid.round)
+)
+
+
+class Overview(NamedTuple):
+    """The federation in a few figures."""
+
+    epoch: int
+    spent: float
+    budget: float | None
+    live: int
+
+    @property
+    def left(self) -> float:
+        return math.inf if self.budget is None else max(0.0, self.budget - self.spent)
+
+
+def view_federation(settings: Settings, client: Member, epoch: int) -> FederationView:
+    return FederationView(
+        federation=settings.identity,
+        dim=settings.dim,
+        ridge=settings.ridge,
+        noise=settings.noise,
+        delta=settings.delta,
+        exploration=settings.exploration,
+        threshold=settings.threshold,
+        arm_norm=settings.arm_norm,
+        reward_bound=settings.reward_bound,
+        cost_limit=settings.cost_limit,
+        client=ClientView(client.id, client.name),
+        epoch=epoch,
+    )
+
+
+def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[StateView]:
+    """The federation and its last round, as each of these clients sees them."""
+    federation, round = transaction.federation, transaction.round
+    if round is None:
+        return [StateView(federation.version, federation.epoch, None)] * len(clients)
+    values = {"number": round.number, "clients": sorted(set(clients))}
+    uploaded = set(transaction.connection.scalars(UPLOADED, values))
+    offers = {row.client: row for row in transaction.connection.execute(OFFERS, values)}
+    delivered = set(transaction.connection.scalars(DELIVERED, values)) if offers else set()
+    stage = _stage(round.stage)
+
+    def view(client: int) -> RoundView:
+        offer = offers.get(client)
+        stands = offer is not None and not offer.failed
+        return RoundView(
+            number=round.number,
+            stage=stage,
+            uploaded=client in uploaded,
+            offer=OfferView(offer.attempt, offer.payment) if stands and offer else None,
+            answered=offer is not None and offer.accepted is not None,
+            delivered=client in delivered,
+        )
+
+    return [StateView(federation.version, federation.epoch, view(client)) for client in clients]
+
+
+def _stage(stage: str) -> Literal["open", "offered", "closed"]:
+    """A round that ended without a decision is closed, as far as a client is concerned."""
+    if stage == "open":
+        return "open"
+    return "offered" if stage == "offered" else "closed"
+
+
+class Downloads:
+    """Downloads: what was added since the client's epoch where that is smaller, else everything."""
+
+    def __init__(self) -> None:
+        self._cache: dict[tuple[int | None, int], tuple[int | None, Packed, Floats]] = {}
+
+    def make(
+        self,
+        connection: Connection,
+        asked: Sequence[tuple[int, int | None]],
+        epoch: int,
+        dim: int,
+    ) -> list[Download | None]:
+        """(V_g, b_g) of `epoch` for each client and the epoch that it has, with the rounds since
+        then in which it took part. None: there is no such epoch."""
+        shared: dict[tuple[int, int | None], dict[int, float]] = {one: {} for one in asked}
+        for since in {since for _, since in asked}:
+            clients = sorted({client for client, known in shared if known == since})
+            values = {"clients": clients, "since": since or 0, "epoch": epoch}
+            for row in connection.execute(PAYMENTS, values):
+                shared[row.client, since][row.round] = row.amount
+        found: list[Download | None] = []
+        for client, since in asked:
+            if since is not None and not 0 <= since <= epoch:
+                found.append(None)
+                continue
+            known, V, b = self._statistics(connection, since, epoch, dim)
+            found.append(Download(epoch, known, V, b, shared[client, since]))
+        return found
+
+    def _statistics(
+        self, connection: Connection, since: int | None, epoch: int, dim: int
+    ) -> tuple[int | None, Packed, Floats]:
+        """Since when (None: ever), V and b."""
+        found = self._cache.get((since, epoch))
+        if found is None:
+            new = None if since is None else _difference(connection, since, epoch, dim)
+            if new is None:
+                V, b = read_epoch(connection, epoch, dim)
+                found = None, pack_matrix(V), b
+            else:
+                found = since, *new
+            if len(self._cache) >= CACHED:
+                self._cache.clear()
+            self._cache[since, epoch] = found
+        return found
+
+
+def _difference(
+    connection: Connection, since: int, epoch: int, dim: int
+) -> tuple[Packed, Floats] | None:
+    """What was added after `since`; None: the whole is smaller.
+
+    The factors of all participants are merged into one, so that no client sees another's.
+    """
+    rows, total, count = [np.empty((0, dim))], np.zeros(dim), 0
+    if since < epoch:
+        paid, sent, given = tables.payments, tables.uploads, tables.deliveries
+        theirs = (paid.c.round == sent.c.round) & (paid.c.client == sent.c.client)
+        also = (paid.c.round == given.c.round) & (paid.c.client == given.c.client)
+        query = select(sent.c.form, sent.c.steps, sent.c.numbers, given.c.db).select_from(
+            paid.join(sent, theirs).join(given, also)
+        )
+        after = query.where(paid.c.epoch > since, paid.c.epoch <= epoch)
+        for row in connection.execute(after.order_by(paid.c.round, paid.c.client)):
+            if row.form != FACTOR or row.numbers is None or row.db is None:
+                return None
+            rows.append(from_bytes(row.numbers).reshape(-1, dim))
+            total = total + from_bytes(row.db)
+            count += len(rows[-1])
+            if 2 * count >= dim + 1:
+                return None
+    return pack_rows(np.concatenate(rows)), total

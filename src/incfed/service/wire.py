@@ -1,0 +1,413 @@
+"""The JSON messages between a client and the coordinator, defined once for both ends.
+
+Every message is a dataclass. FastAPI takes them as models: it validates requests by them and
+documents them on the OpenAPI page. A client needs no pydantic: it reads replies with `read`, which
+follows the same annotations, and builds requests with the functions at the end of this file.
+
+Arrays are base64 of little-endian float64 numbers: exact, and shorter than decimal digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import cache
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+import numpy as np
+
+from ..kernels.factor import Floats
+from ..protocol.checks import MOST_STEPS, Refusal
+from ..protocol.floats import from_text, to_text
+from ..protocol.messages import Answer, Download, Upload
+from ..protocol.packing import FACTOR, TRIANGLE, Packed
+from ..support import inputs
+
+Value = TypeVar("Value")
+LARGEST = 2**31 - 1  # of a plain integer column in the database
+OPEN, OFFERED, CLOSED = "open", "offered", "closed"  # stages of a round, as a client sees them
+
+# --------------------------------------------------------------------------------- annotations
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Limits of a number. The hook is called by pydantic, if there is one."""
+
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    lt: float | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        limits = {name: limit for name, limit in vars(self).items() if limit is not None}
+        finite = {"allow_inf_nan": False} if source is float else {}
+        return {**handler(source), **limits, **finite}
+
+    def check(self, name: str, value: object, kind: type) -> float:
+        low = self.ge if self.gt is None else self.gt
+        high = self.le if self.lt is None else self.lt
+        if kind is int:
+            least, most = (None if one is None else int(one) for one in (low, high))
+            return inputs.integer(name, value, low=least, high=most)
+        return inputs.number(
+            name,
+            value,
+            low=-math.inf if low is None else low,
+            high=math.inf if high is None else high,
+            open_low=self.gt is not None,
+            open_high=self.lt is not None,
+        )
+
+
+class Base64Text:
+    """A string of base64."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return {**handler(source), "pattern": r"^[A-Za-z0-9+/]*={0,2}$"}
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
+        return {**handler(schema), "examples": [""]}
+
+
+Count = Annotated[int, Bounds(ge=0, le=LARGEST)]
+Amount = Annotated[float, Bounds(ge=0)]
+Positive = Annotated[float, Bounds(gt=0)]
+Base64 = Annotated[str, Base64Text()]
+
+
+class Message:
+    """Pydantic's settings: no unknown fields, no conversion of values, infinity is null."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        "extra": "forbid",
+        "strict": True,
+        "ser_json_inf_nan": "null",
+    }
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return {**handler(source), "strict": False}  # of the object itself: it comes as a dict
+
+
+# ------------------------------------------------------------------------------------ messages
+
+
+@dataclass(frozen=True)
+class Matrix(Message):
+    """A symmetric matrix: its upper triangle row by row, or the rows of a triangular factor."""
+
+    form: Literal["triangle", "factor"]
+    numbers: Base64
+
+
+@dataclass(frozen=True)
+class UploadBody(Message):
+    """What a client has learned since it last shared, and its price for sharing it."""
+
+    epoch: Count
+    steps: Annotated[int, Bounds(ge=0, le=MOST_STEPS)]
+    cost: Amount
+    dV: Matrix
+
+
+@dataclass(frozen=True)
+class AnswerBody(Message):
+    """Whether a client accepts an offer."""
+
+    attempt: Count
+    accepted: bool
+
+
+@dataclass(frozen=True)
+class DeliveryBody(Message):
+    """The second half of what a participant shares."""
+
+    db: Base64
+
+
+@dataclass(frozen=True)
+class ClientView(Message):
+    """The client that asks."""
+
+    id: Annotated[int, Bounds(ge=0)]
+    name: str
+
+
+@dataclass(frozen=True)
+class FederationView(Message):
+    """The settings that a client needs."""
+
+    federation: str  # its identity: the name and a random part
+    dim: Annotated[int, Bounds(ge=1, le=inputs.MOST_DIM)]
+    ridge: Positive
+    noise: Amount
+    delta: Annotated[float, Bounds(gt=0, lt=1)]
+    exploration: Amount | None
+    threshold: Amount | None  # None: infinite
+    arm_norm: Positive
+    reward_bound: Positive
+    cost_limit: Amount
+    client: ClientView
+    epoch: Annotated[int, Bounds(ge=0)]
+
+
+@dataclass(frozen=True)
+class OfferView(Message):
+    """What a client is offered for taking part, in money."""
+
+    attempt: Annotated[int, Bounds(ge=0)]
+    payment: Amount
+
+
+@dataclass(frozen=True)
+class RoundView(Message):
+    """The last round, as one client sees it."""
+
+    number: Annotated[int, Bounds(ge=0)]
+    stage: Literal["open", "offered", "closed"]
+    uploaded: bool
+    offer: OfferView | None
+    answered: bool
+    delivered: bool
+
+
+@dataclass(frozen=True)
+class StateView(Message):
+    """The federation as one client sees it. The version grows with every change."""
+
+    version: Annotated[int, Bounds(ge=0)]
+    epoch: Annotated[int, Bounds(ge=0)]
+    round: RoundView | None
+
+    def over(self, number: int) -> bool:
+        """Has this round closed? A closed round is never opened again."""
+        now = self.round
+        return now is None or now.number > number or (now.number == number and now.stage == CLOSED)
+
+    @property
+    def active(self) -> RoundView | None:
+        """The round that is not closed yet."""
+        return None if self.round is None or self.round.stage == CLOSED else self.round
+
+
+@dataclass(frozen=True)
+class OpenedView(Message):
+    """The round that was opened or joined."""
+
+    round: Annotated[int, Bounds(ge=0)]
+
+
+@dataclass(frozen=True)
+class DownloadView(Message):
+    """The shared statistics: whole, or what was added after `since`."""
+
+    epoch: Annotated[int, Bounds(ge=0)]
+    since: Annotated[int, Bounds(ge=0)] | None
+    V: Matrix
+    b: Base64
+    shared: dict[str, float]  # rounds in which this client took part, and its payments
+
+
+@dataclass(frozen=True)
+class ErrorView(Message):
+    """The field that is wrong, its value (if short), and what is allowed."""
+
+    field: str
+    value: str | int | float | bool | None
+    message: str
+
+
+# ------------------------------------------------------------------------------- reading replies
+
+
+def read(kind: type[Value], said: object, name: str = "") -> Value:
+    """A message of this kind from JSON; InputError names the field that is wrong.
+
+    Unknown fields are ignored: a newer coordinator may send more.
+    """
+    if not isinstance(said, dict):
+        raise inputs.refuse(name or "reply", said, "an object")
+    prefix = f"{name}." if name else ""
+    hints = _hints(kind)  # type: ignore[arg-type]
+    return kind(**{key: _value(prefix + key, hint, said.get(key)) for key, hint in hints})
+
+
+@cache
+def _hints(kind: Any) -> list[tuple[str, Any]]:
+    hints = get_type_hints(kind, include_extras=True)
+    return [(field.name, hints[field.name]) for field in fields(kind)]
+
+
+def _value(name: str, hint: Any, value: object) -> Any:
+    options = get_args(hint)
+    if type(None) in options:
+        return None if value is None else _value(name, options[0], value)
+    if get_origin(hint) is Literal:
+        return inputs.choice(name, value, options)
+    if get_origin(hint) is Annotated:
+        bounds, kind = options[1], options[0]
+        return bounds.check(name, value, kind) if isinstance(bounds, Bounds) else value
+    if isinstance(hint, type) and is_dataclass(hint):
+        return read(hint, value, name)
+    if hint is bool:
+        return inputs.flag(name, value)
+    if hint is str and not isinstance(value, str):
+        raise inputs.refuse(name, value, "a string")
+    return value
+
+
+def read_download(said: object, dim: int) -> Download:
+    view = read(DownloadView, said)
+    if not isinstance(view.shared, dict):
+        raise inputs.refuse("shared", view.shared, "an object of rounds and payments")
+    shared = {}
+    for round, paid in view.shared.items():
+        if not round.isdecimal():
+            raise inputs.refuse("shared", round, "numbers of rounds")
+        shared[int(round)] = inputs.number(f"shared.{round}", paid, low=0.0)
+    V = read_matrix("V", view.V, dim)
+    return Download(view.epoch, view.since, V, read_floats("b", view.b, dim), shared)
+
+
+def read_floats(name: str, text: object, count: int | None = None) -> Floats:
+    """`count` finite numbers (None: any number of them)."""
+    allowed = f"{'' if count is None else f'{count} '}finite float64 numbers in base64"
+    if not isinstance(text, str):
+        raise inputs.refuse(name, type(text).__name__, allowed)
+    try:
+        numbers = from_text(text)
+    except ValueError:
+        raise inputs.refuse(name, inputs.counted(len(text), "character"), allowed) from None
+    if count is not None and len(numbers) != count:
+        raise inputs.refuse(name, inputs.counted(len(numbers), "number"), allowed)
+    if not np.isfinite(numbers).all():
+        raise inputs.refuse(name, "a number that is not finite", allowed)
+    return numbers
+
+
+def read_matrix(name: str, matrix: Matrix, dim: int) -> Packed:
+    if matrix.form == TRIANGLE:
+        numbers = read_floats(f"{name}.numbers", matrix.numbers, dim * (dim + 1) // 2)
+    else:
+        numbers = read_floats(f"{name}.numbers", matrix.numbers)
+        if len(numbers) % dim or len(numbers) > dim * dim:
+            allowed = f"at most {inputs.counted(dim, 'row')} of {inputs.counted(dim, 'number')}"
+            raise inputs.refuse(f"{name}.numbers", inputs.counted(len(numbers), "number"), allowed)
+    return Packed(matrix.form, dim, numbers)
+
+
+class BadReply(ValueError):
+    """A reply of the coordinator that cannot be right."""
+
+
+def reply(read: Callable[[], Value]) -> Value:
+    """What `read` returns; BadReply instead of InputError: nobody's input is to blame."""
+    try:
+        return read()
+    except inputs.InputError as error:
+        raise BadReply(f"the coordinator's reply: {error}") from None
+
+
+# ----------------------------------------------------------- protocol messages to and from JSON
+
+
+def write_matrix(packed: Packed) -> Matrix:
+    form: Literal["triangle", "factor"] = "factor" if packed.form == FACTOR else "triangle"
+    return Matrix(form, to_text(packed.numbers))
+
+
+def write_download(download: Download) -> DownloadView:
+    shared = {str(round): paid for round, paid in download.shared.items()}
+    V, b = write_matrix(download.V), to_text(download.b)
+    return DownloadView(download.epoch, download.since, V, b, shared)
+
+
+def write_upload(upload: Upload) -> UploadBody:
+    return UploadBody(upload.epoch, upload.steps, upload.cost, write_matrix(upload.dV))
+
+
+def read_upload(round: int, body: UploadBody, dim: int) -> Upload:
+    """Refusal where the numbers cannot be decoded; `check_upload` judges what they are."""
+    numbers = decode("dV.numbers", body.dV.numbers)
+    if body.dV.form == FACTOR and len(numbers) % dim:
+        raise Refusal("dV.numbers", inputs.counted(len(numbers), "number"), f"whole rows of {dim}")
+    packed = Packed(body.dV.form, dim, np.ascontiguousarray(numbers))
+    return Upload(round, body.epoch, body.steps, body.cost, packed)
+
+
+def decode(field: str, text: str) -> Floats:
+    try:
+        return from_text(text)
+    except ValueError:
+        raise Refusal(field, None, "base64 of float64 numbers, little-endian") from None
+
+
+# ------------------------------------------------------------------------------------- requests
+
+FEDERATION = "/v1/federation"
+STATE = "/v1/state"
+ROUNDS = "/v1/rounds"
+UPLOAD, ANSWER, DELIVERY = (f"{ROUNDS}/{{number}}/{n}" for n in ("upload", "answer", "delivery"))
+DOWNLOAD = "/v1/download"
+
+
+class Request(NamedTuple):
+    """A request of a client, and what it has to remember until the reply."""
+
+    kind: str
+    method: str
+    path: str
+    body: dict[str, Any] | None = None
+    wait: float = 0.0  # seconds that the coordinator may hold the reply back
+    number: int = 0  # the round it is about; for a poll: the version that the client knows
+    attempt: int = 0
+    asked: float = 0.0  # of a poll: when it was sent
+    closed: bool = True  # of a download: is the round that this client uploaded to over?
+
+
+def get_federation() -> Request:
+    return Request("federation", "GET", FEDERATION)
+
+
+def get_state(after: int | None = None, wait: float = 0.0) -> Request:
+    if after is None:
+        return Request("state", "GET", STATE)
+    path = f"{STATE}?after={after}&wait={wait:g}"
+    return Request("poll", "GET", path, wait=wait, number=after)
+
+
+def open_round(epoch: int) -> Request:
+    """`epoch`: the client's own. A request that comes late, or twice, opens nothing."""
+    return Request("open", "POST", f"{ROUNDS}?epoch={epoch}")
+
+
+def put_upload(upload: Upload) -> Request:
+    path = UPLOAD.format(number=upload.round)
+    return Request("upload", "PUT", path, asdict(write_upload(upload)), number=upload.round)
+
+
+def put_answer(answer: Answer) -> Request:
+    number, attempt, accepted = answer
+    body, path = AnswerBody(attempt, accepted), ANSWER.format(number=number)
+    return Request("answer", "PUT", path, asdict(body), number=number, attempt=attempt)
+
+
+def put_delivery(round: int, db: Floats) -> Request:
+    body, path = DeliveryBody(to_text(db)), DELIVERY.format(number=round)
+    return Request("delivery", "PUT", path, asdict(body), number=round)
+
+
+def get_download(since: int, closed: bool) -> Request:
+    return Request("download", "GET", f"{DOWNLOAD}?since={since}", closed=closed)

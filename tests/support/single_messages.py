@@ -1,0 +1,44 @@
+"""A coordinator that takes one message at a time, where the application sends batches."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from incfed.protocol.checks import Refusal
+from incfed.protocol.messages import Answer, Delivery, Download, Upload
+from incfed.service.coordinator import handlers
+from incfed.service.coordinator.coordinator import Coordinator
+from incfed.service.coordinator.handlers import Handler
+from incfed.service.wire import StateView
+
+Result = TypeVar("Result")
+
+
+class SingleCoordinator(Coordinator):
+    def open_round(self, client: int, epoch: int | None = None) -> StateView:
+        return self._send(client, handlers.open_round(epoch))
+
+    def upload(self, client: int, upload: Upload) -> StateView:
+        return self._send(client, handlers.upload(upload))
+
+    def answer(self, client: int, answer: Answer) -> StateView:
+        return self._send(client, handlers.answer(answer))
+
+    def deliver(self, client: int, delivery: Delivery) -> StateView:
+        return self._send(client, handlers.delivery(delivery))
+
+    def state(self, client: int) -> StateView:
+        return self.states([client])[0]
+
+    def download(self, client: int, since: int | None) -> Download:
+        return _only(self.downloads([(client, since)]))
+
+    def _send(self, client: int, handler: Handler) -> StateView:
+        return _only(self.handle([(client, handler)]))
+
+
+def _only(results: list[Result | Refusal]) -> Result:
+    [result] = results
+    if isinstance(result, Refusal):
+        raise result
+    return result
