@@ -13,7 +13,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from incfed.experiments.book import NAME, read_book
+from incfed.experiments.checkpoint import NAME, read_cells
 from support.cli import INCFED, alive, incfed, invoke
 from support.experiments import OWN, TOML
 from support.sweeps import SWEEP
@@ -42,7 +42,7 @@ def test_a_sweep_from_start_to_finish(tmp_path: Path) -> None:
     assert "18 of 18 runs already there" in again.stderr
     assert again.stdout == done.stdout
     anew = incfed(tmp_path, "sweep", "a.toml", "--seeds", "1", "--output", "there", "--fresh")
-    assert (anew.returncode, len(read_book(there / NAME))) == (0, 6)
+    assert (anew.returncode, len(read_cells(there / NAME))) == (0, 6)
     shown = invoke(tmp_path, "show", "there").stdout
     assert "| altruistic | 0.1 |  | 1 |" in shown
 
@@ -98,8 +98,8 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, sent: signal.Signa
     process = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    book, limit = tmp_path / "results" / NAME, time.monotonic() + 600
-    while not book.exists() or book.read_bytes().count(b"\n") < 5:
+    file, limit = tmp_path / "results" / NAME, time.monotonic() + 600
+    while not file.exists() or file.read_bytes().count(b"\n") < 5:
         assert process.poll() is None
         assert time.monotonic() < limit
         time.sleep(0.02)
@@ -114,10 +114,10 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, sent: signal.Signa
             break
         time.sleep(0.1)
     assert not alive(process.pid)
-    kept = len(read_book(book))
+    kept = len(read_cells(file))
     assert 4 <= kept < 600
     if sent == signal.SIGINT:
-        assert f"stopped: {kept} of 600 runs finished and kept in {book.parent};" in said
+        assert f"stopped: {kept} of 600 runs finished and kept in {file.parent};" in said
         assert "continue with: incfed sweep a.toml --seeds 100 --jobs 2" in said
     on = incfed(tmp_path, "sweep", "a.toml", "--seeds", "2")
     assert on.returncode == 0, on.stderr

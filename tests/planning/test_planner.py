@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.experiments import read
-from incfed.experiments.book import read_book
+from incfed.experiments.checkpoint import read_cells
 from incfed.planning import money, planner, words
 from incfed.planning.case import JUDGE, SEARCH, read_case
 from incfed.planning.goals import Goal, Limit
@@ -119,11 +119,11 @@ def test_the_same_on_two_processes_and_when_asked_again(made: incfed.Plan, tmp_p
     assert list(dict.fromkeys(update.done for update in told)) == [0, 16, 32]
     assert {update.done for update in told if update.part == 1} == {0, 16, 32}  # and meanwhile
     assert told[-1].best is not None
-    before = read_book(tmp_path / "cells.jsonl")
+    before = read_cells(tmp_path / "cells.jsonl")
     assert {record.seed for record in before} <= {*made.search_seeds, *made.held_out}
     again = incfed.plan(CASE, minimize="regret", budget=60, output=tmp_path, **SMALL)
     assert as_data(again) == as_data(made)
-    assert len(read_book(tmp_path / "cells.jsonl")) == len(before)  # nothing was run
+    assert len(read_cells(tmp_path / "cells.jsonl")) == len(before)  # nothing was run
     assert as_data(incfed.plan(CASE, minimize="regret", budget=60, seed=1, **SMALL)) != as_data(
         made
     )

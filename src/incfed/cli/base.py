@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from .._version import __version__
-from . import REFUSED, STOPPED
+from . import FAILED, REFUSED, STOPPED
 
 if TYPE_CHECKING:
+    from ..experiments import Outcome
     from ..experiments.screen import Screen
 
 
@@ -36,6 +37,10 @@ Dask = Annotated[
     typer.Option(
         metavar="ADDRESS", help="Run on the workers of a Dask scheduler, such as tcp://host:8786."
     ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Continue the runs in the folder; refused if there are none."),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Repeat all runs, including finished ones.")]
 
@@ -94,3 +99,11 @@ def stopped(screen: Screen, finished: int, total: int, folder: Path, *more: str)
         f"continue with: {shlex.join(['incfed', *again])}"
     )
     raise typer.Exit(STOPPED)
+
+
+def ended(screen: Screen, outcome: Outcome, folder: Path, *more: str) -> None:
+    """Leave with the exit code of runs that were stopped, or of which some failed."""
+    if outcome.interrupted:
+        stopped(screen, len(outcome.records), outcome.total, folder, *more)
+    if outcome.failures:
+        raise typer.Exit(FAILED)

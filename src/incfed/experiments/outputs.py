@@ -26,11 +26,12 @@ from ..results.report import common_settings
 from ..support.extras import install
 from ..support.files import replacing, write_text
 from ..support.inputs import counted
-from .experiment import Experiment
-from .runner import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from .engine import Outcome
+    from .runs import Experiment
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ from rich.text import Text
 
 from ..results.numbers import human
 from ..results.tables import HEADINGS, METRICS, Row, to_markdown
-from ..support.inputs import counted, noun
+from ..support.inputs import counted
+from .cells import named
 from .tidy import (
     Summary,
     headings,
@@ -37,8 +38,6 @@ from .tidy import to_markdown as points_markdown
 
 if TYPE_CHECKING:
     from .cells import Cell
-    from .experiment import Job
-    from .runner import Plan
 
 COMPILING = "compiling the kernels: once, up to a minute; the next start finds them"
 MANY = 30  # points of a sweep: more are not for a terminal
@@ -140,37 +139,20 @@ class Screen:
     def error(self, text: str) -> None:
         self.err.print(Text.assemble(("error: ", "bold red"), text), soft_wrap=True)
 
-    def plan(self, plan: Plan) -> None:
-        """What is about to happen."""
-        experiment = plan.experiment
-        what = (
-            f"{counted(plan.total, 'run')} of {counted(experiment.steps, 'step')}: "
-            f"{counted(len(experiment.entries), 'algorithm')}, "
-            f"{counted(len(experiment.seeds), 'seed')}"
-        )
-        if plan.done:
-            what += f"; {len(plan.done)} of {counted(plan.total, 'run')} already there"
-        elif plan.processes > 1:
-            what += f"; {plan.processes} processes"
-        self.note(what)
-
-    def failures(self, failures: Sequence[tuple[Job, str]]) -> None:
-        """What went wrong, once for all seeds of an algorithm that it happened to."""
-        same: dict[tuple[str, str], list[str]] = {}
-        for job, fault in failures:
-            same.setdefault((job.label, fault), []).append(str(job.seed))
-        for (label, fault), seeds in same.items():
-            which = f"{noun(len(seeds), 'seed')} {', '.join(seeds)}"
-            self.error(f"{label}, {which}: {fault}")
-
-    def cell_failures(self, failures: Sequence[tuple[Cell, str]]) -> None:
+    def failures(self, failures: Sequence[tuple[Cell, str]]) -> None:
         """What went wrong, once for all cells that it happened to."""
         same: dict[str, list[Cell]] = {}
-        for cell, fault in failures:
-            same.setdefault(fault, []).append(cell)
-        for fault, cells in same.items():
-            more = f" and {len(cells) - 1:,} more" if len(cells) > 1 else ""
-            self.error(f"{cells[0].name}{more}: {fault}")
+        for cell, why in failures:
+            same.setdefault(why, []).append(cell)
+        for why, cells in same.items():
+            points = {named(cell.point): None for cell in cells}
+            if len(cells) > 1 and len(points) == 1:  # all seeds of one algorithm
+                seeds = ", ".join(str(cell.seed) for cell in cells)
+                which = ", ".join(filter(None, [*points, f"seeds {seeds}"]))
+            else:
+                more = f" and {len(cells) - 1:,} more" if len(cells) > 1 else ""
+                which = f"{cells[0].name}{more}"
+            self.error(f"{which}: {why}")
 
     def _line(self, text: str) -> None:
         self.out.print(text, markup=False, emoji=False, soft_wrap=True)

@@ -27,8 +27,7 @@ import numpy as np
 from ..environments.base import World
 from ..experiments import kinds, places
 from ..experiments.cells import Cell
-from ..experiments.config import build_algorithm, check_steps, load
-from ..experiments.experiment import Recipe
+from ..experiments.config import Recipe, build_algorithm, check_steps, load
 from ..support.inputs import InputError, counted, number, refuse
 from .costs import ALLOWED, Costs, read_costs
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold

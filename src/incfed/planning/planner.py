@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
-from ..experiments.book import NAME
-from ..experiments.engine import Session
-from ..experiments.sweeps import executor_for
+from ..experiments.checkpoint import NAME, CellsFile
+from ..experiments.engine import Session, executor_for
 from ..results.settings import plain
 from ..support import inputs
 from ..support.inputs import integer
@@ -182,13 +181,13 @@ def plan(
     from .publish import DATA, PAGE, check_free
 
     folder = None if output is None else inputs.path("output", output).absolute()
-    book = None if folder is None else folder / NAME
-    file = None
+    checkpoint = file = None
     if folder is not None:
         check_free(folder)
+        checkpoint = CellsFile(folder / NAME, ours=(PAGE, DATA))
         file = folder / f"study-{_hash([case.identity(), _asked(goal), seed])}.log"
     with Session(
-        book=book, executor=executor, fresh=fresh, source=case.name, ours=(PAGE, DATA)
+        checkpoint=checkpoint, executor=executor, fresh=fresh, source=case.name
     ) as session:
         if fresh and file is not None:
             file.unlink(missing_ok=True)

@@ -162,7 +162,7 @@ def run_lots(
 ) -> list[list[Record] | str]:
     """All cells of all lots at once; the records of each lot, or why one of its runs failed."""
     cells = [cell for lot in lots for cell in lot]
-    outcome = session.do(session.check(cells), progress=progress, slow=slow)
+    outcome = session.run(session.check(cells), progress=progress, slow=slow)
     if outcome.interrupted:
         raise KeyboardInterrupt
     faults = {id(cell): fault for cell, fault in outcome.failures}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import incfed
+from incfed.experiments.cell_runner import CellRunner
 from incfed.experiments.cells import Record
 from incfed.experiments.paper import typeset
 from incfed.experiments.paper.settings import (
@@ -30,7 +31,6 @@ from incfed.experiments.paper.verdicts import (
     judge,
     spread,
 )
-from incfed.experiments.workshop import Workshop
 from incfed.results.tables import Spread
 
 PUBLISHED = Mode(published=True)
@@ -65,29 +65,29 @@ def test_every_published_communication_is_a_number_of_rounds() -> None:
 def test_what_is_run_for_a_cell() -> None:
     one = cell(TABLES["table5"].setting("theory", "0.3"), 7, PUBLISHED)
     assert (one.seed, one.steps) == (7, 5000)
-    made = Workshop().make(one)
+    made = CellRunner().build(one)
     assert isinstance(made.algorithm, incfed.IncFedUCB)
     assert made.algorithm.mechanism == incfed.PaymentEfficient(beta=0.3)
     expected = incfed.thresholds.theory(steps=5000, clients=50, dim=25, beta=0.3, ridge=0.1)
     assert made.algorithm.threshold == expected
     assert made.algorithm.costs == 100.0
     assert made.algorithm.reads == "stale"
-    fresh = Workshop().make(cell(TABLES["table1"].setting("0", ALTRUISTIC), 0, Mode()))
+    fresh = CellRunner().build(cell(TABLES["table1"].setting("0", ALTRUISTIC), 0, Mode()))
     assert isinstance(fresh.algorithm, incfed.DisLinUCB)
     assert fresh.algorithm.threshold == pytest.approx(0.4696, abs=1e-4)
     assert fresh.algorithm.reads == "fresh"
 
 
 def test_every_setting_can_be_built() -> None:
-    workshop = Workshop()
+    runner = CellRunner()
     for variant in ("full", "w/o PF", "w/o IS", "w/o PF + IS"):
         setting = Setting(SYNTHETIC, "high", cost=1.0, beta=0.7, variant=variant)
-        made = workshop.make(cell(setting, 0, Mode())).algorithm
+        made = runner.build(cell(setting, 0, Mode())).algorithm
         assert isinstance(made, incfed.IncFedUCB)
         assert isinstance(made.mechanism, incfed.PaymentEfficient)
         assert made.mechanism.payment_free == ("PF" not in variant)
         assert made.mechanism.iterative == ("IS" not in variant)
-    free = workshop.make(cell(Setting(SYNTHETIC, "high", method=FREE, cost=1.0), 0, Mode()))
+    free = runner.build(cell(Setting(SYNTHETIC, "high", method=FREE, cost=1.0), 0, Mode()))
     assert isinstance(free.algorithm, incfed.IncFedUCB)
     assert isinstance(free.algorithm.mechanism, incfed.PaymentFree)
 

@@ -11,9 +11,9 @@ from ...environments import MovieLens
 from ...support.files import claim, replacing, write_text
 from ...support.inputs import InputError, counted, refuse
 from .. import places
-from ..book import NAME
 from ..cells import Cell, Record
-from ..engine import Cells, Local, run_cells
+from ..checkpoint import NAME, CellsFile
+from ..engine import Local, Outcome, run_cells
 from ..grid import MOST_CELLS
 from ..outputs import can_plot
 from ..screen import Screen
@@ -91,7 +91,7 @@ def _look(folder: Path, active: int) -> Data:
 
 def carry_out(
     screen: Screen, asked: Request, folder: Path, *, jobs: int | None, resume: bool, fresh: bool
-) -> Cells:
+) -> Outcome:
     """Run what is asked for under one progress bar, and write about it."""
     claim(folder, mark=NAME, ours=OURS)
     _refuse_finished(folder / NAME, resume=resume, fresh=fresh)
@@ -108,7 +108,7 @@ def carry_out(
     with screen.progress(len(cells)) as bar:
         done = run_cells(
             cells,
-            book=folder / NAME,
+            checkpoint=CellsFile(folder / NAME),
             executor=Local(jobs),
             fresh=fresh,
             progress=bar.update,
@@ -118,7 +118,7 @@ def carry_out(
         )
     if done.interrupted:
         return done
-    screen.cell_failures(done.failures)
+    screen.failures(done.failures)
     if done.records:
         with screen.busy("drawing figures, writing tables"):
             found = _evaluate(asked, done.records)

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from incfed.experiments.book import NAME, read_book
-from incfed.experiments.cluster import Dask
+from incfed.experiments.checkpoint import NAME, CellsFile, read_cells
+from incfed.experiments.dask_executor import Dask
 from incfed.experiments.engine import Local, run_cells
 from incfed.results.records import Result
 from incfed.support.extras import install
@@ -40,13 +40,17 @@ def test_the_same_numbers_bit_for_bit(two: Cluster, tmp_path: Path) -> None:
     recorded = {"kind": "Trace", "file": "log.npz"}  # without expected rewards: regret is NaN
     some = [*cells(tmp_path), *cells(tmp_path, world=recorded, steps=None)]
     here = run_cells(some, executor=Local(1))
-    there = run_cells(some, executor=Dask(two.address), book=tmp_path / "out" / NAME)
+    there = run_cells(
+        some, executor=Dask(two.address), checkpoint=CellsFile(tmp_path / "out" / NAME)
+    )
     assert not there.failures
     assert figures(there.records) == figures(here.records)
-    assert figures(read_book(tmp_path / "out" / NAME), sort=True) == figures(
+    assert figures(read_cells(tmp_path / "out" / NAME), sort=True) == figures(
         here.records, sort=True
     )
-    again = run_cells(some, executor=Dask(two.address), book=tmp_path / "out" / NAME)
+    again = run_cells(
+        some, executor=Dask(two.address), checkpoint=CellsFile(tmp_path / "out" / NAME)
+    )
     assert (again.kept, figures(again.records)) == (len(some), figures(here.records))
 
 
@@ -79,11 +83,11 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_the_cluster_idle(
         if done >= 4 * 5_000:
             raise KeyboardInterrupt
 
-    book = tmp_path / "out" / NAME
-    there = run_cells(some, executor=Dask(two.address), book=book, progress=press)
+    file = tmp_path / "out" / NAME
+    there = run_cells(some, executor=Dask(two.address), checkpoint=CellsFile(file), progress=press)
     assert there.interrupted
     assert not there.failures
-    assert len(there.records) == len(read_book(book)) == 4
+    assert len(there.records) == len(read_cells(file)) == 4
     with two.client() as client:
         limit = time.monotonic() + 60
         while client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
@@ -162,7 +166,11 @@ def test_a_worker_that_would_compute_something_else(
     try:
         two.wait_for(3)
         with pytest.raises(InputError, match="--dask: the worker tcp://") as refused:
-            run_cells(cells(tmp_path), executor=Dask(two.address), book=tmp_path / "out" / NAME)
+            run_cells(
+                cells(tmp_path),
+                executor=Dask(two.address),
+                checkpoint=CellsFile(tmp_path / "out" / NAME),
+            )
         assert said in str(refused.value)
         assert not (tmp_path / "out").exists()
     finally:
@@ -174,7 +182,11 @@ def test_a_worker_that_would_compute_something_else(
 def test_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=rf"--dask: needs .* {re.escape(install('dask'))}"):
-        run_cells(cells(tmp_path), executor=Dask("tcp://x:1"), book=tmp_path / "out" / NAME)
+        run_cells(
+            cells(tmp_path),
+            executor=Dask("tcp://x:1"),
+            checkpoint=CellsFile(tmp_path / "out" / NAME),
+        )
     assert not (tmp_path / "out").exists()
 
 

@@ -1,9 +1,8 @@
-"""Cells on a Dask cluster: one task a cell.
+"""Cells on a Dask cluster: one task a cell, its record (or whole result) sent back as data.
 
-The cluster is asked first whether it would give the same numbers: incfed and the libraries under it
-must be there in the same versions. Each cell is recognised by its fingerprint where it runs (see
-`workshop`). Dask gives the cells of a lost worker to others; one that loses worker after worker is
-a fault.
+Before any work, every worker must have incfed and the libraries under it in the versions that are
+here, so that the numbers are the same. Dask gives the tasks of a lost worker to others; a task that
+loses worker after worker is a failure.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ from typing import Any
 from ..algorithms.base import Algorithm
 from ..support.extras import install
 from ..support.inputs import InputError, refuse
-from .cells import Record
-from .executors import Answer, Answers, Executor, Slow, Watch
-from .workers import Fault
-from .workshop import Work, Workshop
+from .cell_runner import CellRunner
+from .cells import Failure, Record, Task
+from .executors import Answers, Executor, Slow, Watch
 
 SAME = ("incfed", "numba", "numpy")  # what the numbers come from
 PATIENCE = 15.0  # seconds for a scheduler to answer, and for a first worker to be there
@@ -60,6 +58,9 @@ class Dask(Executor):
             raise refuse("--dask", self.address, allowed) from None
         self._check()
 
+    def describe(self, tasks: int) -> str:
+        return f"on the cluster at {self.address}"
+
     def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:
@@ -94,49 +95,48 @@ class Dask(Executor):
                     )
 
     def run(
-        self, work: Sequence[Work], algorithms: Sequence[Algorithm], watch: Watch, slow: Slow
+        self, tasks: Sequence[Task], algorithms: Sequence[Algorithm], watch: Watch, slow: Slow
     ) -> Answers:
         from distributed import as_completed
 
         # Keys are unique to this call: Dask would take tasks of another sweep for the same.
         call = uuid.uuid4().hex[:8]
-        keys = [f"incfed-{call}-{one.fingerprint[:16]}-{n}" for n, one in enumerate(work)]
+        keys = [f"incfed-{call}-{one.fingerprint[:16]}-{n}" for n, one in enumerate(tasks)]
         index = {key: n for n, key in enumerate(keys)}
-        futures = self._client.map(_task, work, key=keys, pure=False)
+        futures = self._client.map(_run, tasks, key=keys, pure=False)
         try:
             finished = as_completed(
                 futures, loop=self._client.loop, with_results=True, raise_errors=False
             )
             for future, result in finished:
-                n = index[future.key]
-                yield Answer(n, self._answer(future.status, result))
+                yield index[future.key], self._answer(future.status, result)
                 future.release()  # the worker need not keep it
         finally:
             self._client.cancel(futures)
 
-    def _answer(self, status: str, result: Any) -> Record | Fault:
-        if status == "finished" and isinstance(result, Record | Fault):
+    def _answer(self, status: str, result: Any) -> Record | Failure:
+        if status == "finished" and isinstance(result, Record | Failure):
             return result
         if status != "error":
-            return Fault(f"the scheduler at {self.address} went away, or dropped it")
+            return Failure(f"the scheduler at {self.address} went away, or dropped it")
         error = result[1]
         if type(error).__name__ == "KilledWorker":
-            return Fault("worker after worker died over it; is there enough memory?")
+            return Failure("worker after worker died over it; is there enough memory?")
         said = " ".join(str(error).split())
-        return Fault(f"{type(error).__name__} on a worker: {said}")
+        return Failure(f"{type(error).__name__} on a worker: {said}")
 
 
 @cache
-def _workshop() -> Workshop:
+def _runner() -> CellRunner:
     """One for all tasks of a worker: they share its worlds."""
-    return Workshop()
+    return CellRunner()
 
 
-def _task(work: Work) -> Record | Fault:
+def _run(task: Task) -> Record | Failure:
     """What a worker of the cluster does."""
     from distributed import get_worker
 
-    answer = _workshop().do(work, lambda done: None)
-    if isinstance(answer, Fault):
+    answer = _runner().run(task, lambda done: None)
+    if isinstance(answer, Failure):
         return replace(answer, text=f"{answer.text} (worker {get_worker().address})")
     return answer

@@ -1,4 +1,4 @@
-"""The book of finished cells: nothing lost that was written, nothing trusted that is not whole."""
+"""The file of finished cells: nothing lost that was written, nothing trusted that is not whole."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incfed.experiments.book import HEAD, NAME, Book, read_book
 from incfed.experiments.cells import Record
+from incfed.experiments.checkpoint import HEAD, NAME, CellsFile, read_cells
 from incfed.experiments.engine import Local, Session, run_cells
 from incfed.support.inputs import InputError
 from support.sweeps import cells, figures
@@ -49,9 +49,9 @@ def test_a_record_comes_back_bit_for_bit_from_a_line(record: Record) -> None:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A book of four cells."""
-    folder = tmp_path_factory.mktemp("book")
-    run_cells(cells(folder, seeds=2), executor=Local(1), book=folder / NAME)
+    """A file of four cells."""
+    folder = tmp_path_factory.mktemp("cells")
+    run_cells(cells(folder, seeds=2), executor=Local(1), checkpoint=CellsFile(folder / NAME))
     return folder / NAME
 
 
@@ -61,14 +61,18 @@ def test_a_line_that_was_cut_off_is_run_again(whole: Path, tmp_path: Path, cut: 
     last = text.rindex(b"\n", 0, -1) + 1
     assert len(text) - last > 3000
     (tmp_path / NAME).write_bytes(text[:-cut])
-    done = run_cells(cells(whole.parent, seeds=2), executor=Local(1), book=tmp_path / NAME)
+    done = run_cells(
+        cells(whole.parent, seeds=2), executor=Local(1), checkpoint=CellsFile(tmp_path / NAME)
+    )
     assert (done.kept, done.complete) == (3, True)
     assert (tmp_path / NAME).read_bytes() == text  # the last cell again, in its place
 
 
 def test_a_long_rest_is_cut_off_whole(whole: Path, tmp_path: Path) -> None:
     (tmp_path / NAME).write_bytes(whole.read_bytes() + b"x" * 100_000)
-    done = run_cells(cells(whole.parent, seeds=2), executor=Local(1), book=tmp_path / NAME)
+    done = run_cells(
+        cells(whole.parent, seeds=2), executor=Local(1), checkpoint=CellsFile(tmp_path / NAME)
+    )
     assert done.kept == 4
     assert (tmp_path / NAME).read_bytes() == whole.read_bytes()
 
@@ -77,51 +81,56 @@ def test_a_line_that_is_spoilt_is_run_again(whole: Path, tmp_path: Path) -> None
     lines = whole.read_bytes().splitlines(keepends=True)
     for bad in (b"\0" * 50 + b"\n", b'{"seed": 1}\n', b"[1]\n", b"\n", b"\xff\xfe\n"):
         (tmp_path / NAME).write_bytes(b"".join([*lines[:2], bad, *lines[3:]]))
-        done = run_cells(cells(whole.parent, seeds=2), executor=Local(1), book=tmp_path / NAME)
+        done = run_cells(
+            cells(whole.parent, seeds=2), executor=Local(1), checkpoint=CellsFile(tmp_path / NAME)
+        )
         assert (done.kept, done.complete) == (3, True), bad
-        assert figures(read_book(tmp_path / NAME), sort=True) == figures(
-            read_book(whole), sort=True
+        assert figures(read_cells(tmp_path / NAME), sort=True) == figures(
+            read_cells(whole), sort=True
         )
 
 
 @pytest.mark.parametrize("text", ["mine\n", "mine", '{"format": "incfed.cells", "version": 2}\n'])
 @pytest.mark.parametrize("fresh", [True, False])
-def test_what_is_no_book_is_left_alone(tmp_path: Path, text: str, fresh: bool) -> None:
+def test_what_is_no_such_file_is_left_alone(tmp_path: Path, text: str, fresh: bool) -> None:
     (tmp_path / NAME).write_text(text)
-    with pytest.raises(InputError, match=r"cells\.jsonl: is not a book of cells"):
-        run_cells(cells(tmp_path), executor=Local(1), book=tmp_path / NAME, fresh=fresh)
+    with pytest.raises(InputError, match=r"cells\.jsonl: is not a file of finished runs"):
+        run_cells(
+            cells(tmp_path), executor=Local(1), checkpoint=CellsFile(tmp_path / NAME), fresh=fresh
+        )
     assert (tmp_path / NAME).read_text() == text
 
 
-def test_an_empty_file_is_a_book_to_be(tmp_path: Path) -> None:
+def test_an_empty_file_is_begun(tmp_path: Path) -> None:
     """What a machine that lost its power may leave."""
     (tmp_path / NAME).touch()
-    with Book(tmp_path / NAME):
+    with CellsFile(tmp_path / NAME).open():
         assert json.loads((tmp_path / NAME).read_text()) == HEAD
 
 
 def test_a_full_disk_is_said_plainly(whole: Path) -> None:
-    [record, *_] = read_book(whole)
+    [record, *_] = read_cells(whole)
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("this system has no full disk to try")
-    book = Book(whole)
-    os.close(book._file)
-    book._file = os.open(full, os.O_WRONLY)
-    with book, pytest.raises(InputError, match=r"cannot write .*cells\.jsonl: No space left"):
-        book.add(record)
+    file = CellsFile(whole)
+    with file.open():
+        os.close(file._file)
+        file._file = os.open(full, os.O_WRONLY)
+        with pytest.raises(InputError, match=r"cannot write .*cells\.jsonl: No space left"):
+            file.add(record)
 
 
 def test_a_folder_of_somebody_else_s_and_one_in_use(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "cells.parquet").write_text("theirs")
     with pytest.raises(InputError, match=r"output: got .*cells\.parquet from another source"):
-        run_cells(cells(tmp_path), book=tmp_path / "theirs" / NAME)
+        run_cells(cells(tmp_path), checkpoint=CellsFile(tmp_path / "theirs" / NAME))
     fcntl = pytest.importorskip("fcntl", reason="this system has no such locks")
     with (tmp_path / ".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="no other run is writing to"):
-            run_cells(cells(tmp_path), book=tmp_path / NAME)
+            run_cells(cells(tmp_path), checkpoint=CellsFile(tmp_path / NAME))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +140,7 @@ def test_ctrl_c_at_any_moment_counts_what_is_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, kept: int
 ) -> None:
     """It strikes at the second record; what was cut off is not in the way of the next."""
-    path, write, fsync, add = tmp_path / "out" / NAME, os.write, os.fsync, Book.add
+    path, write, fsync, add = tmp_path / "out" / NAME, os.write, os.fsync, CellsFile.add
 
     def interrupted_write(file: int, line: bytes) -> int:
         if place == "before":
@@ -146,20 +155,20 @@ def test_ctrl_c_at_any_moment_counts_what_is_on_disk(
             raise KeyboardInterrupt
         fsync(file)
 
-    def interrupted_add(book: Book, record: Record) -> None:
-        add(book, record)
+    def interrupted_add(file: CellsFile, record: Record) -> None:
+        add(file, record)
         raise KeyboardInterrupt
 
     some = cells(tmp_path, seeds=2)
-    with Session(book=path, executor=Local(1)) as session:
-        session.do(session.check(some[:1]))
+    with Session(checkpoint=CellsFile(path), executor=Local(1)) as session:
+        session.run(session.check(some[:1]))
         with monkeypatch.context() as patched:
             patched.setattr(os, "write", interrupted_write)
             patched.setattr(os, "fsync", interrupted_fsync)
-            patched.setattr(Book, "add", interrupted_add)
-            done = session.do(session.check(some))
+            patched.setattr(CellsFile, "add", interrupted_add)
+            done = session.run(session.check(some))
         assert done.interrupted
-        assert len(done.records) == len(read_book(path)) == kept
-        assert session.do(session.check(some)).kept == kept
+        assert len(done.records) == len(read_cells(path)) == kept
+        assert session.run(session.check(some)).kept == kept
     whole = run_cells(some, executor=Local(1))
-    assert figures(read_book(path), sort=True) == figures(whole.records, sort=True)
+    assert figures(read_cells(path), sort=True) == figures(whole.records, sort=True)
