@@ -11,11 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incfed.experiments.cells import Record
-from incfed.planning.costs import read_costs
+from incfed.planning.case import read_costs
 from incfed.planning.evidence import Interval, figures_of, student
-from incfed.planning.frontier import choose, easiest, front, pareto, thin, thrifty
 from incfed.planning.goals import Goal, Limit, read_goal
-from incfed.planning.racing import noise, survivors
+from incfed.planning.selection import (
+    choose,
+    easiest,
+    front,
+    noise,
+    pareto,
+    survivors,
+    thin,
+    thrifty,
+)
 from incfed.planning.space import FREE, Range, Setting, read_space
 from incfed.support.inputs import InputError
 from support.planning import evidence, setting
@@ -87,7 +95,7 @@ def test_a_short_number_stays_in_its_range(
         ({"beta": [0, 2]}, r"search.beta\[2\]: got 2"),
         ({"threshold": 0}, "search.threshold: got 0"),
         ({"ridge": "x"}, "search.ridge: got 'x'"),
-        ({"mechanisms": ["Free"]}, r"search.mechanisms\[1\]: got 'Free'"),
+        ({"mechanisms": ["Free"]}, r"search.mechanisms\[1\]\.kind: got 'Free'"),
         ({"mechanisms": []}, "search.mechanisms: got"),
         ({"lambda": 1}, "search.lambda: got 1, but there is no such setting"),
     ],

@@ -25,9 +25,9 @@ from typing import Any
 from ..algorithms import thresholds
 from ..environments.base import World
 from ..results.settings import plain
-from ..support import toml
+from ..support import places, toml
 from ..support.inputs import MOST_STEPS, InputError, integer, refuse
-from . import kinds, places
+from . import kinds
 from .experiment import Experiment, Part, Recipe
 
 RUN_KEYS = ("steps", "seeds", "output")

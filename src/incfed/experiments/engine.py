@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..algorithms.base import Algorithm
+from ..support import places
 from ..support.files import alone_in, claim
-from . import places
 from .book import Book
 from .cells import Cell, Record
 from .cluster import Dask

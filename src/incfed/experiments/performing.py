@@ -9,10 +9,10 @@ from functools import cached_property
 from ..mechanisms.base import MechanismError
 from ..simulation import simulate
 from ..support.inputs import InputError
+from ..support.plugins import explain
 from . import saved
 from .config import build
 from .experiment import Experiment, Job, Recipe
-from .plugins import explain
 from .workers import Fault
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..support import inputs
+from ..support import inputs, places
 from ..support.extras import needs
 from ..support.inputs import InputError, counted, refuse
-from . import grid, places
+from . import grid
 from .book import NAME
 from .cells import Cell, Record, shown
 from .config import check_outline, load, override

@@ -22,13 +22,14 @@ from ..environments.remembered import Remembered
 from ..mechanisms.base import MechanismError
 from ..results.settings import plain
 from ..simulation import simulate
+from ..support import places
 from ..support.files import fingerprint
 from ..support.inputs import InputError, integer
-from . import kinds, places
+from ..support.plugins import explain
+from . import kinds
 from .cells import Cell, Record, named
 from .config import build_algorithm, check_steps
 from .experiment import Part
-from .plugins import explain
 from .workers import Fault
 
 ROOM = 4  # worlds kept in memory

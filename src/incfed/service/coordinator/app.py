@@ -16,10 +16,9 @@ from fastapi_offline import FastAPIOffline
 from sqlalchemy.exc import OperationalError
 
 from ..._version import __version__
-from ...ledger.changes import changes
 from ...ledger.clients import Member
 from ...ledger.settings import Settings
-from ...ledger.store import Store
+from ...ledger.store import Store, changes
 from ...protocol.messages import VERSION, Answer, Delivery, Download
 from . import logs, wire
 from .acts import Act, answers, delivers, opens, uploads
