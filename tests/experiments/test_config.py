@@ -169,8 +169,8 @@ MISTAKES = {
     "no such file": (
         '"PaymentEfficient", beta = 0.7',
         '"nowhere.py:X"',
-        "algorithm[2].mechanism.kind: the file ",
-        "nowhere.py is not there",
+        "algorithm[2].mechanism.kind: file not found: ",
+        "nowhere.py",
     ),
     "broken file": (
         '"PaymentEfficient", beta = 0.7',

@@ -8,10 +8,10 @@ import pytest
 
 import incfed
 from incfed.planning.case import read_case
-from incfed.planning.frontier import choose, promising, upper_excess
 from incfed.planning.goals import Goal, Limit
 from incfed.planning.judging import Judged, Judgement
 from incfed.planning.search import Update
+from incfed.planning.selection import choose, promising, upper_excess
 from support.planning import CASE, SMALL, evidence, setting
 
 # What a seed gives to all, and so to paying everyone: far more than settings differ by.

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed.planning import federation_file
+from incfed.planning import config_files
 from incfed.service.coordinator.config import Config, read_config
 from incfed.support import inputs, toml
 from support.planning import CASE, write_trace
@@ -88,8 +88,8 @@ def test_all_of_a_log_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None
     arms[49], rewards[49, 1] = 3.0, -7.0
     log = incfed.Trace(np.zeros(50, int), arms, rewards)
     for chunk in (1000, 50, 7, 1):
-        monkeypatch.setattr(federation_file, "LOOK", chunk)
-        assert federation_file.sizes(log, 0) == (3.0, 7.0)
+        monkeypatch.setattr(config_files, "LOOK", chunk)
+        assert config_files.sizes(log, 0) == (3.0, 7.0)
 
 
 def test_without_a_budget_none_is_written(tmp_path: Path) -> None:

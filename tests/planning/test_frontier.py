@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incfed.planning.frontier import choose, easiest, front, pareto, thin, thrifty
 from incfed.planning.goals import Goal, Limit
+from incfed.planning.selection import choose, easiest, front, pareto, thin, thrifty
 from incfed.planning.space import FREE, Setting
 from support.planning import evidence, setting
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from incfed.planning.goals import Goal, Limit
-from incfed.planning.racing import noise, survivors
+from incfed.planning.selection import noise, survivors
 from support.planning import evidence, setting
 
 

@@ -30,7 +30,7 @@ def test_a_short_number_stays_in_its_range(
         ({"beta": [0, 2]}, r"search.beta\[2\]: got 2"),
         ({"threshold": 0}, "search.threshold: got 0"),
         ({"ridge": "x"}, "search.ridge: got 'x'"),
-        ({"mechanisms": ["Free"]}, r"search.mechanisms\[1\]: got 'Free'"),
+        ({"mechanisms": ["Free"]}, r"search.mechanisms\[1\]\.kind: got 'Free'"),
         ({"mechanisms": []}, "search.mechanisms: got"),
         ({"lambda": 1}, "search.lambda: got 1, but there is no such setting"),
     ],

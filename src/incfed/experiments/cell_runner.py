@@ -22,12 +22,12 @@ from ..environments.remembered import Remembered
 from ..mechanisms.base import MechanismError
 from ..results.settings import plain
 from ..simulation import simulate
+from ..support import places
 from ..support.files import fingerprint
 from ..support.inputs import InputError, integer
-from . import places
+from ..support.plugins import explain
 from .cells import Cell, Failure, Record, Task, named
 from .config import Component, build_algorithm, build_world, check_steps
-from .plugins import explain
 
 WORLDS = 4  # kept in memory
 CHANGED = (

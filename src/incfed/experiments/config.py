@@ -25,9 +25,9 @@ from typing import Any
 from ..algorithms import thresholds
 from ..environments.base import World
 from ..results.settings import plain
-from ..support import toml
+from ..support import places, toml
 from ..support.inputs import MOST_STEPS, InputError, integer, refuse
-from . import kinds, places
+from . import kinds
 
 RUN_KEYS = ("steps", "seeds", "output")
 MANY = 100_000  # seeds: more is a slip of the pen

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from ..algorithms.base import Algorithm
 from ..results.records import Result
+from ..support import places
 from ..support.inputs import InputError
-from . import places
 from .cell_runner import CellRunner
 from .cells import Cell, Failure, Record, Task
 from .checkpoint import Checkpoint

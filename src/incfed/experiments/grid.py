@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..support import places
 from ..support.inputs import InputError, refuse
-from . import kinds, places
+from . import kinds
 from .config import Outline
 from .kinds import Kinds, Maker
 

@@ -15,9 +15,9 @@ from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
 from ..results.tables import compare
+from ..support import places
 from ..support.files import fingerprint, slugs
 from ..support.inputs import InputError, counted
-from . import places
 from .cell_runner import CellRunner
 from .cells import Cell
 from .checkpoint import check_resume

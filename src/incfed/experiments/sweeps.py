@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..support import inputs
+from ..support import inputs, places
 from ..support.extras import needs
 from ..support.inputs import InputError, counted, refuse
-from . import grid, places
+from . import grid
 from .cells import Cell, Record, shown
 from .checkpoint import NAME, CellsFile, check_resume
 from .config import Recipe, check_outline, load, override

@@ -20,8 +20,8 @@ from .case import MANY, Case, read_case
 from .evidence import Interval
 from .goals import Goal, read_goal
 from .judging import Judged, Judgement, Kept, judge
-from .racing import RUNGS
 from .search import Broken, Search, Update, Watch, refuse_broken
+from .selection import RUNGS
 from .space import Setting
 from .study import BATCH, check_optuna
 
@@ -87,21 +87,21 @@ class Plan:
     @property
     def config(self) -> str:
         """A TOML file for `incfed run`."""
-        from .config_file import config_text
+        from .config_files import config_text
 
         return config_text(self)
 
     @cached_property
     def sizes(self) -> tuple[float, float]:
         """The longest arm and the largest reward that were seen in its world."""
-        from .federation_file import sizes
+        from .config_files import sizes
 
         return sizes(self.case.world, self.held_out[0])
 
     @property
     def federation(self) -> str | None:
         """A TOML file for `incfed serve`; None if that cannot serve it (too many features)."""
-        from .federation_file import federation_text
+        from .config_files import federation_text
 
         return federation_text(self)
 

@@ -11,9 +11,8 @@ from ..experiments.engine import Session
 from ..support.inputs import InputError
 from .case import SEARCH, Case
 from .evidence import Evidence, figures_of, means_of
-from .frontier import choose, easiest, front, promising, thin, thrifty
 from .goals import Goal
-from .racing import RUNGS, survivors
+from .selection import RUNGS, choose, easiest, front, promising, survivors, thin, thrifty
 from .space import Setting
 from .study import BATCH, Study
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from ..results.numbers import human
 from ..support.inputs import counted
 from .evidence import Interval
-from .frontier import LESS
 from .goals import GAINS, METRICS, UNITS
 from .judging import Judged, Kept
 from .money import money_words
 from .relaxing import relax
-from .space import ALL, FREE, Setting
+from .selection import LESS
+from .space import ALL, FREE, PAID, Setting
 
 if TYPE_CHECKING:
     from .planner import Plan
@@ -164,6 +164,9 @@ def explain(setting: Setting) -> str:
         who = "Nobody is paid: whoever others' data repays shares (PaymentFree)."
     elif setting.mechanism == ALL:
         who = "All data is bought, at what others' data leaves to pay (PayEveryone)."
+    elif setting.mechanism != PAID or setting.beta is None:
+        beta = "" if setting.beta is None else f" at beta {setting.beta:g}"
+        who = f"{setting.mechanism} decides who shares and who is paid{beta}."
     else:
         who = (
             f"As few are paid as it takes for det V of what is shared to be {setting.beta:.4g} of "

@@ -16,7 +16,7 @@ import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.chain import START, canonical, link
 from incfed.ledger.clients import revoke
-from incfed.ledger.pruning import prune
+from incfed.ledger.federation import prune
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.protocol.messages import Answer

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...environments import MovieLens
+from ...support import places
 from ...support.files import claim, replacing, write_text
 from ...support.inputs import InputError, counted, refuse
-from .. import places
 from ..cells import Cell, Record
 from ..checkpoint import NAME, CellsFile
 from ..engine import Local, Outcome, run_cells

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...ledger import clients
-from ...ledger.audit import Report, audit
-from ...ledger.founding import begin
+from ...ledger.audit import AuditReport, audit
+from ...ledger.federation import begin
 from ...ledger.store import Store
 from ...support.files import claim, write_text
 from ...support.inputs import refuse
@@ -92,7 +92,7 @@ def furnish(plan: Plan, path: Path, port: int) -> Folder:
     return folder
 
 
-def check(folder: Folder) -> Report:
+def check(folder: Folder) -> AuditReport:
     """The ledger, once more from what was recorded."""
     store = Store(f"sqlite:///{folder.path / 'federation.db'}")
     try:

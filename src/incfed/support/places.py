@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..support.inputs import InputError, refuse
+from .inputs import InputError, refuse
 
 
 def table(place: str, value: object, example: str) -> dict[str, Any]:

@@ -1,27 +1,69 @@
-"""The config to serve with: the advice as a TOML file that `incfed serve` takes.
+"""The configs that a plan writes: run.toml for `incfed run`, federation.toml for `incfed serve`.
 
-Its keys are those of a federation's settings, which a room above this one reads.
+The first runs what the plan's figures come from: the held-out seeds, and of a log the part to judge
+by. The second is read back by the settings of a federation before it is written.
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
-from typing import TYPE_CHECKING
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..environments.base import World
+from ..experiments.kinds import MECHANISMS, WORLDS, Kinds
+from ..ledger.settings import Settings
 from ..results.numbers import human
 from ..support import inputs
 from ..support.inputs import counted
-from ..support.toml import toml
+from ..support.toml import toml, toml_key
+from .case import JUDGE
 
 if TYPE_CHECKING:
     from .planner import Plan
 
+WHOLE = "# The part that the plan's figures come from; for all of it, leave out steps, part, turn."
 LOOK = 1000  # steps at once; and at all, where there is no end of them
 ROOM = 10.0  # times the largest cost, for what a client may ask
+
+
+def config_text(plan: Plan) -> str:
+    case = plan.case
+    costs = case.costs.of(plan.held_out[0])
+    lines = [
+        "# What `incfed plan` advises. incfed run run.toml runs it.",
+        *(f"# {line}" for line in textwrap.wrap(plan.advice, 90)),
+        "",
+        "[run]",
+        f"steps = {case.steps}",
+        "# Those that the plan's figures come from; nothing was chosen with them.",
+        f"seeds = {toml(plan.held_out)}",
+        'output = "results"',
+        "",
+        "[world]",
+        *([] if case.share is None else [WHOLE]),
+        *(
+            f"{toml_key(key)} = {toml(value)}"
+            for key, value in _portable(case.scene(JUDGE), WORLDS, case.folder).items()
+        ),
+        "",
+        "[[algorithm]]",
+        f"label = {toml(str(plan.setting))}",
+    ]
+    table = plan.setting.table(case.fixed, costs)
+    table["mechanism"] = _portable(table["mechanism"], MECHANISMS, case.folder)
+    for key, value in table.items():
+        if key == "costs" and case.costs.drawn:
+            lines.append(
+                f"# drawn from {case.costs}; those of seed {plan.held_out[0]}: put your own here"
+            )
+        lines.append(f"{key} = {toml(value)}")
+    return "\n".join(lines) + "\n"
 
 
 def federation_text(plan: Plan) -> str | None:
@@ -30,6 +72,8 @@ def federation_text(plan: Plan) -> str | None:
     if world.dim > inputs.MOST_DIM:
         return None
     rules = plan.algorithm()
+    mechanism = plan.setting.table({}, 0)["mechanism"]
+    mechanism = _portable(mechanism, MECHANISMS, plan.case.folder)
     longest, largest = plan.sizes
     steps = _looked_at(world)
     where = ("in " if world.length is None else "in the log's ") + counted(steps, "step")
@@ -37,7 +81,7 @@ def federation_text(plan: Plan) -> str | None:
     dearest = max(costs) if isinstance(costs, list) else costs
     keys: list[tuple[str, object, str]] = [
         ("dim", world.dim, "features of an arm"),
-        ("mechanism", plan.setting.table({}, 0)["mechanism"], ""),
+        ("mechanism", mechanism, ""),
         ("threshold", plan.setting.threshold, "D_c"),
         ("ridge", rules.ridge, "lambda"),
         ("noise", rules.noise, "sigma"),
@@ -51,7 +95,7 @@ def federation_text(plan: Plan) -> str | None:
         ("reward_bound", largest, f"a guess: no reward was larger {where}"),
         ("cost_limit", _up(ROOM * dearest), "a guess: nobody's cost may be larger"),
     ]
-    return "\n".join([
+    text = "\n".join([
         "# What `incfed plan` advises, for real clients. Needs incfed[service].",
         "#     incfed client enrol NAME --config federation.toml      once for each client",
         "#     incfed serve --config federation.toml",
@@ -66,6 +110,8 @@ def federation_text(plan: Plan) -> str | None:
         'host = "127.0.0.1"  # a guess: only this machine can reach it',
         "",
     ])  # fmt: skip
+    Settings.read(tomllib.loads(text)["federation"], plan.case.folder).check()
+    return text
 
 
 def differences(plan: Plan) -> list[str]:
@@ -100,6 +146,19 @@ def sizes(world: World, seed: int) -> tuple[float, float]:
         left -= LOOK
     longest = float(np.sqrt(np.einsum("md,md->m", stream.items, stream.items)).max(initial=0.0))
     return _up(longest), _up(largest)
+
+
+def _portable(table: Mapping[str, Any], kinds: Kinds, folder: Path) -> dict[str, Any]:
+    """A table as it was given, with paths that hold wherever the file is put."""
+    kind = str(table.get("kind"))
+    found = dict(table)
+    for key in kinds.path_keys(kind):
+        if isinstance(found.get(key), str):
+            found[key] = str((folder / found[key]).absolute())
+    where, mark, name = kind.rpartition(":")
+    if mark and where.endswith(".py"):
+        found["kind"] = f"{(folder / where).absolute()}:{name}"
+    return found
 
 
 def _looked_at(world: World) -> int:

@@ -1,7 +1,8 @@
 """Classes of the user's own: "my_file.py:MyClass" or "package.module:MyClass".
 
-The folder of the config is searched for modules too, after everything else, so that a file there
-can import its neighbours.
+Loading one runs its code: only ever load what the user's config or command names. The folder of the
+config is searched for modules too, after everything else, so that a file there can import its
+neighbours.
 """
 
 from __future__ import annotations
@@ -14,23 +15,42 @@ import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from ..support.files import digest
-from ..support.inputs import InputError
+from .files import digest
+from .inputs import InputError
 from .places import hint, listed
 
-# Modules found by name, and the SHA-256 of their files when first used.
+# The SHA-256 of the files of loaded modules, as they were then.
 _LOADED: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
 
 
-def find_class(address: str, base: type, folder: Path) -> tuple[type[Any], Path | None]:
-    """The class at `address`, which must derive from `base`, and the file it stands in."""
+class Plugin(NamedTuple):
+    """A class, and the file that it stands in."""
+
+    made: type[Any]
+    file: Path | None
+    sha256: str  # of the file, as it was loaded
+
+
+def load(where: str, folder: Path) -> ModuleType:
+    """The module in a file ("my_file.py", relative to `folder`) or of a name ("package.module")."""
+    return _file(folder / where) if where.endswith(".py") else _module(where, folder)
+
+
+def classes(module: ModuleType, base: type) -> dict[str, Plugin]:
+    """By name, all classes in a module that derive from `base` and can be used."""
+    found = {name: one for name, one in vars(module).items() if _fits(one, base)}
+    return {n: _plugin(one, module) for n, one in found.items() if not inspect.isabstract(one)}
+
+
+def find_class(address: str, base: type, folder: Path) -> Plugin:
+    """The class at `address`, which must derive from `base`."""
     where, _, name = address.rpartition(":")
     if not where or not name.isidentifier():
         raise InputError(f"got {address!r}, must be like 'my_file.py:MyClass' or 'package:MyClass'")
-    module = _file(folder / where) if where.endswith(".py") else _module(where, folder)
+    module = load(where, folder)
     found = getattr(module, name, None)
     if found is None:
         fitting = [key for key, value in vars(module).items() if _fits(value, base)]
@@ -43,8 +63,7 @@ def find_class(address: str, base: type, folder: Path) -> tuple[type[Any], Path 
     if inspect.isabstract(found):
         lacking = ", ".join(sorted(found.__abstractmethods__))
         raise InputError(f"{address} is not finished: it does not define {lacking}")
-    source = inspect.getsourcefile(found)
-    return found, None if source is None else Path(source)
+    return _plugin(found, module)
 
 
 def explain(error: BaseException, files: list[str]) -> str:
@@ -59,31 +78,45 @@ def explain(error: BaseException, files: list[str]) -> str:
     return (kind + text if text else type(error).__name__) + (lines[-1] if lines else "")
 
 
+def _plugin(found: type, module: ModuleType) -> Plugin:
+    source = inspect.getsourcefile(found)
+    if source is None:
+        return Plugin(found, None, "")
+    loaded = _LOADED.get(module) if source == getattr(module, "__file__", None) else None
+    return Plugin(found, Path(source), loaded or digest(Path(source)))
+
+
 def _fits(value: object, base: type) -> bool:
     return isinstance(value, type) and issubclass(value, base) and value is not base
 
 
 def _file(path: Path) -> ModuleType:
     path = path.resolve()
-    if not path.is_file():
-        raise InputError(f"the file {path} is not there")
-    # A name of its own for each file and its contents: in a process that lives long, an edited
-    # file is another module. (Dataclasses look their module up by name.)
-    mark = hashlib.sha256(f"{path} {digest(path)}".encode()).hexdigest()[:8]
+    try:
+        source = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"file not found: {path}") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    # What is hashed is what runs: no compiled file of an earlier version comes in between. Each
+    # content has a module name of its own: in a process that lives long, an edited file is another
+    # module. (Dataclasses look their module up by name.)
+    content = hashlib.sha256(source).hexdigest()
+    mark = hashlib.sha256(f"{path} {content}".encode()).hexdigest()[:8]
     name = f"incfed_plugin_{path.stem}_{mark}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None  # the name ends in .py
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     _reach(path.parent)
     try:
-        spec.loader.exec_module(module)
+        exec(compile(source, str(path), "exec"), vars(module))
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise InputError(f"{path.name} cannot be loaded: {explain(error, [str(path)])}") from None
+    _LOADED[module] = content
     return module
 
 

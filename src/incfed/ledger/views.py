@@ -1,4 +1,4 @@
-"""The books for finance: payments, rounds or entries as one CSV or Parquet file."""
+"""What people read of a ledger: its clients as a table; payments, rounds or entries as a file."""
 
 from __future__ import annotations
 
@@ -7,13 +7,37 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from ..support import inputs
 from ..support.files import replacing
 from . import tables
+from .clients import members
 
 FORMS = (".csv", ".parquet")
+
+
+def clients_table(connection: Connection) -> str:
+    """Markdown, a line a client."""
+    paid = tables.payments.c
+    sums = {
+        row.client: (row.rounds, row.amount)
+        for row in connection.execute(
+            select(
+                paid.client, func.count().label("rounds"), func.sum(paid.amount).label("amount")
+            ).group_by(paid.client)
+        )
+    }
+    lines = ["| id | name | heard of last (UTC) | shared in | paid |", "|---|---|---|---|---|"]
+    for one in members(connection):
+        heard = "never"
+        if one.heard is not None:
+            heard = datetime.fromtimestamp(one.heard, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        count, amount = sums.get(one.id, (0, 0.0))
+        rounds = inputs.counted(count, "round")
+        name = f"{one.name} (revoked)" if one.revoked else one.name
+        lines.append(f"| {one.id} | {name} | {heard} | {rounds} | {amount:,.2f} |")
+    return "\n".join(lines)
 
 
 def export(connection: Connection, path: Path, what: str = "payments") -> int:
