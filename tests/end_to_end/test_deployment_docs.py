@@ -105,7 +105,7 @@ def test_all_settings_are_listed_with_their_defaults() -> None:
     """docs/service.md, the table of keys: `key`, ... | `default`, ... |"""
     page = (ROOT / "docs/service.md").read_text(encoding="utf-8")
     table = page.partition("## Settings")[2].partition("\n\n`name`")[0]
-    listed = {}
+    listed: dict[str, str] = {}
     for row in re.findall(r"(?m)^\| (`.*?) \| (.*?) \|", table):
         names, defaults = (cell.replace("`", "").split(", ") for cell in row)
         listed.update(zip(names, defaults, strict=True))

@@ -145,7 +145,7 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
     folder = Sample().write(tmp_path / "data" / "ml-20m")
     with pytest.raises(incfed.InputError, match=r"did you mean '.*ml-20m'\?"):
         load(tmp_path / "data")
-    with pytest.raises(incfed.InputError, match="there is no such folder"):
+    with pytest.raises(incfed.InputError, match="folder not found"):
         load(tmp_path / "none")
     with pytest.raises(incfed.InputError, match="this is a file; unpack it"):
         load(folder / "movies.csv")
