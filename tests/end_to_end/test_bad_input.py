@@ -66,7 +66,7 @@ def advance(n: Any) -> None:
 
 MESSAGES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     # shapes
-    (trace, {"clients": [0, 1]}, r"clients: got 'an array of shape \(2,\)', must be \(3,\), as"),
+    (trace, {"clients": [0, 1]}, r"clients: got 'an array of shape \(2,\)', must be \(3,\), to"),
     (trace, {"clients": [[0, 1, 1]]}, r"clients: got 'an array of shape \(1, 3\)', must be whole"),
     (trace, {"clients": 0}, r"clients: got 0, must be whole numbers in 1 dimension"),
     (trace, {"arms": np.ones((3, 3, 4))}, r"arms: got 'an array of shape \(3, 3\)', must be \(3,"),

@@ -116,7 +116,7 @@ class Trace(World):
             with Path(path).open("rb") as file:  # numpy may not close a damaged file
                 found = np.load(file, allow_pickle=False)
                 if isinstance(found, np.ndarray):
-                    raise ValueError("it contains a single array without a name")
+                    raise ValueError("it holds one array without a name")
                 _all_listed(file, len(found.files))
                 arrays = dict(found)
         except FileNotFoundError:

@@ -67,7 +67,7 @@ def test_as_windows_writes_it(tmp_path: Path) -> None:
     ("file", "old", "new", "message"),
     [
         ("ratings.csv", b"rating,", b"stars,", "line 1: the column rating is missing: got userId"),
-        ("ratings.csv", b"timestamp", b"rating", "line 1: the column rating is there more than"),
+        ("ratings.csv", b"timestamp", b"rating", "line 1: the column rating appears more than"),
         ("ratings.csv", b"\n", b"\n1,7,good,9\n", "line 2: rating: got 'good', must be a number"),
         ("ratings.csv", b"\n", b"\n1,seven,4.0,9\n", "line 2: movieId: got 'seven', must be a"),
         ("ratings.csv", b"\n", b"\n1,7,4.0\n", "line 2: got 3 fields, must be 4: userId, movieId"),
