@@ -1,4 +1,4 @@
-"""What Inc-FedUCB is compared with."""
+"""Baselines to compare Inc-FedUCB with."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class DisLinUCB(Algorithm):
 
 @dataclass(frozen=True)
 class Independent(Algorithm):
-    """Nobody talks: each client learns from its own steps alone."""
+    """No communication: each client learns from its own steps only."""
 
 
 @dataclass(frozen=True)
 class Centralized(Algorithm):
-    """Every step is shared with everybody at once, at the price of the traffic."""
+    """Every step is shared with everyone at once."""
 
     @property
     def pooled(self) -> bool:
