@@ -93,11 +93,11 @@ def test_killed_gone_on_with_and_interrupted(tmp_path: Path) -> None:
         time.sleep(0.05)
 
     with up(folder) as second:
-        second.until("goes on where it stopped")
+        second.until("continues where it stopped")
         second.until(CLOSED)
         [victim] = [pid for args, pid in second.children().items() if "shop-1" in args]
         os.kill(victim, signal.SIGKILL)
-        second.until(r"^shop-1 died \(signal 9\); all that it knew is on disk: it is started again")
+        second.until(r"^shop-1 died \(signal 9\); everything is on disk, so it is restarted")
         second.until(CLOSED)
         children = second.children()
         second.process.send_signal(signal.SIGINT)
@@ -107,7 +107,7 @@ def test_killed_gone_on_with_and_interrupted(tmp_path: Path) -> None:
     audited = re.search(r"^Audit: [\d,]+ entries, (\d+) rounds closed, .*: clean\.$", rest, re.M)
     assert audited, rest
     assert int(audited[1]) >= 3
-    assert re.search(rf"^In all: [\d,]+ steps, {audited[1]} rounds, ", rest, re.M)
+    assert re.search(rf"^In total: [\d,]+ steps, {audited[1]} rounds, ", rest, re.M)
     assert "Traceback" not in rest
     for pid in children.values():
         with pytest.raises(ProcessLookupError):
@@ -134,9 +134,9 @@ def test_killed_gone_on_with_and_interrupted(tmp_path: Path) -> None:
         ("--seed -1", "--seed: got -1"),
         ("--port 0", "--port: got 0"),
         ("--port 70000", "--port: got 70000"),
-        ("--port TAKEN", "must be free (address already in use)"),
+        ("--port TAKEN", "must be a free port (address already in use)"),
         ("-o FILE", "output: got"),
-        ("-o OTHER", "new, empty or of an earlier tour: it has file, notes"),
+        ("-o OTHER", "a new or empty folder, or one of an earlier tour: it has file, notes"),
     ],
 )
 def test_bad_flags(arguments: str, said: str, tmp_path: Path) -> None:

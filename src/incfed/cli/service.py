@@ -1,4 +1,4 @@
-"""A real federation: its coordinator, and the tour."""
+"""`incfed serve` and `incfed up`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ DEFAULT = Path("federation.toml")
 @app.command(epilog="[bold]incfed serve --config federation.toml[/bold]", rich_help_panel=PANEL)
 def serve(
     config: ConfigFile = DEFAULT,
-    host: Annotated[str | None, typer.Option(help="Instead of the config's.")] = None,
-    port: Annotated[int | None, typer.Option(help="Instead of the config's.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on; overrides the config.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on; overrides the config.")
+    ] = None,
 ) -> None:
-    """Run a coordinator until SIGTERM or Ctrl-C; several may share one PostgreSQL."""
+    """Run a coordinator until SIGTERM or Ctrl-C. Several can share one PostgreSQL database."""
     with plainly():
         from dataclasses import replace
 
@@ -49,36 +53,39 @@ def serve(
 
 
 @app.command(
-    epilog="[bold]incfed up[/bold]   a minute and a half, then a summary\n\n"
-    "[bold]incfed up --mechanism PaymentFree --clients 8[/bold]   nobody is paid\n\n"
-    "[bold]incfed up -o tour[/bold]   twice: the second goes on with the first's federation",
+    epilog="[bold]incfed up[/bold]   90 seconds, then a summary\n\n"
+    "[bold]incfed up --mechanism PaymentFree --clients 8[/bold]   without payments\n\n"
+    "[bold]incfed up -o tour[/bold]   run twice: the second run continues the first",
     rich_help_panel=PANEL,
 )
 def up(
-    clients: Annotated[int, typer.Option(metavar="N", help="Example clients.")] = 5,
-    seconds: Annotated[float, typer.Option(metavar="S", help="How long.")] = 90.0,
+    clients: Annotated[int, typer.Option(metavar="N", help="Number of clients.")] = 5,
+    seconds: Annotated[float, typer.Option(metavar="S", help="How long to run.")] = 90.0,
     steps: Annotated[
-        int | None, typer.Option(metavar="N", help="End after so many, of all clients together.")
+        int | None, typer.Option(metavar="N", help="Stop after N steps of all clients together.")
     ] = None,
     pace: Annotated[
-        float, typer.Option(metavar="X", help="Steps a second of a client, on average.")
+        float, typer.Option(metavar="X", help="Average steps per second of a client.")
     ] = 3.0,
     mechanism: Annotated[
         str, typer.Option(metavar="KIND", help="PaymentEfficient, PaymentFree or PayEveryone.")
     ] = "PaymentEfficient",
     beta: Annotated[
-        float | None, typer.Option(metavar="BETA", help="Of PaymentEfficient; 0.7 if not given.")
+        float | None,
+        typer.Option(metavar="BETA", help="Beta of PaymentEfficient; 0.7 if not given."),
     ] = None,
     threshold: Annotated[
-        float, typer.Option(metavar="D_C", help="How much news calls for a round.")
+        float,
+        typer.Option(metavar="D_C", help="How much a client learns before it asks for a round."),
     ] = 8.0,
     cost: Annotated[
-        float, typer.Option(metavar="COST", help="What sharing costs, give or take a half.")
+        float, typer.Option(metavar="COST", help="Average price of a client's data.")
     ] = 4.0,
-    budget: Annotated[float, typer.Option(metavar="X", help="To be paid in all.")] = 100.0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Another one: another world.")] = 0,
+    budget: Annotated[float, typer.Option(metavar="X", help="Most to pay in total.")] = 100.0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the synthetic world.")] = 0,
     port: Annotated[
-        int | None, typer.Option(metavar="N", help="Of the coordinator; a free one if not given.")
+        int | None,
+        typer.Option(metavar="N", help="Port of the coordinator; any free port if not given."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -87,14 +94,14 @@ def up(
             "-o",
             parser=path,
             metavar="FOLDER",
-            help="Keep it there, and go on with what is there; else a new temporary one.",
+            help="Folder to keep it in, or of an earlier run to continue; else a temporary one.",
         ),
     ] = None,
 ) -> None:
-    """The two-minute tour: a real coordinator and a few clients on this machine, live.
+    """Watch a federation: a coordinator and a few clients on this machine.
 
-    Every client is a process with incfed.Client in it, acting in a synthetic world.
-    Kill any of them and see: it is started again, and nothing is lost.
+    Every client is a process that uses incfed.Client in a synthetic world.
+    Kill any of them: it is restarted, and nothing is lost.
     """  # fmt: skip
     with plainly() as screen:
         from importlib.util import find_spec
@@ -105,12 +112,12 @@ def up(
         for name in ("httpx", "fastapi", "prometheus_client", "sqlalchemy", "alembic", "uvicorn"):
             if find_spec(name) is None:  # the processes' needs, looked for without loading them
                 raise missing(name, f"there: {install('service', 'client')}")
-        from ..service.tour.plan import Plan
+        from ..service.tour.options import TourOptions
         from ..service.tour.tour import run
 
-        plan = Plan(
+        options = TourOptions(
             clients=clients, seconds=seconds, steps=steps, pace=pace, mechanism=mechanism,
             beta=beta, threshold=threshold, cost=cost, budget=budget, seed=seed,
         )  # fmt: skip
-        if not run(screen, plan, output, port, ["incfed.cli", "serve", "--config"]):
+        if not run(screen, options, output, port, ["incfed.cli", "serve", "--config"]):
             raise typer.Exit(FAILED)

@@ -237,10 +237,11 @@ def read(kind: type[Value], said: object, name: str = "") -> Value:
 
     Unknown fields are ignored: a newer coordinator may send more.
     """
-    if not isinstance(said, dict):
-        raise inputs.refuse(name or "reply", said, "an object")
-    prefix = f"{name}." if name else ""
     hints = _hints(kind)  # type: ignore[arg-type]
+    if not isinstance(said, dict):
+        allowed = f"an object with {', '.join(field for field, _ in hints)}"
+        raise inputs.refuse(name or "reply", said, allowed)
+    prefix = f"{name}." if name else ""
     return kind(**{key: _value(prefix + key, hint, said.get(key)) for key, hint in hints})
 
 

@@ -142,9 +142,9 @@ def test_terms_are_kept_as_they_were_told() -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"client": 0}, "client: got 0, must be an object with id and name"),
+        ({"client": 0}, "client: got 0, must be an object with id, name"),
         ({"client": {"id": "0", "name": "a"}}, "client.id: got '0'"),
-        ({"client": {"id": 0}}, "client: got"),
+        ({"client": {"id": 0}}, "client.name: got None"),
         ({"federation": None}, "federation: got None"),
     ],
 )

@@ -1,1 +1,1 @@
-"""`incfed up`: a real federation on this machine, over the synthetic world, to look at."""
+"""`incfed up`: a real federation on this machine, in a synthetic world."""

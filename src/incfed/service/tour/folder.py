@@ -1,4 +1,4 @@
-"""The folder of a tour: a config as anybody would write it, its database, its clients."""
+"""The folder of a tour: an ordinary federation with its config, database and clients."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ...ledger.store import Store
 from ...support.files import claim, write_text
 from ...support.inputs import refuse
 from ...support.toml import toml
-from .plan import Plan
+from .options import TourOptions
 
 MARK = "tour.json"
 LOCK = ".lock"  # of `alone_in`
 CONFIG = """\
-# Written by `incfed up`; `incfed serve --config` runs it without the tour.
+# Written by `incfed up`. Run it without the tour: incfed serve --config
 [federation]
 name = "{name}"
 dim = {dim}
 mechanism = {mechanism}
-threshold = {threshold!r}     # D_c: how much news calls for a round
-budget = {budget!r}     # in all; then rounds offer data alone
+threshold = {threshold!r}     # D_c: how much a client learns before it asks for a round
+budget = {budget!r}     # in total; once spent, rounds offer only data
 noise = {noise!r}
-arm_norm = {arm_norm!r}     # no arm is longer
-reward_bound = {reward_bound!r}     # no reward is larger
+arm_norm = {arm_norm!r}     # largest length of an arm
+reward_bound = {reward_bound!r}     # largest size of a reward
 upload_time = {upload_time!r}     # seconds
 answer_time = {answer_time!r}
 [server]
@@ -41,9 +41,9 @@ port = {port}
 
 
 @dataclass(frozen=True)
-class Folder:
+class TourFolder:
     path: Path
-    again: bool  # has a tour been here before?
+    again: bool  # is there an earlier tour in it?
 
     @property
     def config(self) -> Path:
@@ -57,43 +57,45 @@ class Folder:
         return self.path / "clients" / name
 
 
-def find(path: Path | None) -> Path:
-    """The folder, made if it is not there; None: a temporary one, which is nobody's to remove."""
+def find_folder(path: Path | None) -> Path:
+    """The folder, created if needed; None: a new temporary one, which is kept."""
     if path is None:
         return Path(tempfile.mkdtemp(prefix="incfed-up-"))
     claim(path, mark=MARK, ours=())
     others = sorted({one.name for one in path.iterdir()} - {LOCK})
     if others and not (path / MARK).exists():
         more = ", ..." if len(others) > 3 else ""
-        allowed = f"new, empty or of an earlier tour: it has {', '.join(others[:3])}{more}"
-        raise refuse("--output", str(path), allowed)
+        allowed = "a new or empty folder, or one of an earlier tour"
+        raise refuse("--output", str(path), f"{allowed}: it has {', '.join(others[:3])}{more}")
     return path
 
 
-def furnish(plan: Plan, path: Path, port: int) -> Folder:
-    """Everything that a federation needs; where a tour has been, it goes on from there."""
+def prepare_folder(options: TourOptions, path: Path, port: int) -> TourFolder:
+    """Write the config, the database and the tokens, or continue an earlier tour."""
     again = (path / MARK).exists()
-    fixed = {"clients": plan.clients, "seed": plan.seed}
+    fixed = {"clients": options.clients, "seed": options.seed}
     if again:
-        _same(path, fixed)
+        _check_same(path, fixed)
     write_text(path / MARK, json.dumps(fixed))
-    folder = Folder(path.resolve(), again)
-    write_text(folder.config, _config(plan, port))
+    folder = TourFolder(path.resolve(), again)
+    write_text(folder.config, _config(options, port))
     store = Store(f"sqlite:///{folder.path / 'federation.db'}")
     try:
         with store.write() as connection:
-            begin(connection, plan.settings, time.time())
+            begin(connection, options.settings, time.time())
             known = {one.name for one in clients.members(connection)}
-            for name in plan.names:
+            for name in options.names:
                 if name not in known:
-                    _keep(folder.client(name), clients.enrol(connection, name, time.time())[1])
+                    _write_token(
+                        folder.client(name), clients.enrol(connection, name, time.time())[1]
+                    )
     finally:
         store.close()
     return folder
 
 
-def check(folder: Folder) -> AuditReport:
-    """The ledger, once more from what was recorded."""
+def audit_folder(folder: TourFolder) -> AuditReport:
+    """Audit the ledger."""
     store = Store(f"sqlite:///{folder.path / 'federation.db'}")
     try:
         with store.read() as connection:
@@ -102,25 +104,25 @@ def check(folder: Folder) -> AuditReport:
         store.close()
 
 
-def _same(path: Path, fixed: dict[str, int]) -> None:
+def _check_same(path: Path, fixed: dict[str, int]) -> None:
     try:
         found = json.loads((path / MARK).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise refuse("--output", str(path), "a folder of an earlier tour, or a new one") from None
+        raise refuse("--output", str(path), "a new folder, or one of an earlier tour") from None
     for name, value in fixed.items():
         if found.get(name) != value:
-            allowed = f"{found.get(name)}, as in {path}: take a new folder for another"
+            allowed = f"{found.get(name)}, as in {path}; for another value use a new folder"
             raise refuse(f"--{name}", value, allowed)
 
 
-def _keep(folder: Path, token: str) -> None:
-    """For its owner's eyes only."""
+def _write_token(folder: Path, token: str) -> None:
+    """Readable by its owner only."""
     folder.mkdir(parents=True, exist_ok=True)
     fd = os.open(folder / "token", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(fd, "w", encoding="ascii") as file:
         file.write(token)
 
 
-def _config(plan: Plan, port: int) -> str:
-    given = plan.settings.body()
+def _config(options: TourOptions, port: int) -> str:
+    given = options.settings.body()
     return CONFIG.format(**{**given, "mechanism": toml(given["mechanism"])}, port=port)

@@ -1,4 +1,4 @@
-"""Start a coordinator and its clients, look after them, and leave nothing running behind."""
+"""The tour: start a coordinator and clients, restart what dies, stop everything at the end."""
 
 from __future__ import annotations
 
@@ -20,152 +20,162 @@ from ...support.files import alone_in
 from ...support.inputs import InputError, counted, refuse
 from ..client.terms import Terms
 from ..client.warm_up import warm_up
-from .child import Child
-from .folder import Folder, check, find, furnish
-from .plan import Plan
-from .show import Show, figures
-from .story import Story, Tail
+from .display import Display, figures
+from .folder import TourFolder, audit_folder, find_folder, prepare_folder
+from .options import TourOptions
+from .processes import ChildProcess
+from .state import LogTail, TourState
 
-GLANCE = 0.1  # seconds between looks
-MEMBER = "incfed.service.tour.member"
+REFRESH = 0.1  # seconds between updates of the display
+EXAMPLE_CLIENT = "incfed.service.tour.example_client"
 
 
 def run(
-    screen: Screen, plan: Plan, folder: Path | None, port: int | None, serve: Sequence[str]
+    screen: Screen,
+    options: TourOptions,
+    folder: Path | None,
+    port: int | None,
+    serve: Sequence[str],
 ) -> bool:
-    """The whole of it; False: the ledger is not clean. `serve`: the module, and its arguments, that
-    runs a coordinator by a config named after them."""
-    port, path = _port(port), find(folder)
+    """A whole tour; False: the audit found something. `serve`: the module and arguments that run a
+    coordinator; the path of its config is appended."""
+    port, path = _find_port(port), find_folder(folder)
     with alone_in(path):
-        return _run(screen, plan, furnish(plan, path, port), port, serve)
+        return _run(screen, options, prepare_folder(options, path, port), port, serve)
 
 
-def _run(screen: Screen, plan: Plan, place: Folder, port: int, serve: Sequence[str]) -> bool:
-    before = check(place)
-    story = Story(plan, before.rounds, before.spent)
-    tour = Tour(plan, place, port, serve, story)
-    show = Show(screen.out, story, f"{_name(plan)}   http://127.0.0.1:{port}/docs")
-    began: float | None = None  # time begins when all are there
+def _run(
+    screen: Screen, options: TourOptions, folder: TourFolder, port: int, serve: Sequence[str]
+) -> bool:
+    before = audit_folder(folder)
+    state = TourState(options, before.rounds, before.spent)
+    tour = Tour(options, folder, port, serve, state)
+    display = Display(screen.out, state, f"{_title(options)}   http://127.0.0.1:{port}/docs")
+    began: float | None = None  # the time runs once all clients are up
     now = 0.0
     try:
         with screen.busy("starting"), compiling(lambda: screen.note(COMPILING)):
-            tour.open()
-        with show.running():
-            while now < plan.seconds and not tour.done:
-                tour.look()
-                if began is None and tour.greet():
+            tour.start()
+        with display.running():
+            while now < options.seconds and not tour.done:
+                tour.update()
+                if began is None and tour.all_up():
                     began = time.monotonic()
                 now = 0.0 if began is None else time.monotonic() - began
-                show.update(now, plan.seconds)
+                display.update(now, options.seconds)
     except KeyboardInterrupt:
-        story.say("Stopped: every process ends by itself, and what was learned stays on disk.")
+        state.say("Stopped: all processes end, and what was learned stays on disk.")
     finally:
         with screen.busy("stopping"):
-            tour.close()
-    show.last(now)
-    return _conclude(screen, place, story)
+            tour.stop()
+    display.last(now)
+    return _conclude(screen, folder, state)
 
 
 class Tour:
-    """The processes, and what they tell."""
+    """The processes of a tour, and the state that they report."""
 
     def __init__(
-        self, plan: Plan, folder: Folder, port: int, serve: Sequence[str], story: Story
+        self,
+        options: TourOptions,
+        folder: TourFolder,
+        port: int,
+        serve: Sequence[str],
+        state: TourState,
     ) -> None:
-        self.plan, self.folder, self.story = plan, folder, story
+        self.options, self.folder, self.state = options, folder, state
         self._port = port
-        self._heard: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
-        self._tail = Tail(folder.log)
+        self._reports: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
+        self._log = LogTail(folder.log)
         command = [*serve, str(folder.config)]
-        self.coordinator = Child("the coordinator", command, folder.log, lambda said: None)
-        self.members = [self._member(who, name) for who, name in enumerate(plan.names)]
+        self.coordinator = ChildProcess("the coordinator", command, folder.log, lambda line: None)
+        self.clients = [self._client(who, name) for who, name in enumerate(options.names)]
 
-    def _member(self, who: int, name: str) -> Child:
-        plan, home = self.plan, self.folder.client(name)
-        world = {key: value for key, value in plan.world.settings().items() if key != "kind"}
-        orders = {
+    def _client(self, who: int, name: str) -> ChildProcess:
+        options, home = self.options, self.folder.client(name)
+        world = {key: value for key, value in options.world.settings().items() if key != "kind"}
+        task = {
             "url": f"http://127.0.0.1:{self._port}", "folder": str(home), "who": who,
-            "seed": plan.seed, "cost": plan.costs[who], "world": world,
-            "rate": plan.pace * plan.clients * float(plan.world.shares()[who]),
+            "seed": options.seed, "cost": options.costs[who], "world": world,
+            "rate": options.pace * options.clients * float(options.world.shares()[who]),
         }  # fmt: skip
         home.mkdir(parents=True, exist_ok=True)
 
-        def hear(said: dict[str, Any]) -> None:
-            self._heard.put((who, said))
+        def on_output(report: dict[str, Any]) -> None:
+            self._reports.put((who, report))
 
-        return Child(name, [MEMBER, json.dumps(orders)], home / "log", hear)
+        command = [EXAMPLE_CLIENT, json.dumps(task)]
+        return ChildProcess(name, command, home / "log", on_output)
 
-    def greet(self) -> bool:
-        """Are all there? Says so."""
-        if any(shop.state == "starting" for shop in self.story.shops):
+    def all_up(self) -> bool:
+        """Are all clients up? If so, say it."""
+        if any(one.state == "starting" for one in self.state.clients):
             return False
-        last = self.members[-1]
-        self.story.say(f"All are up. To see what a crash does: kill -9 {last.pid} ({last.name}).")
+        last = self.clients[-1]
+        self.state.say(f"All are up. To see what a crash does: kill -9 {last.pid} ({last.name}).")
         return True
 
     @property
     def done(self) -> bool:
-        new = self.story.steps - self.story.before
-        return self.plan.steps is not None and new >= self.plan.steps
+        new = self.state.steps - self.state.earlier_steps
+        return self.options.steps is not None and new >= self.options.steps
 
-    def open(self) -> None:
+    def start(self) -> None:
         self.coordinator.start(time.monotonic())
-        _warm_up(self.plan)  # meanwhile, before many processes would each compile the same
-        while not self._answers():
-            if (code := self.coordinator.died()) is not None:
-                if code >= 0:  # it says why, and would again
-                    raise _gave_up(self.coordinator)
-                self._again(self.coordinator, code)
+        _warm_up(self.options)  # once, before every client would compile the same
+        while not self._coordinator_is_up():
+            if (code := self.coordinator.exit_code()) is not None:
+                if code >= 0:  # it said why; a restart would not help
+                    raise _cannot_run(self.coordinator)
+                self._restart(self.coordinator, code)
             time.sleep(0.05)
-        for one in self.members:
+        for one in self.clients:
             one.start(time.monotonic())
-        again = " again: it goes on where it stopped" if self.folder.again else ""
-        clients = counted(self.plan.clients, "client")
-        self.story.say(f"The coordinator is up{again}. Starting {clients}.")
+        again = " and continues where it stopped" if self.folder.again else ""
+        clients = counted(self.options.clients, "client")
+        self.state.say(f"The coordinator is up{again}. Starting {clients}.")
 
-    def look(self) -> None:
-        """Wait a moment, and take in what happened."""
-        self._hear(time.monotonic() + GLANCE)
-        for one in (self.coordinator, *self.members):
-            if (code := one.died()) is not None:
-                self._again(one, code)
-                if one in self.members:
-                    self.story.shops[self.members.index(one)].state = "down"
+    def update(self) -> None:
+        """Wait a moment for reports, and restart what has died."""
+        self._receive(time.monotonic() + REFRESH)
+        for one in (self.coordinator, *self.clients):
+            if (code := one.exit_code()) is not None:
+                self._restart(one, code)
+                if one in self.clients:
+                    self.state.clients[self.clients.index(one)].state = "down"
 
-    def _again(self, one: Child, code: int) -> None:
-        """Start what died, unless that is of no use."""
+    def _restart(self, one: ChildProcess, code: int) -> None:
         now = time.monotonic()
-        if one.hopeless(code, now):
-            raise _gave_up(one)
+        if one.keeps_failing(code, now):
+            raise _cannot_run(one)
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        what = "all that it knew is on disk: it is started again"
-        self.story.say(f"{one.name} died ({how}); {what}.")
+        self.state.say(f"{one.name} died ({how}); everything is on disk, so it is restarted.")
         one.start(now)
 
-    def close(self) -> None:
-        """Clients first: they have something to tell. Nothing is left running, whatever happens."""
+    def stop(self) -> None:
+        """Clients first: they have a last report. Nothing is left running, whatever happens."""
         try:
-            for one in self.members:
-                one.ask_to_end()
-            for one in self.members:
-                one.end()
-            self.coordinator.end()
+            for one in self.clients:
+                one.ask_to_stop()
+            for one in self.clients:
+                one.stop()
+            self.coordinator.stop()
         finally:
-            for one in (*self.members, self.coordinator):
-                one.end(0.0)
-        self._hear(0.0)
+            for one in (*self.clients, self.coordinator):
+                one.stop(0.0)
+        self._receive(0.0)
 
-    def _hear(self, until: float) -> None:
+    def _receive(self, until: float) -> None:
         while True:
-            for line in self._tail.new():
-                self.story.logged(line)
+            for line in self._log.new():
+                self.state.log(line)
             left = until - time.monotonic()
             try:
-                self.story.reported(*self._heard.get(block=left > 0, timeout=max(left, 0.001)))
+                self.state.report(*self._reports.get(block=left > 0, timeout=max(left, 0.001)))
             except queue.Empty:
                 return
 
-    def _answers(self) -> bool:
+    def _coordinator_is_up(self) -> bool:
         try:
             socket.create_connection(("127.0.0.1", self._port), 1.0).close()
         except OSError:
@@ -173,7 +183,7 @@ class Tour:
         return True
 
 
-def _port(port: int | None) -> int:
+def _find_port(port: int | None) -> int:
     if port is not None and not 1 <= port <= 65535:
         raise refuse("--port", port, "a whole number from 1 to 65,535")
     try:
@@ -181,36 +191,38 @@ def _port(port: int | None) -> int:
             return int(free.getsockname()[1])
     except OSError as error:
         why = os.strerror(error.errno or 0).lower()
-        raise refuse("--port", port, f"free ({why}); without it, a free one is found") from None
+        raise refuse(
+            "--port", port, f"a free port ({why}); leave it out to use any free port"
+        ) from None
 
 
-def _warm_up(plan: Plan) -> None:
-    """What clients need; the coordinator sees to its own."""
-    settings = plan.settings
+def _warm_up(options: TourOptions) -> None:
+    """Compile what clients need; the coordinator compiles its own."""
+    settings = options.settings
     said = {**settings.body(), "federation": settings.name, "client": {"id": 0, "name": "shop-1"}}
     warm_up(Terms.read(said))
-    plan.world.open(np.random.SeedSequence(0)).take(1)
+    options.world.open(np.random.SeedSequence(0)).take(1)
 
 
-def _gave_up(child: Child) -> InputError:
+def _cannot_run(child: ChildProcess) -> InputError:
     lines = child.log.read_text(encoding="utf-8", errors="replace").split("\n")
     last = next((line for line in reversed(lines) if line.strip()), "nothing")
-    return InputError(f"{child.name}: ends as soon as it is started; {child.log} ends with: {last}")
+    return InputError(f"{child.name} stops right after its start; {child.log} ends with: {last}")
 
 
-def _name(plan: Plan) -> str:
-    options = plan.made.settings()
-    beta = f" beta {options['beta']:g}" if "beta" in options else ""
-    return f"{plan.mechanism}{beta}, D_c {plan.threshold:g}"
+def _title(options: TourOptions) -> str:
+    settings = options.mechanism_object.settings()
+    beta = f" beta {settings['beta']:g}" if "beta" in settings else ""
+    return f"{options.mechanism}{beta}, D_c {options.threshold:g}"
 
 
-def _conclude(screen: Screen, folder: Folder, story: Story) -> bool:
-    report = check(folder)
+def _conclude(screen: Screen, folder: TourFolder, state: TourState) -> bool:
+    report = audit_folder(folder)
     for finding in report.findings:
         screen.error(finding)
     screen.say(f"Audit: {report.words}.")
-    story.closed, story.spent = report.rounds, report.spent  # a kill may have cost a line of log
-    screen.say(f"In all: {figures(story)}.")
+    state.closed, state.spent = report.rounds, report.spent  # a kill may have lost a line of log
+    screen.say(f"In total: {figures(state)}.")
     config = shlex.quote(short(folder.config))
     where = short(folder.path)
     screen.note(
@@ -220,7 +232,7 @@ Try next:
   incfed ledger audit --config {config}
   incfed ledger export payments.csv --config {config}
   incfed client list --config {config}
-  incfed up -o {shlex.quote(where)}   goes on with this federation
-A federation of your own: docs/service.md"""
+  incfed up -o {shlex.quote(where)}   continues this federation
+To run your own federation: docs/service.md"""
     )
     return report.clean

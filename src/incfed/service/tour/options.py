@@ -1,4 +1,4 @@
-"""What a tour is to be like, every flag checked before any work."""
+"""The options of `incfed up`, checked before anything starts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PAYS = "PaymentEfficient"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class TourOptions:
     """The flags of `incfed up`."""
 
     clients: int = 5
     seconds: float = 90.0
-    steps: int | None = None  # of all clients together; None: as many as there is time for
-    pace: float = 3.0  # steps a second of a client, on average
+    steps: int | None = None  # of all clients together; None: until the time is up
+    pace: float = 3.0  # average steps per second of a client
     mechanism: str = PAYS
     beta: float | None = None
     threshold: float = 8.0
@@ -53,7 +53,7 @@ class Plan:
 
     @property
     def costs(self) -> list[float]:
-        """From half of `cost` to one and a half of it: it is cheaper to ask some than others."""
+        """From half of `cost` to one and a half times it: some clients are cheaper to buy."""
         if self.clients == 1:
             return [self.cost]
         return [self.cost * (0.5 + i / (self.clients - 1)) for i in range(self.clients)]
@@ -63,7 +63,7 @@ class Plan:
         return Synthetic(self.clients, DIM, ARMS, POOL, NOISE, BUSY)
 
     @property
-    def made(self) -> Mechanism:
+    def mechanism_object(self) -> Mechanism:
         table = {"kind": self.mechanism}
         if self.mechanism == PAYS:
             return recorded_mechanism({**table, "beta": 0.7 if self.beta is None else self.beta})
@@ -71,8 +71,16 @@ class Plan:
 
     @property
     def settings(self) -> Settings:
-        """Deadlines are short: whoever watches should not have to wait for who was killed."""
+        """With short deadlines: nobody should wait long for a client that was killed."""
         return Settings(
-            name="tour", dim=DIM, mechanism=self.made, threshold=self.threshold, noise=NOISE,
-            budget=self.budget, arm_norm=1.0, reward_bound=2.0, upload_time=3.0, answer_time=3.0,
-        )  # fmt: skip
+            name="tour",
+            dim=DIM,
+            mechanism=self.mechanism_object,
+            threshold=self.threshold,
+            noise=NOISE,
+            budget=self.budget,
+            arm_norm=1.0,
+            reward_bound=2.0,
+            upload_time=3.0,
+            answer_time=3.0,
+        )

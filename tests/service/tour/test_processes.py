@@ -12,10 +12,10 @@ import pytest
 
 import incfed
 from incfed.service.tour import tour as tours
-from incfed.service.tour.child import Child
-from incfed.service.tour.folder import find, furnish
-from incfed.service.tour.plan import Plan
-from incfed.service.tour.story import Story
+from incfed.service.tour.folder import find_folder, prepare_folder
+from incfed.service.tour.options import TourOptions
+from incfed.service.tour.processes import ChildProcess
+from incfed.service.tour.state import TourState
 from incfed.service.tour.tour import Tour
 
 
@@ -31,26 +31,26 @@ def test_a_child_that_does_not_listen_is_killed(
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
     heard: list[dict[str, Any]] = []
-    child = Child("deaf", ["deaf"], tmp_path / "log", heard.append)
+    child = ChildProcess("deaf", ["deaf"], tmp_path / "log", heard.append)
     child.start(0.0)
     while not heard:
-        assert child.died() is None, (tmp_path / "log").read_text()
+        assert child.exit_code() is None, (tmp_path / "log").read_text()
         time.sleep(0.01)
     pid = child.pid
-    child.end(0.1)
+    child.stop(0.1)
     assert heard == [{"a": 1}]
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
 
-def test_who_dies_young_too_often_is_given_up(tmp_path: Path) -> None:
+def test_a_process_that_keeps_failing_is_not_restarted(tmp_path: Path) -> None:
     """By itself; whoever was killed can be killed a few times more."""
-    child = Child("it", ["this"], tmp_path / "log", lambda said: None)
-    assert [child.hopeless(1, 1.0) for _ in range(3)] == [False, False, True]
-    assert not child.hopeless(1, 100.0)
-    assert [child.hopeless(-9, 1.0) for _ in range(10)] == [False] * 9 + [True]
-    assert not child.hopeless(-9, 100.0)
-    assert not child.hopeless(0, 1.0)
+    child = ChildProcess("it", ["this"], tmp_path / "log", lambda said: None)
+    assert [child.keeps_failing(1, 1.0) for _ in range(3)] == [False, False, True]
+    assert not child.keeps_failing(1, 100.0)
+    assert [child.keeps_failing(-9, 1.0) for _ in range(10)] == [False] * 9 + [True]
+    assert not child.keeps_failing(-9, 100.0)
+    assert not child.keeps_failing(0, 1.0)
 
 
 SERVES = """
@@ -70,23 +70,35 @@ def test_a_coordinator_that_is_killed_while_it_starts(
     end: str, lives: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is started again; one that gives up by itself is not."""
-    port = tours._port(None)
+    port = tours._find_port(None)
     (tmp_path / "coordinator_like.py").write_text(SERVES.format(end=end, port=port))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
-    monkeypatch.setattr(tours, "_warm_up", lambda plan: None)
-    plan = Plan(clients=1)
-    folder, story = furnish(plan, find(tmp_path / "tour"), port), Story(plan)
-    tour = Tour(plan, folder, port, ["coordinator_like"], story)
-    tour.members = []
+    monkeypatch.setattr(tours, "_warm_up", lambda options: None)
+    options = TourOptions(clients=1)
+    folder = prepare_folder(options, find_folder(tmp_path / "tour"), port)
+    state = TourState(options)
+    tour = Tour(options, folder, port, ["coordinator_like"], state)
+    tour.clients = []
     try:
         if lives == 1:
-            with pytest.raises(incfed.InputError, match="ends as soon as it is started"):
-                tour.open()
+            with pytest.raises(incfed.InputError, match="stops right after its start"):
+                tour.start()
         else:
-            tour.open()
-            assert [line[:38] for line in story.words[:2]] == [
-                "the coordinator died (signal 9); all t"
+            tour.start()
+            assert [line[:38] for line in state.messages[:2]] == [
+                "the coordinator died (signal 9); every"
             ] * 2
     finally:
-        tour.close()
+        tour.stop()
     assert len((folder.path / "lives").read_text()) == lives
+
+
+def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / ".lock").touch()  # of a tour that was killed before it began
+    assert find_folder(tmp_path) == tmp_path
+    for name in "dcba":
+        (tmp_path / name).touch()
+    with pytest.raises(incfed.InputError, match=r"--output: got .* it has a, b, c, \.\.\.$"):
+        find_folder(tmp_path)
+    (tmp_path / "tour.json").touch()
+    assert find_folder(tmp_path) == tmp_path

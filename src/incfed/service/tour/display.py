@@ -1,0 +1,214 @@
+"""A tour on the screen: a live board on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ...results.numbers import human
+from ...support.inputs import counted
+from .state import ClientStatus, RoundStatus, TourState
+
+SHARED, PAID, OUT, WAITING = "●", "$", "·", "○"
+OTHER_LINES = 11  # lines that are neither clients, rounds nor messages
+LEAST, MOST = 3, 10  # rounds that are shown, and messages
+EVERY = 10.0  # seconds between lines of figures, without a terminal
+
+
+def board(state: TourState, title: str, clock: str, height: int) -> RenderableType:
+    """As much as fits into `height` lines."""
+    spare = height - len(state.clients) - OTHER_LINES
+    rounds = min(MOST, max(LEAST, (spare + 1) // 2))
+    messages = min(MOST, max(LEAST, spare - rounds))
+    head = Table.grid(expand=True)
+    head.add_column(no_wrap=True)
+    head.add_column(justify="right", no_wrap=True)
+    head.add_row(Text("incfed up", "bold"), Text(clock, "dim"))
+    return Group(
+        head,
+        Text(title, "dim", no_wrap=True, overflow="ellipsis"),
+        "",
+        _clients(state),
+        "",
+        _rounds(state, rounds),
+        "",
+        *_messages(state, messages),
+        "",
+        _legend(),
+    )
+
+
+def _table() -> Table:
+    return Table(
+        box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold cyan", expand=True
+    )
+
+
+def _clients(state: TourState) -> Table:
+    table = _table()
+    table.add_column("Client", no_wrap=True)
+    for name in ("Cost", "Steps", "Pending", "Epoch", "Earned", "Scalars", "Bytes", "Regret"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("Alone", justify="right", no_wrap=True)
+    clients = state.clients
+    for client in clients:
+        table.add_row(*_client(client))
+    table.add_row(
+        "together", "", f"{state.steps:,}", str(sum(one.pending for one in clients)), "",
+        f"{sum(one.earned for one in clients):.2f}",
+        human(sum(one.scalars for one in clients)), size(sum(one.bytes for one in clients)),
+        f"{sum(one.regret for one in clients):.1f}", f"{sum(one.alone for one in clients):.1f}",
+        style="bold",
+    )  # fmt: skip
+    return table
+
+
+def _client(client: ClientStatus) -> list[RenderableType]:
+    if client.state != "up":
+        return [client.name, f"{client.cost:.2f}", Text(client.state, "yellow")]
+    mark = Text.assemble(client.name, (" !", "red") if client.problem else "")
+    return [
+        mark, f"{client.cost:.2f}", f"{client.steps:,}", str(client.pending), str(client.epoch),
+        Text(f"{client.earned:.2f}", "green" if client.earned else "dim"),
+        human(client.scalars), size(client.bytes), f"{client.regret:.1f}",
+        Text(f"{client.alone:.1f}", "dim"),
+    ]  # fmt: skip
+
+
+def _rounds(state: TourState, most: int) -> RenderableType:
+    table = _table()
+    table.add_column("Round", justify="right", no_wrap=True)
+    table.add_column("opened by", no_wrap=True)
+    table.add_column("who shared", no_wrap=True, ratio=1)
+    for name in ("paid", "ratio", "left"):
+        table.add_column(name, justify="right", no_wrap=True)
+    shown = list(state.rounds)[-most:]
+    for one in shown:
+        opener = "" if one.opener is None else state.clients[one.opener].name
+        table.add_row(str(one.number), opener, marks(state, one), *_end(one))
+    for _ in range(most - len(shown)):
+        table.add_row()
+    return table
+
+
+def _legend() -> Text:
+    marks = f"{SHARED} for data  {PAID} also paid  {OUT} not in"
+    figures = "ratio: of all data's det V  left: budget"
+    return Text(f"{marks}   {figures}", "dim", no_wrap=True, overflow="ellipsis")
+
+
+def _end(round: RoundStatus) -> list[RenderableType]:
+    if round.stage in ("open", "offered"):
+        return []
+    paid = sum(round.payments.values())
+    money = Text("none", "yellow") if round.data_only else Text(f"{paid:.2f}")
+    share = Text("void", "red") if round.stage == "void" else Text(f"{round.ratio:.2f}")
+    return [money, share, f"{round.left:.2f}"]
+
+
+def marks(state: TourState, round: RoundStatus) -> Text:
+    """One for each client; while the round is in progress, how far it got."""
+    text = Text()
+    for who in range(len(state.clients)):
+        if round.stage == "open":
+            mark = (WAITING, "cyan") if who in round.uploaded else (OUT, "dim")
+        elif round.stage == "offered":
+            asked = who in round.offers
+            mark = (WAITING, "yellow") if asked else (OUT, "dim")
+            if who in round.delivered:
+                mark = (SHARED, "yellow")
+        else:
+            pay = round.payments.get(who)
+            mark = (OUT, "dim") if pay is None else (PAID, "green") if pay else (SHARED, "bold")
+        text.append(*mark)
+        text.append(" ")
+    if round.stage == "open":
+        text.append(f" uploaded: {len(round.uploaded)} of {len(state.clients)}", "cyan")
+    elif round.stage == "offered":
+        done = len(round.delivered & set(round.offers))
+        text.append(f" asked: {len(round.offers)}, delivered: {done}", "yellow")
+    return text
+
+
+def _messages(state: TourState, most: int) -> list[Text]:
+    shown = state.messages[-most:]
+    lines = [Text(line, "dim" if n + 1 < len(shown) else "", no_wrap=True, overflow="ellipsis")
+             for n, line in enumerate(shown)]  # fmt: skip
+    return lines + [Text("")] * (most - len(shown))
+
+
+def size(count: float) -> str:
+    """A number of bytes, with a unit."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+class Display:
+    def __init__(self, console: Console, state: TourState, title: str) -> None:
+        self._console, self._state, self._title = console, state, title
+        self._live: Live | None = None
+        self._printed = 0
+        self._next = EVERY
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """On a terminal: a board that is redrawn, and removed at the end."""
+        if not self._console.is_terminal:
+            yield
+            return
+        with Live(console=self._console, auto_refresh=False, transient=True) as self._live:
+            yield
+        self._live = None
+
+    def update(self, now: float, end: float) -> None:
+        """Show the state, `now` seconds after the start, of `end`."""
+        if self._live is not None:
+            clock = f"{_minutes(now)} of {_minutes(end)}   Ctrl-C to stop"
+            height = self._console.height
+            self._live.update(board(self._state, self._title, clock, height), refresh=True)
+            return
+        self.flush()
+        if now >= self._next:
+            self._next = now + EVERY
+            self._line(f"after {now:.0f} s: {figures(self._state)}")
+
+    def flush(self) -> None:
+        """Without a terminal: print the new messages."""
+        if self._live is None and not self._console.is_terminal:
+            for line in self._state.messages[self._printed :]:
+                self._line(line)
+            self._printed = len(self._state.messages)
+
+    def last(self, now: float) -> None:
+        """The last board, which stays on the terminal."""
+        self.flush()
+        if self._console.is_terminal:
+            height = self._console.height
+            self._console.print(board(self._state, self._title, f"{_minutes(now)}, ended", height))
+
+    def _line(self, text: str) -> None:
+        self._console.print(text, markup=False, emoji=False, soft_wrap=True)
+
+
+def figures(state: TourState) -> str:
+    """The main figures in one line."""
+    clients = state.clients
+    regret, alone = sum(one.regret for one in clients), sum(one.alone for one in clients)
+    traffic = sum(one.bytes for one in clients)
+    return (
+        f"{counted(state.steps, 'step')}, {counted(state.closed, 'round')}, "
+        f"{state.spent:.2f} paid, {state.left:.2f} of the budget left, "
+        f"regret {regret:.1f} (alone: {alone:.1f}), {size(traffic)} sent"
+    )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

@@ -1,0 +1,153 @@
+"""An example client: a process that uses `Client` as an application would, in a synthetic world.
+
+    python -m incfed.service.tour.example_client TASK
+
+prints reports, one line of JSON each. Beside the client runs a learner that sees the same arms and
+rewards but shares nothing: the difference in regret is what sharing is worth.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...environments import Synthetic
+from ...kernels.factor import Floats
+from ...protocol.client import Learner
+from ...support.files import write_text
+from ..client.client import Client
+
+REPORT_EVERY = 0.2  # seconds
+THINKING_TIME = 0.25  # seconds that an owner takes to name a price or to answer, at a slow pace
+
+
+class Task(NamedTuple):
+    """What the client is to do, as JSON on its command line."""
+
+    url: str
+    folder: str
+    who: int
+    seed: int
+    cost: float
+    rate: float  # steps a second
+    world: dict[str, Any]
+
+
+class Event(NamedTuple):
+    """What a client sees in a step: arms [K, d], their rewards and expected rewards."""
+
+    arms: Floats
+    rewards: Floats
+    expected: Floats
+
+
+def events_of(world: Synthetic, seed: int, who: int) -> Iterator[Event]:
+    """The events of one client."""
+    stream = world.open(np.random.SeedSequence(seed))
+    while True:
+        events = stream.take(256)
+        for t in np.flatnonzero(events.clients == who):
+            arms = np.ascontiguousarray(stream.items[events.arms[t]])
+            yield Event(arms, events.rewards[t], events.expected[t])
+
+
+class ExampleClient:
+    def __init__(self, task: Task, client: Client) -> None:
+        self.client = client
+        self._progress = Path(task.folder) / "progress.json"
+        self._earlier: dict[str, Any] = {"steps": 0, "regret": 0.0, "scalars": 0, "bytes": 0}
+        with suppress(OSError, ValueError):
+            self._earlier |= json.loads(self._progress.read_text(encoding="utf-8"))
+        self._regret = float(self._earlier["regret"])
+        world = Synthetic(**task.world)
+        self._events = events_of(world, task.seed, task.who)
+        rules = client._keeper.terms.rules()
+        self._alone, self._regret_alone = Learner(client.dim, rules), 0.0
+        for k in range(client.steps):  # of an earlier process: go on where it stopped
+            # Steps between the last report and a kill -9 do not count: their choices are lost
+            self._step_alone(next(self._events), counts=k < self._earlier["steps"])
+
+    def step(self) -> None:
+        """What an application does: choose, observe the reward, learn."""
+        now = next(self._events)
+        picked = self.client.choose(now.arms)
+        self.client.learn(now.arms[picked], float(now.rewards[picked]))
+        self._regret += float(now.expected.max() - now.expected[picked])
+        self._step_alone(now)
+
+    def _step_alone(self, now: Event, counts: bool = True) -> None:
+        picked = self._alone.choose(now.arms)
+        self._alone.learn(now.arms[picked], float(now.rewards[picked]))
+        if counts:
+            self._regret_alone += float(now.expected.max() - now.expected[picked])
+
+    def report(self) -> dict[str, Any]:
+        client, traffic = self.client, self.client.traffic
+        kept = {
+            "steps": client.steps,
+            "regret": self._regret,
+            "scalars": self._earlier["scalars"] + traffic.scalars_up + traffic.scalars_down,
+            "bytes": self._earlier["bytes"] + traffic.bytes_sent + traffic.bytes_received,
+        }
+        write_text(self._progress, json.dumps(kept))
+        now: dict[str, Any] = {"epoch": client.epoch, "pending": client.pending}
+        now |= {"earned": client.earned, "alone": self._regret_alone}
+        return {**now, **kept, "problem": str(client.problem) if client.problem else None}
+
+
+def run(task: Task) -> None:
+    """Until SIGTERM."""
+    chance = np.random.default_rng([task.seed, task.who])
+    token = (Path(task.folder) / "token").read_text(encoding="ascii")
+    pause = THINKING_TIME if task.rate < 10.0 else 0.0
+
+    def think(answer: Any) -> Any:
+        """A round that takes a hundredth of a second would be too fast to watch."""
+        time.sleep(pause * chance.uniform(0.5, 1.5))
+        return answer
+
+    with Client(
+        task.url,
+        token,
+        Path(task.folder) / "state",
+        cost=lambda stake: float(think(task.cost)),
+        accept=lambda proposal: bool(think(True)),
+    ) as client:
+        example = ExampleClient(task, client)
+        try:
+            due = reported = time.monotonic()
+            print_report(example.report())
+            while True:
+                now = time.monotonic()
+                if now >= due:
+                    example.step()
+                    due = max(now - 1.0, due) + min(3.0, chance.exponential()) / task.rate
+                if now >= reported + REPORT_EVERY:
+                    print_report(example.report())
+                    reported = now
+                time.sleep(max(0.0, min(due, reported + REPORT_EVERY) - time.monotonic()))
+        finally:
+            print_report(example.report())
+
+
+def print_report(report: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(report) + "\n")
+    sys.stdout.flush()
+
+
+def main(text: str) -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt, BrokenPipeError):
+        run(Task(**json.loads(text)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
