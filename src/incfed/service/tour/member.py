@@ -67,7 +67,7 @@ class Member:
         self._regret = float(self._before["regret"])
         world = Synthetic(**orders.world)
         self._moments = moments(world, orders.seed, orders.who)
-        rules = client._keeper.terms.rules()
+        rules = client._durable.terms.rules()
         self._alone, self._regret_alone = Learner(client.dim, rules), 0.0
         for k in range(client.steps):  # an earlier life's: the world goes on where it was
             # Steps between the last report and a kill -9 count for neither: what was picked is lost

@@ -18,8 +18,8 @@ from ...experiments.screen import COMPILING, Screen, short
 from ...experiments.warm_up import compiling
 from ...support.files import alone_in
 from ...support.inputs import InputError, counted, refuse
+from ..client.durable_learner import warm_up
 from ..client.terms import Terms
-from ..client.warm_up import warm_up
 from .child import Child
 from .folder import Folder, check, find, furnish
 from .plan import Plan
