@@ -9,9 +9,9 @@ import pytest
 
 import incfed
 from incfed.service.client import agent as agents
-from incfed.service.client.patience import FIRST, LONGEST, SULK
-from incfed.service.client.refusals import ServiceError
-from incfed.service.client.wishes import Wish
+from incfed.service.client.backoff import AFTER_REFUSAL, FIRST, LONGEST
+from incfed.service.client.errors import ServiceError
+from incfed.service.client.sync import PendingSync
 from support.agents import Harness
 from support.fake_coordinator import Fake
 
@@ -31,29 +31,29 @@ def test_nothing_happens_without_a_reason(harness: Harness) -> None:
 
 def test_a_whole_round(harness: Harness) -> None:
     harness.work()
-    harness.keeper.learn(X, 1.0)
+    harness.durable.learn(X, 1.0)
     assert harness.work() == ["open", "state", "upload"]
     harness.poll()
     assert harness.work() == ["answer", "delivery"]
     harness.poll()
     assert harness.work() == ["download"]
-    assert (harness.keeper.learner.epoch, harness.keeper.pending) == (1, 0)
-    assert harness.keeper.earned == pytest.approx(1.0, rel=1e-12)
-    assert not harness.keeper.learner.triggered
+    assert (harness.durable.learner.epoch, harness.durable.pending) == (1, 0)
+    assert harness.durable.earned == pytest.approx(1.0, rel=1e-12)
+    assert not harness.durable.learner.triggered
 
 
 def test_a_call_for_a_round_names_its_epoch(harness: Harness) -> None:
     """So that one that comes late, when that epoch is over, opens nothing."""
     harness.work()
-    harness.keeper.learn(X, 1.0)
-    call = harness.agent.errand(harness.now)
+    harness.durable.learn(X, 1.0)
+    call = harness.agent.next_request(harness.now)
     assert call is not None
     assert (call.method, call.path) == ("POST", "/v1/rounds?epoch=0")
 
 
 def test_an_old_poll_does_not_make_it_say_things_twice(harness: Harness) -> None:
     harness.work()
-    harness.keeper.learn(X, 1.0)
+    harness.durable.learn(X, 1.0)
     harness.work()
     assert harness.agent.state is not None
     old = harness.fake.state(0) | {"version": harness.fake.version - 1}
@@ -76,9 +76,9 @@ def test_a_poll_that_comes_back_at_once_is_not_sent_at_once(harness: Harness) ->
     harness.work()
     harness.poll()
     assert harness.agent.poll(harness.now) is None
-    assert harness.agent.rest(harness.now) == pytest.approx(agents.CALM)
-    assert harness.agent.poll(harness.now + agents.CALM) is not None
-    later = harness.now + agents.CALM
+    assert harness.agent.pause(harness.now) == pytest.approx(agents.POLL_PAUSE)
+    assert harness.agent.poll(harness.now + agents.POLL_PAUSE) is not None
+    later = harness.now + agents.POLL_PAUSE
     poll = harness.agent.poll(later)
     assert poll is not None
     harness.agent.replied(poll, 200, harness.fake.state(0), later + agents.WAIT)
@@ -88,7 +88,7 @@ def test_a_poll_that_comes_back_at_once_is_not_sent_at_once(harness: Harness) ->
 def test_while_it_is_frozen_for_an_open_round_news_unfreezes_nothing(harness: Harness) -> None:
     """As if its upload, late or lost, were refused for an epoch that has passed."""
     harness.work()
-    harness.keeper.learn(X, 1.0)
+    harness.durable.learn(X, 1.0)
     harness.reply(harness.next())  # open
     harness.reply(harness.next())  # state
     upload = harness.next()
@@ -102,7 +102,7 @@ def test_while_it_is_frozen_for_an_open_round_news_unfreezes_nothing(harness: Ha
     assert download is not None
     assert (download.kind, download.closed) == ("download", False)
     harness.reply(download)
-    assert harness.keeper.learner.frozen is not None
+    assert harness.durable.learner.frozen is not None
     again = harness.next()
     assert again is not None
     assert again.body is not None
@@ -120,8 +120,8 @@ def test_not_now_is_tried_again_after_a_while(status: int, harness: Harness) -> 
         assert request is not None
         harness.agent.replied(request, status, None, harness.now)
         assert harness.next() is None
-        pauses.append(harness.agent.patience.until - harness.now)
-        harness.now = harness.agent.patience.until
+        pauses.append(harness.agent.backoff.until - harness.now)
+        harness.now = harness.agent.backoff.until
     assert FIRST / 2 <= pauses[0] <= 2 * FIRST
     assert pauses[4] > 4 * pauses[0]
     assert LONGEST / 2 <= pauses[-1] <= 1.5 * LONGEST
@@ -130,43 +130,43 @@ def test_not_now_is_tried_again_after_a_while(status: int, harness: Harness) -> 
 
 
 def test_a_refused_token_is_raised_and_tried_again_later(harness: Harness) -> None:
-    wish = Wish()
-    harness.agent.wish(wish)
+    sync = PendingSync()
+    harness.agent.sync(sync)
     request = harness.next()
     assert request is not None
     harness.agent.replied(request, 401, {"field": "Authorization", "message": "who?"}, harness.now)
     with pytest.raises(ServiceError, match="who"):
-        wish.granted.result(0)
-    assert harness.agent.patience.until >= SULK / 2
-    harness.now = 2 * SULK
+        sync.future.result(0)
+    assert harness.agent.backoff.until >= AFTER_REFUSAL / 2
+    harness.now = 2 * AFTER_REFUSAL
     assert harness.work()
 
 
 def test_a_coordinator_that_went_back_is_no_longer_talked_to(harness: Harness) -> None:
     harness.work()
-    harness.keeper.learn(X, 1.0)
+    harness.durable.learn(X, 1.0)
     for _ in range(3):
         harness.work()
         harness.agent.state = None
-    assert harness.keeper.learner.epoch == 1
+    assert harness.durable.learner.epoch == 1
     harness.fake = Fake(1, 2)
     harness.agent.state = None
     harness.reply(harness.next())
     assert harness.agent.halted
     assert harness.next() is None
-    wish = Wish()
-    harness.agent.wish(wish)
+    sync = PendingSync()
+    harness.agent.sync(sync)
     with pytest.raises(incfed.InputError, match="knows epoch 1, the coordinator only 0"):
-        wish.granted.result(0)
+        sync.future.result(0)
 
 
 def test_a_round_that_comes_to_nothing_is_not_called_for_at_once_again(harness: Harness) -> None:
     harness.work()
-    harness.keeper.learn(X, 1.0)
+    harness.durable.learn(X, 1.0)
     assert harness.reply(harness.next()) == "open"
     harness.fake.round = None  # gone
     assert harness.work() == ["state"]
-    assert harness.agent.rest(harness.now) is not None
+    assert harness.agent.pause(harness.now) is not None
     harness.now = 10.0
     assert harness.kind() == "open"
 
@@ -174,68 +174,68 @@ def test_a_round_that_comes_to_nothing_is_not_called_for_at_once_again(harness: 
 def test_what_an_earlier_life_uploaded_is_declined(harness: Harness) -> None:
     harness.work()
     harness.fake.handle(0, "POST", "/v1/rounds", None)
-    harness.keeper.learn(X, 1.0)
+    harness.durable.learn(X, 1.0)
     body = {"epoch": 0, "steps": 1, "cost": 1.0, "dV": {"form": "factor", "numbers": ""}}
     harness.fake.handle(0, "PUT", "/v1/rounds/1/upload", body)
     harness.agent.state = None
     assert harness.work() == ["state", "answer"]
     assert harness.fake.closed[0].participants == []
-    assert harness.keeper.learner.frozen is None
+    assert harness.durable.learner.frozen is None
 
 
 def test_a_wish_made_while_a_state_is_on_its_way_asks_for_another(harness: Harness) -> None:
     harness.reply(harness.next())
     state = harness.next()
     assert state is not None
-    wish = Wish()
-    harness.agent.wish(wish)
+    sync = PendingSync()
+    harness.agent.sync(sync)
     harness.reply(state)
-    assert not wish.granted.done()
+    assert not sync.future.done()
     assert harness.work() == ["state"]
-    assert wish.granted.done()
+    assert sync.future.done()
 
 
 def test_a_wish_waits_for_the_round_that_is_open_and_no_longer(tmp_path: Path) -> None:
     harness = Harness(tmp_path, count=2)
     harness.work()
     harness.fake.handle(1, "POST", "/v1/rounds", None)
-    wish = Wish()
-    harness.agent.wish(wish)
+    sync = PendingSync()
+    harness.agent.sync(sync)
     assert harness.work() == ["state", "upload"]
-    assert not wish.granted.done()
+    assert not sync.future.done()
     harness.fake.deadline()
     harness.fake.handle(1, "POST", "/v1/rounds", None)  # the next one
     harness.poll()
     assert harness.work()[0] == "download"
-    assert wish.granted.done()
+    assert sync.future.done()
 
 
 def test_a_wish_whose_call_was_answered_by_another_round(tmp_path: Path) -> None:
     harness = Harness(tmp_path, count=2)
     harness.work()
-    harness.keeper.learn(X, 1.0)
-    wish = Wish()
-    harness.agent.wish(wish)
+    harness.durable.learn(X, 1.0)
+    sync = PendingSync()
+    harness.agent.sync(sync)
     harness.reply(harness.next())
     assert harness.kind() == "open"
     harness.fake.handle(1, "POST", "/v1/rounds", None)
     harness.fake.deadline()  # without this client
     harness.agent.state = None
     assert harness.work() == ["state", "download"]
-    assert wish.granted.done()
+    assert sync.future.done()
 
 
 def test_a_round_that_closed_without_a_new_epoch(harness: Harness) -> None:
     """What it was told is pending again, after a download that says so."""
     harness.work()
-    harness.keeper.learn(X, 1.0)
+    harness.durable.learn(X, 1.0)
     assert harness.work() == ["open", "state", "upload"]
-    wish = Wish()
-    harness.agent.wish(wish)
+    sync = PendingSync()
+    harness.agent.sync(sync)
     harness.fake.round = None
     assert harness.reply(harness.next()) == "state"
-    assert not wish.granted.done()
+    assert not sync.future.done()
     assert harness.reply(harness.next()) == "download"
-    assert wish.granted.done()
-    assert harness.keeper.learner.frozen is None
-    assert harness.keeper.pending == 1
+    assert sync.future.done()
+    assert harness.durable.learner.frozen is None
+    assert harness.durable.pending == 1

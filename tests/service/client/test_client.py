@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.service.client import agent, patience
+from incfed.service.client import agent, backoff
+from incfed.service.client.errors import ServiceError, Unreachable
 from incfed.service.client.policies import Proposal, Stake
-from incfed.service.client.refusals import ServiceError, Unreachable
 from incfed.simulation import Simulation
 from reference.mechanisms import FloatArray
 from support.fake_coordinator import Fake
@@ -30,7 +30,7 @@ DIM, SOON = 3, 60.0
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "LONGEST", 0.2)
+    monkeypatch.setattr(backoff, "LONGEST", 0.2)
     monkeypatch.setattr(agent, "WAIT", 5.0)
 
 
@@ -197,7 +197,7 @@ def test_a_cost_that_is_none_is_raised_by_sync(
 
     with incfed.Client(service[0], "token-0", tmp_path, cost=cost) as client:
         client.choose([unit(0)])
-        client._keeper.learn(unit(0), 1.0)  # without waking the thread that talks
+        client._durable.learn(unit(0), 1.0)  # without waking the thread that talks
         with pytest.raises(incfed.InputError, match="cost"):
             client.sync(SOON)
         client.sync(SOON)
@@ -228,7 +228,7 @@ def test_a_refused_upload_is_said_and_tried_in_the_next_round(
         served.before = lambda who, method, path: (
             (422, {"field": "cost", "message": "absurd"}) if "upload" in path else None
         )
-        client._keeper.learn(unit(0), 1.0)
+        client._durable.learn(unit(0), 1.0)
         with pytest.raises(ServiceError, match="cost: absurd"):
             client.sync(SOON)
         served.before = lambda *request: None

@@ -1,4 +1,4 @@
-"""The background thread: does what the agent asks for, and lets itself be woken."""
+"""The background thread: sends what the agent asks for, until it is stopped."""
 
 from __future__ import annotations
 
@@ -10,50 +10,48 @@ from contextlib import suppress
 from typing import Any
 
 from ..wire import Request
-from . import points
 from .agent import Agent
-from .refusals import Unreachable
+from .errors import Unreachable
+from .sync import PendingSync
 from .transport import Transport
-from .wishes import Wish
 
 
-class Link:
+class BackgroundThread:
     def __init__(self, agent: Agent, connect: Callable[[], Transport]) -> None:
         self._agent = agent
         self._connect = connect
         self._loop = asyncio.new_event_loop()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._ends = False
+        self._stopping = False
         self._thread = threading.Thread(target=self._run, name="incfed-client", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     @property
-    def here(self) -> bool:
-        """Is it this thread that asks: a policy of the owner's?"""
+    def is_current(self) -> bool:
+        """Is the caller in this thread, as a cost or accept function is?"""
         return threading.current_thread() is self._thread
 
     def wake(self) -> None:
-        """Something happened here: is there anything to send? By any thread."""
+        """There may be something to send. Any thread may call this."""
         self._call(self._wake.set)
 
-    def wish(self, wish: Wish) -> None:
-        def pass_on() -> None:
-            self._agent.wish(wish)
+    def sync(self, sync: PendingSync) -> None:
+        def add() -> None:
+            self._agent.sync(sync)
             self._wake.set()
 
-        if not self._call(pass_on):
-            wish.fail(RuntimeError("this Client is closed"))
+        if not self._call(add):
+            sync.fail(RuntimeError("this Client is closed"))
 
     def stop(self) -> None:
-        """What is on its way is given up: it is sent again some time."""
+        """Requests under way are cancelled; they are sent again after the next start."""
 
         def end() -> None:
-            self._ends = (
-                True  # a cancellation that meets a wake-up is lost (Python 3.11's wait_for)
-            )
+            # Python 3.11's wait_for loses a cancellation that comes together with a wake-up.
+            self._stopping = True
             if self._task is not None:
                 self._task.cancel()
 
@@ -61,9 +59,9 @@ class Link:
         if self._thread.is_alive():
             self._thread.join()
 
-    def _call(self, what: Callable[[], Any]) -> bool:
+    def _call(self, function: Callable[[], Any]) -> bool:
         try:
-            self._loop.call_soon_threadsafe(what)
+            self._loop.call_soon_threadsafe(function)
         except RuntimeError:  # the loop is closed
             return False
         return True
@@ -75,16 +73,16 @@ class Link:
             with suppress(asyncio.CancelledError):
                 self._loop.run_until_complete(self._task)
         finally:
-            self._agent.abandon(RuntimeError("this Client was closed"))
+            self._agent.stop(RuntimeError("this Client was closed"))
             self._loop.close()
 
     async def _work(self) -> None:
         agent, poll = self._agent, None
         transport = self._connect()
         try:
-            while not self._ends:
+            while not self._stopping:
                 self._wake.clear()
-                if request := agent.errand(time.monotonic()):
+                if request := agent.next_request(time.monotonic()):
                     await self._send(transport, request)
                     continue
                 if poll is not None and poll.done():
@@ -93,7 +91,7 @@ class Link:
                     poll = asyncio.create_task(self._send(transport, request))
                     poll.add_done_callback(lambda _: self._wake.set())
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), agent.rest(time.monotonic()))
+                    await asyncio.wait_for(self._wake.wait(), agent.pause(time.monotonic()))
         finally:
             if poll is not None:
                 poll.cancel()
@@ -102,11 +100,9 @@ class Link:
             await transport.close()
 
     async def _send(self, transport: Transport, request: Request) -> None:
-        points.reach(f"{request.kind}.before")
         try:
-            status, said = await transport.send(request)
+            status, reply = await transport.send(request)
         except Unreachable as error:
             self._agent.failed(request, error, time.monotonic())
         else:
-            points.reach(f"{request.kind}.after")
-            self._agent.replied(request, status, said, time.monotonic())
+            self._agent.replied(request, status, reply, time.monotonic())

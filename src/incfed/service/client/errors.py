@@ -6,7 +6,7 @@ from typing import Any
 
 
 class ServiceError(RuntimeError):
-    """The coordinator refused a request; status, and the field that it named."""
+    """The coordinator refused a request; `status` is the HTTP status, `field` what was wrong."""
 
     def __init__(self, status: int, field: str | None, message: str) -> None:
         where = f"{field}: " if field else ""
@@ -15,12 +15,12 @@ class ServiceError(RuntimeError):
 
 
 class Unreachable(ConnectionError):
-    """No answer, or none that can be read; it is tried again."""
+    """No reply, or one that cannot be read. The request is sent again later."""
 
 
-def refusal(status: int, said: Any) -> ServiceError:
-    """From the JSON of a refusal, whatever it may be."""
-    if not isinstance(said, dict):
+def service_error(status: int, reply: Any) -> ServiceError:
+    """From the JSON of an error reply, whatever it contains."""
+    if not isinstance(reply, dict):
         return ServiceError(status, None, "no reason given")
-    field = said.get("field")
-    return ServiceError(status, field and str(field)[:100], str(said.get("message"))[:500])
+    field = reply.get("field")
+    return ServiceError(status, field and str(field)[:100], str(reply.get("message"))[:500])
