@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import incfed
-from incfed.experiments.config import read
+from incfed.experiments.runs import read
 from incfed.planning.case import read_case
 from incfed.planning.space import Candidate
 from incfed.service.coordinator.config import read_config
