@@ -24,6 +24,7 @@ from typing import Any
 
 from ..algorithms import thresholds
 from ..environments.base import World
+from ..mechanisms.registry import build_mechanism
 from ..results.settings import plain
 from ..support import places, toml
 from ..support.inputs import MOST_STEPS, InputError, integer, refuse
@@ -179,10 +180,7 @@ def build_algorithm(
     maker.check(given, place, extra=("label",))
     sources: dict[str, str] = {}
     if "mechanism" in given:
-        spot, value = f"{place}.mechanism", given["mechanism"]
-        example = '{ kind = "PaymentEfficient", beta = 0.7 }'
-        inner = {"kind": value} if isinstance(value, str) else places.table(spot, value, example)
-        mechanism = kinds.build(kinds.MECHANISMS, inner, spot, folder)
+        mechanism = build_mechanism(given["mechanism"], f"{place}.mechanism", folder)
         given["mechanism"] = mechanism.value
         sources.update(mechanism.sources)
     if isinstance(given.get("threshold"), str):

@@ -29,6 +29,7 @@ from ..environments.base import World
 from ..experiments import kinds
 from ..experiments.cells import Cell
 from ..experiments.config import Recipe, build_algorithm, check_steps, load
+from ..mechanisms.registry import BUILT_IN, Pinned, load_mechanism
 from ..support import places
 from ..support.inputs import InputError, counted, number, refuse
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
@@ -246,7 +247,24 @@ def build_case(recipe: Recipe) -> Case:
             table = setting.table(case.fixed, case.costs.of(0))
             made = build_algorithm(table, "algorithm", world, steps, recipe.folder)
             sources.update(made.sources)
-    return replace(case, sources=tuple(sorted(sources.values())))
+    notes = (*case.notes, *_not_served(case))
+    return replace(case, sources=tuple(sorted(sources.values())), notes=notes)
+
+
+def _not_served(case: Case) -> list[str]:
+    """Why mechanisms of the user's own that are searched cannot be served."""
+    found = {}
+    for one in case.space.first(case.usual):
+        if one.mechanism not in BUILT_IN and one.mechanism not in found:
+            table = one.table({}, 0)["mechanism"]
+            try:
+                made = load_mechanism(table, "mechanism", case.folder)
+                if isinstance(made, Pinned):
+                    made.check()
+                found[one.mechanism] = ""
+            except InputError as error:
+                found[one.mechanism] = " ".join(f"No federation.toml with it: {error}".split())
+    return [text for text in found.values() if text]
 
 
 def _share(search: Mapping[str, Any], world: World) -> float | None:

@@ -1,14 +1,13 @@
 """The configs that a plan writes: run.toml for `incfed run`, federation.toml for `incfed serve`.
 
 The first runs what the plan's figures come from: the held-out seeds, and of a log the part to judge
-by. The second is read back by the settings of a federation before it is written.
+by. The second is checked by the settings of a federation, which it is for.
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,7 @@ from ..environments.base import World
 from ..experiments.kinds import MECHANISMS, WORLDS, Kinds
 from ..ledger.settings import Settings
 from ..results.numbers import human
-from ..support import inputs
-from ..support.inputs import counted
+from ..support.inputs import InputError, counted
 from ..support.toml import toml, toml_key
 from .case import JUDGE
 
@@ -67,35 +65,26 @@ def config_text(plan: Plan) -> str:
 
 
 def federation_text(plan: Plan) -> str | None:
-    """None: it cannot be served."""
-    world = plan.case.world
-    if world.dim > inputs.MOST_DIM:
+    """None: it cannot be served, because the settings of a federation refuse it."""
+    try:
+        table = _federation(plan)
+    except InputError:
         return None
-    rules = plan.algorithm()
-    mechanism = plan.setting.table({}, 0)["mechanism"]
-    mechanism = _portable(mechanism, MECHANISMS, plan.case.folder)
-    longest, largest = plan.sizes
-    steps = _looked_at(world)
-    where = ("in " if world.length is None else "in the log's ") + counted(steps, "step")
-    costs = plan.case.costs.of(plan.held_out[0])
-    dearest = max(costs) if isinstance(costs, list) else costs
-    keys: list[tuple[str, object, str]] = [
-        ("dim", world.dim, "features of an arm"),
-        ("mechanism", mechanism, ""),
-        ("threshold", plan.setting.threshold, "D_c"),
-        ("ridge", rules.ridge, "lambda"),
-        ("noise", rules.noise, "sigma"),
-        ("delta", rules.delta, ""),
-    ]
-    if rules.exploration is not None:
-        keys.append(("exploration", rules.exploration, "alpha"))
-    keys += _budget(plan)
-    keys += [
-        ("arm_norm", longest, f"a guess: no arm was longer {where}"),
-        ("reward_bound", largest, f"a guess: no reward was larger {where}"),
-        ("cost_limit", _up(ROOM * dearest), "a guess: nobody's cost may be larger"),
-    ]
-    text = "\n".join([
+    world = plan.case.world
+    where = "in " if world.length is None else "in the log's "
+    where += counted(_looked_at(world), "step")
+    said = {
+        "dim": "features of an arm",
+        "threshold": "D_c",
+        "ridge": "lambda",
+        "noise": "sigma",
+        "exploration": "alpha",
+        "budget": _budget(plan)[1],
+        "arm_norm": f"a guess: no arm was longer {where}",
+        "reward_bound": f"a guess: no reward was larger {where}",
+        "cost_limit": "a guess: nobody's cost may be larger",
+    }
+    return "\n".join([
         "# What `incfed plan` advises, for real clients. Needs incfed[service].",
         "#     incfed client enrol NAME --config federation.toml      once for each client",
         "#     incfed serve --config federation.toml",
@@ -103,15 +92,41 @@ def federation_text(plan: Plan) -> str | None:
         *(f"# {line}" for text in differences(plan) for line in textwrap.wrap(text, 90)),
         "",
         "[federation]",
-        *(f"{key} = {toml(value)}{said and f'  # {said}'}" for key, value, said in keys),
+        *(
+            f"{key} = {toml(value)}" + (f"  # {said[key]}" if key in said else "")
+            for key, value in table.items()
+        ),
         "",
         "[server]",
         'database = "sqlite:///federation.db"  # a guess; or "postgresql://user@host/database"',
         'host = "127.0.0.1"  # a guess: only this machine can reach it',
         "",
     ])  # fmt: skip
-    Settings.read(tomllib.loads(text)["federation"], plan.case.folder).check()
-    return text
+
+
+def _federation(plan: Plan) -> dict[str, Any]:
+    """The [federation] table, or an InputError of the settings that it is for."""
+    rules, folder = plan.algorithm(), plan.case.folder
+    mechanism = plan.setting.table({}, 0)["mechanism"]
+    costs = plan.case.costs.of(plan.held_out[0])
+    dearest = max(costs) if isinstance(costs, list) else costs
+    longest, largest = plan.sizes
+    table = {
+        "dim": plan.case.world.dim,
+        "mechanism": _portable(mechanism, MECHANISMS, folder),
+        "threshold": plan.setting.threshold,
+        "ridge": rules.ridge,
+        "noise": rules.noise,
+        "delta": rules.delta,
+        "exploration": rules.exploration,
+        "budget": _budget(plan)[0],
+        "arm_norm": longest,
+        "reward_bound": largest,
+        "cost_limit": _up(ROOM * dearest),
+    }
+    table = {key: value for key, value in table.items() if value is not None}
+    Settings.read(table, folder).check()
+    return table
 
 
 def differences(plan: Plan) -> list[str]:
@@ -124,7 +139,7 @@ def differences(plan: Plan) -> list[str]:
     return found
 
 
-def _budget(plan: Plan) -> list[tuple[str, object, str]]:
+def _budget(plan: Plan) -> tuple[float | None, str]:
     """The limit on payments, if there is one: what a mean had to keep there no sum exceeds here."""
     for limit in plan.goal.limits:
         if limit.metric == "payment":
@@ -133,8 +148,8 @@ def _budget(plan: Plan) -> list[tuple[str, object, str]]:
             if paid.high > limit.value:
                 note += f" and {human(paid.mean)} paid: it may not last, and then nobody is paid"
             exact = limit.share is None  # else a share of a mean, in more digits than it has
-            return [("budget", limit.value if exact else float(f"{limit.value:.6g}"), note)]
-    return []
+            return limit.value if exact else float(f"{limit.value:.6g}"), note
+    return None, ""
 
 
 def sizes(world: World, seed: int) -> tuple[float, float]:

@@ -100,7 +100,8 @@ class Plan:
 
     @property
     def federation(self) -> str | None:
-        """A TOML file for `incfed serve`; None if that cannot serve it (too many features)."""
+        """A TOML file for `incfed serve`; None if that cannot serve it: too many features, or a
+        mechanism of your own that breaks a rule."""
         from .config_files import federation_text
 
         return federation_text(self)
