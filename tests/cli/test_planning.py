@@ -33,7 +33,7 @@ def test_a_plan_from_the_template_to_its_run(tmp_path: Path) -> None:
     assert "plan/plan.html" in done.stderr
     assert json.loads((tmp_path / "plan/plan.json").read_text())["advice"] == first
     assert any(file.name.startswith("study-") for file in (tmp_path / "plan").iterdir())
-    ran = incfed(tmp_path, "run", "plan/run.toml", "--seeds", "2", "--jobs", "1")
+    ran = invoke(tmp_path, "run", "plan/run.toml", "--seeds", "2", "--jobs", "1")
     assert ran.returncode == 0, ran.stderr
     assert "D_c" in ran.stdout
 
@@ -121,7 +121,7 @@ ASK = ("plan", "case.toml", "--budget", "60", "--trials", "48", "--held-out", "3
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("whole")
     (folder / "case.toml").write_text(TOML)
-    assert incfed(folder, *ASK, "--jobs", "1").returncode == 0
+    assert invoke(folder, *ASK, "--jobs", "1").returncode == 0
     return (folder / "plan/plan.json").read_text()
 
 
@@ -149,7 +149,7 @@ def test_a_search_that_was_stopped_comes_to_the_same_plan(
     finished = (there / "cells.jsonl").read_bytes().count(b"\n")
     assert not (there / "plan.html").exists()
     first = finished_trials(there)[:16]
-    assert incfed(tmp_path, *ASK, "--jobs", "1").returncode == 0
+    assert invoke(tmp_path, *ASK, "--jobs", "1").returncode == 0
     assert (there / "plan.json").read_text() == uninterrupted
     assert (there / "cells.jsonl").read_bytes().count(b"\n") > finished
     after = finished_trials(there)

@@ -38,10 +38,11 @@ def test_a_sweep_from_start_to_finish(tmp_path: Path) -> None:
     assert len(polars.read_parquet(there / "cells.parquet")) == 18
     assert len(json.loads((there / "summary.json").read_text())) == 6
 
-    again = incfed(tmp_path, "sweep", "a.toml", "--seeds", "3", "--output", "there")
+    again = invoke(tmp_path, "sweep", "a.toml", "--seeds", "3", "--output", "there")
     assert "18 of 18 runs already there" in again.stderr
     assert again.stdout == done.stdout
-    anew = incfed(tmp_path, "sweep", "a.toml", "--seeds", "1", "--output", "there", "--fresh")
+    ask = ("sweep", "a.toml", "--seeds", "1", "--output", "there", "--jobs", "1")
+    anew = invoke(tmp_path, *ask, "--fresh")
     assert (anew.returncode, len(read_cells(there / NAME))) == (0, 6)
     shown = invoke(tmp_path, "show", "there").stdout
     assert "| altruistic | 0.1 |  | 1 |" in shown
@@ -93,7 +94,7 @@ def test_failures_are_told_together(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals are sent to a process group")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, sent: signal.Signals) -> None:
-    (tmp_path / "a.toml").write_text(SWEEP.replace("steps = 400", "steps = 60_000"))
+    (tmp_path / "a.toml").write_text(SWEEP.replace("steps = 400", "steps = 30_000"))
     command = [*INCFED, "sweep", "a.toml", "--seeds", "100", "--jobs", "2"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -119,7 +120,7 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, sent: signal.Signa
     if sent == signal.SIGINT:
         assert f"stopped: {kept} of 600 runs finished and kept in {file.parent};" in said
         assert "continue with: incfed sweep a.toml --seeds 100 --jobs 2" in said
-    on = incfed(tmp_path, "sweep", "a.toml", "--seeds", "2")
+    on = invoke(tmp_path, "sweep", "a.toml", "--seeds", "2", "--jobs", "1")
     assert on.returncode == 0, on.stderr
     assert re.search(r"\d+ of 12 runs already there", on.stderr)
     assert "| paid | 0.1 | 1 | 2 |" in on.stdout

@@ -64,7 +64,7 @@ def test_every_message_may_come_twice(tmp_path: Path) -> None:
 
 
 @settings(max_examples=30)
-@given(st.data(), traces(count=(2, 6), steps=(10, 60)), mechanisms())
+@given(st.data(), traces(count=(2, 6), steps=(10, 30)), mechanisms())
 def test_as_the_simulator_does(data: st.DataObject, trace: incfed.Trace, mechanism: Kind) -> None:
     kind, knobs = mechanism
     asked = data.draw(costs(trace.count, -1, 2))
