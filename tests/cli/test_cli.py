@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -237,6 +238,24 @@ def test_ctrl_c_keeps_finished_seeds(tmp_path: Path) -> None:
     assert f"{len(kept)} of {2 * seeds} runs already there" in on.stderr
     assert kept == {path: path.stat().st_mtime_ns for path in kept}
     assert f"| paid | {seeds} |" in on.stdout
+
+
+def test_resume_goes_on_and_never_starts(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(TOML)
+    nothing = incfed(tmp_path, "run", "a.toml", "--resume")
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert "results has no runs to continue (experiment.json is missing)" in nothing.stderr
+    assert not (tmp_path / "results").exists()
+    assert incfed(tmp_path, "run", "a.toml", "--jobs", "1").returncode == 0
+    shutil.rmtree(tmp_path / "results/runs/paid/seed-1")
+    assert "3 of 4 runs finished" in incfed(tmp_path, "show", "results").stderr
+    on = incfed(tmp_path, "run", "a.toml", "--resume", "--jobs", "1")
+    assert on.returncode == 0, on.stderr
+    assert "3 of 4 runs already there" in on.stderr
+    assert "| paid | 2 |" in on.stdout
+    both = incfed(tmp_path, "run", "a.toml", "--resume", "--fresh")
+    assert (both.returncode, both.stdout) == (2, "")
+    assert "--resume and --fresh: got both" in both.stderr
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:

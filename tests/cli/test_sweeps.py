@@ -73,6 +73,30 @@ def test_each_command_knows_the_other_s_config(tmp_path: Path) -> None:
     assert "sweep: is missing, must be given" in invoke(tmp_path, "sweep", "b.toml").stderr
 
 
+def test_a_run_and_a_sweep_of_the_same_settings_give_the_same_numbers(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(TOML)
+    (tmp_path / "sweep.toml").write_text(f'{TOML}[sweep]\n"world.noise" = [0.1]\n')  # its default
+    assert incfed(tmp_path, "run", "run.toml", "--output", "one").returncode == 0
+    assert incfed(tmp_path, "sweep", "sweep.toml", "--output", "two").returncode == 0
+    run = json.loads((tmp_path / "one/summary.json").read_text())["Comparison"]
+    swept = polars.read_parquet(tmp_path / "two/cells.parquet")
+    for label, runs in run.items():
+        rows = swept.filter(polars.col("algorithm") == label).sort("seed")
+        for name in ("seed", "regret", "reward", "communication", "payment", "rounds", "paid"):
+            assert rows[name].to_list() == [one[name] for one in runs], (label, name)
+
+
+def test_resume_goes_on_and_never_starts(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(SWEEP)
+    nothing = incfed(tmp_path, "sweep", "a.toml", "--resume")
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert "results has no runs to continue (cells.jsonl is missing)" in nothing.stderr
+    assert not (tmp_path / "results").exists()
+    assert incfed(tmp_path, "sweep", "a.toml", "--seeds", "1", "--jobs", "1").returncode == 0
+    on = incfed(tmp_path, "sweep", "a.toml", "--resume", "--jobs", "1")
+    assert "6 of 12 runs already there" in on.stderr
+
+
 def test_failures_are_told_together(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN)
     mine = '"own.py:Mine", at = 1, trouble = "raise"'

@@ -13,16 +13,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import incfed
+from incfed.experiments import run
 from incfed.experiments.checkpoint import NAME, CellsFile, read_cells
 from incfed.experiments.dask_executor import Dask
 from incfed.experiments.engine import Local, run_cells
 from incfed.results.records import Result
 from incfed.support.extras import install
 from incfed.support.inputs import InputError
+from support.cli import incfed as incfed_command
 from support.dask_cluster import Cluster, cluster
-from support.experiments import OWN, trace
+from support.experiments import OWN, TOML, experiment, trace
 from support.sweeps import cells, figures, mine
 
 pytest.importorskip("distributed", reason="distributed (incfed[dask]) is not installed")
@@ -226,6 +230,37 @@ def test_a_cell_that_kills_its_workers_is_a_fault() -> None:
     answer = Dask("tcp://x:1")._answer("error", (KilledWorker, error, None))
     assert not isinstance(answer, Result)
     assert "worker after worker died over it" in getattr(answer, "text", "")
+
+
+def test_whole_results_come_back_from_a_cluster(two: Cluster, tmp_path: Path) -> None:
+    """As data: the workers write nothing to the folder of results."""
+    here = run(experiment(tmp_path, output="here"), executor=Local(1))
+    made = experiment(tmp_path, output="there")
+    there = run(made, executor=Dask(two.address))
+    assert there.complete, there.failures
+    assert there.runs == here.runs
+    for label, results in here.runs.items():
+        for seed, result in enumerate(results):
+            saved = incfed.load(tmp_path / f"there/runs/{label}/seed-{seed}")
+            assert np.array_equal(saved.regret, result.regret)
+            assert saved.rounds == result.rounds
+    assert run(made, executor=Dask(two.address)).kept == 4
+
+
+def test_incfed_run_on_a_cluster(two: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(TOML)
+    there = incfed_command(tmp_path, "run", "a.toml", "--dask", two.address, "--output", "there")
+    assert there.returncode == 0, there.stderr
+    assert f"4 runs of 400 steps: 2 algorithms, 2 seeds; on the cluster at {two.address}" in (
+        there.stderr
+    )
+    here = incfed_command(tmp_path, "run", "a.toml", "--jobs", "1", "--output", "here")
+    assert there.stdout == here.stdout
+    figures = [(tmp_path / name / "summary.json").read_text() for name in ("here", "there")]
+    assert figures[0] == figures[1]
+    both = incfed_command(tmp_path, "run", "a.toml", "--dask", two.address, "--jobs", "2")
+    assert (both.returncode, both.stdout) == (2, "")
+    assert "--jobs: is for processes on this machine" in both.stderr
 
 
 def test_the_command_line_on_a_cluster(two: Cluster, tmp_path: Path) -> None:
