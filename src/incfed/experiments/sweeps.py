@@ -17,7 +17,7 @@ from .config import check_outline, load, override
 from .engine import Dask, Executor, Local, run_cells
 from .experiment import Recipe
 from .sweep_report import publish_sweep
-from .tidy import Summary, cells_frame, curves_frame, summarise
+from .tidy import PointSummary, cells_frame, curves_frame, summarise
 
 if TYPE_CHECKING:
     import pandas
@@ -73,7 +73,7 @@ class Swept:
         """Up to 200 rows a run: the swept parameters, the seed, the step and the four metrics."""
         return curves_frame(self.records)
 
-    def summary(self) -> list[Summary]:
+    def summary(self) -> list[PointSummary]:
         """The points in order, each with the mean and spread of its figures over the seeds."""
         return summarise(self.records)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...environments import MovieLens
+from ...results import html, markdown
 from ...support.files import claim, replacing, write_text
 from ...support.inputs import InputError, counted, refuse
 from .. import places
@@ -18,11 +19,11 @@ from ..grid import MOST_CELLS
 from ..outputs import can_plot
 from ..screen import Screen
 from ..tidy import cells_frame
-from . import figures, typeset
-from .page import Reproduction, about, write_page
+from . import figures
+from .document import Reproduction, change, page_document, place, published, tables_document
 from .settings import MOVIELENS, Data, Mode, Setting, cell
 from .tables import TABLES
-from .verdicts import Verdict, incomparable, judge
+from .verdicts import FigureVerdict, incomparable, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -176,17 +177,16 @@ def _publish(folder: Path, found: Reproduction, records: Sequence[Record]) -> Pa
     """Tables, figures, the page; each file whole or not at all."""
     with replacing(folder / "cells.parquet") as fresh:
         cells_frame(records).write_parquet(fresh)
-    tables = {TABLES[name]: verdicts for name, verdicts in found.verdicts.items()}
-    for kind, form in (("md", typeset.markdown), ("tex", typeset.latex)):
-        parts = [form(table, verdicts) for table, verdicts in tables.items()]
-        write_text(folder / f"tables.{kind}", "\n".join([about(found, kind), *parts]))
+    write_text(folder / "tables.md", markdown.render(tables_document(found)))
+    plain = tables_document(found, differences=False)
+    write_text(folder / "tables.tex", markdown.render_latex(plain))
     for old in (folder / "figures").glob("figure?.*"):  # of other targets, or another mode
         old.unlink()
     for name, figure in found.drawings.items():
         for ending in ("png", "svg"):
             with replacing(folder / "figures" / f"{name}.{ending}") as fresh:
                 figure.savefig(fresh, dpi=160)
-    return write_text(folder / "reproduction.html", write_page(found))
+    return write_text(folder / "reproduction.html", html.render(page_document(found)))
 
 
 def _say(screen: Screen, found: Reproduction) -> None:
@@ -202,7 +202,7 @@ def _say(screen: Screen, found: Reproduction) -> None:
         screen.say(f"{name}: {count} of {counted(len(compared), 'figure')} as published")
         for verdict in compared:
             if not verdict.within:
-                screen.say(f"  {typeset.place(TABLES[name], verdict)}: {_apart(verdict)}")
+                screen.say(f"  {place(TABLES[name], verdict)}: {_apart(verdict)}")
     if found.missing:
         screen.hint(
             f"Not run: {', '.join(found.missing)}. They need --movielens FOLDER; "
@@ -210,9 +210,9 @@ def _say(screen: Screen, found: Reproduction) -> None:
         )
 
 
-def _apart(verdict: Verdict) -> str:
-    change = typeset.change(verdict)
-    return f"{verdict.ours}, published {typeset.published(verdict)} ({change}). {verdict.why}"
+def _apart(verdict: FigureVerdict) -> str:
+    printed = f"published {published(verdict)} ({change(verdict)})"
+    return f"{verdict.ours}, {printed}. {verdict.why}"
 
 
 def _world(name: str) -> str:
