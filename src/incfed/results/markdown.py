@@ -116,11 +116,11 @@ def _block(block: Block) -> str:
             return "\n\n".join(_group(name, group) for name, group in block.groups.items())
         case Code():
             command = f" {_inline_code(block.command)}" if block.command else ""
-            head = f"{escape(block.caption)}{command}".strip()
+            head = f"{_paragraph(block.caption)}{command}".strip()
             return f"{head}\n\n{_fenced(block.text)}" if head else _fenced(block.text)
         case Tiles():
             return "\n".join(
-                f"- {escape(f'{tile.title}: {tile.text} {MARKS[tile.tone]}'.rstrip())}"
+                f"- {_paragraph(f'{tile.title}: {tile.text} {MARKS[tile.tone]}'.rstrip())}"
                 for tile in block.tiles
             )
 
@@ -149,7 +149,7 @@ def _cell(cell: Cell, emphasis: bool) -> str:
 
 def _group(name: str, group: object) -> str:
     assert isinstance(group, dict)
-    lines = [f"- {escape(key)}: {escape(value)}" for key, value in group.items()]
+    lines = [f"- {_paragraph(key)}: {escape(value)}" for key, value in group.items()]
     return "\n".join([*([f"**{escape(name)}**\n"] if name else []), *lines])
 
 

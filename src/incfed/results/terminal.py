@@ -50,7 +50,9 @@ def show(terminal: Terminal, document: Document) -> None:
 def render(console: Console, document: Document) -> None:
     if document.title:
         console.print(_text(document.title, "bold"))
-    for block in document.blocks:
+    for n, block in enumerate(document.blocks):
+        if isinstance(block, Heading) and (n or document.title):
+            console.print()
         _block(console, block)
     for words in Text(document.footer).paragraphs():
         console.print(_text(words, "dim"))
@@ -62,16 +64,14 @@ def _block(console: Console, block: Block) -> None:
             for words in block.paragraphs():
                 console.print(_text(words, "dim" if block.note else ""))
         case Heading():
-            console.print()
             console.print(_text(block.text, "bold"))
         case Bullets():
             for item in block.items:
-                console.print(_text(f"  • {item}"))
+                console.print(_hanging("•", "", item))
         case Callout():
             console.print(_text(block.text, f"bold {STYLES[block.tone]}".strip()))
         case Verdict():
-            mark = (f"  {MARKS[block.tone]} ", STYLES[block.tone])
-            console.print(RichText.assemble(mark, _clean(block.text)))
+            console.print(_hanging(MARKS[block.tone], STYLES[block.tone], block.text))
         case Table():
             console.print(_table(block, console.width))
             if block.note:
@@ -92,9 +92,15 @@ def _block(console: Console, block: Block) -> None:
             console.print(_text(block.text.rstrip()), soft_wrap=True)
         case Tiles():
             for tile in block.tiles:
-                mark = (f"  {MARKS[tile.tone] or ' '} ", STYLES[tile.tone])
-                words = _clean(f"{tile.title}: {tile.text}")
-                console.print(RichText.assemble(mark, words))
+                words = f"{tile.title}: {tile.text}"
+                console.print(_hanging(MARKS[tile.tone], STYLES[tile.tone], words))
+
+
+def _hanging(mark: str, style: str, text: str) -> RichTable:
+    """A mark, and lines that start to the right of it."""
+    grid = RichTable.grid(padding=(0, 1, 0, 0))
+    grid.add_row(RichText(f"  {mark:1}", style), _text(text))
+    return grid
 
 
 def _table(table: Table, width: int) -> RichTable:
