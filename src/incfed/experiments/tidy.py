@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..results import markdown
 from ..results.document import Cell, Column, Table, TableRow
 from ..results.frames import CURVES
 from ..results.tables import ComparisonRow, known_metrics, metric_columns, row, spread_note
@@ -95,11 +94,6 @@ def points_table(summaries: Sequence[PointSummary]) -> Table:
         figures = [getattr(one.row, name).cell() for name in metrics]
         rows.append(TableRow((*map(Cell, [*point, str(len(one.seeds))]), *figures)))
     return Table(tuple(columns), tuple(rows), spread_note({len(one.seeds) for one in summaries}))
-
-
-def to_markdown(summaries: Sequence[PointSummary]) -> str:
-    """The points as a Markdown table."""
-    return markdown.render_table(points_table(summaries))
 
 
 def _point_columns(records: Sequence[Record]) -> dict[str, polars.Series]:

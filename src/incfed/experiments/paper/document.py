@@ -25,6 +25,7 @@ from ...results.document import (
     Tile,
     Tiles,
     Tone,
+    Verdict,
 )
 from ...support.inputs import counted
 from .figures import DRAWINGS
@@ -118,6 +119,23 @@ def tables_document(found: Reproduction, *, differences: bool = True) -> Documen
     return Document("", blocks)
 
 
+def result_document(found: Reproduction) -> Document:
+    """For a terminal: how many figures are as published, and those that are not."""
+    blocks: list[Block] = []
+    for name, verdicts in found.verdicts.items():
+        compared = [v for v in verdicts if v.within is not None]
+        outside = [v for v in compared if not v.within]
+        if compared:
+            count = f"{len(compared) - len(outside)} of {counted(len(compared), 'figure')}"
+            blocks.append(Verdict("bad" if outside else "good", f"{name}: {count} as published"))
+        elif verdicts:  # else its runs failed, which has been said
+            other = f"{found.data}: another data set than the paper's, see the page"
+            blocks.append(Verdict("close", f"{name}: {other}"))
+        if outside:
+            blocks.append(Bullets(tuple(_apart(TABLES[name], verdict) for verdict in outside)))
+    return Document("", blocks)
+
+
 def place(table: PaperTable, verdict: FigureVerdict) -> str:
     """Where a figure stands, in words."""
     quantity = table.performance if verdict.quantity == "performance" else verdict.quantity
@@ -137,6 +155,11 @@ def change(verdict: FigureVerdict) -> str:
     if verdict.within is None or math.isnan(verdict.difference):
         return ""
     return f"{100 * verdict.difference:+.1f} %"
+
+
+def _apart(table: PaperTable, verdict: FigureVerdict) -> str:
+    printed = f"published {published(verdict)} ({change(verdict)})"
+    return f"{place(table, verdict)}: {verdict.ours}, {printed}. {verdict.why}"
 
 
 def _overview(found: Reproduction) -> Tiles:

@@ -20,10 +20,10 @@ from ..outputs import can_plot
 from ..screen import Screen
 from ..tidy import cells_frame
 from . import figures
-from .document import Reproduction, change, page_document, place, published, tables_document
+from .document import Reproduction, page_document, result_document, tables_document
 from .settings import MOVIELENS, Data, Mode, Setting, cell
 from .tables import TABLES
-from .verdicts import FigureVerdict, incomparable, judge
+from .verdicts import incomparable, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -124,7 +124,12 @@ def carry_out(
         with screen.busy("drawing figures, writing tables"):
             found = _evaluate(asked, done.records)
             page = _publish(folder, found, done.records)
-        _say(screen, found)
+        screen.show(result_document(found))
+        if found.missing:
+            screen.hint(
+                f"Not run: {', '.join(found.missing)}. They need --movielens FOLDER; "
+                "incfed data movielens ml-20m fetches it."
+            )
         screen.places({"page": page, "tables": folder / "tables.md", "runs": folder / NAME})
     return done
 
@@ -187,32 +192,6 @@ def _publish(folder: Path, found: Reproduction, records: Sequence[Record]) -> Pa
             with replacing(folder / "figures" / f"{name}.{ending}") as fresh:
                 figure.savefig(fresh, dpi=160)
     return write_text(folder / "reproduction.html", html.render(page_document(found)))
-
-
-def _say(screen: Screen, found: Reproduction) -> None:
-    """The result in a few lines, and every figure that is outside."""
-    for name, verdicts in found.verdicts.items():
-        compared = [v for v in verdicts if v.within is not None]
-        if not verdicts:
-            continue  # its runs failed, which has been said
-        if not compared:
-            screen.say(f"{name}: {found.data}: another data set than the paper's, see the page")
-            continue
-        count = sum(bool(v.within) for v in compared)
-        screen.say(f"{name}: {count} of {counted(len(compared), 'figure')} as published")
-        for verdict in compared:
-            if not verdict.within:
-                screen.say(f"  {place(TABLES[name], verdict)}: {_apart(verdict)}")
-    if found.missing:
-        screen.hint(
-            f"Not run: {', '.join(found.missing)}. They need --movielens FOLDER; "
-            "incfed data movielens ml-20m fetches it."
-        )
-
-
-def _apart(verdict: FigureVerdict) -> str:
-    printed = f"published {published(verdict)} ({change(verdict)})"
-    return f"{verdict.ours}, {printed}. {verdict.why}"
 
 
 def _world(name: str) -> str:
