@@ -111,7 +111,7 @@ def test_init_then_run_then_show(tmp_path: Path) -> None:
     assert table.strip() in incfed(tmp_path, "show", "there").stdout
     one = invoke(tmp_path, "show", "there/runs/alone/seed-1").stdout
     assert one.startswith("Independent, seed 1\n")
-    assert re.search(r"^  clients +20$", one, re.MULTILINE)
+    assert re.search(r"^- clients: 20$", one, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

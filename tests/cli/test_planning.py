@@ -29,7 +29,7 @@ def test_a_plan_from_the_template_to_its_run(tmp_path: Path) -> None:
     assert "expect" in first
     assert "over 120 steps" in first
     assert "at most 60 paid" in done.stdout
-    assert "What money buys (regret):" in done.stdout
+    assert "What money buys: regret" in done.stdout
     assert "plan/plan.html" in done.stderr
     assert json.loads((tmp_path / "plan/plan.json").read_text())["advice"] == first
     assert any(file.name.startswith("study-") for file in (tmp_path / "plan").iterdir())

@@ -60,11 +60,12 @@ def test_unknown_regret_is_not_drawn(tmp_path: Path) -> None:
 
 
 def test_tables_fit_the_terminal() -> None:
-    for width in (80, 140):
+    for width in (60, 140):
         screen = terminal(width)
         screen.table("Title", compare(RUNS), "Words")
         text = printed(screen)
-        assert "Title mean ± standard deviation over 2 seeds\nWords\n" in text
+        assert "Title\nWords\n" in text
+        assert "mean ± standard deviation over 2 seeds" in " ".join(text.split())
         assert "[b]all" in text
         assert ("Rounds" in text) == (width == 140)
         assert max(map(len, text.splitlines())) <= width

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..results.document import Document, Settings, Text
+from ..results.numbers import human
 from ..results.storage import INDEX as RUN
 from ..results.storage import load
 from ..results.tables import compare
@@ -37,8 +39,9 @@ def _run(screen: Screen, folder: Path) -> None:
     facts = result.summary()
     if facts["matched"] == facts["steps"]:  # as everywhere but in logs
         del facts["matched"]
-    screen.say(f"{result.name}, seed {result.settings.get('seed')}")
-    screen.facts({name: value for name, value in facts.items() if value is not None})
+    values = {name: human(value) for name, value in facts.items() if value is not None}
+    name = Text(f"{result.name}, seed {result.settings.get('seed')}")
+    screen.show(Document("", (name, Settings({"": values}))))
 
 
 def _experiment(screen: Screen, folder: Path) -> None:

@@ -18,7 +18,7 @@ from .config import Recipe, check_outline, load, override
 from .engine import Outcome, executor_for, run_cells
 from .runs import conclude, watched
 from .sweep_report import publish_sweep
-from .tidy import Summary, cells_frame, curves_frame, summarise
+from .tidy import PointSummary, cells_frame, curves_frame, summarise
 
 if TYPE_CHECKING:
     import pandas
@@ -76,7 +76,7 @@ class Swept:
         """Up to 200 rows a run: the swept parameters, the seed, the step and the four metrics."""
         return curves_frame(self.records)
 
-    def summary(self) -> list[Summary]:
+    def summary(self) -> list[PointSummary]:
         """The points in order, each with the mean and spread of its figures over the seeds."""
         return summarise(self.records)
 

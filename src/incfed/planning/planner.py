@@ -80,7 +80,7 @@ class Plan:
     @property
     def advice(self) -> str:
         """The plan in a few sentences."""
-        from .words import advice
+        from .advice import advice
 
         return advice(self)
 
@@ -125,9 +125,10 @@ class Plan:
         return publish(self, inputs.path("folder", folder))
 
     def __str__(self) -> str:
-        from .words import whole_text
+        from ..results import markdown
+        from .document import plan_document
 
-        return whole_text(self)
+        return markdown.render(plan_document(self)).rstrip("\n")
 
     def __repr__(self) -> str:
         return f"<Plan: {self.setting}: {self.goal.aim} {self.judgement.chosen[self.goal.aim]}>"

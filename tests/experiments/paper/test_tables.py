@@ -10,7 +10,7 @@ import pytest
 import incfed
 from incfed.experiments.cell_runner import CellRunner
 from incfed.experiments.cells import Record
-from incfed.experiments.paper import typeset
+from incfed.experiments.paper.document import Reproduction, place, published, tables_document
 from incfed.experiments.paper.settings import (
     ALTRUISTIC,
     FREE,
@@ -26,11 +26,12 @@ from incfed.experiments.paper.verdicts import (
     OTHER_DATA,
     PART_OF_IT,
     STALE,
-    Verdict,
+    FigureVerdict,
     is_within,
     judge,
     spread,
 )
+from incfed.results import markdown
 from incfed.results.tables import Spread
 
 PUBLISHED = Mode(published=True)
@@ -52,14 +53,14 @@ def test_every_published_communication_is_a_number_of_rounds() -> None:
     """docs/paper.md, reading 11: N d^2 + N (d^2 + d) a round, and d for every participant."""
     for table in TABLES.values():
         N, d = (54 if table.world == MOVIELENS else 50), 25
-        for place in table.cells():
-            printed = table.printed(*place)
+        for where in table.cells():
+            printed = table.printed(*where)
             assert printed is not None
             fixed = N * (2 * d * d + d)
             most = int(printed.communication // fixed)
             least = math.ceil(printed.communication / (fixed + N * d))
             left = [printed.communication - n * fixed for n in range(least, most + 1)]
-            assert any(x % d == 0 for x in left), (table.name, place)
+            assert any(x % d == 0 for x in left), (table.name, where)
 
 
 def test_what_is_run_for_a_cell() -> None:
@@ -145,8 +146,8 @@ def test_verdicts() -> None:
     assert communication.within
     assert not payment.within
     assert payment.why == "No explanation found so far."
-    assert typeset.place(table, payment) == "D = 100, β = 0.7, payment"
-    assert typeset.published(payment) == "133,426.01"
+    assert place(table, payment) == "D = 100, β = 0.7, payment"
+    assert published(payment) == "133,426.01"
     assert judge(table, {setting: runs}, Mode())[2].why == STALE
 
 
@@ -172,21 +173,24 @@ def test_other_movielens_data_is_not_judged() -> None:
         assert (reward.within, reward.why) == ((True, "") if why is None else (None, why))
 
 
-def verdicts() -> list[Verdict]:
+def verdicts() -> list[FigureVerdict]:
     return [
-        Verdict("table1", "1", "0.3", "performance", 48.38, Spread(47.5, 3.2), 10, True),
-        Verdict("table1", "1", "0.3", "communication", 7733575, Spread(9.9e6, 2e5), 10, False, "X"),
+        FigureVerdict("table1", "1", "0.3", "performance", 48.38, Spread(47.5, 3.2), 10, True),
+        FigureVerdict(
+            "table1", "1", "0.3", "communication", 7733575, Spread(9.9e6, 2e5), 10, False, "X"
+        ),
     ]
 
 
 def test_markdown_and_latex() -> None:
-    text = typeset.markdown(TABLES["table1"], verdicts())
+    found = Reproduction(PUBLISHED, 10, {"table1": verdicts()})
+    text = markdown.render(tables_document(found))
     line = next(line for line in text.splitlines() if line.startswith("| D = 1 "))
-    assert line == "| D = 1 | Regret (acc.) |  |  |  | 47.5 ± 3.2 (48.38, -1.8 %) ✓ |"
-    assert "9.90 ± 0.20 M (7,733,575, +28.0 %) ✗" in text
+    assert line == "| D = 1 | Regret (acc.) |  |  |  | 47.5 ± 3.2 (48.38 · -1.8 %) ✓ |"
+    assert "9.90 ± 0.20 M (7,733,575 · +28.0 %) ✗" in text
     assert "- D = 1, β = 0.3, communication: X" in text
-    tex = typeset.latex(TABLES["table1"], verdicts())
+    tex = markdown.render_latex(tables_document(found, differences=False))
     assert r"47.5 $\pm$ 3.2 (48.38) \\" in tex
     assert tex.count("\\\\\n") == 3
-    assert r"\textbackslash" in tex
+    assert "D = 1 & Regret (acc.) &  &  &  & 47.5" in tex
     assert "% D = 1, β = 0.3, communication: X\n" in tex

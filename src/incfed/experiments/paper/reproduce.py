@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...environments import MovieLens
+from ...results import html, markdown
 from ...support import places
 from ...support.files import claim, replacing, write_text
 from ...support.inputs import InputError, counted, refuse
@@ -18,11 +19,11 @@ from ..grid import MOST_CELLS
 from ..outputs import can_plot
 from ..screen import Screen
 from ..tidy import cells_frame
-from . import figures, typeset
-from .page import Reproduction, about, write_page
+from . import figures
+from .document import Reproduction, page_document, result_document, tables_document
 from .settings import MOVIELENS, Data, Mode, Setting, cell
 from .tables import TABLES
-from .verdicts import Verdict, incomparable, judge
+from .verdicts import incomparable, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,7 +124,12 @@ def carry_out(
         with screen.busy("drawing figures, writing tables"):
             found = _evaluate(asked, done.records)
             page = _publish(folder, found, done.records)
-        _say(screen, found)
+        screen.show(result_document(found))
+        if found.missing:
+            screen.hint(
+                f"Not run: {', '.join(found.missing)}. They need --movielens FOLDER; "
+                "incfed data movielens ml-20m fetches it."
+            )
         screen.places({"page": page, "tables": folder / "tables.md", "runs": folder / NAME})
     return done
 
@@ -176,43 +182,16 @@ def _publish(folder: Path, found: Reproduction, records: Sequence[Record]) -> Pa
     """Tables, figures, the page; each file whole or not at all."""
     with replacing(folder / "cells.parquet") as fresh:
         cells_frame(records).write_parquet(fresh)
-    tables = {TABLES[name]: verdicts for name, verdicts in found.verdicts.items()}
-    for kind, form in (("md", typeset.markdown), ("tex", typeset.latex)):
-        parts = [form(table, verdicts) for table, verdicts in tables.items()]
-        write_text(folder / f"tables.{kind}", "\n".join([about(found, kind), *parts]))
+    write_text(folder / "tables.md", markdown.render(tables_document(found)))
+    plain = tables_document(found, differences=False)
+    write_text(folder / "tables.tex", markdown.render_latex(plain))
     for old in (folder / "figures").glob("figure?.*"):  # of other targets, or another mode
         old.unlink()
     for name, figure in found.drawings.items():
         for ending in ("png", "svg"):
             with replacing(folder / "figures" / f"{name}.{ending}") as fresh:
                 figure.savefig(fresh, dpi=160)
-    return write_text(folder / "reproduction.html", write_page(found))
-
-
-def _say(screen: Screen, found: Reproduction) -> None:
-    """The result in a few lines, and every figure that is outside."""
-    for name, verdicts in found.verdicts.items():
-        compared = [v for v in verdicts if v.within is not None]
-        if not verdicts:
-            continue  # its runs failed, which has been said
-        if not compared:
-            screen.say(f"{name}: {found.data}: another data set than the paper's, see the page")
-            continue
-        count = sum(bool(v.within) for v in compared)
-        screen.say(f"{name}: {count} of {counted(len(compared), 'figure')} as published")
-        for verdict in compared:
-            if not verdict.within:
-                screen.say(f"  {typeset.place(TABLES[name], verdict)}: {_apart(verdict)}")
-    if found.missing:
-        screen.hint(
-            f"Not run: {', '.join(found.missing)}. They need --movielens FOLDER; "
-            "incfed data movielens ml-20m fetches it."
-        )
-
-
-def _apart(verdict: Verdict) -> str:
-    change = typeset.change(verdict)
-    return f"{verdict.ours}, published {typeset.published(verdict)} ({change}). {verdict.why}"
+    return write_text(folder / "reproduction.html", html.render(page_document(found)))
 
 
 def _world(name: str) -> str:

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ...experiments.screen import COMPILING, Screen, short
+from ...experiments.screen import Screen
 from ...experiments.warm_up import compiling
 from ...support.files import alone_in
 from ...support.inputs import InputError, counted, refuse
+from ...support.terminal import COMPILING, short
 from ..client.durable_learner import warm_up
 from ..client.terms import Terms
 from .display import Display, figures

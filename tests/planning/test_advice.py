@@ -11,16 +11,18 @@ import pytest
 from rich.console import Console
 
 import incfed
-from incfed.experiments.screen import Screen
-from incfed.planning import figures, judging, money, planner, words
+from incfed.planning import advice, figures, judging, planner
+from incfed.planning.advice import TWO, offer, relax
+from incfed.planning.document import plan_document
 from incfed.planning.evidence import Interval
 from incfed.planning.goals import Limit
 from incfed.planning.judging import Judged, Kept
-from incfed.planning.page import write_page
 from incfed.planning.publish import as_data
-from incfed.planning.relaxing import TWO, offer, relax
 from incfed.planning.search import Found
 from incfed.planning.terminal import show
+from incfed.results import html
+from incfed.results.document import MARKS
+from incfed.support.terminal import Terminal
 from support.planning import CASE, SMALL
 
 FAR = 1e9  # scalars, more than any run sends
@@ -63,6 +65,10 @@ def judged(plan: incfed.Plan, **change: Any) -> incfed.Plan:
     return replace(plan, judgement=replace(plan.judgement, **change))
 
 
+def page(plan: incfed.Plan) -> str:
+    return html.render(plan_document(plan, configs=True))
+
+
 def test_nothing_is_left_out_of_the_frontier_by_what_held_out_runs_say(
     searched: tuple[incfed.Plan, Found],
 ) -> None:
@@ -71,64 +77,68 @@ def test_nothing_is_left_out_of_the_frontier_by_what_held_out_runs_say(
     payments = [one["payment"].mean for one in plan.frontier]
     assert payments == sorted(payments)
     # With so few seeds, some of it is none here, and the plan says so.
-    assert any(step.rate < 0 for step in money.steps(plan))
+    assert any(step.rate < 0 for step in advice.frontier_steps(plan))
     assert " brings " in str(plan)
 
 
 def test_a_step_may_buy_nothing(made: incfed.Plan) -> None:
     cheap = made.frontier[0]
 
-    def said(**change: float) -> tuple[str, str]:
+    def said(**change: float) -> str:
         plan = judged(made, frontier=(cheap, changed(cheap, **change)))
-        [step] = money.steps(plan)
-        [cell] = re.findall(r"<td>([^<]*)</td></tr>", write_page(plan).split("more buys")[1])[1:2]
-        text = money.step_words(step, "regret")
+        [step] = advice.frontier_steps(plan)
+        text = advice.step_words(step, "regret")
         assert text in str(plan)
-        return text.partition(": ")[2], cell
+        assert text in page(plan)
+        return text.partition(": ")[2]
 
-    assert said(payment=20.0, regret=-4.0) == ("each further 1 buys 0.200 less regret", "-0.200")
-    assert said(payment=20.0, regret=4.0) == ("each further 1 brings 0.200 more regret", "+0.200")
-    assert said(regret=-4.0) == ("4 less regret", "")  # for the same money
+    assert said(payment=20.0, regret=-4.0) == "each further 1 buys 0.200 less regret"
+    assert said(payment=20.0, regret=4.0) == "each further 1 brings 0.200 more regret"
+    assert said(regret=-4.0) == "4 less regret"  # for the same money
     noisy = replace(cheap, runs=tuple(
         {**run, "payment": run["payment"] + 20.0, "regret": run["regret"] + more}
         for run, more in zip(cheap.runs, (-9.0, 9.0, -9.0, 9.0, 1.0), strict=True)
     ))  # fmt: skip
-    [step] = money.steps(judged(made, frontier=(cheap, noisy)))
-    assert money.step_words(step, "regret").endswith("brings 0.0100 more regret (within chance)")
-    assert money.step_words(replace(step, bought=step.money), "reward").endswith(
+    [step] = advice.frontier_steps(judged(made, frontier=(cheap, noisy)))
+    assert advice.step_words(step, "regret").endswith("brings 0.0100 more regret (within chance)")
+    assert advice.step_words(replace(step, bought=step.money), "reward").endswith(
         "buys 1 more reward"
     )
 
 
 def test_points_outside_another_limit_are_marked(made: incfed.Plan) -> None:
-    assert not any(words.outside(made, one) for one in made.frontier)
+    assert not any(advice.outside(made, one) for one in made.frontier)
     assert "outside: at most 1" not in str(made)
     far = changed(made.frontier[-1], communication=FAR)
     plan = judged(made, frontier=(*made.frontier[:-1], far))
     label = f"{far.label}; outside: at most 1.0 M scalars"
     assert label in str(plan)
-    assert label in write_page(plan)
+    assert label in page(plan)
     assert [bool(one["outside"]) for one in as_data(plan)["frontier"]][-2:] == [False, True]
     assert figures.caption(plan).endswith("Hollow: outside another limit.")
     assert "Hollow" not in figures.caption(made)
     # The budget is one of its own axes: what is beyond is there to be seen.
     dear = changed(made.frontier[-1], payment=1e6)
-    assert words.outside(judged(made, frontier=(dear,)), dear) == []
+    assert advice.outside(judged(made, frontier=(dear,)), dear) == []
 
 
 def test_the_terminal_says_the_same(made: incfed.Plan) -> None:
     far = changed(made.frontier[0], communication=FAR, payment=30.0, regret=3.0)
     plan = judged(made, frontier=(*made.frontier, far))
     for one, hollow in ((made, False), (plan, True)):
-        screen = Screen()
-        screen.out = Console(file=io.StringIO(), force_terminal=True, width=200, color_system=None)
-        show(screen, one)
-        assert isinstance(screen.out.file, io.StringIO)
-        text = screen.out.file.getvalue()
+        terminal = Terminal()
+        terminal.out = Console(
+            file=io.StringIO(), force_terminal=True, width=200, color_system=None
+        )
+        show(terminal, one)
+        assert isinstance(terminal.out.file, io.StringIO)
+        text = terminal.out.file.getvalue()
         assert ("○ outside another limit" in text) == (text.count("○") == 2) == hollow
-        assert all(words.point_label(one, point) in text for point in one.frontier)
-        assert all(f"{words.mark(kept)} {words.limit_words(kept)}" in text for kept in one.limits)
-        assert all(line in text for line in money.money_words(one))
+        assert all(advice.point_label(one, point) in text for point in one.frontier)
+        assert all(
+            f"{MARKS[advice.tone(kept)]} {advice.limit_words(kept)}" in text for kept in one.limits
+        )
+        assert all(line in text for line in advice.money_words(one))
 
 
 def test_what_to_relax_is_said_by_held_out_runs_alone(hopeless: incfed.Plan) -> None:
@@ -146,7 +156,7 @@ def test_what_to_relax_is_said_by_held_out_runs_alone(hopeless: incfed.Plan) -> 
     assert text.endswith("but is held-out outside of: at most 1.0 M scalars")
     assert "the other limits kept" not in text
     assert relax(judged(hopeless, easiest={})) == [TWO]
-    assert said in write_page(hopeless)
+    assert said in page(hopeless)
 
 
 def test_a_relaxed_share_is_a_plan(hopeless: incfed.Plan) -> None:
@@ -159,10 +169,10 @@ def test_limits_that_are_kept_by_luck(made: incfed.Plan) -> None:
     """The nearest to a limit, outside in the search and inside held-out."""
     assert all(kept.kept for kept in made.limits)
     lucky = replace(made, within=False)
-    assert lucky.advice.endswith(words.LUCKY)
-    assert words.LUCKY not in made.advice
+    assert lucky.advice.endswith(advice.LUCKY)
+    assert advice.LUCKY not in made.advice
     near = changed(made.judgement.chosen, communication=FAR)
-    assert words.LUCKY not in replace(judged(made, chosen=near), within=False).advice
+    assert advice.LUCKY not in replace(judged(made, chosen=near), within=False).advice
     lucky = judged(lucky, easiest={"payment": made.judgement.chosen})
     [text] = relax(lucky)
     assert text.startswith("--budget 60 is kept held-out, though not in the search, with the other")
@@ -185,4 +195,4 @@ def test_an_offer_is_rounded_to_the_easier_side() -> None:
 def test_marks(low: float, high: float, mark: str) -> None:
     middle = Interval((low + high) / 2, (high - low) / 2, 5)
     limit = Limit("payment", 1.0)
-    assert words.mark(Kept(limit, middle, middle, None)) == mark
+    assert MARKS[advice.tone(Kept(limit, middle, middle, None))] == mark

@@ -1,33 +1,29 @@
-"""The plan in words: on the terminal, on the page and in `str(plan)` the same ones."""
+"""What a plan says, sentence by sentence: what to run, what to expect, what money buys, what to
+relax. All of it comes from held-out runs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from ..results.document import Tone
 from ..results.numbers import human
 from ..support.inputs import counted
 from .evidence import Interval
-from .goals import GAINS, METRICS, UNITS
+from .goals import GAINS, METRICS, UNITS, Limit
 from .judging import Judged, Kept
-from .money import money_words
-from .relaxing import relax
 from .selection import LESS
 from .space import ALL, FREE, PAID, Setting
 
 if TYPE_CHECKING:
     from .planner import Plan
 
-TITLES = {
-    "regret": "Regret",
-    "reward": "Reward",
-    "payment": "Payment",
-    "communication": "Communication",
-}
 COSTLY = {0.5: "half", 1.0: "as planned", 2.0: "twice"}  # if costs are off by a factor
 LUCKY = "Held-out it keeps them all, but in the search it did not: do not count on it."
-CONFIG, FEDERATION = "run.toml", "federation.toml"  # to go on with
+NOTHING_MORE = "In the search, of what keeps the other limits, nothing that costs more is better."
+TWO = "No single limit is in the way: relax at least two of them."
 
 
 def advice(plan: Plan) -> str:
@@ -63,9 +59,11 @@ def _paid(payment: Interval) -> str:
     return "nothing paid" if payment.high == 0 else f"{payment} paid"
 
 
-def mark(kept: Kept) -> str:
-    """Kept for sure, just so, or not."""
-    return ("✓" if kept.sure else "≈") if kept.kept else "✗"
+def tone(kept: Kept) -> Tone:
+    """Kept for sure, close, or not kept."""
+    if not kept.kept:
+        return "bad"
+    return "good" if kept.sure else "close"
 
 
 def limit_words(kept: Kept) -> str:
@@ -178,32 +176,109 @@ def explain(setting: Setting) -> str:
     )
 
 
-def whole_text(plan: Plan) -> str:
-    """All of it as plain text."""
-    return "\n".join(_lines(plan))
-
-
-def _lines(plan: Plan) -> Iterator[str]:
-    yield advice(plan)
-    yield f"Asked for: {plan.goal}."
-    yield from (f"  {limit_words(kept)}" for kept in plan.limits)
-    yield from (*relax(plan), *thrift(plan))
-    yield f"What money buys ({plan.goal.bought}):"
-    yield from (
-        f"  {human(one['payment'].mean)} paid: {one[plan.goal.bought]} ({point_label(plan, one)})"
-        for one in plan.frontier
-    )
-    yield from (f"  {text}" for text in money_words(plan))
-    yield from sensitivity_words(plan)
-    for one in plan.judgement.references:
-        words = ", ".join(UNITS[m].format(one[m]) for m in shown_metrics(plan))
-        yield f"For comparison, {one.label}: {words}."
-    yield from basis(plan)
-
-
 def shown_metrics(plan: Plan) -> list[str]:
     """Those that are known."""
     return [name for name in METRICS if not math.isnan(plan.judgement.chosen[name].mean)]
+
+
+@dataclass(frozen=True)
+class FrontierStep:
+    """Between two neighbours on the frontier. That was drawn with the search's seeds: held-out, the
+    dearer may be no better."""
+
+    cheap: Judged
+    dear: Judged
+    money: Interval
+    bought: Interval  # less regret, more reward
+    unit: float  # of money, in which it is said
+
+    @property
+    def rate(self) -> float:
+        """What a unit more buys; below zero, what it spoils; NaN if both cost the same."""
+        return self.unit * self.bought.mean / self.money.mean if self.money.mean else math.nan
+
+    @property
+    def clear(self) -> bool:
+        """More than chance."""
+        return self.bought.low > 0 or self.bought.high < 0
+
+
+def frontier_steps(plan: Plan) -> list[FrontierStep]:
+    """What each further unit of money buys, from the cheapest point of the frontier on."""
+    line, metric, unit = plan.frontier, plan.goal.bought, money_unit(plan)
+    found = []
+    for cheap, dear in pairwise(line):
+        pair = (dear, cheap) if metric in GAINS else (cheap, dear)
+        bought = pair[0].more(pair[1], metric)
+        found.append(FrontierStep(cheap, dear, dear.more(cheap, "payment"), bought, unit))
+    return found
+
+
+def money_unit(plan: Plan) -> float:
+    """A sum to count in: a hundredth to a tenth of the largest on the frontier."""
+    top = max((one["payment"].mean for one in plan.frontier), default=0.0)
+    return 10.0 ** (math.floor(math.log10(top)) - 1) if top > 0 else 1.0
+
+
+def money_words(plan: Plan) -> list[str]:
+    """What each further sum buys, in words."""
+    return [step_words(one, plan.goal.bought) for one in frontier_steps(plan)] or [NOTHING_MORE]
+
+
+def step_words(step: FrontierStep, metric: str) -> str:
+    better = step.bought.mean > 0
+    more = "more" if better == (metric in GAINS) else "less"
+    sure = "" if step.clear else " (within chance)"
+    cheap, dear = (human(one["payment"].mean) for one in (step.cheap, step.dear))
+    if math.isnan(step.rate):
+        return f"both at {cheap}: {human(abs(step.bought.mean))} {more} {metric}{sure}"
+    verb = "buys" if better else "brings"
+    what = f"{human(abs(step.rate))} {more} {metric}{sure}"
+    return f"from {cheap} to {dear}: each further {step.unit:,g} {verb} {what}"
+
+
+def relax(plan: Plan) -> list[str]:
+    """For each limit a value that would do, as far as held-out runs can tell."""
+    if plan.within:
+        return []
+    limits = [one for one in plan.goal.limits if one.metric in plan.judgement.easiest]
+    return [
+        _relax_words(plan, limit, plan.judgement.easiest[limit.metric]) for limit in limits
+    ] or [TWO]
+
+
+def _relax_words(plan: Plan, limit: Limit, near: Judged) -> str:
+    [kept] = [x for x in plan.judgement.limits(plan.goal, near) if x.limit == limit]
+    rest = plan.goal.without(limit.metric)
+    broken = plan.judgement.broken(rest, near)
+    has = f"{near.setting} has {UNITS[limit.metric].format(kept.said)}"
+    if broken:
+        has += f", but is held-out outside of: {'; '.join(broken)}"
+        others = " for this limit"
+    else:
+        others = ", with the other limits kept" if rest.limits else ", with nothing else asked"
+    enough, asked, unit = offer(kept)
+    asked_for = f"{asked:.10g}{unit}"
+    if enough < asked if limit.metric in GAINS else enough > asked:
+        what = f"{enough:.10g}{unit} instead of {asked_for} would do"
+    else:
+        what = f"{asked_for} is kept held-out, though not in the search"
+    return f"{limit.option} {what}{others}: {has}"
+
+
+def offer(kept: Kept) -> tuple[float, float, str]:
+    """A limit that is kept up to the bad end of the held-out interval, in three digits, rounded to
+    the side that is easier to keep; the limit as it is; and what both are in."""
+    limit, gain = kept.limit, kept.limit.metric in GAINS
+    figure, asked, unit = kept.figure, limit.value, ""
+    if limit.share is not None and kept.share is not None:
+        figure, asked, unit = kept.share, limit.share, "%"
+    end = figure.low if gain else figure.high
+    if unit:
+        end = max(end, 0.0)  # a share below is refused
+    digit = 10.0 ** (math.floor(math.log10(abs(end))) - 2) if end else 1.0
+    enough = (math.floor if gain else math.ceil)(end / digit) * digit
+    return float(f"{enough:.3g}"), asked, unit
 
 
 def _capital(text: str) -> str:
