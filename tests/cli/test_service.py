@@ -145,7 +145,7 @@ def test_enrol_serve_stop_audit(folder: Path, here: Here) -> None:
         ("[server]", "[server]\nport = 70000", "server.port: got 70000, must be"),
         ("[server]", "[server]\nkey = 'no.pem'", "server.key: got"),
         ("sqlite:///books.db", "mysql://here", "database: got 'mysql://here', must be 'sqlite"),
-        ("sqlite:///books.db", "sqlite:///no/such/books.db", "/no/such/books.db', must be there"),
+        ("sqlite:///books.db", "sqlite:///no/such/books.db", "database not found: sqlite:"),
         ("[server]", "[serve]", "serve: got a table, but there is no such setting"),
     ],
 )

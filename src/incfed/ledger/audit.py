@@ -1,6 +1,6 @@
-"""Is the ledger true? The chain of hashes, every table against the entries, and every decision,
-payment and sum recomputed. What depends on time alone (was the deadline over? was a client live?)
-cannot be proved afterwards, and `presence` is no evidence of anything."""
+"""The audit: the chain of hashes is checked, every table compared with the entries, and every
+decision, payment and sum recomputed. What depends on time alone (was a deadline over? was a client
+live?) cannot be proved afterwards, and the table `presence` is no evidence."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from . import tables
 from .chain import START, Head, canonical, digest, head, link
 from .recompute import disagreements
 from .records import Pruned
-from .replay import Model
+from .replay import Replay
 
-MOST = 50  # findings; one changed row can make all after it disagree
+MOST = 50  # findings shown; one changed row can make all after it disagree
 BLOBS = ("numbers", "db", "V", "b", "token")
 
 
@@ -66,7 +66,7 @@ def write_head(connection: Connection) -> str:
 def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport:
     """Check everything. MissingCode if a decision was made by code that is not loaded: then nothing
     can be said."""
-    report, model = AuditReport(), Model()
+    report, replay = AuditReport(), Replay()
     seen = None if saved is None or saved.number else START
     for row in connection.execute(select(tables.entries).order_by(tables.entries.c.number)):
         _check_link(report, row)
@@ -74,7 +74,7 @@ def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport
         report.entries += 1
         if saved is not None and row.number == saved.number:
             seen = row.hash
-        _follow(connection, report, model, row)
+        _follow(connection, report, replay, row)
     if not report.entries:
         report.findings.append("there are no entries: no federation was ever founded here")
     if saved is not None and saved.number > report.head.number:
@@ -83,14 +83,14 @@ def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport
         report.findings.append(f"missing: the last {entries} that the kept head covers")
     elif saved is not None and seen != saved.hash:
         report.findings.append(f"entry {saved.number} is not what the kept head says")
-    if model.federation:
-        report.rounds, report.spent = model.now["epoch"], model.now["spent"]
-        if saved is not None and saved.federation != model.now["name"]:
+    if replay.federation:
+        report.rounds, report.spent = replay.now["epoch"], replay.now["spent"]
+        if saved is not None and saved.federation != replay.now["name"]:
             report.findings.append(f"the kept head is of another federation, {saved.federation}")
     report.findings += [f"the trigger {name} is missing" for name in _missing_guards(connection)]
     for name in ("federation", "settings", "clients", "rounds", "uploads", "offers", "deliveries",
                  "epochs", "payments"):  # fmt: skip
-        _compare(connection, report, model, tables.metadata.tables[name])
+        _compare(connection, report, replay, tables.metadata.tables[name])
     if len(report.findings) > MOST:
         report.findings[MOST:] = [f"and {len(report.findings) - MOST} more"]
     return report
@@ -129,7 +129,7 @@ def _check_link(report: AuditReport, row: Any) -> None:
         report.findings.append(f"entry {row.number}: its hash is not that of its content")
 
 
-def _follow(connection: Connection, report: AuditReport, model: Model, row: Any) -> None:
+def _follow(connection: Connection, report: AuditReport, replay: Replay, row: Any) -> None:
     try:
         body = json.loads(row.body)
         where = f"entry {row.number} ({body['kind']}, round {body.get('round', '-')})"
@@ -139,23 +139,23 @@ def _follow(connection: Connection, report: AuditReport, model: Model, row: Any)
         report.findings.append(f"entry {row.number}: cannot be read")
         return
     try:
-        report.findings += [f"{where}: {one}" for one in disagreements(connection, model, body)]
+        report.findings += [f"{where}: {one}" for one in disagreements(connection, replay, body)]
     except MissingCode as missing:
         raise MissingCode(f"{where}: {missing}") from None
     except Pruned:
         report.proved_from = max(report.proved_from, body["round"] + 1)
         if body["kind"] == "closed":  # believed
-            model.now["spent"] += math.fsum(body["payments"].values())
+            replay.now["spent"] += math.fsum(body["payments"].values())
     except Exception as error:  # whatever changed rows make of it
         report.findings.append(f"{where}: cannot be recomputed: {type(error).__name__}: {error}")
     try:
-        model.apply(body)
+        replay.apply(body)
     except Exception as error:
         report.findings.append(f"{where}: does not follow: {type(error).__name__}: {error}")
 
 
-def _compare(connection: Connection, report: AuditReport, model: Model, table: Table) -> None:
-    expected: dict[Any, dict[str, Any]] = dict(getattr(model, table.name))
+def _compare(connection: Connection, report: AuditReport, replay: Replay, table: Table) -> None:
+    expected: dict[Any, dict[str, Any]] = dict(getattr(replay, table.name))
     names = [column.name for column in table.primary_key.columns]
     for row in connection.execute(select(table)):
         values = row._asdict()
@@ -166,15 +166,15 @@ def _compare(connection: Connection, report: AuditReport, model: Model, table: T
             report.findings.append(f"{place}: no entry says so")
             continue
         for name, value in values.items():
-            if not _agrees(model, table.name, key, name, value, wanted[name]):
+            if not _agrees(replay, table.name, key, name, value, wanted[name]):
                 report.findings.append(f"{place}: {name} is not what the entries say")
     report.findings += [f"{table.name} {key}: is missing" for key in expected]
 
 
-def _agrees(model: Model, table: str, key: Any, name: str, value: Any, wanted: Any) -> bool:
+def _agrees(replay: Replay, table: str, key: Any, name: str, value: Any, wanted: Any) -> bool:
     if name not in BLOBS:
         return bool(value == wanted)
     if value is not None:
         return bool(digest(value) == wanted)
-    gone = key[0] < model.pruned_epoch if table == "epochs" else key[0] <= model.pruned_round
+    gone = key[0] < replay.pruned_epoch if table == "epochs" else key[0] <= replay.pruned_round
     return bool(table != "clients" and gone)

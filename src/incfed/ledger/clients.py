@@ -1,4 +1,4 @@
-"""Who may take part: a name, and the hash of a token that only its owner has."""
+"""Clients: each has a name, and a token of which only the hash is kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .tables import clients, presence
 
 EVERYBODY = select(clients, presence.c.heard).outerjoin(presence)
 WHOSE = EVERYBODY.where(clients.c.token.in_(bindparam("tokens", expanding=True)))
-PREFIX = "incfed_"  # so that a token is known for what it is wherever it turns up
+PREFIX = "incfed_"  # so that scanners recognise a token wherever it turns up
 
 
 class Member(NamedTuple):
@@ -28,16 +28,16 @@ class Member(NamedTuple):
 
 
 def hashed(token: str) -> str:
-    """Tokens are long and random: a plain hash cannot be searched back."""
+    """The hash of a token. Tokens are long and random, so a plain hash is safe."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def enrol(connection: Connection, name: str, at: float) -> tuple[int, str]:
-    """A new client: its id, and its token, which nobody can be told again."""
+    """Enrol a new client. Returns its id and its token, which is not kept."""
     if not isinstance(name, str) or not re.fullmatch(r"[\w.@-][\w.@ -]{0,79}", name):
         raise inputs.refuse("name", name, "1 to 80 letters, digits, blanks and . _ - @")
     if connection.scalar(select(clients.c.id).where(clients.c.name == name)) is not None:
-        raise inputs.refuse("name", name, "a name that nobody has had yet")
+        raise inputs.refuse("name", name, "a name that no client has had yet")
     count = connection.scalar(select(func.count()).select_from(clients)) or 0
     token = PREFIX + secrets.token_urlsafe(32)
     row = {"id": count, "name": name, "token": hashed(token), "revoked": False, "barred": 0}
@@ -48,10 +48,10 @@ def enrol(connection: Connection, name: str, at: float) -> tuple[int, str]:
 
 
 def revoke(connection: Connection, name: str, at: float) -> int:
-    """Its token opens nothing from now on. Its past stays, and so does its name."""
+    """Revoke a client's token. Its past stays, and so does its name."""
     found = connection.execute(select(clients).where(clients.c.name == name)).first()
     if found is None:
-        raise inputs.refuse("name", name, "that of an enrolled client; `incfed client list`")
+        raise inputs.refuse("name", name, "that of an enrolled client: see incfed client list")
     if not found.revoked:
         chosen = update(clients).where(clients.c.id == found.id)
         connection.execute(chosen.values(revoked=True))
@@ -60,7 +60,7 @@ def revoke(connection: Connection, name: str, at: float) -> int:
 
 
 def members(connection: Connection) -> list[Member]:
-    """All of them, in order of id."""
+    """All clients, by id."""
     return [_member(row) for row in connection.execute(EVERYBODY.order_by(clients.c.id))]
 
 

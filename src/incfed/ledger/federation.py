@@ -1,4 +1,4 @@
-"""A federation's life: its beginning, new settings, and forgetting old uploads."""
+"""The life of a federation: founding, new settings, pruning of old uploads."""
 
 from __future__ import annotations
 
@@ -65,15 +65,15 @@ def begin(connection: Connection, settings: Settings, at: float) -> None:
     _write(connection, settings, 1, at)
 
 
-class Forgotten(NamedTuple):
+class Pruning(NamedTuple):
     """Uploads and deliveries up to this round are gone, and V_g, b_g before this epoch."""
 
     round: int
     epoch: int
 
 
-def prune(connection: Connection, before: float, at: float) -> Forgotten:
-    """Forget what clients sent in rounds that ended before that moment.
+def prune(connection: Connection, before: float, at: float) -> Pruning:
+    """Delete what clients sent in rounds that ended before that moment.
 
     Epochs stay that a kept round, or a client that lags as far as it may, still needs.
     """
@@ -106,7 +106,7 @@ def prune(connection: Connection, before: float, at: float) -> Forgotten:
             update(tables.epochs).where(epochs.number < first).values(V=None, b=None)
         )
         append(connection, "pruned", at, round=last, epoch=first)
-    return Forgotten(last, first)
+    return Pruning(last, first)
 
 
 def _in_force(connection: Connection, number: int, settings: Settings) -> bool:

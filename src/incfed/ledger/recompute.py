@@ -1,4 +1,4 @@
-"""Every decision, payment and V_g, b_g once more, from what was recorded."""
+"""Recomputes every decision, payment, V_g and b_g from what was recorded."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .records import (
     read_own,
     read_upload,
 )
-from .replay import Model, Row
+from .replay import Replay, Row
 from .settings import Settings
 
 CLOSE = 1e-9  # relative: another machine rounds differently
 
 
-def disagreements(connection: Connection, model: Model, e: Row) -> list[str]:
-    """What entry `e` says against what follows from all before it (`model`).
+def disagreements(connection: Connection, replay: Replay, e: Row) -> list[str]:
+    """Where entry `e` differs from what follows from all entries before it (`replay`).
 
     Raises Pruned where the statistics are gone.
     """
@@ -44,56 +44,56 @@ def disagreements(connection: Connection, model: Model, e: Row) -> list[str]:
         "closed": _closed,
         "void": _void,
     }.get(e["kind"])
-    return [] if check is None else check(connection, model, e)
+    return [] if check is None else check(connection, replay, e)
 
 
-def _changed(connection: Connection, model: Model, e: Row) -> list[str]:
+def _changed(connection: Connection, replay: Replay, e: Row) -> list[str]:
     Settings.of(e["body"])  # MissingCode: better now than after half of the entries
-    return [] if e["settings"] == len(model.settings) + 1 else ["not the next settings"]
+    return [] if e["settings"] == len(replay.settings) + 1 else ["not the next settings"]
 
 
-def _opened(connection: Connection, model: Model, e: Row) -> list[str]:
-    now = model.now
+def _opened(connection: Connection, replay: Replay, e: Row) -> list[str]:
+    now = replay.now
     found = [
         f"{name} {e[name]}, where {expected} was due"
         for name, expected in (("round", now["round"] + 1), ("epoch", now["epoch"]),
                                ("settings", now["settings"]))
         if e[name] != expected
     ]  # fmt: skip
-    if now["round"] and model.rounds[now["round"]]["stage"] in RUNNING:
+    if now["round"] and replay.rounds[now["round"]]["stage"] in RUNNING:
         found.append(f"round {now['round']} was still running")
-    if model.clients[e["client"]]["revoked"]:
-        found.append(f"client {e['client']} was shut out")
+    if replay.clients[e["client"]]["revoked"]:
+        found.append(f"client {e['client']} was revoked")
     return found
 
 
-def _settings(model: Model, e: Row) -> Settings:
-    number = model.rounds[e["round"]]["settings"]
-    return Settings.of(json.loads(model.settings[number]["body"]))
+def _settings(replay: Replay, e: Row) -> Settings:
+    number = replay.rounds[e["round"]]["settings"]
+    return Settings.of(json.loads(replay.settings[number]["body"]))
 
 
-def _table(connection: Connection, model: Model, e: Row, failed: list[int]) -> Table:
-    round = model.rounds[e["round"]]
+def _table(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> Table:
+    round = replay.rounds[e["round"]]
     return lay_table(
         connection,
-        _settings(model, e),
+        _settings(replay, e),
         round=e["round"],
         epoch=round["epoch"],
         trigger=round["trigger"],
-        spent=model.now["spent"],
-        out=model.out(e["round"]) | set(failed),
+        spent=replay.now["spent"],
+        out=replay.out(e["round"]) | set(failed),
     )
 
 
-def _uploaded(connection: Connection, model: Model, e: Row) -> list[str]:
-    settings = _settings(model, e)
+def _uploaded(connection: Connection, replay: Replay, e: Row) -> list[str]:
+    settings = _settings(replay, e)
     row = read_own(connection, tables.uploads, e["round"], e["client"])
     check_upload(read_upload(row, settings.dim), settings.limits)
     return []
 
 
-def _delivered(connection: Connection, model: Model, e: Row) -> list[str]:
-    settings = _settings(model, e)
+def _delivered(connection: Connection, replay: Replay, e: Row) -> list[str]:
+    settings = _settings(replay, e)
     row = read_own(connection, tables.uploads, e["round"], e["client"])
     upload = read_upload(row, settings.dim)
     sent = read_own(connection, tables.deliveries, e["round"], e["client"])
@@ -101,51 +101,51 @@ def _delivered(connection: Connection, model: Model, e: Row) -> list[str]:
     return []
 
 
-def _decided(connection: Connection, model: Model, e: Row) -> list[str]:
+def _decided(connection: Connection, replay: Replay, e: Row) -> list[str]:
     round = e["round"]
-    table = _table(connection, model, e, e["failed"])
+    table = _table(connection, replay, e, e["failed"])
     if e["attempt"] == 1:
         verdict, missed = deciding.decide(table), []
     else:
-        verdict, missed = _again(model, e, table), _missed(model, round)
-    found = _unbarred(model, e)
+        verdict, missed = _again(replay, e, table), _missed(replay, round)
+    found = _unbarred(replay, e)
     found += [] if sorted(e["failed"]) == missed else [f"not those who failed: {e['failed']}"]
     if verdict.data_only != e["data_only"]:
         found.append(f"data_only is {verdict.data_only}")
     return found + _differ(e["offers"], verdict.payments)
 
 
-def _void(connection: Connection, model: Model, e: Row) -> list[str]:
-    uploaded = any(round == e["round"] for round, _ in model.uploads)
+def _void(connection: Connection, replay: Replay, e: Row) -> list[str]:
+    uploaded = any(round == e["round"] for round, _ in replay.uploads)
     return ["somebody had uploaded"] if uploaded else []
 
 
-def _barred(connection: Connection, model: Model, e: Row) -> list[str]:
-    offer = model.offers[e["round"], e["client"]]
-    just = e["client"] in _missed(model, e["round"]) and offer["accepted"] is not False
-    until = e["round"] + _settings(model, e).barred_rounds
+def _barred(connection: Connection, replay: Replay, e: Row) -> list[str]:
+    offer = replay.offers[e["round"], e["client"]]
+    just = e["client"] in _missed(replay, e["round"]) and offer["accepted"] is not False
+    until = e["round"] + _settings(replay, e).barred_rounds
     return [] if just and e["until"] == until else [f"client {e['client']}: no reason to bar it so"]
 
 
-def _unbarred(model: Model, e: Row) -> list[str]:
-    """Who let others down, and was not barred for it."""
-    rounds = _settings(model, e).barred_rounds
+def _unbarred(replay: Replay, e: Row) -> list[str]:
+    """Clients that failed to deliver and were not barred for it."""
+    rounds = _settings(replay, e).barred_rounds
     return [
         f"client {who} was not barred"
         for who in e["failed"]
         if rounds
-        and model.offers[e["round"], who]["accepted"] is not False
-        and model.clients[who]["barred"] != e["round"] + rounds
+        and replay.offers[e["round"], who]["accepted"] is not False
+        and replay.clients[who]["barred"] != e["round"] + rounds
     ]
 
 
-def _closed(connection: Connection, model: Model, e: Row) -> list[str]:
-    standing = model.standing(e["round"])
+def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
+    standing = replay.standing(e["round"])
     owed = {client: row["payment"] for client, row in standing.items()}
     found = _differ(e["payments"], owed)
-    if _missed(model, e["round"]):
-        found.append(f"not delivered: {_missed(model, e['round'])}")
-    table = _table(connection, model, e, [])
+    if _missed(replay, e["round"]):
+        found.append(f"not delivered: {_missed(replay, e['round'])}")
+    table = _table(connection, replay, e, [])
     sent = read_deliveries(connection, e["round"])
     shared, closed = deciding.close(table, Verdict(owed, False), [sent[who] for who in owed])
     V, b = read_epoch(connection, e["epoch"], table.dim)
@@ -155,24 +155,24 @@ def _closed(connection: Connection, model: Model, e: Row) -> list[str]:
     for name in ("communication", "ratio", "idle"):
         if not math.isclose(e[name], getattr(closed, name), rel_tol=CLOSE):
             found.append(f"{name} is {getattr(closed, name):.10g}")
-    if e["epoch"] != model.now["epoch"] + 1:
-        found.append(f"epoch {e['epoch']} after {model.now['epoch']}")
+    if e["epoch"] != replay.now["epoch"] + 1:
+        found.append(f"epoch {e['epoch']} after {replay.now['epoch']}")
     if not table.affords(Verdict(owed, False)):
         found.append("the budget is overspent")
-    model.now["spent"] += Verdict(owed, False).total
+    replay.now["spent"] += Verdict(owed, False).total
     return found
 
 
-def _again(model: Model, e: Row, table: Table) -> Verdict:
-    here = model.delivered(e["round"])
-    kept = {who: row["payment"] for who, row in model.standing(e["round"]).items() if who in here}
-    add = model.rounds[e["round"]]["attempt"] < _settings(model, e).attempts
+def _again(replay: Replay, e: Row, table: Table) -> Verdict:
+    here = replay.delivered(e["round"])
+    kept = {who: row["payment"] for who, row in replay.standing(e["round"]).items() if who in here}
+    add = replay.rounds[e["round"]]["attempt"] < _settings(replay, e).attempts
     return deciding.decide_again(table, kept, add=add)
 
 
-def _missed(model: Model, round: int) -> list[int]:
+def _missed(replay: Replay, round: int) -> list[int]:
     """Whose offer stands, and who has not delivered."""
-    return sorted(set(model.standing(round)) - model.delivered(round))
+    return sorted(set(replay.standing(round)) - replay.delivered(round))
 
 
 def _differ(recorded: dict[str, Any], computed: dict[int, float]) -> list[str]:

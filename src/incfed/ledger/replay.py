@@ -1,4 +1,4 @@
-"""The entries told again: what every table must hold if they are true."""
+"""Replays the entries: what every table must hold if they are true."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .records import CLOSED, OFFERED, OPEN, VOID
 Row = dict[str, Any]
 
 
-class Model:
+class Replay:
     """Every table by its key; blobs by their digests."""
 
     def __init__(self) -> None:
@@ -40,12 +40,12 @@ class Model:
         return self._sent.get(round, set())
 
     def out(self, round: int) -> set[int]:
-        """Who uploaded, or might have, and takes no part."""
+        """Clients that are excluded from the round: barred, or failed in it."""
         failed = {who for who, row in self._offered.get(round, {}).items() if row["failed"]}
         return failed | {client for client, row in self.clients.items() if row["barred"] >= round}
 
     def apply(self, e: Row) -> None:
-        """One entry. A KeyError: it refers to what was never there."""
+        """Apply one entry. A KeyError: it refers to something that does not exist."""
         {
             "founded": self._founded,
             "settings": self._settings,

@@ -1,5 +1,5 @@
-"""The database itself: SQLite in one file, or PostgreSQL by its URL; and word of what another
-process changed in it, which PostgreSQL notifies of and SQLite is polled for."""
+"""The database: SQLite in one file, or PostgreSQL by its URL. `changes` reports what others
+changed: PostgreSQL notifies, SQLite is polled."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ from .tables import federation
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY = 30.0  # seconds to wait for another process's transaction
-NOT_NEW = "there; `incfed client enrol` and `incfed serve` make one"
 CONNECT = 5  # seconds for a server to answer at all
 CHANNEL = "incfed"  # of notifications (PostgreSQL)
 POLL = 0.25  # seconds between looks at SQLite, and at whether to stop
@@ -42,8 +41,8 @@ LOCK = 41969  # any number: what processes that start together agree on (Postgre
 
 
 class Store:
-    """Transactions over the database at `url`; its schema is brought up to date. `new`: a file that
-    is not there is made."""
+    """Transactions over the database at `url`, whose schema is migrated to the latest. `new`: a
+    missing file is created."""
 
     def __init__(self, url: str, *, new: bool = True) -> None:
         parsed = _parse(url)
@@ -52,7 +51,7 @@ class Store:
             and parsed.get_backend_name() == "sqlite"
             and not Path(parsed.database or "").exists()
         ):
-            raise refuse("database", url, NOT_NEW)
+            raise _missing(url)
         self.name = secrets.token_hex(8)  # of this process, to others over the same database
         self.sqlite = parsed.get_backend_name() == "sqlite"
         # SQLite has one writer; who finds it busy sleeps, and for too long: threads take turns here
@@ -75,7 +74,7 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction alone: whoever else wants to write waits for its end."""
+        """An exclusive transaction: other writers wait for its end."""
         with self.touch() as connection:
             if not self.sqlite:
                 _lock_row(connection)
@@ -83,7 +82,7 @@ class Store:
 
     @contextmanager
     def touch(self) -> Iterator[Connection]:
-        """A transaction for what is nobody else's business: who was heard of when."""
+        """A transaction without the lock, for when clients were last seen."""
         with (
             self._turn,
             self.engine.connect().execution_options(writes=True) as connection,
@@ -93,7 +92,7 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that sees one state and changes nothing."""
+        """A read-only transaction over one snapshot."""
         level: Any = {} if self.sqlite else {"isolation_level": "REPEATABLE READ"}
         with self.engine.connect().execution_options(**level) as connection, connection.begin():
             yield connection
@@ -110,7 +109,7 @@ class Store:
                 others = f"of something else: it has a table {names[0]!r}"
                 raise refuse("database", others, "incfed's own, or an empty one")
             if not names and not new:
-                raise refuse("database", "an empty one", NOT_NEW)
+                raise _missing(self.engine.url.render_as_string())
             found = MigrationContext.configure(connection).get_current_revision()
             if found is not None and found not in known:
                 allowed = f"of schema {max(known)} or older: a newer incfed has written it"
@@ -121,7 +120,7 @@ class Store:
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """Whatever a database says (it is damaged, it went away) as an InputError, for people."""
+    """Turn errors of the database into InputErrors."""
     try:
         yield
     except SQLAlchemyError as error:
@@ -130,19 +129,19 @@ def plainly() -> Iterator[None]:
 
 
 def tell(connection: Connection, sender: str) -> None:
-    """Once this transaction is committed, everybody who listens hears of it."""
+    """Notify the other processes, once this transaction is committed."""
     if connection.dialect.name == "postgresql":
         values = {"channel": CHANNEL, "sender": sender}
         connection.execute(text("SELECT pg_notify(:channel, :sender)"), values)
 
 
 def changes(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
-    """Yields when there is news that this store did not tell itself; blocks meanwhile."""
+    """Yields whenever another process has changed something; blocks meanwhile."""
     away = (SQLAlchemyError, store.engine.dialect.loaded_dbapi.Error)
     while not stop():
         try:
             yield from _poll(store, stop) if store.sqlite else _listen(store, stop)
-        except away:  # the requests will report it
+        except away:  # requests report it
             time.sleep(RETRY)
 
 
@@ -160,7 +159,7 @@ def _poll(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
 def _listen(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
     pooled = store.engine.raw_connection()
     listening: Any = pooled.driver_connection
-    pooled.detach()  # it is no good for anything else afterwards
+    pooled.detach()  # it must not go back to the pool
     try:
         listening.autocommit = True
         listening.execute(f"LISTEN {CHANNEL}")
@@ -171,6 +170,12 @@ def _listen(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
                     yield
     finally:
         listening.close()
+
+
+def _missing(url: str) -> InputError:
+    return InputError(
+        f"database not found: {url}. Create it with: incfed client enrol, or incfed serve"
+    )
 
 
 def _lock_row(connection: Connection) -> None:

@@ -54,7 +54,7 @@ clients = Table(
     Column("barred", Integer, nullable=False),  # takes no part up to this round
 )
 
-# When each was heard of last: no evidence of anything, so beside the clients.
+# When each client was last seen: no evidence, so in a table of its own.
 presence = Table(
     "presence",
     metadata,

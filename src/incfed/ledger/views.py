@@ -28,7 +28,7 @@ def clients_table(connection: Connection) -> str:
             ).group_by(paid.client)
         )
     }
-    lines = ["| id | name | heard of last (UTC) | shared in | paid |", "|---|---|---|---|---|"]
+    lines = ["| id | name | last seen (UTC) | shared in | paid |", "|---|---|---|---|---|"]
     for one in members(connection):
         heard = "never"
         if one.heard is not None:

@@ -97,7 +97,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Case:
-    """Checked: what is to be planned."""
+    """The case, checked."""
 
     name: str
     folder: Path

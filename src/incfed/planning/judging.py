@@ -1,5 +1,5 @@
-"""Held-out runs: what the plan states comes from seeds, and of a log from steps, that no setting
-was chosen on."""
+"""Held-out runs: all figures of a plan come from seeds, and of a log from steps, that no setting
+was chosen with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..experiments.engine import Session
 from .case import JUDGE, Case
 from .evidence import EXTRA, Interval, figures_of, means_of
 from .goals import METRICS, Goal, Limit
-from .search import Broken, Found, run_lots
+from .search import Found, RunsFailed, run_groups
 from .space import Setting
 
 FACTORS = (0.5, 2.0)  # costs that are off by so much
@@ -20,7 +20,7 @@ EVERYONE, NOBODY, ALONE = "everyone is paid", "nobody is paid", "nobody shares"
 
 @dataclass(frozen=True)
 class Judged:
-    """Held-out figures of something, seed by seed."""
+    """Held-out figures of one setting (or of clients alone), seed by seed."""
 
     label: str
     runs: tuple[Mapping[str, float], ...]
@@ -79,7 +79,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Judgement:
-    """All that was judged."""
+    """The held-out figures of everything that the plan mentions."""
 
     chosen: Judged
     references: tuple[Judged, ...]
@@ -94,7 +94,7 @@ class Judgement:
         return self.references[0]
 
     def limits(self, goal: Goal, one: Judged | None = None) -> list[Kept]:
-        """How something that was judged stands to the limits; None: what was chosen."""
+        """Whether `one` (by default what was chosen) keeps each limit."""
         judged, everyone = one or self.chosen, self.everyone
         return [
             Kept(
@@ -121,19 +121,19 @@ def judge(
     seeds: Sequence[int],
     progress: Callable[[int, int], None],
 ) -> Judgement:
-    """Run what the plan talks about with the held-out seeds, all at once."""
+    """Run everything that the plan mentions with the held-out seeds, all at once."""
     paid, free = case.everyone, case.nobody
     more = [] if found.thrifty is None else [found.thrifty]
     settings = list(
         dict.fromkeys([found.chosen, paid, free, *found.frontier, *more, *found.easiest.values()])
     )
-    lots: list[list[Cell]] = [case.cells(one, seeds, JUDGE) for one in settings]
-    lots += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
-    lots.append(case.alone(seeds))
+    groups: list[list[Cell]] = [case.cells(one, seeds, JUDGE) for one in settings]
+    groups += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
+    groups.append(case.alone(seeds))
     answers: list[list[Record]] = []
-    for answer in run_lots(session, lots, progress):
+    for answer in run_groups(session, groups, progress):
         if isinstance(answer, str):
-            raise Broken(answer)
+            raise RunsFailed(answer)
         answers.append(answer)
     by_setting = {
         one: _judged(str(one), records, one)

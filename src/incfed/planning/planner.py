@@ -20,7 +20,7 @@ from .case import MANY, Case, read_case
 from .evidence import Interval
 from .goals import Goal, read_goal
 from .judging import Judged, Judgement, Kept, judge
-from .search import Broken, Search, Update, Watch, refuse_broken
+from .search import RunsFailed, Search, Update, Watch
 from .selection import RUNGS
 from .space import Setting
 from .study import BATCH, check_optuna
@@ -201,8 +201,8 @@ def plan(
             settled = search.settle(goal)
             found = search.run(settled, batches=batches, file=file, seed=seed)
             judgement = judge(case, session, found, held, search.under_way)
-        except Broken as error:
-            raise refuse_broken(error) from None
+        except RunsFailed as error:
+            raise inputs.InputError(f"no plan: the runs failed: {error}") from None
         # A share is stated of what paying everyone gives in the same held-out runs.
         stated = goal.settle(judgement.everyone.means())
         evidence = found.evidence

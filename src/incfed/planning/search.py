@@ -1,4 +1,4 @@
-"""The search: batch after batch of settings, raced; then the best of them once more."""
+"""The search: batches of settings are raced; the best of them get all seeds, and one is chosen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ..experiments.cells import Cell, Record
 from ..experiments.engine import Session
-from ..support.inputs import InputError
 from .case import SEARCH, Case
 from .evidence import Evidence, figures_of, means_of
 from .goals import Goal
@@ -23,7 +22,7 @@ FRONTIER = 8  # points of it that are judged
 
 @dataclass(frozen=True)
 class Update:
-    """How far a search is."""
+    """The progress of a search."""
 
     done: int  # settings
     total: int
@@ -38,7 +37,7 @@ Watch = Callable[[Update], None]
 
 @dataclass(frozen=True)
 class Found:
-    """What a search came to; figures in it are those that were tuned on."""
+    """The result of a search. Its figures are from the seeds that settings were chosen with."""
 
     evidence: Evidence
     goal: Goal  # with all limits as numbers
@@ -49,12 +48,12 @@ class Found:
     easiest: dict[str, Setting]  # by limited metric: comes closest to that limit, keeps the others
 
 
-class Broken(RuntimeError):
-    """Runs failed that nothing can be said without."""
+class RunsFailed(RuntimeError):
+    """Runs failed that every plan needs."""
 
 
 class Search:
-    """Looks for settings with the `seeds` of the search."""
+    """Searches for settings with the given seeds."""
 
     def __init__(self, case: Case, session: Session, seeds: Sequence[int], watch: Watch) -> None:
         self._case, self._session, self._watch = case, session, watch
@@ -67,9 +66,9 @@ class Search:
         """The goal with limits as numbers."""
         evidence, everyone = self.evidence, self._case.everyone
         cells = self._case.cells(everyone, evidence.seeds, SEARCH)
-        [answer] = run_lots(self._session, [cells], self.under_way, self.slow)
+        [answer] = run_groups(self._session, [cells], self.under_way, self.slow)
         if isinstance(answer, str):
-            raise Broken(answer)
+            raise RunsFailed(answer)
         evidence.everyone = [figures_of(one) for one in answer]
         if self._case.space.holds(everyone):
             evidence.add(everyone, evidence.everyone)
@@ -122,19 +121,19 @@ class Search:
 
     def _check(self, left: Sequence[Setting]) -> None:
         if not left:
-            raise Broken(next(iter(self._faults.values())))
+            raise RunsFailed(next(iter(self._faults.values())))
 
     def _run(self, settings: Sequence[Setting], seeds: int) -> None:
-        """Bring the settings to so many seeds; one whose run fails is out."""
-        lots: dict[Setting, list[Cell]] = {}
+        """Run the settings up to so many seeds; one whose run fails is dropped."""
+        groups: dict[Setting, list[Cell]] = {}
         for one in settings:
             missing = self.evidence.seeds[self.evidence.count(one) : seeds]
             if missing and one not in self._faults:
-                lots[one] = self._case.cells(one, missing, SEARCH)
-        if not lots:
+                groups[one] = self._case.cells(one, missing, SEARCH)
+        if not groups:
             return
-        answers = run_lots(self._session, list(lots.values()), self.under_way, self.slow)
-        for setting, answer in zip(lots, answers, strict=True):
+        answers = run_groups(self._session, list(groups.values()), self.under_way, self.slow)
+        for setting, answer in zip(groups, answers, strict=True):
             if isinstance(answer, str):
                 self._faults[setting] = answer
                 self.evidence.drop(setting)
@@ -153,26 +152,22 @@ class Search:
         self._watch(replace(self._now, part=done / total if total else 1.0))
 
 
-def run_lots(
+def run_groups(
     session: Session,
-    lots: Sequence[Sequence[Cell]],
+    groups: Sequence[Sequence[Cell]],
     progress: Callable[[int, int], None],
     slow: Callable[[], None] | None = None,
 ) -> list[list[Record] | str]:
-    """All cells of all lots at once; the records of each lot, or why one of its runs failed."""
-    cells = [cell for lot in lots for cell in lot]
+    """All cells of all groups at once; the records of each group, or why one of its runs failed."""
+    cells = [cell for group in groups for cell in group]
     outcome = session.run(session.check(cells), progress=progress, slow=slow)
     if outcome.interrupted:
         raise KeyboardInterrupt
     faults = {id(cell): fault for cell, fault in outcome.failures}
     records = iter(outcome.records)
     answers: list[list[Record] | str] = []
-    for lot in lots:
-        found = [None if id(cell) in faults else next(records) for cell in lot]
-        said = [faults[id(cell)] for cell in lot if id(cell) in faults]
+    for group in groups:
+        found = [None if id(cell) in faults else next(records) for cell in group]
+        said = [faults[id(cell)] for cell in group if id(cell) in faults]
         answers.append(said[0] if said else [one for one in found if one is not None])
     return answers
-
-
-def refuse_broken(error: Broken) -> InputError:
-    return InputError(f"no plan: the runs failed: {error}")

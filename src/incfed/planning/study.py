@@ -1,4 +1,4 @@
-"""The search's memory: an Optuna study in a file.
+"""The record of a search: an Optuna study in a file.
 
 Settings are asked for and told in batches of one size. The sampler is made anew for each batch,
 seeded by the number of it, so that a search that was stopped and goes on asks for the same settings
@@ -29,7 +29,7 @@ STARTUP = 2 * BATCH  # settings before the sampler takes over from chance
 
 
 def check_optuna() -> None:
-    """Refuse, in a sentence, to search without it."""
+    """Refuse to search without Optuna."""
     try:
         import optuna
     except ModuleNotFoundError as error:
@@ -40,7 +40,7 @@ def check_optuna() -> None:
 
 
 class Study:
-    """`file` None: in memory. A study that is there is gone on with, if it can be read."""
+    """`file` None: in memory. An existing study is continued, if it can be read."""
 
     def __init__(self, file: Path | None, goal: Goal, space: Space, seed: int) -> None:
         import optuna
@@ -99,7 +99,7 @@ class Study:
         return asked
 
     def tell(self, trial: Trial, setting: Setting, evidence: Evidence) -> None:
-        """What came of a setting, perhaps nothing."""
+        """The result of a setting; if no run succeeded, a failed trial."""
         if not evidence.count(setting):
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
             return
@@ -155,8 +155,8 @@ class Study:
 
 
 class _Unlocked:
-    """Instead of Optuna's lock, which makes an error of its own of a Ctrl-C at the wrong moment.
-    Nobody else is at the journal: the folder is locked."""
+    """Instead of Optuna's lock, which turns a Ctrl-C at the wrong moment into an error of its own.
+    No other process writes the journal: the folder is locked."""
 
     def acquire(self) -> bool:
         return True
