@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -21,9 +20,11 @@ from incfed.experiments.engine import Local, run_cells
 from incfed.extras import install
 from incfed.inputs import InputError
 from incfed.results.records import Result
+from support.cli import incfed as command
+from support.cli import invoke
 from support.dask_cluster import Cluster, cluster
 from support.experiments import OWN, trace
-from support.sweeps import cells, figures, mine
+from support.sweeps import SWEEP, cells, figures, mine
 
 pytest.importorskip("distributed", reason="distributed (incfed[dask]) is not installed")
 
@@ -217,15 +218,11 @@ def test_a_cell_that_kills_its_workers_is_a_fault() -> None:
 
 
 def test_the_command_line_on_a_cluster(two: Cluster, tmp_path: Path) -> None:
-    from support.sweeps import SWEEP
-
     (tmp_path / "a.toml").write_text(SWEEP)
-    command = [sys.executable, "-m", "incfed.cli", "sweep", "a.toml", "--dask", two.address]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = command(tmp_path, "sweep", "a.toml", "--dask", two.address)
     assert done.returncode == 0, done.stderr
     assert f"on the cluster at {two.address}" in done.stderr
-    assert "Traceback" not in done.stderr
     assert "distributed" not in done.stderr  # no log lines of somebody else's
-    more = subprocess.run([*command, "--jobs", "2"], cwd=tmp_path, capture_output=True, text=True)
+    more = invoke(tmp_path, "sweep", "a.toml", "--dask", two.address, "--jobs", "2")
     assert (more.returncode, more.stdout) == (2, "")
     assert "--jobs: is for processes on this machine" in more.stderr
