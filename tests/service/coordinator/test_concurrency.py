@@ -108,10 +108,10 @@ def test_the_tables_are_those_of_the_migrations(url: str) -> None:
 
 
 def test_as_the_simulator_does_on_postgresql(postgres: Postgres) -> None:
-    trace = synthetic(steps=300)
+    trace = synthetic(steps=150)
     algorithm = incfed.IncFedUCB(incfed.PaymentEfficient(beta=0.7), threshold=0.5, costs=2.0)
     federation = federate(postgres.database("trace"), trace, algorithm)
-    assert same(trace, algorithm, federation) > 8
+    assert same(trace, algorithm, federation) > 4
     with federation.store.read() as connection:
         assert audit(connection).findings == []
     federation.store.close()
