@@ -63,7 +63,7 @@ def test_a_trace_beside_the_config(tmp_path: Path) -> None:
 def test_fingerprints_tell_runs_apart(tmp_path: Path) -> None:
     made = experiment(tmp_path)
     some = set(fingerprints(made))
-    assert len(some) == len({made.folder(cell) for cell in made.cells()}) == 4
+    assert len(some) == len({made.folder(cell) for cell in made.cells}) == 4
     assert not some & set(fingerprints(experiment(tmp_path, steps=401)))
     assert some < set(fingerprints(experiment(tmp_path, seeds=3)))
 
@@ -80,7 +80,7 @@ def test_labels_that_look_alike_get_folders_of_their_own(tmp_path: Path) -> None
     labels = ["Beta 0.7", "beta: 0.7!", "β", "..", "a/../b", "x" * 70, "x" * 71]
     given["algorithm"] = [given["algorithm"][0] | {"label": label} for label in labels]
     made = build(Recipe(given, tmp_path))
-    folders = [made.folder(cell) for cell in made.cells()]
+    folders = [made.folder(cell) for cell in made.cells]
     assert len({str(folder).casefold() for folder in folders}) == 14
     assert all(folder.resolve().is_relative_to(tmp_path / "results/runs") for folder in folders)
     assert {len(folder.relative_to(tmp_path).parts) for folder in folders} == {4}
@@ -254,4 +254,4 @@ def test_the_file_and_the_tables_are_the_same_experiment(tmp_path: Path) -> None
     (tmp_path / "a.toml").write_text(TOML)
     one, two = read(tmp_path / "a.toml"), experiment(tmp_path)
     assert fingerprints(one) == fingerprints(two)
-    assert len(one.cells()) == 4
+    assert len(one.cells) == 4

@@ -274,7 +274,7 @@ def as_by_version_0_1(made: Experiment) -> None:
     """Mark the runs of an experiment as version 0.1 did: by a fingerprint that has the label."""
     index = json.loads((made.output / "experiment.json").read_text())
     rows = {row["folder"]: row for row in index["runs"]}
-    for cell in made.cells():
+    for cell in made.cells:
         folder = made.folder(cell)
         old = made.fingerprint_0_1(cell)
         rows[folder.relative_to(made.output).as_posix()]["fingerprint"] = old
@@ -304,7 +304,7 @@ def test_fingerprints_of_version_0_1_are_as_they_were(
 ) -> None:
     monkeypatch.setattr(runs, "__version__", "0.1.0")
     made = experiment(tmp_path)
-    assert {cell.name: made.fingerprint_0_1(cell)[:16] for cell in made.cells()} == {
+    assert {cell.name: made.fingerprint_0_1(cell)[:16] for cell in made.cells} == {
         "altruistic, seed 0": "63aca404889cd60b",  # printed by that version for these tables
         "altruistic, seed 1": "c305ad5e21adfc6e",
         "paid, seed 0": "2821869cae46f4a4",

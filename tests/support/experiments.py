@@ -96,7 +96,7 @@ def own(folder: Path, **mechanism: Any) -> Experiment:
 
 def fingerprints(experiment: Experiment) -> list[str]:
     """Of its runs, label by label."""
-    return Session().check(experiment.cells()).order
+    return Session().check(experiment.cells).order
 
 
 def trace(steps: int = 60) -> Trace:

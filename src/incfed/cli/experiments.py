@@ -30,9 +30,11 @@ def demo(
     Prints a table for each cost and writes report.html, which works offline.
     """
     with plainly() as screen:
+        from ..experiments.engine import Local
         from ..experiments.runs import run_demo
 
-        ended(screen, *run_demo(screen, output, seeds=seeds, jobs=jobs, quick=quick, fresh=fresh))
+        done = run_demo(screen, output, Local(jobs), seeds=seeds, quick=quick, fresh=fresh)
+        ended(screen, *done)
 
 
 @app.command(
@@ -63,21 +65,14 @@ def run(
     Writes report.html, plots, a summary and all runs to the output folder.
     """
     with plainly() as screen:
+        from ..experiments.engine import executor_for
         from ..experiments.runs import run_config
 
-        ended(
-            screen,
-            *run_config(
-                screen,
-                config,
-                output=output,
-                seeds=seeds,
-                jobs=jobs,
-                dask=dask,
-                resume=resume,
-                fresh=fresh,
-            ),
-        )
+        done = run_config(
+            screen, config, executor_for(jobs, dask),
+            output=output, seeds=seeds, resume=resume, fresh=fresh,
+        )  # fmt: skip
+        ended(screen, *done)
 
 
 @app.command(

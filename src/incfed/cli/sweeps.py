@@ -43,21 +43,14 @@ def sweep(
     The numbers do not depend on who ran them.
     """
     with plainly() as screen:
+        from ..experiments.engine import executor_for
         from ..experiments.sweeps import sweep_config
 
-        ended(
-            screen,
-            *sweep_config(
-                screen,
-                config,
-                output=output,
-                seeds=seeds,
-                jobs=jobs,
-                dask=dask,
-                resume=resume,
-                fresh=fresh,
-            ),
-        )
+        done = sweep_config(
+            screen, config, executor_for(jobs, dask),
+            output=output, seeds=seeds, resume=resume, fresh=fresh,
+        )  # fmt: skip
+        ended(screen, *done)
 
 
 @app.command(

@@ -15,13 +15,14 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..support import places
 from ..support.inputs import InputError, refuse
 from . import kinds
+from .cells import Cell
 from .config import Outline
 from .kinds import Kinds, Maker
 
@@ -45,16 +46,6 @@ class Axis:
     column: str = ""  # its name in tables
 
 
-@dataclass(frozen=True)
-class Point:
-    """One combination for one algorithm: tables as of a config, and what names them."""
-
-    steps: Any
-    world: Mapping[str, Any]
-    algorithm: Mapping[str, Any]
-    columns: Mapping[str, Any]
-
-
 def axes(table: object, labels: Sequence[str]) -> list[Axis]:
     """The axes of a [sweep] table, for algorithms with these labels."""
     example = '[sweep] with "world.noise" = [0.1, 0.3]'
@@ -75,8 +66,8 @@ def axes(table: object, labels: Sequence[str]) -> list[Axis]:
     return [Axis(a.path, a.room, a.only, a.keys, a.values, names[a.path]) for a in found]
 
 
-def points(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Point]:
-    """Every combination for every algorithm, those that come to the same left out.
+def cells(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Cell]:
+    """Every combination for every algorithm with every seed, those that come to the same left out.
 
     Parts of a table are set after the table they are in: a sweep over mechanisms and over beta
     sets beta in those mechanisms that have one.
@@ -87,7 +78,7 @@ def points(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Point]:
     schemas = _schemas(outline, folder)
     inward = sorted(axes, key=lambda axis: (len(axis.keys), axis.keys[-1] != "kind"))
     used: set[str] = set()
-    found: dict[str, Point] = {}
+    found: dict[str, Cell] = {}
     for label, algorithm in outline.algorithms.items():
         for chosen in itertools.product(*(axis.values for axis in axes)):
             values = dict(zip((axis.path for axis in axes), chosen, strict=True))
@@ -104,12 +95,22 @@ def points(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Point]:
                     given[axis.path] = values[axis.path]
             used.update(given)
             columns = {"algorithm": label} | {a.column: given.get(a.path) for a in axes}
-            point = Point(tables["run"]["steps"], tables["world"], tables["algorithm"], columns)
-            found.setdefault(repr((label, given)), point)
+            found[repr((label, given))] = Cell(
+                world=tables["world"],
+                algorithm={**tables["algorithm"], "label": label},
+                seed=outline.seeds[0],
+                steps=tables["run"]["steps"],
+                folder=folder,
+                point=columns,
+            )
     for axis in axes:
         if axis.path not in used:
             raise _unknown(axis, outline, schemas)
-    return list(found.values())
+    runs = len(found) * len(outline.seeds)
+    if runs > MOST_CELLS:
+        place = "sweep" if axes else "run"
+        raise InputError(f"{place}: has {runs:,} runs, must have at most {MOST_CELLS:,}")
+    return [replace(cell, seed=seed) for cell in found.values() for seed in outline.seeds]
 
 
 def _schemas(outline: Outline, folder: Path) -> dict[tuple[str, str], Schema]:

@@ -18,11 +18,12 @@ from ..results.tables import compare
 from ..support import places
 from ..support.files import fingerprint, slugs
 from ..support.inputs import InputError, counted
+from . import grid
 from .cell_runner import CellRunner
 from .cells import Cell
 from .checkpoint import check_resume
 from .config import Component, Recipe, build_algorithm, check_outline, check_steps, load
-from .engine import Executor, Outcome, Progress, executor_for, run_cells
+from .engine import Executor, Outcome, run_cells
 from .run_folders import INDEX, RunFolders
 
 if TYPE_CHECKING:
@@ -34,35 +35,22 @@ class Experiment:
     """Checked and complete; `read` makes one from a file, `build` from tables."""
 
     recipe: Recipe
-    scene: Component
+    environment: Component
     entries: Mapping[str, Component]  # by label
     steps: int
     seeds: tuple[int, ...]
+    cells: list[Cell]
     output: Path
     runner: CellRunner = field(compare=False, repr=False)  # has the world in memory
 
     @property
     def world(self) -> World:
-        world: World = self.scene.value
+        world: World = self.environment.value
         return world
 
     @property
     def algorithms(self) -> dict[str, Algorithm]:
         return {label: entry.value for label, entry in self.entries.items()}
-
-    def cells(self) -> list[Cell]:
-        return [
-            Cell(
-                world=self.scene.table,
-                algorithm={**entry.table, "label": label},
-                seed=seed,
-                steps=self.steps,
-                folder=self.recipe.folder,
-                point={"algorithm": label},
-            )
-            for label, entry in self.entries.items()
-            for seed in self.seeds
-        ]
 
     def folder(self, cell: Cell) -> Path:
         """Where the whole result of a cell goes."""
@@ -71,9 +59,9 @@ class Experiment:
     def fingerprint_0_1(self, cell: Cell) -> str:
         """By which version 0.1 recognised the run; with the version of today, because a run of
         another one is never kept."""
-        label, scene = cell.point["algorithm"], self._identities[None]
-        own = self._identities[label]
-        return fingerprint([__version__, label, cell.seed, self.steps, scene, own])
+        label = cell.point["algorithm"]
+        world, algorithm = self._identities[None], self._identities[label]
+        return fingerprint([__version__, label, cell.seed, self.steps, world, algorithm])
 
     @cached_property
     def _slugs(self) -> dict[str, str]:
@@ -82,7 +70,7 @@ class Experiment:
     @cached_property
     def _identities(self) -> dict[str | None, Any]:
         """Of the algorithms by label, and of the world."""
-        return {None: self.scene.identity()} | {
+        return {None: self.environment.identity()} | {
             label: entry.identity() for label, entry in self.entries.items()
         }
 
@@ -99,18 +87,21 @@ def build(recipe: Recipe) -> Experiment:
             raise InputError("sweep: is for `incfed sweep`; `incfed run` takes no such table")
         outline = check_outline(recipe)
         runner = CellRunner()
-        scene, _ = runner.world(outline.world, recipe.folder)
-        steps = check_steps(outline.steps, scene.value)
+        environment, _ = runner.world(outline.world, recipe.folder)
+        steps = check_steps(outline.steps, environment.value)
         entries = {
-            label: build_algorithm(table, f"algorithm[{n}]", scene.value, steps, recipe.folder)
+            label: build_algorithm(
+                table, f"algorithm[{n}]", environment.value, steps, recipe.folder
+            )
             for n, (label, table) in enumerate(outline.algorithms.items(), 1)
         }
         return Experiment(
             recipe=recipe,
-            scene=scene,
+            environment=environment,
             entries=entries,
             steps=steps,
             seeds=outline.seeds,
+            cells=grid.cells([], outline, recipe.folder),
             output=outline.output,
             runner=runner,
         )
@@ -122,37 +113,33 @@ def run(
     executor: Executor | None = None,
     resume: bool = False,
     fresh: bool = False,
-    progress: Progress | None = None,
-    slow: Callable[[], None] | None = None,
-    begin: Callable[[int, int], None] | None = None,
+    **watch: Any,
 ) -> Outcome:
-    """Run what is not in the output folder yet, and save it there; see `run_cells`.
+    """Run what is not in the output folder yet, and save it there.
 
-    `resume` refuses a folder without runs to continue. With several processes, a script must call
-    this under `if __name__ == "__main__":`.
+    `watch` are the `progress`, `slow` and `begin` of `run_cells`. `resume` refuses a folder without
+    runs to continue. With several processes, a script must call this under
+    `if __name__ == "__main__":`.
     """
     check_resume(experiment.output / INDEX, resume=resume, fresh=fresh)
     return run_cells(
-        experiment.cells(),
+        experiment.cells,
         checkpoint=RunFolders(experiment),
         executor=executor,
         fresh=fresh,
-        progress=progress,
-        slow=slow,
-        begin=begin,
         source=experiment.recipe.name,
         runner=experiment.runner,
+        **watch,
     )
 
 
 def run_config(
     screen: Screen,
     config: Path,
+    executor: Executor,
     *,
     output: Path | None,
     seeds: int | None,
-    jobs: int | None,
-    dask: str | None,
     resume: bool,
     fresh: bool,
 ) -> tuple[Outcome, Path]:
@@ -160,7 +147,6 @@ def run_config(
     from .outputs import Chapter, draw, intro, matching, publish
 
     experiment = read(config, seeds=seeds, output=output)
-    executor = executor_for(jobs, dask)
     for line in experiment.world.notes:
         screen.note(line)
     outcome = _watch(screen, experiment, executor, resume=resume, fresh=fresh)
@@ -180,14 +166,14 @@ def run_config(
 
 
 def run_demo(
-    screen: Screen, output: Path, *, seeds: int, jobs: int | None, quick: bool, fresh: bool
+    screen: Screen, output: Path, executor: Executor, *, seeds: int, quick: bool, fresh: bool
 ) -> tuple[Outcome, Path]:
     """Run the demo under a progress bar and report on it; its folder."""
     from . import demo
     from .outputs import publish
 
     experiment = demo.demo(output, seeds=seeds, quick=quick)
-    outcome = _watch(screen, experiment, executor_for(jobs, None), resume=False, fresh=fresh)
+    outcome = _watch(screen, experiment, executor, resume=False, fresh=fresh)
     if outcome.interrupted:
         return outcome, experiment.output
     chapters = demo.chapters(outcome.runs)
@@ -196,19 +182,14 @@ def run_demo(
     for chapter in chapters:
         screen.table(chapter.heading, compare(chapter.runs), chapter.text)
     where = {"report": report, "runs": experiment.output / "runs"}
-    conclude(
-        screen,
-        outcome,
-        where,
-        "open the report in a browser; `incfed init` starts one of your own.",
-    )
+    conclude(screen, outcome, where, "`incfed init` starts one of your own.")
     return outcome, experiment.output
 
 
 def _watch(
     screen: Screen, experiment: Experiment, executor: Executor, *, resume: bool, fresh: bool
 ) -> Outcome:
-    count = len(experiment.entries) * len(experiment.seeds)
+    count = len(experiment.cells)
     what = (
         f"{counted(count, 'run')} of {counted(experiment.steps, 'step')}: "
         f"{counted(len(experiment.entries), 'algorithm')}, {counted(len(experiment.seeds), 'seed')}"

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..support import inputs, places
 from ..support.extras import needs
-from ..support.inputs import InputError, counted, refuse
+from ..support.inputs import counted, refuse
 from . import grid
 from .cells import Cell, Record, shown
 from .checkpoint import NAME, CellsFile, check_resume
 from .config import Recipe, check_outline, load, override
-from .engine import Outcome, executor_for, run_cells
+from .engine import Executor, Outcome, executor_for, run_cells
 from .runs import conclude, watched
 from .sweep_report import publish_sweep
 from .tidy import PointSummary, cells_frame, curves_frame, summarise
@@ -106,23 +106,7 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
     with places.at(recipe.name):
         outline = check_outline(recipe)
         axes = grid.axes(recipe.tables.get("sweep"), list(outline.algorithms))
-        points = grid.points(axes, outline, recipe.folder)
-        runs = len(points) * len(outline.seeds)
-        if runs > grid.MOST_CELLS:
-            most = f"must have at most {grid.MOST_CELLS:,}"
-            raise InputError(f"sweep: has {counted(runs, 'run')}, {most}")
-    cells = [
-        Cell(
-            world=point.world,
-            algorithm={**point.algorithm, "label": point.columns["algorithm"]},
-            seed=seed,
-            steps=point.steps,
-            folder=recipe.folder,
-            point=point.columns,
-        )
-        for point in points
-        for seed in outline.seeds
-    ]
+        cells = grid.cells(axes, outline, recipe.folder)
     return Sweep(
         title=title,
         axes=tuple(axes),
@@ -173,17 +157,15 @@ def sweep(
 def sweep_config(
     screen: Screen,
     config: Path,
+    executor: Executor,
     *,
     output: Path | None,
     seeds: int | None,
-    jobs: int | None,
-    dask: str | None,
     resume: bool,
     fresh: bool,
 ) -> tuple[Outcome, Path]:
     """Run the sweep of a config under a progress bar and report on it; its folder."""
     made = read_sweep(config, seeds=seeds, output=output)
-    executor = executor_for(jobs, dask)
     file = made.output / NAME
     check_resume(file, resume=resume, fresh=fresh)
     count = len(made.cells)

@@ -15,10 +15,9 @@ from ..kernels.pending import collect
 from ..kernels.step import FULL, TRIGGERED, Steps, advance
 from ..kernels.store import OWN, conclude, empty_store, make_room
 from ..kernels.ucb import bench
-from ..protocol.server import Server, Uploads
-from ..results.records import Result
+from ..protocol.server import Closed, Server, Uploads
+from ..results.records import Result, Rounds
 from ..support import inputs
-from .book import RoundBook
 
 CHUNK = 1024  # steps taken from the world at a time: small enough for the processor's cache
 
@@ -78,7 +77,7 @@ class Simulation:
             len(self._stream.items) if self._stream.recurring else 0,
         )
         self._outcomes: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))]
-        self._book = RoundBook()
+        self._log = _RoundLog()
         self.steps = 0
         self._torn = False  # after an error in a mechanism or world: a step is incomplete
 
@@ -112,7 +111,7 @@ class Simulation:
         """The result of all steps so far."""
         self._whole()
         world, algorithm = self._world, self._algorithm
-        rounds = self._book.rounds()
+        rounds = self._log.rounds()
         reward, regret = (np.concatenate(part) for part in zip(*self._outcomes, strict=True))
         known = ~np.isnan(reward)  # other steps were skipped
         reward[~known] = 0.0
@@ -145,7 +144,7 @@ class Simulation:
         db = store.pairs[store.table[:, OWN][sharing], 1]
         closed = server.close(round, decision, db)
         conclude(*store, sharing, *server.shared, self._algorithm.all_clocks)
-        self._book.add(step, trigger, len(round), closed)
+        self._log.add(step, trigger, len(round), closed)
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -157,6 +156,32 @@ class Simulation:
             "dim": self._world.dim,
             "incfed": __version__,
         }
+
+
+class _RoundLog:
+    """Rounds as they close, kept in columns."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, int, int, Closed]] = []
+
+    def add(self, step: int, trigger: int, pending: int, closed: Closed) -> None:
+        self._rows.append((step, trigger, pending, closed))
+
+    def rounds(self) -> Rounds:
+        closed = [row[3] for row in self._rows]
+        shared = [c.participants for c in closed]
+        paid = [c.payments for c in closed]
+        return Rounds(
+            step=np.array([row[0] for row in self._rows], dtype=np.int64),
+            trigger=np.array([row[1] for row in self._rows], dtype=np.int64),
+            pending=np.array([row[2] for row in self._rows], dtype=np.int64),
+            idle=np.array([c.idle for c in closed], dtype=np.int64),
+            communication=np.array([c.communication for c in closed], dtype=np.float64),
+            ratio=np.array([c.ratio for c in closed], dtype=np.float64),
+            offsets=np.cumsum([0] + [len(who) for who in shared]),
+            participants=np.concatenate([np.empty(0, np.int64), *shared]),
+            payments=np.concatenate([np.empty(0), *paid]),
+        )
 
 
 def _check(world: World, events: Events, n: int, items: int) -> None:
