@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...environments import MovieLens
 from ...results import html, markdown
+from ...results.plots import can_plot
 from ...support.files import claim, replacing, write_text
 from ...support.inputs import InputError, counted, refuse
 from .. import places
@@ -16,7 +17,6 @@ from ..book import NAME
 from ..cells import Cell, Record
 from ..engine import Cells, Local, run_cells
 from ..grid import MOST_CELLS
-from ..outputs import can_plot
 from ..screen import Screen
 from ..tidy import cells_frame
 from . import figures
