@@ -19,8 +19,8 @@ from incfed.planning.goals import Limit
 from incfed.planning.judging import Judged, Kept
 from incfed.planning.publish import as_data
 from incfed.planning.search import Found
-from incfed.planning.terminal import show
 from incfed.results import html
+from incfed.results import terminal as documents
 from incfed.results.document import MARKS
 from incfed.support.terminal import Terminal
 from support.planning import CASE, SMALL
@@ -130,7 +130,7 @@ def test_the_terminal_says_the_same(made: incfed.Plan) -> None:
         terminal.out = Console(
             file=io.StringIO(), force_terminal=True, width=200, color_system=None
         )
-        show(terminal, one)
+        documents.show(terminal, plan_document(one))
         assert isinstance(terminal.out.file, io.StringIO)
         text = terminal.out.file.getvalue()
         assert ("○ outside another limit" in text) == (text.count("○") == 2) == hollow

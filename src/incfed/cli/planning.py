@@ -69,23 +69,24 @@ def plan(
     """
     with plainly() as screen:
         from ..planning import plan as make_plan
-        from ..planning.terminal import introduce, show, show_files, watching
+        from ..planning.document import plan_document
+        from ..planning.terminal import introduce, show_files, show_progress
 
         try:
-            with watching(screen) as live:
+            with screen.counting("settings") as bar:
                 made = make_plan(
                     world, minimize=minimize, maximize=maximize, budget=budget,
                     max_communication=max_communication, max_regret=max_regret,
                     min_reward=min_reward, trials=trials, held_out=held_out, seed=seed,
                     jobs=jobs, dask=dask, output=output, fresh=fresh,
-                    progress=live.update, slow=live.compiling,
+                    progress=lambda now: show_progress(bar, now), slow=bar.compiling,
                     begin=lambda case, goal: introduce(screen, case, goal),
                 )  # fmt: skip
         except KeyboardInterrupt:
             again = shlex.join(["incfed", *(arg for arg in sys.argv[1:] if arg != "--fresh")])
             screen.error(f"stopped: finished runs are kept in {output}; go on with: {again}")
             raise typer.Exit(STOPPED) from None
-        show(screen, made)
+        screen.show(plan_document(made))
         show_files(screen, made, output)
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._version import __version__
 from ..results import METRICS, Runs, Section, compare, human, markdown, overview, plot, write_report
 from ..results.document import Document, Heading
-from ..results.palette import pens_for
-from ..results.report import common_settings
+from ..results.plots import can_plot
 from ..results.tables import comparison_table
 from ..support.extras import install
 from ..support.files import replacing, write_text
@@ -35,14 +34,6 @@ class Chapter:
     text: str = ""
 
 
-def can_plot() -> bool:
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
 def footer() -> str:
     """Who made a page, and why it has no plots if it has none."""
     lacking = "" if can_plot() else ", without plots: they need matplotlib"
@@ -60,9 +51,8 @@ def publish(folder: Path, title: str, intro: str, chapters: Sequence[Chapter]) -
     write_text(folder / "summary.md", markdown.render(Document(title, tables)))
     figures = {one.heading: _figures(one.runs) for one in chapters}
     write_text(folder / "summary.json", json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
-    return write_report(
-        folder / "report.html", title, intro, [_section(one) for one in chapters], footer=footer()
-    )
+    sections = [Section.of(one.heading, one.runs, one.text) for one in chapters]
+    return write_report(folder / "report.html", title, intro, sections, footer=footer())
 
 
 def draw(folder: Path, runs: Runs) -> Path | None:
@@ -107,18 +97,6 @@ def matching(runs: Runs) -> str:
             share = f"{matched:,.0f} of {counted(steps, 'step')} matched"
             parts.append(f"{label} {human(each)} ({share})")
     return f"Reward per matched step: {'; '.join(parts)}." if parts else ""
-
-
-def _section(chapter: Chapter) -> Section:
-    if can_plot():
-        return Section.of(chapter.heading, chapter.runs, chapter.text)
-    return Section(
-        heading=chapter.heading,
-        text=chapter.text,
-        rows=compare(chapter.runs),
-        settings=common_settings(chapter.runs),
-        pens=pens_for(chapter.runs),
-    )
 
 
 def _save(figure: Figure, stem: Path) -> None:

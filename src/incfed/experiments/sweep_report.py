@@ -12,6 +12,7 @@ from typing import Any
 
 from ..results import Section, markdown, write_report
 from ..results.document import Document
+from ..results.plots import can_plot
 from ..results.report import BANDS
 from ..results.settings import plain
 from ..results.tables import METRICS, Spread
@@ -19,7 +20,7 @@ from ..results.trends import trends
 from ..support.files import replacing, write_text
 from ..support.inputs import counted
 from .cells import Record, named
-from .outputs import can_plot, footer
+from .outputs import footer
 from .tidy import PointSummary, cells_frame, curves_frame, headings, points_table, summarise
 
 MOST_LINES = 8  # in a plot

@@ -5,23 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from .document import (
-    MARKS,
-    Block,
-    Bullets,
-    Callout,
-    Cell,
-    Code,
-    Document,
-    Figure,
-    Heading,
-    Settings,
-    Table,
-    TableRow,
-    Text,
-    Tiles,
-    Verdict,
-)
+from . import document as doc
+from .document import MARKS
 
 SKETCH_WIDTH = 76
 
@@ -46,22 +31,22 @@ _LATEX = {
 _TEX = re.compile(r"\b[A-Z]_[a-z]\b|\b[A-Za-z]²|[" + re.escape("".join(_LATEX)) + "]")
 
 
-def render(document: Document) -> str:
+def render(document: doc.Document) -> str:
     """The whole document as Markdown."""
     parts: list[str] = [f"# {escape(document.title)}"] if document.title else []
-    before: Block | None = None
+    before: doc.Block | None = None
     for block in document.blocks:
         text = _block(block)
-        if text and isinstance(block, Verdict) and isinstance(before, Verdict):
+        if text and isinstance(block, doc.Verdict) and isinstance(before, doc.Verdict):
             parts[-1] += f"\n{text}"  # one list
         elif text:
             parts.append(text)
         before = block
-    parts += map(_paragraph, Text(document.footer).paragraphs())
+    parts += map(_paragraph, doc.Text(document.footer).paragraphs())
     return "\n\n".join(parts) + "\n"
 
 
-def render_table(table: Table) -> str:
+def render_table(table: doc.Table) -> str:
     lines = [_line([escape(one.title) for one in table.columns])]
     lines.append("|" + "".join("---|" if c.align == "left" else "---:|" for c in table.columns))
     lines += [_line([_cell(cell, row.emphasis) for cell in row.cells]) for row in table.rows]
@@ -73,14 +58,13 @@ def escape(text: str) -> str:
     return _MARKDOWN.sub(lambda match: f"\\{match[0]}", " ".join(text.split()))
 
 
-def render_latex(document: Document) -> str:
-    """The tables, for the booktabs package; all other words are comments, so that the file can be
+def render_latex(document: doc.Document) -> str:
+    """The tables, for the booktabs package. All other words are comments, so that the file can be
     read in with \\input wherever the tables are wanted."""
-    lines: list[str] = [f"% {_words(document.title)}"] if document.title else []
+    lines: list[str] = _comments(f"# {escape(document.title)}" if document.title else "")
     for block in document.blocks:
-        lines += _latex_table(block) if isinstance(block, Table) else _comments(block)
-    lines += [f"% {words}" for words in Text(document.footer).paragraphs()]
-    return "\n".join(lines) + "\n"
+        lines += _latex_table(block) if isinstance(block, doc.Table) else _comments(_block(block))
+    return "\n".join([*lines, *_comments(escape(document.footer))]) + "\n"
 
 
 def escape_latex(text: str) -> str:
@@ -93,32 +77,32 @@ def escape_latex(text: str) -> str:
     return _TEX.sub(replaced, " ".join(text.split()))
 
 
-def _block(block: Block) -> str:
+def _block(block: doc.Block) -> str:
     match block:
-        case Text():
+        case doc.Text():
             return "\n\n".join(map(_paragraph, block.paragraphs()))
-        case Heading():
+        case doc.Heading():
             return f"{'#' * block.level} {escape(block.text)}"
-        case Bullets():
+        case doc.Bullets():
             return "\n".join(f"- {_paragraph(item)}" for item in block.items)
-        case Callout():
+        case doc.Callout():
             return _paragraph(block.text)
-        case Verdict():
+        case doc.Verdict():
             return f"- {MARKS[block.tone]} {escape(block.text)}"
-        case Table():
+        case doc.Table():
             note = f"\n\n{_paragraph(block.note)}" if block.note else ""
             return render_table(block).rstrip("\n") + note
-        case Figure():
+        case doc.Figure():
             if block.sketch is None:
                 return f"*{escape(block.caption)}*" if block.caption else ""
             return _fenced("\n".join(block.sketch(SKETCH_WIDTH)))
-        case Settings():
+        case doc.Settings():
             return "\n\n".join(_group(name, group) for name, group in block.groups.items())
-        case Code():
+        case doc.Code():
             command = f" {_inline_code(block.command)}" if block.command else ""
             head = f"{_paragraph(block.caption)}{command}".strip()
             return f"{head}\n\n{_fenced(block.text)}" if head else _fenced(block.text)
-        case Tiles():
+        case doc.Tiles():
             return "\n".join(
                 f"- {_paragraph(f'{tile.title}: {tile.text} {MARKS[tile.tone]}'.rstrip())}"
                 for tile in block.tiles
@@ -139,7 +123,7 @@ def _line(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _cell(cell: Cell, emphasis: bool) -> str:
+def _cell(cell: doc.Cell, emphasis: bool) -> str:
     text = escape(str(cell))
     if emphasis and text:
         text = f"**{text}**"
@@ -165,33 +149,11 @@ def _inline_code(text: str) -> str:
     return f"{fence}{space}{text}{space}{fence}"
 
 
-def _words(text: str) -> str:
-    return " ".join(text.split())
+def _comments(text: str) -> list[str]:
+    return [f"% {line}" for line in text.splitlines() if line.strip()]
 
 
-def _comments(block: Block) -> Iterator[str]:
-    lines: list[str]
-    match block:
-        case Text():
-            lines = block.paragraphs()
-        case Heading() | Callout() | Verdict():
-            lines = [block.text]
-        case Bullets():
-            lines = list(block.items)
-        case Figure():
-            lines = [block.caption]
-        case Settings():
-            lines = [f"{k}: {v}" for group in block.groups.values() for k, v in group.items()]
-        case Code():
-            lines = [block.caption, block.command, *block.text.splitlines()]
-        case Tiles():
-            lines = [f"{tile.title}: {tile.text}" for tile in block.tiles]
-        case Table():
-            lines = []
-    yield from (f"% {_words(line)}" for line in lines if line.strip())
-
-
-def _latex_table(table: Table) -> Iterator[str]:
+def _latex_table(table: doc.Table) -> Iterator[str]:
     yield rf"\begin{{tabular}}{{{''.join(column.align[0] for column in table.columns)}}}"
     yield r"\toprule"
     yield " & ".join(escape_latex(column.title) for column in table.columns) + r" \\"
@@ -202,10 +164,10 @@ def _latex_table(table: Table) -> Iterator[str]:
         yield " & ".join(_latex_cells(row)) + r" \\"
     yield r"\bottomrule"
     yield r"\end{tabular}"
-    yield from (f"% {words}" for words in Text(table.note).paragraphs())
+    yield from _comments(escape(table.note))
 
 
-def _latex_cells(row: TableRow) -> Iterator[str]:
+def _latex_cells(row: doc.TableRow) -> Iterator[str]:
     bold: Callable[[str], str] = (lambda text: rf"\textbf{{{text}}}") if row.emphasis else str
     for cell in row.cells:
         text = escape_latex(str(cell))

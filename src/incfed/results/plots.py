@@ -55,6 +55,15 @@ def overview(runs: Runs, *, pens: Pens | None = None) -> Figure:
     return figure
 
 
+def can_plot() -> bool:
+    """Whether matplotlib is there."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 def new_figure(width: float, height: float) -> Figure:
     """An empty one, in inches."""
     with needs("matplotlib", "plotting", "plot"):

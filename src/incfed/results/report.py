@@ -15,7 +15,7 @@ from ..support.inputs import InputError, counted
 from . import html
 from .document import Block, Document, Figure, Heading, Settings, Text
 from .palette import Pens, pens_for
-from .plots import overview
+from .plots import can_plot, overview
 from .settings import plain
 from .tables import ComparisonRow, Runs, checked, compare, comparison_table
 
@@ -48,12 +48,15 @@ class Section:
         Give all sections the same `pens` if they show different sets of algorithms.
         """
         chosen = {**pens_for(checked(runs)), **(pens or {})}
+        figures = {}
         several = any(len(results) > 1 for results in runs.values())
+        if can_plot():
+            figures[BANDS if several else "One run each."] = overview(runs, pens=chosen)
         return cls(
             heading=heading,
             text=text,
             rows=compare(runs),
-            figures={BANDS if several else "One run each.": overview(runs, pens=chosen)},
+            figures=figures,
             settings=common_settings(runs),
             pens=chosen,
         )

@@ -9,36 +9,21 @@ from rich.cells import cell_len
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
+from . import document as doc
 from . import markdown
-from .document import (
-    MARKS,
-    Block,
-    Bullets,
-    Callout,
-    Cell,
-    Code,
-    Document,
-    Figure,
-    Heading,
-    Settings,
-    Table,
-    Text,
-    Tiles,
-    Tone,
-    Verdict,
-)
+from .document import MARKS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..support.terminal import Terminal
 
-STYLES: dict[Tone, str] = {"plain": "", "good": "green", "close": "yellow", "bad": "red"}
+STYLES: dict[doc.Tone, str] = {"plain": "", "good": "green", "close": "yellow", "bad": "red"}
 NAMES = 30  # columns that names of rows need not exceed: longer ones are folded
 MOST_SKETCH = 76
 
 
-def show(terminal: Terminal, document: Document) -> None:
+def show(terminal: Terminal, document: doc.Document) -> None:
     """Print a document to the output."""
     if not terminal.out.is_terminal:
         terminal.say(markdown.render(document).rstrip("\n"))
@@ -47,50 +32,50 @@ def show(terminal: Terminal, document: Document) -> None:
     render(terminal.out, document)
 
 
-def render(console: Console, document: Document) -> None:
+def render(console: Console, document: doc.Document) -> None:
     if document.title:
         console.print(_text(document.title, "bold"))
     for n, block in enumerate(document.blocks):
-        if isinstance(block, Heading) and (n or document.title):
+        if isinstance(block, doc.Heading) and (n or document.title):
             console.print()
         _block(console, block)
-    for words in Text(document.footer).paragraphs():
+    for words in doc.Text(document.footer).paragraphs():
         console.print(_text(words, "dim"))
 
 
-def _block(console: Console, block: Block) -> None:
+def _block(console: Console, block: doc.Block) -> None:
     match block:
-        case Text():
+        case doc.Text():
             for words in block.paragraphs():
                 console.print(_text(words, "dim" if block.note else ""))
-        case Heading():
+        case doc.Heading():
             console.print(_text(block.text, "bold"))
-        case Bullets():
+        case doc.Bullets():
             for item in block.items:
                 console.print(_hanging("•", "", item))
-        case Callout():
+        case doc.Callout():
             console.print(_text(block.text, f"bold {STYLES[block.tone]}".strip()))
-        case Verdict():
+        case doc.Verdict():
             console.print(_hanging(MARKS[block.tone], STYLES[block.tone], block.text))
-        case Table():
+        case doc.Table():
             console.print(_table(block, console.width))
             if block.note:
                 console.print(_text(block.note, "dim"))
-        case Figure():
+        case doc.Figure():
             if block.sketch is not None:
                 for line in block.sketch(min(console.width, MOST_SKETCH)):
                     console.print(_text(line), soft_wrap=True)
-        case Settings():
+        case doc.Settings():
             for name, group in block.groups.items():
                 if name:
                     console.print(_text(name, "bold"))
                 width = max(map(cell_len, group), default=0)
                 for key, value in group.items():
                     console.print(_text(f"  {key:{width}}  {value}"), soft_wrap=True)
-        case Code():
+        case doc.Code():
             console.print(_text(f"{block.caption} {block.command}".strip(), "bold"))
             console.print(_text(block.text.rstrip()), soft_wrap=True)
-        case Tiles():
+        case doc.Tiles():
             for tile in block.tiles:
                 words = f"{tile.title}: {tile.text}"
                 console.print(_hanging(MARKS[tile.tone], STYLES[tile.tone], words))
@@ -103,7 +88,7 @@ def _hanging(mark: str, style: str, text: str) -> RichTable:
     return grid
 
 
-def _table(table: Table, width: int) -> RichTable:
+def _table(table: doc.Table, width: int) -> RichTable:
     kept = _fitting(table, width)
     made = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for n in kept:
@@ -117,7 +102,7 @@ def _table(table: Table, width: int) -> RichTable:
     return made
 
 
-def _fitting(table: Table, width: int) -> list[int]:
+def _fitting(table: doc.Table, width: int) -> list[int]:
     """The columns to show: those that can be missed are left out until the rest fits."""
     kept = list(range(len(table.columns)))
     for n in sorted(kept, key=lambda n: -table.columns[n].drop):
@@ -126,13 +111,13 @@ def _fitting(table: Table, width: int) -> list[int]:
     return kept
 
 
-def _width(table: Table, n: int) -> int:
+def _width(table: doc.Table, n: int) -> int:
     texts = [table.columns[n].title, *(_cell(row.cells[n]).plain for row in table.rows)]
     most = max(cell_len(text) for text in texts)
     return min(most, NAMES) if table.columns[n].align == "left" else most
 
 
-def _cell(cell: Cell) -> RichText:
+def _cell(cell: doc.Cell) -> RichText:
     below = f" ({cell.below})" if cell.below else ""
     mark = f" {MARKS[cell.tone]}" if MARKS[cell.tone] else ""
     spread = f" ± {cell.spread}" if cell.spread else ""

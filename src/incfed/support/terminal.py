@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     DownloadColumn,
+    MofNCompleteColumn,
     Progress,
     ProgressColumn,
     SpinnerColumn,
@@ -63,38 +64,57 @@ class Terminal:
     @contextmanager
     def progress(self, runs: int) -> Iterator[Bar]:
         """A bar with the time left."""
-        watched = self.err.is_terminal
         columns = (TaskProgressColumn(), TimeRemainingColumn(compact=True))
-        with self._bar(*columns, hidden=not watched or runs == 0) as live:
-            yield Bar(live, counted(runs, "run"), self.note if not watched else None)
+        with self._bar(*columns, hidden=runs == 0) as live:
+            yield Bar(self, live, counted(runs, "run"))
+
+    @contextmanager
+    def counting(self, what: str) -> Iterator[Bar]:
+        """A bar for as many of something as there turn out to be."""
+        with self._bar(MofNCompleteColumn(), TimeRemainingColumn(compact=True)) as live:
+            yield Bar(self, live, what)
 
     @contextmanager
     def loading(self, name: str) -> Iterator[Callable[[int, int | None], None]]:
         """A bar for bytes so far, and in all if that is known."""
         columns = (DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(compact=True))
-        with self._bar(*columns, hidden=not self.err.is_terminal) as live:
+        with self._bar(*columns) as live:
             task = live.add_task(name, total=None)
             yield lambda done, total: live.update(task, completed=done, total=total)
 
-    def _bar(self, *columns: ProgressColumn, hidden: bool) -> Progress:
+    def _bar(self, *columns: ProgressColumn, hidden: bool = False) -> _Progress:
+        hidden = hidden or not self.err.is_terminal
         first = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn())
-        return Progress(*first, *columns, console=self.err, transient=True, disable=hidden)
+        return _Progress(*first, *columns, console=self.err, transient=True, disable=hidden)
+
+
+class _Progress(Progress):
+    """With a line below the bar."""
+
+    below = ""
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        yield self.make_tasks_table(self.tasks)
+        if self.below:
+            yield Text(self.below, "dim", overflow="ellipsis", no_wrap=True)
 
 
 class Bar:
     """Moves as steps are done."""
 
-    def __init__(self, live: Progress, text: str, note: Callable[[str], None] | None) -> None:
-        self._live, self._text, self._note = live, text, note
+    def __init__(self, terminal: Terminal, live: _Progress, text: str) -> None:
+        self._terminal, self._live, self._text = terminal, live, text
         self._task = live.add_task(text, total=None)
 
-    def update(self, done: int, total: int) -> None:
+    def update(self, done: int, total: int | None, text: str = "", below: str = "") -> None:
+        """`text` says what is being done, if that has changed; `below` is a line of its own."""
+        self._text, self._live.below = text or self._text, below or self._live.below
         self._live.update(self._task, completed=done, total=total, description=self._text)
 
     def compiling(self) -> None:
         """Say why nothing moves; as a note, if no bar is shown."""
-        if self._note:
-            self._note(COMPILING)
+        if not self._terminal.err.is_terminal:
+            self._terminal.note(COMPILING)
         self._live.update(self._task, description=COMPILING)
 
 

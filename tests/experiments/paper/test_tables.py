@@ -193,4 +193,4 @@ def test_markdown_and_latex() -> None:
     assert r"47.5 $\pm$ 3.2 (48.38) \\" in tex
     assert tex.count("\\\\\n") == 3
     assert "D = 1 & Regret (acc.) &  &  &  & 47.5" in tex
-    assert "% D = 1, β = 0.3, communication: X\n" in tex
+    assert "% - D = 1, β = 0.3, communication: X\n" in tex

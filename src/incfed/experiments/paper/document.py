@@ -10,23 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..._version import __version__
-from ...results.document import (
-    Block,
-    Bullets,
-    Callout,
-    Cell,
-    Column,
-    Document,
-    Figure,
-    Heading,
-    Table,
-    TableRow,
-    Text,
-    Tile,
-    Tiles,
-    Tone,
-    Verdict,
-)
+from ...results import document as doc
 from ...support.inputs import counted
 from .figures import DRAWINGS
 from .settings import MOVIELENS, Mode
@@ -59,7 +43,7 @@ READS = {
 }
 BLOCKS = {"low": "low D_c", "theory": "theoretical D_c"}  # of Tables 5 and 6
 FEW = 4  # figures that are named one by one
-TONES: Mapping[bool | None, Tone] = {True: "good", False: "bad", None: "plain"}
+TONES: Mapping[bool | None, doc.Tone] = {True: "good", False: "bad", None: "plain"}
 
 
 @dataclass(frozen=True)
@@ -74,66 +58,68 @@ class Reproduction:
     data: str = ""  # about the MovieLens data at hand
 
 
-def page_document(found: Reproduction) -> Document:
+def page_document(found: Reproduction) -> doc.Document:
     """All of it, for reproduction.html."""
     seeds, reads = counted(found.seeds, "seed"), READS[found.mode.published]
-    blocks: list[Block] = [Text(INTRO.format(seeds=seeds, tolerance=TOLERANCES, reads=reads))]
+    intro = INTRO.format(seeds=seeds, tolerance=TOLERANCES, reads=reads)
+    blocks: list[doc.Block] = [doc.Text(intro)]
     if found.mode.quick:
-        blocks.append(Callout(QUICK, "close"))
+        blocks.append(doc.Callout(QUICK, "close"))
     if found.missing:
         names = ", ".join(map(_title, found.missing))
         blocks.append(
-            Callout(f"Not run: {names}. They need MovieLens: --movielens FOLDER.", "close")
+            doc.Callout(f"Not run: {names}. They need MovieLens: --movielens FOLDER.", "close")
         )
     blocks.append(_overview(found))
     for name, verdicts in found.verdicts.items():
         table = TABLES[name]
         blocks.append(_heading(name, table.title))
         if table.world == MOVIELENS and found.data:
-            blocks.append(Callout(OTHER.format(data=found.data), "close"))
+            blocks.append(doc.Callout(OTHER.format(data=found.data), "close"))
         blocks += _table_blocks(table, verdicts)
     for name, drawing in found.drawings.items():
         about = DRAWINGS[name]
         blocks.append(_heading(name, about.title))
         if about.world == MOVIELENS and found.data:
-            blocks.append(Callout(OTHER.format(data=found.data), "close"))
-        blocks.append(Figure.of(drawing, about.caption, f"{_title(name)}. {about.caption}"))
-    return Document(TITLE, blocks, f"Made by incfed {__version__}.")
+            blocks.append(doc.Callout(OTHER.format(data=found.data), "close"))
+        blocks.append(doc.Figure.of(drawing, about.caption, f"{_title(name)}. {about.caption}"))
+    return doc.Document(TITLE, blocks, f"Made by incfed {__version__}.")
 
 
-def tables_document(found: Reproduction, *, differences: bool = True) -> Document:
+def tables_document(found: Reproduction, *, differences: bool = True) -> doc.Document:
     """The tables alone, for tables.md; without `differences` for tables.tex, as a paper has them:
     ours and the published figure."""
     seeds = counted(found.seeds, "seed")
-    blocks: list[Block] = [
-        Text(MADE.format(version=__version__, seeds=seeds)),
-        Text(READS[found.mode.published]),
+    blocks: list[doc.Block] = [
+        doc.Text(MADE.format(version=__version__, seeds=seeds)),
+        doc.Text(READS[found.mode.published]),
     ]
     if found.mode.quick:
-        blocks.append(Text(QUICK))
+        blocks.append(doc.Text(QUICK))
     if found.data:
-        blocks.append(Text(OTHER.format(data=found.data)))
+        blocks.append(doc.Text(OTHER.format(data=found.data)))
     for name, verdicts in found.verdicts.items():
         blocks.append(_heading(name, TABLES[name].title))
         blocks += _table_blocks(TABLES[name], verdicts, differences=differences)
-    return Document("", blocks)
+    return doc.Document("", blocks)
 
 
-def result_document(found: Reproduction) -> Document:
+def result_document(found: Reproduction) -> doc.Document:
     """For a terminal: how many figures are as published, and those that are not."""
-    blocks: list[Block] = []
+    blocks: list[doc.Block] = []
     for name, verdicts in found.verdicts.items():
         compared = [v for v in verdicts if v.within is not None]
         outside = [v for v in compared if not v.within]
         if compared:
             count = f"{len(compared) - len(outside)} of {counted(len(compared), 'figure')}"
-            blocks.append(Verdict("bad" if outside else "good", f"{name}: {count} as published"))
+            tone = TONES[not outside]
+            blocks.append(doc.Verdict(tone, f"{name}: {count} as published"))
         elif verdicts:  # else its runs failed, which has been said
             other = f"{found.data}: another data set than the paper's, see the page"
-            blocks.append(Verdict("close", f"{name}: {other}"))
+            blocks.append(doc.Verdict("close", f"{name}: {other}"))
         if outside:
-            blocks.append(Bullets(tuple(_apart(TABLES[name], verdict) for verdict in outside)))
-    return Document("", blocks)
+            blocks.append(doc.Bullets(tuple(_apart(TABLES[name], verdict) for verdict in outside)))
+    return doc.Document("", blocks)
 
 
 def place(table: PaperTable, verdict: FigureVerdict) -> str:
@@ -162,32 +148,32 @@ def _apart(table: PaperTable, verdict: FigureVerdict) -> str:
     return f"{place(table, verdict)}: {verdict.ours}, {printed}. {verdict.why}"
 
 
-def _overview(found: Reproduction) -> Tiles:
+def _overview(found: Reproduction) -> doc.Tiles:
     tiles = []
     for name, verdicts in found.verdicts.items():
         compared = [v for v in verdicts if v.within is not None]
         count = sum(bool(v.within) for v in compared)
         text = f"{count} of {len(compared)} within" if compared else "not compared"
         all_within = count == len(compared) if compared else None
-        tiles.append(Tile(name, _title(name), text, TONES[all_within]))
-    tiles += [Tile(name, _title(name), "drawn") for name in found.drawings]
-    return Tiles(tuple(tiles))
+        tiles.append(doc.Tile(name, _title(name), text, TONES[all_within]))
+    tiles += [doc.Tile(name, _title(name), "drawn") for name in found.drawings]
+    return doc.Tiles(tuple(tiles))
 
 
 def _table_blocks(
     table: PaperTable, verdicts: Sequence[FigureVerdict], *, differences: bool = True
-) -> Iterator[Block]:
-    columns = [Column(table.column_title(name)) for name in table.columns]
-    heads = (Column("", "left"), Column("", "left"), *columns)
-    yield Table(heads, tuple(_rows(table, verdicts, differences)))
+) -> Iterator[doc.Block]:
+    columns = [doc.Column(table.column_title(name)) for name in table.columns]
+    heads = (doc.Column("", "left"), doc.Column("", "left"), *columns)
+    yield doc.Table(heads, tuple(_rows(table, verdicts, differences)))
     notes = [*_reasons(table, verdicts), *(f"Error in print: {note}" for note in table.notes)]
     if notes:
-        yield Bullets(tuple(notes))
+        yield doc.Bullets(tuple(notes))
 
 
 def _rows(
     table: PaperTable, verdicts: Sequence[FigureVerdict], differences: bool
-) -> Iterator[TableRow]:
+) -> Iterator[doc.TableRow]:
     """Three lines a block, as in the paper; empty where nothing was printed, or nothing was run."""
     titles = {
         "performance": f"{table.performance.capitalize()} (acc.)",
@@ -201,14 +187,14 @@ def _rows(
             if any(found):
                 first = quantity == QUANTITIES[0]
                 label = table.block_title(block) if first else ""
-                cells = [Cell("") if v is None else _cell(v, differences) for v in found]
-                yield TableRow.of(label, titles[quantity], *cells, group=first)
+                cells = [doc.Cell("") if v is None else _cell(v, differences) for v in found]
+                yield doc.TableRow.of(label, titles[quantity], *cells, group=first)
 
 
-def _cell(verdict: FigureVerdict, differences: bool) -> Cell:
+def _cell(verdict: FigureVerdict, differences: bool) -> doc.Cell:
     mean, spread, unit = verdict.ours.parts()
     below = [published(verdict), *([change(verdict)] if differences else [])]
-    return Cell(
+    return doc.Cell(
         mean,
         spread,
         unit,
@@ -230,8 +216,8 @@ def _reasons(table: PaperTable, verdicts: Sequence[FigureVerdict]) -> list[str]:
     ]
 
 
-def _heading(name: str, title: str) -> Heading:
-    return Heading(f"{_title(name)}. {title}", anchor=name)
+def _heading(name: str, title: str) -> doc.Heading:
+    return doc.Heading(f"{_title(name)}. {title}", anchor=name)
 
 
 def _title(name: str) -> str:

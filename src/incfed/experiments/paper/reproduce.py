@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...environments import MovieLens
 from ...results import html, markdown
+from ...results.plots import can_plot
 from ...support import places
 from ...support.files import claim, replacing, write_text
 from ...support.inputs import InputError, counted, refuse
@@ -16,7 +17,6 @@ from ..cells import Cell, Record
 from ..checkpoint import NAME, CellsFile
 from ..engine import Local, Outcome, run_cells
 from ..grid import MOST_CELLS
-from ..outputs import can_plot
 from ..screen import Screen
 from ..tidy import cells_frame
 from . import figures
