@@ -183,7 +183,7 @@ def test_what_an_earlier_life_uploaded_is_declined(harness: Harness) -> None:
     assert harness.durable.learner.frozen is None
 
 
-def test_a_wish_made_while_a_state_is_on_its_way_asks_for_another(harness: Harness) -> None:
+def test_a_sync_called_while_a_state_is_on_its_way_asks_for_another(harness: Harness) -> None:
     harness.reply(harness.next())
     state = harness.next()
     assert state is not None
@@ -195,7 +195,7 @@ def test_a_wish_made_while_a_state_is_on_its_way_asks_for_another(harness: Harne
     assert sync.future.done()
 
 
-def test_a_wish_waits_for_the_round_that_is_open_and_no_longer(tmp_path: Path) -> None:
+def test_a_sync_waits_for_the_round_that_is_open_and_no_longer(tmp_path: Path) -> None:
     harness = Harness(tmp_path, count=2)
     harness.work()
     harness.fake.handle(1, "POST", "/v1/rounds", None)
@@ -210,7 +210,7 @@ def test_a_wish_waits_for_the_round_that_is_open_and_no_longer(tmp_path: Path) -
     assert sync.future.done()
 
 
-def test_a_wish_whose_call_was_answered_by_another_round(tmp_path: Path) -> None:
+def test_a_sync_whose_call_was_answered_by_another_round(tmp_path: Path) -> None:
     harness = Harness(tmp_path, count=2)
     harness.work()
     harness.durable.learn(X, 1.0)
@@ -226,7 +226,7 @@ def test_a_wish_whose_call_was_answered_by_another_round(tmp_path: Path) -> None
 
 
 def test_a_round_that_closed_without_a_new_epoch(harness: Harness) -> None:
-    """What it was told is pending again, after a download that says so."""
+    """The upload is pending again, after a download that says so."""
     harness.work()
     harness.durable.learn(X, 1.0)
     assert harness.work() == ["open", "state", "upload"]
@@ -239,3 +239,17 @@ def test_a_round_that_closed_without_a_new_epoch(harness: Harness) -> None:
     assert sync.future.done()
     assert harness.durable.learner.frozen is None
     assert harness.durable.pending == 1
+
+
+def test_the_log_of_a_disk_that_fails(
+    harness: Harness, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    harness.work()
+    harness.durable.learn(X, 1.0)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert harness.next() is None
+    [record] = caplog.records
+    assert record.getMessage().startswith("incfed client client-0: ")
+    assert "preparing a request: " in record.getMessage()
+    assert str(tmp_path) in record.getMessage()

@@ -1,4 +1,4 @@
-"""A client whose folder is deleted while it is open: it says so at once."""
+"""A client's folder: a start that fails, and a folder that is deleted while it is in use."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 import incfed
+from incfed.service.client.errors import ServiceError, Unreachable
 from support.client_state import reopen, rows
 from support.fake_coordinator import Fake
 from support.fake_server import serving
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="open files cannot be deleted there")
-GOOD = [0.6, 0.8]
+posix = pytest.mark.skipif(os.name != "posix", reason="open files cannot be deleted there")
+GOOD, SOON = [0.6, 0.8], 60.0
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +25,46 @@ def url() -> Iterator[str]:
         yield url
 
 
+def listed(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("there", [(), ("deep",), ("deep/shop",), ("deep/shop/of-others",)])
+def test_a_first_start_that_fails_leaves_nothing(there: tuple[str, ...], tmp_path: Path) -> None:
+    for name in there:
+        (tmp_path / name).mkdir(parents=True)
+    before, folder = listed(tmp_path), tmp_path / "deep" / "shop"
+    with serving(Fake(1, 2)) as (url, served):
+        with pytest.raises(ServiceError, match="401"):
+            incfed.Client(url, "wrong", folder)
+        with pytest.raises(Unreachable):
+            incfed.Client("http://127.0.0.1:1", "token-0", folder)
+        served.before = lambda who, method, path: (403, None) if "download" in path else None
+        aggregator = served.fake.aggregator
+        aggregator.close(*aggregator.decide({}), lambda who: rows(1)[0][:2])  # an epoch to get
+        with pytest.raises(ServiceError, match="403"):
+            incfed.Client(url, "token-0", folder)
+        assert listed(tmp_path) == before
+        served.before = lambda *request: None
+        incfed.Client(url, "token-0", folder).close()
+
+
+def test_a_later_start_that_fails_takes_nothing_away(tmp_path: Path) -> None:
+    with serving(Fake(1, 2)) as (url, _):
+        with incfed.Client(url, "token-0", tmp_path) as client:
+            client.learn(GOOD, 1.0)
+            client.sync(SOON)
+        with serving(Fake(1, 2)) as (other, _), pytest.raises(incfed.InputError, match="only 0"):
+            incfed.Client(other, "token-0", tmp_path)
+        kinds = sorted(path.name.split("-")[0] for path in tmp_path.iterdir())
+        assert kinds == ["journal", "lock", "snapshot"]
+        with incfed.Client(url, "token-0", tmp_path) as client:
+            assert (client.steps, client.epoch) == (1, 1)
+
+
+@posix
 @pytest.mark.parametrize("again", [False, True], ids=["gone", "made anew"])
-def test_everything_says_so(url: str, tmp_path: Path, again: bool) -> None:
+def test_a_deleted_folder_is_reported_by_every_call(url: str, tmp_path: Path, again: bool) -> None:
     folder = tmp_path / "shop"
     client = incfed.Client(url, "token-0", folder)
     client.learn(GOOD, 1.0)
@@ -50,8 +89,9 @@ def test_everything_says_so(url: str, tmp_path: Path, again: bool) -> None:
     incfed.Client(url, "token-0", folder).close()  # a new life
 
 
+@posix
 @pytest.mark.parametrize("act", ["flush", "rotate_if_large", "rotate", "close"])
-def test_nothing_is_done_on_its_ground(act: str, tmp_path: Path) -> None:
+def test_nothing_is_done_in_its_folder(act: str, tmp_path: Path) -> None:
     """Not even where a new folder of that name would let it."""
     folder = tmp_path / "shop"
     folder.mkdir()
@@ -65,6 +105,7 @@ def test_nothing_is_done_on_its_ground(act: str, tmp_path: Path) -> None:
     one._journal.close()
 
 
+@posix
 def test_a_file_system_that_counts_no_names_is_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,10 +1,9 @@
-"""What the owner of a client gets wrong: policies that exit or wait for themselves, prices that the
-federation does not take, a first start that fails. And what the log says of it."""
+"""Cost and accept functions that go wrong: that exit, wait for themselves, or name a cost above the
+federation's limit. And what the log says of it."""
 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,7 @@ import pytest
 
 import incfed
 from incfed.service.client import agent, backoff
-from incfed.service.client.errors import ServiceError, Unreachable
-from incfed.support.locks import Lock, Locked
-from support.agents import Harness
+from incfed.service.client.errors import ServiceError
 from support.client_state import rows
 from support.fake_coordinator import Fake
 from support.fake_server import Service, serving
@@ -110,68 +107,6 @@ def test_a_price_above_the_limit(service: tuple[str, Service], tmp_path: Path) -
         incfed.Client(url, "token-0", tmp_path / "shop", cost=1)
 
 
-def listed(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
-
-
-@pytest.mark.parametrize("there", [(), ("deep",), ("deep/shop",), ("deep/shop/of-others",)])
-def test_a_first_start_that_fails_leaves_nothing(
-    there: tuple[str, ...], service: tuple[str, Service], tmp_path: Path
-) -> None:
-    url, served = service
-    for name in there:
-        (tmp_path / name).mkdir(parents=True)
-    before, folder = listed(tmp_path), tmp_path / "deep" / "shop"
-    with pytest.raises(ServiceError, match="401"):
-        incfed.Client(url, "wrong", folder)
-    with pytest.raises(Unreachable):
-        incfed.Client("http://127.0.0.1:1", "token-0", folder)
-    served.before = lambda who, method, path: (403, None) if "download" in path else None
-    aggregator = served.fake.aggregator
-    aggregator.close(*aggregator.decide({}), lambda who: rows_of_two())  # an epoch to get
-    with pytest.raises(ServiceError, match="403"):
-        incfed.Client(url, "token-0", folder)
-    assert listed(tmp_path) == before
-    served.before = lambda *request: None
-    incfed.Client(url, "token-0", folder).close()
-
-
-def test_a_later_start_that_fails_takes_nothing_away(tmp_path: Path) -> None:
-    with serving(Fake(1, 2)) as (url, _):
-        with incfed.Client(url, "token-0", tmp_path) as client:
-            client.learn(X, 1.0)
-            client.sync(SOON)
-        with serving(Fake(1, 2)) as (other, _), pytest.raises(incfed.InputError, match="only 0"):
-            incfed.Client(other, "token-0", tmp_path)
-        kinds = sorted(path.name.split("-")[0] for path in tmp_path.iterdir())
-        assert kinds == ["journal", "lock", "snapshot"]
-        with incfed.Client(url, "token-0", tmp_path) as client:
-            assert (client.steps, client.epoch) == (1, 1)
-
-
-def test_a_lock_that_was_taken_away_is_none(tmp_path: Path) -> None:
-    """Who waits for a file that its holder removes tries again with a new one."""
-    path = tmp_path / "lock"
-    holder, found = Lock(path), []
-    entered = threading.Event()
-
-    def wait() -> None:
-        entered.set()
-        found.append(Lock(path))
-
-    waiter = threading.Thread(target=wait)
-    waiter.start()
-    assert entered.wait(SOON)
-    holder.release(remove=True)
-    waiter.join(SOON)
-    assert path.exists()
-    with pytest.raises(Locked):
-        Lock(path)
-    found[0].release()
-    Lock(path).release(remove=True)
-    assert not path.exists()
-
-
 def test_the_log_says_who_and_what(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with serving(Fake(1, 2)) as (url, served):
         policy = Once(lambda: 1 / 0, 1.0)
@@ -185,16 +120,3 @@ def test_the_log_says_who_and_what(tmp_path: Path, caplog: pytest.LogCaptureFixt
     said = [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING]
     assert said[0] == "incfed client client-0: preparing the upload to round 1: division by zero"
     assert said[1].startswith("incfed client client-0: request 'state': the coordinator refused")
-
-
-def test_the_log_of_a_disk_that_fails(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    harness = Harness(tmp_path)
-    harness.work()
-    harness.durable.learn(rows_of_two(), 1.0)
-    for path in tmp_path.iterdir():
-        path.unlink()
-    assert harness.next() is None
-    [record] = caplog.records
-    assert record.getMessage().startswith("incfed client client-0: ")
-    assert "preparing a request: " in record.getMessage()
-    assert str(tmp_path) in record.getMessage()
