@@ -25,7 +25,7 @@ from rich.progress import track
 
 from crowd import Simulated
 from incfed.ledger import clients
-from incfed.ledger.founding import begin
+from incfed.ledger.federation import begin
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.protocol import deciding

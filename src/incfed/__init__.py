@@ -1,4 +1,4 @@
-"""Incentivized federated bandits: many parties learn together, each shares only when it pays.
+"""Incentivized federated bandits: clients learn together, and share when it pays.
 
 Names are imported on first use, so that `import incfed` and the command line start at once.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 
 from incfed.cli.base import path
 from incfed.cli.commands import app
-from support.cli import INCFED, alive, incfed
+from support.cli import INCFED, alive, incfed, invoke
 from support.experiments import OWN, TOML
 
 
@@ -84,7 +85,7 @@ def test_ctrl_c_while_it_is_loading(tmp_path: Path, loaded: str) -> None:
 
 def test_init_then_run_then_show(tmp_path: Path) -> None:
     assert "incfed run study.toml" in incfed(tmp_path, "init", "study.toml").stdout
-    again = incfed(tmp_path, "init", "study.toml")
+    again = invoke(tmp_path, "init", "study.toml")
     assert (again.returncode, again.stdout) == (2, "")
     assert "--force" in again.stderr
 
@@ -108,9 +109,9 @@ def test_init_then_run_then_show(tmp_path: Path) -> None:
     table = done.stdout[done.stdout.index("| Algorithm") :]
     assert table.strip() in (there / "summary.md").read_text()
     assert table.strip() in incfed(tmp_path, "show", "there").stdout
-    one = incfed(tmp_path, "show", "there/runs/alone/seed-1").stdout
+    one = invoke(tmp_path, "show", "there/runs/alone/seed-1").stdout
     assert one.startswith("Independent, seed 1\n")
-    assert re.search(r"^  clients +20$", one, re.MULTILINE)
+    assert re.search(r"^- clients: 20$", one, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_init_then_run_then_show(tmp_path: Path) -> None:
 )
 def test_mistakes_end_with_2_and_a_line(tmp_path: Path, old: str, new: str, place: str) -> None:
     (tmp_path / "bad.toml").write_text(TOML.replace(old, new, 1))
-    done = incfed(tmp_path, "run", "bad.toml")
+    done = invoke(tmp_path, "run", "bad.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert place in done.stderr
@@ -137,7 +138,7 @@ def test_mistakes_end_with_2_and_a_line(tmp_path: Path, old: str, new: str, plac
 
 def test_things_that_are_not_there(tmp_path: Path) -> None:
     for arguments in (("run", "no.toml"), ("show", "no"), ("show", "."), ("run",), ("rnu",)):
-        done = incfed(tmp_path, *arguments)
+        done = invoke(tmp_path, *arguments)
         assert (done.returncode, done.stdout) == (2, ""), arguments
         assert done.stderr
 
@@ -155,7 +156,7 @@ EMPTY = [
 @pytest.mark.parametrize("command", EMPTY, ids=" ".join)
 def test_an_empty_path_is_not_the_current_folder(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "a.toml").write_text(TOML)
-    done = incfed(tmp_path, *command, "")
+    done = invoke(tmp_path, *command, "")
     assert done.returncode == 2
     assert "must be a path, not empty" in done.stderr
     assert command[-1].strip("-") in done.stderr
@@ -204,7 +205,7 @@ def test_the_demo_is_one_page_that_needs_no_network(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="Ctrl-C is sent to a process group")
 def test_ctrl_c_keeps_finished_seeds(tmp_path: Path) -> None:
-    (tmp_path / "a.toml").write_text(TOML.replace("steps = 400", "steps = 60_000"))
+    (tmp_path / "a.toml").write_text(TOML.replace("steps = 400", "steps = 30_000"))
     command = [*INCFED, "run", "a.toml", "--seeds", "200", "--jobs", "2"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -228,24 +229,42 @@ def test_ctrl_c_keeps_finished_seeds(tmp_path: Path) -> None:
 
     kept = {path: path.stat().st_mtime_ns for path in runs.glob("*/seed-*/result.json")}
     assert f"stopped: {len(kept)} of 400 runs finished and kept in {runs.parent};" in said
-    assert "go on with: incfed run a.toml --seeds 200 --jobs 2" in said
+    assert "continue with: incfed run a.toml --seeds 200 --jobs 2" in said
     assert not list(runs.rglob(".*"))
 
     seeds = max(int(path.parent.name.removeprefix("seed-")) for path in kept) + 1
-    on = incfed(tmp_path, "run", "a.toml", "--seeds", str(seeds))
+    on = invoke(tmp_path, "run", "a.toml", "--seeds", str(seeds), "--jobs", "1")
     assert on.returncode == 0, on.stderr
     assert f"{len(kept)} of {2 * seeds} runs already there" in on.stderr
     assert kept == {path: path.stat().st_mtime_ns for path in kept}
     assert f"| paid | {seeds} |" in on.stdout
 
 
+def test_resume_goes_on_and_never_starts(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(TOML)
+    nothing = incfed(tmp_path, "run", "a.toml", "--resume")
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert "results has no runs to continue (experiment.json is missing)" in nothing.stderr
+    assert not (tmp_path / "results").exists()
+    assert incfed(tmp_path, "run", "a.toml", "--jobs", "1").returncode == 0
+    shutil.rmtree(tmp_path / "results/runs/paid/seed-1")
+    assert "3 of 4 runs finished" in incfed(tmp_path, "show", "results").stderr
+    on = incfed(tmp_path, "run", "a.toml", "--resume", "--jobs", "1")
+    assert on.returncode == 0, on.stderr
+    assert "3 of 4 runs already there" in on.stderr
+    assert "| paid | 2 |" in on.stdout
+    both = incfed(tmp_path, "run", "a.toml", "--resume", "--fresh")
+    assert (both.returncode, both.stdout) == (2, "")
+    assert "--resume and --fresh: got both" in both.stderr
+
+
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
-    incfed(tmp_path, "init", "study.toml")
+    invoke(tmp_path, "init", "study.toml")
     (tmp_path / "there").mkdir()
     with (tmp_path / "there/.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        done = incfed(tmp_path, "run", "study.toml", "--output", "there")
+        done = invoke(tmp_path, "run", "study.toml", "--output", "there")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no other run is writing to" in done.stderr
     assert "Traceback" not in done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 import signal
 import socket
@@ -18,8 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from incfed.cli.commands import app
-from support.cli import INCFED, incfed
+from support.cli import INCFED, incfed, invoke
 
 TOML = """
 [federation]
@@ -42,18 +40,13 @@ Here = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def here(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+def here(folder: Path) -> Here:
     """A command in this process, with some config: exit code, standard output and error."""
-    monkeypatch.chdir(folder)
-    root = logging.getLogger()
-    monkeypatch.setattr(root, "handlers", root.handlers[:])
-    monkeypatch.setattr(root, "level", root.level)
 
     def run(*arguments: str, config: str = TOML) -> tuple[int, str, str]:
         (folder / "federation.toml").write_text(config)
-        with pytest.raises(SystemExit) as left:
-            app(list(arguments))
-        return int(left.value.code or 0), *capsys.readouterr()
+        done = invoke(folder, *arguments)
+        return done.returncode, done.stdout, done.stderr
 
     return run
 

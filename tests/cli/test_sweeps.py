@@ -13,8 +13,8 @@ from pathlib import Path
 import polars
 import pytest
 
-from incfed.experiments.book import NAME, read_book
-from support.cli import INCFED, alive, incfed
+from incfed.experiments.checkpoint import NAME, read_cells
+from support.cli import INCFED, alive, incfed, invoke
 from support.experiments import OWN, TOML
 from support.sweeps import SWEEP
 
@@ -38,12 +38,13 @@ def test_a_sweep_from_start_to_finish(tmp_path: Path) -> None:
     assert len(polars.read_parquet(there / "cells.parquet")) == 18
     assert len(json.loads((there / "summary.json").read_text())) == 6
 
-    again = incfed(tmp_path, "sweep", "a.toml", "--seeds", "3", "--output", "there")
+    again = invoke(tmp_path, "sweep", "a.toml", "--seeds", "3", "--output", "there")
     assert "18 of 18 runs already there" in again.stderr
     assert again.stdout == done.stdout
-    anew = incfed(tmp_path, "sweep", "a.toml", "--seeds", "1", "--output", "there", "--fresh")
-    assert (anew.returncode, len(read_book(there / NAME))) == (0, 6)
-    shown = incfed(tmp_path, "show", "there").stdout
+    ask = ("sweep", "a.toml", "--seeds", "1", "--output", "there", "--jobs", "1")
+    anew = invoke(tmp_path, *ask, "--fresh")
+    assert (anew.returncode, len(read_cells(there / NAME))) == (0, 6)
+    shown = invoke(tmp_path, "show", "there").stdout
     assert "| altruistic | 0.1 |  | 1 |" in shown
 
 
@@ -58,7 +59,7 @@ def test_a_sweep_from_start_to_finish(tmp_path: Path) -> None:
 )
 def test_mistakes_end_with_2_and_a_line(tmp_path: Path, old: str, new: str, place: str) -> None:
     (tmp_path / "a.toml").write_text(SWEEP.replace(old, new, 1))
-    done = incfed(tmp_path, "sweep", "a.toml")
+    done = invoke(tmp_path, "sweep", "a.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert place in done.stderr
     assert done.stderr.count("\n") == 1
@@ -68,8 +69,32 @@ def test_mistakes_end_with_2_and_a_line(tmp_path: Path, old: str, new: str, plac
 def test_each_command_knows_the_other_s_config(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(SWEEP)
     (tmp_path / "b.toml").write_text(TOML)
-    assert "sweep: is for `incfed sweep`" in incfed(tmp_path, "run", "a.toml").stderr
-    assert "sweep: is missing, must be given" in incfed(tmp_path, "sweep", "b.toml").stderr
+    assert "sweep: is for `incfed sweep`" in invoke(tmp_path, "run", "a.toml").stderr
+    assert "sweep: is missing, must be given" in invoke(tmp_path, "sweep", "b.toml").stderr
+
+
+def test_a_run_and_a_sweep_of_the_same_settings_give_the_same_numbers(tmp_path: Path) -> None:
+    (tmp_path / "run.toml").write_text(TOML)
+    (tmp_path / "sweep.toml").write_text(f'{TOML}[sweep]\n"world.noise" = [0.1]\n')  # its default
+    assert incfed(tmp_path, "run", "run.toml", "--output", "one").returncode == 0
+    assert incfed(tmp_path, "sweep", "sweep.toml", "--output", "two").returncode == 0
+    run = json.loads((tmp_path / "one/summary.json").read_text())["Comparison"]
+    swept = polars.read_parquet(tmp_path / "two/cells.parquet")
+    for label, runs in run.items():
+        rows = swept.filter(polars.col("algorithm") == label).sort("seed")
+        for name in ("seed", "regret", "reward", "communication", "payment", "rounds", "paid"):
+            assert rows[name].to_list() == [one[name] for one in runs], (label, name)
+
+
+def test_resume_goes_on_and_never_starts(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(SWEEP)
+    nothing = incfed(tmp_path, "sweep", "a.toml", "--resume")
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert "results has no runs to continue (cells.jsonl is missing)" in nothing.stderr
+    assert not (tmp_path / "results").exists()
+    assert incfed(tmp_path, "sweep", "a.toml", "--seeds", "1", "--jobs", "1").returncode == 0
+    on = incfed(tmp_path, "sweep", "a.toml", "--resume", "--jobs", "1")
+    assert "6 of 12 runs already there" in on.stderr
 
 
 def test_failures_are_told_together(tmp_path: Path) -> None:
@@ -93,13 +118,13 @@ def test_failures_are_told_together(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="signals are sent to a process group")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, sent: signal.Signals) -> None:
-    (tmp_path / "a.toml").write_text(SWEEP.replace("steps = 400", "steps = 60_000"))
+    (tmp_path / "a.toml").write_text(SWEEP.replace("steps = 400", "steps = 30_000"))
     command = [*INCFED, "sweep", "a.toml", "--seeds", "100", "--jobs", "2"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    book, limit = tmp_path / "results" / NAME, time.monotonic() + 600
-    while not book.exists() or book.read_bytes().count(b"\n") < 5:
+    file, limit = tmp_path / "results" / NAME, time.monotonic() + 600
+    while not file.exists() or file.read_bytes().count(b"\n") < 5:
         assert process.poll() is None
         assert time.monotonic() < limit
         time.sleep(0.02)
@@ -114,18 +139,18 @@ def test_a_stopped_sweep_goes_on_where_it_was(tmp_path: Path, sent: signal.Signa
             break
         time.sleep(0.1)
     assert not alive(process.pid)
-    kept = len(read_book(book))
+    kept = len(read_cells(file))
     assert 4 <= kept < 600
     if sent == signal.SIGINT:
-        assert f"stopped: {kept} of 600 runs finished and kept in {book.parent};" in said
-        assert "go on with: incfed sweep a.toml --seeds 100 --jobs 2" in said
-    on = incfed(tmp_path, "sweep", "a.toml", "--seeds", "2")
+        assert f"stopped: {kept} of 600 runs finished and kept in {file.parent};" in said
+        assert "continue with: incfed sweep a.toml --seeds 100 --jobs 2" in said
+    on = invoke(tmp_path, "sweep", "a.toml", "--seeds", "2", "--jobs", "1")
     assert on.returncode == 0, on.stderr
     assert re.search(r"\d+ of 12 runs already there", on.stderr)
     assert "| paid | 0.1 | 1 | 2 |" in on.stdout
 
 
 def test_help_says_how_to_write_one(tmp_path: Path) -> None:
-    said = incfed(tmp_path, "sweep", "--help").stdout
+    said = invoke(tmp_path, "sweep", "--help").stdout
     for word in ("[sweep] table", '"algorithm[paid].mechanism.beta"', "--dask", "--fresh"):
         assert word in said

@@ -66,7 +66,7 @@ def advance(n: Any) -> None:
 
 MESSAGES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     # shapes
-    (trace, {"clients": [0, 1]}, r"clients: got 'an array of shape \(2,\)', must be \(3,\), as"),
+    (trace, {"clients": [0, 1]}, r"clients: got 'an array of shape \(2,\)', must be \(3,\), to"),
     (trace, {"clients": [[0, 1, 1]]}, r"clients: got 'an array of shape \(1, 3\)', must be whole"),
     (trace, {"clients": 0}, r"clients: got 0, must be whole numbers in 1 dimension"),
     (trace, {"arms": np.ones((3, 3, 4))}, r"arms: got 'an array of shape \(3, 3\)', must be \(3,"),
@@ -77,7 +77,11 @@ MESSAGES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     ),
     (trace, {"arms": np.ones((3, 2, 0))}, r"arms: got 'an array of shape \(3, 2, 0\)', must be d"),
     (trace, {"rewards": np.ones(3)}, r"rewards: got 'an array of shape \(3,\)', .* 2 dimensions"),
-    (trace, {"rewards": np.ones((2, 2))}, r"clients: got .*\(3,\)', must be \(2,\), as rewards"),
+    (
+        trace,
+        {"rewards": np.ones((2, 2))},
+        r"clients: got .*\(3,\)', must be \(2,\), to match rewards",
+    ),
     (trace, {"expected": np.ones((3, 1))}, r"expected: got 'an array of shape \(3, 1\)', must be"),
     (by_id, {"arms": [[0, 1]] * 2, "items": np.eye(4)}, r"arms: got .*\(2, 2\)', must be \(3, 2\)"),
     (by_id, {"arms": [[0, 1]] * 3, "items": np.ones(4)}, r"items: got .*\(4,\)', .* 2 dimensions"),
@@ -234,7 +238,7 @@ MESSAGES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (trace, {"rewards": [["a", "b"]] * 3}, r"rewards: got 'an array of <U1', must be finite"),
     (high, {"dim": 2.0}, r"dim: got 2\.0, must be a whole number of at least 1"),
     # what to run
-    (run, {"steps": None}, r"steps: got None, must be given: this world has no end of its own"),
+    (run, {"steps": None}, r"steps: got None, must be given: this world has no fixed length"),
     (run, {"steps": 0}, r"steps: got 0, must be a whole number from 1 to"),
     (run, {"steps": -5}, r"steps: got -5, must be a whole number from 1 to"),
     (run, {"steps": 10.0}, r"steps: got 10\.0, must be a whole number from 1 to"),

@@ -12,8 +12,8 @@ import pytest
 import incfed
 from support import processes
 from support.client_processes import mortal
+from support.failpoints import SENDS
 from support.live_coordinator import SETTINGS, learned, live, observation, settle
-from support.simulated_client import SENDS
 
 PLACES = [
     *((f"{kind}.{moment}", 1) for kind in SENDS for moment in ("before", "after")),
@@ -21,8 +21,8 @@ PLACES = [
     ("delivery.after", 3),
     ("learn.written", 7),
     ("freeze.written", 2),
-    ("download.taken-in", 2),
-    ("rotate.begun", 2),
+    ("rotate.before", 2),
+    ("rotate.begun", 3),
     ("snapshot.before-rename", 3),
     ("snapshot.after-rename", 3),
 ]
@@ -42,7 +42,8 @@ def test_a_client_dies_everywhere(memory: Path) -> None:
                 assert client.steps - noted in (0, 1), place
                 (memory / "shop.noted").write_bytes(b"." * client.steps)
                 client.sync(60.0)
-                pending, steps, earned = client._keeper.learner.pending, client.steps, client.earned
+                pending = client._durable.learner.pending
+                steps, earned = client.steps, client.earned
             V, b = learned(steps)
             books = site.books()
             np.testing.assert_allclose(books.V + pending.V, V, atol=1e-9, err_msg=place)
@@ -103,7 +104,7 @@ def test_who_accepts_and_dies_is_not_paid_and_nobody_else_is_worse_off(memory: P
         V, b = books.V.copy(), books.b.copy()
         for k, client in enumerate(shops):
             assert client.earned == pytest.approx(books.paid(k))
-            V, b = V + client._keeper.learner.pending.V, b + client._keeper.learner.pending.b
+            V, b = V + client._durable.learner.pending.V, b + client._durable.learner.pending.b
         expected = [learned(client.steps) for client in shops]
         np.testing.assert_allclose(V, sum(one for one, _ in expected), atol=1e-9)
         np.testing.assert_allclose(b, sum(one for _, one in expected), atol=1e-9)

@@ -45,7 +45,7 @@ def check(site: Live, clients: list[incfed.Client], rounds: int) -> None:
     for k, client in enumerate(clients):
         assert client.epoch == books.epoch
         assert client.earned == pytest.approx(books.paid(k))
-        V, b = V + client._keeper.learner.pending.V, b + client._keeper.learner.pending.b
+        V, b = V + client._durable.learner.pending.V, b + client._durable.learner.pending.b
     np.testing.assert_allclose(V, sum(one for one, _ in expected), atol=1e-9)
     np.testing.assert_allclose(b, sum(one for _, one in expected), atol=1e-9)
 

@@ -3,6 +3,7 @@ commands are run by test_tls.py.)"""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -99,3 +100,23 @@ def test_alerts_are_about_figures_that_there_are(tmp_path: Path) -> None:
     events = re.findall(r'event="(\w+)"', TEXT)
     source = (ROOT / "src/incfed/service/coordinator/round.py").read_text()
     assert all(f'self.record("{event}"' in source for event in events)
+
+
+def test_all_settings_are_listed_with_their_defaults() -> None:
+    """docs/service.md, the table of keys: `key`, ... | `default`, ... |"""
+    page = (ROOT / "docs/service.md").read_text(encoding="utf-8")
+    table = page.partition("## Settings")[2].partition("\n\n`name`")[0]
+    listed: dict[str, str] = {}
+    for row in re.findall(r"(?m)^\| (`.*?) \| (.*?) \|", table):
+        names, defaults = (cell.replace("`", "").split(", ") for cell in row)
+        listed.update(zip(names, defaults, strict=True))
+    fields = {one.name: one.default for one in dataclasses.fields(Settings)}
+    del fields["identity"]
+    assert listed.keys() == fields.keys()
+    for name, default in fields.items():
+        if default is dataclasses.MISSING:
+            assert listed[name] == "required"
+        elif default is None:
+            assert listed[name].startswith("not set")
+        else:
+            assert listed[name].strip('"') == str(default) or float(listed[name]) == default

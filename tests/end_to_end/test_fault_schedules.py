@@ -18,10 +18,10 @@ from sqlalchemy import select
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
-from support.database_file import Disk
+from support.failpoints import FAILPOINTS
 from support.fault_schedules import POINTS, Schedule
 from support.in_process_transport import DIM
-from support.simulated_client import PLACES
+from support.sqlite import Disk
 
 COUNT = int(os.environ.get("INCFED_SCHEDULES", "200"))
 SEED = int(os.environ.get("INCFED_SEED", "7"))
@@ -30,7 +30,7 @@ CERTAIN = 200  # seeds up to here are known to bring about everything, block by 
 SECONDS = 12.0
 FAULTS = (
     *(f"coordinator died: {point}" for point in POINTS),
-    *(f"client died: {place}" for place in PLACES),
+    *(f"client died: {place}" for place in FAILPOINTS),
     "lost", "doubled", "delayed", "answer lost", "replayed",
     "disk full", "clock back", "clock forward",
 )  # fmt: skip
@@ -59,15 +59,15 @@ def check(schedule: Schedule) -> None:
     assert report.findings == []
     assert {"open", "offered"}.isdisjoint(stages)
     for member in schedule.members:
-        learner = member.keeper.learner
+        learner = member.durable.learner
         assert learner.frozen is None
         assert learner.epoch == federation.epoch
         np.testing.assert_allclose(learner.V, V, rtol=1e-9, atol=1e-9)
         own = {row.round: row.amount for row in paid if row.client == member.number}
-        assert member.keeper.earned == pytest.approx(sum(own.values()))
+        assert member.durable.earned == pytest.approx(sum(own.values()))
         for round, amount in own.items():
             assert amount >= member.promised[round]
-    pending = [member.keeper.learner.pending for member in schedule.members]
+    pending = [member.durable.learner.pending for member in schedule.members]
     learned = sum(member.V for member in schedule.members)
     heard = sum(member.b for member in schedule.members)
     np.testing.assert_allclose(V + sum(one.V for one in pending), learned, rtol=1e-9, atol=1e-9)

@@ -3,7 +3,6 @@ what keeps a coordinator from serving, said before it serves."""
 
 from __future__ import annotations
 
-import logging
 import shutil
 import socket
 import subprocess
@@ -13,12 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import incfed
-from incfed.cli.commands import app
-from incfed.service.client.refusals import Unreachable
-from support.cli import INCFED
+from incfed.service.client.errors import Unreachable
+from support.cli import INCFED, invoke
 from support.cli import incfed as command
 from support.docs import blocks
 from support.fake_coordinator import Fake
@@ -53,17 +50,9 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refused(folder: Path, *arguments: str) -> str:
-    """What `incfed serve` says when it does not serve. (A process for each would take a minute.)"""
-    root = logging.getLogger()
-    before, level = root.handlers[:], root.level
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(folder)
-            done = CliRunner().invoke(app, ["serve", *arguments])
-    finally:
-        root.handlers[:], root.level = before, level
-    assert done.exit_code == 2, done.output
-    assert "Traceback" not in done.stderr
+    """What `incfed serve` says when it does not serve."""
+    done = invoke(folder, "serve", *arguments)
+    assert done.returncode == 2, done.stderr
     return done.stderr.replace("\n", " ")
 
 
@@ -95,14 +84,14 @@ def test_a_round_over_tls(certified: Path, tmp_path: Path) -> None:
             client.learn([1.0, 0.0], 1.0)
             client.sync(SOON)
             assert (client.epoch, client.pending) == (1, 0)
-        known = "the coordinator's certificate is not trusted; is `ca` its authority's"
+        known = "certificate is not trusted. Pass the certificate of its authority as `ca`"
         with pytest.raises(Unreachable, match=known):
             incfed.Client(url, token, tmp_path / "b")
         with pytest.raises(Unreachable, match=r"certificate is not trusted.*'localhost'"):
             incfed.Client(
                 f"https://localhost:{port}", token, tmp_path / "b", ca=certified / "ca.pem"
             )
-        with pytest.raises(Unreachable, match=r"is it https://\?"):
+        with pytest.raises(Unreachable, match="Try https://"):
             incfed.Client(f"http://127.0.0.1:{port}", token, tmp_path / "b")
         with pytest.raises(incfed.InputError, match=r"ca: got .*server\.ext.*in PEM"):
             incfed.Client(url, token, tmp_path / "b", ca=certified / "server.ext")
@@ -133,7 +122,7 @@ def test_certificates_that_are_none(certified: Path, old: str, new: str, said: s
 def test_https_where_none_is_spoken(tmp_path: Path) -> None:
     with (
         serving(Fake(1, 2)) as (url, _),
-        pytest.raises(Unreachable, match=r"is it http://\?"),
+        pytest.raises(Unreachable, match="Try http://"),
     ):
         incfed.Client(url.replace("http", "https"), "token-0", tmp_path)
 

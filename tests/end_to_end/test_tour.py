@@ -14,12 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from incfed.cli.commands import app
 from incfed.support.extras import install
 from incfed.support.locks import Lock, Locked
-from support.cli import INCFED
+from support.cli import INCFED, invoke
 
 UP = ["up", "--clients", "1", "--pace", "60", "--seconds", "100"]
 
@@ -116,8 +114,8 @@ def test_killed_gone_on_with_and_interrupted(tmp_path: Path) -> None:
             os.kill(pid, 0)
     advice = re.findall(r"(?m)^  incfed (.*?)(?:   .*)?$", rest)
     assert len(advice) == 4
-    done = CliRunner().invoke(app, advice[0].split())
-    assert (done.exit_code, "clean" in done.stdout) == (0, True)
+    done = invoke(tmp_path, *advice[0].split())
+    assert (done.returncode, "clean" in done.stdout) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +146,8 @@ def test_bad_flags(arguments: str, said: str, tmp_path: Path) -> None:
         port = str(taken.getsockname()[1])
         words = {"TAKEN": port, "FILE": str(tmp_path / "file"), "OTHER": str(tmp_path)}
         given = [words.get(word, word) for word in arguments.split()]
-        done = CliRunner().invoke(app, ["up", "--steps", "1", *given])
-    assert done.exit_code == 2, done.output
+        done = invoke(tmp_path, "up", "--steps", "1", *given)
+    assert done.returncode == 2, done.stderr
     assert said in done.stderr.replace("\n", " ")
     assert not list(tmp_path.glob("**/federation.db"))
 

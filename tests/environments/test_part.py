@@ -87,7 +87,7 @@ def test_seeds_turn_a_log_that_leaves_nothing_to_chance() -> None:
 
 
 def test_what_cannot_be_cut_or_turned() -> None:
-    with pytest.raises(incfed.InputError, match=r"part: got .* no end to cut at"):
+    with pytest.raises(incfed.InputError, match=r"part: got .* no fixed length"):
         incfed.Synthetic().part(0.0, 0.5)
     with pytest.raises(incfed.InputError, match="turn: got True, must be left out"):
         Counting(chance=True).part(0.0, 0.5, turn=True)

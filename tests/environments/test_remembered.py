@@ -15,8 +15,8 @@ from incfed.environments import remembered
 from incfed.environments.base import Events
 from incfed.environments.movielens.world import MovieLensStream
 from incfed.environments.remembered import Remembered
-from incfed.experiments.cells import Cell, Record
-from incfed.experiments.workshop import Work, Workshop
+from incfed.experiments.cell_runner import CellRunner
+from incfed.experiments.cells import Cell, Record, Task
 from support.movielens import Sample
 
 cuts = st.lists(st.integers(0, 7), max_size=6)
@@ -51,9 +51,9 @@ def _cell(folder: Path, seed: int, threshold: float) -> Cell:
     )  # fmt: skip
 
 
-def _do(shop: Workshop, cell: Cell) -> Record:
-    made = shop.make(cell)
-    found = shop.do(Work(cell, made.steps, made.scene, made.fingerprint), lambda done: None)
+def _do(runner: CellRunner, cell: Cell) -> Record:
+    made = runner.build(cell)
+    found = runner.run(Task(cell, made.steps, made.world_id, made.fingerprint), lambda done: None)
     assert isinstance(found, Record)
     return found
 
@@ -70,12 +70,12 @@ def test_settings_with_the_same_seed_draw_their_steps_once(
         return plain(self, n)  # type: ignore[no-any-return]
 
     monkeypatch.setattr(MovieLensStream, "take", take)
-    shop = Workshop()
+    runner = CellRunner()
     cells = [_cell(tmp_path, seed, d) for seed in (1, 2) for d in (0.5, 2.0, 8.0)]
-    found = [_do(shop, cell) for cell in cells]
+    found = [_do(runner, cell) for cell in cells]
     assert drawn == [50, 50]  # one for each seed
-    assert found == [_do(Workshop(), cell) for cell in cells]
+    assert found == [_do(CellRunner(), cell) for cell in cells]
     assert len(drawn) == 2 + 6
     monkeypatch.setattr(remembered, "MOST_BYTES", 1000)  # too long to be kept
-    assert [_do(shop, cell) for cell in cells] == found
+    assert [_do(runner, cell) for cell in cells] == found
     assert len(drawn) == 8 + 6

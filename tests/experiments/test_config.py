@@ -12,7 +12,7 @@ import incfed
 from incfed.experiments import Recipe, build, read
 from incfed.experiments.template import write_template
 from incfed.support.inputs import InputError
-from support.experiments import OWN, TOML, experiment, own, refused, tables, trace
+from support.experiments import OWN, TOML, experiment, fingerprints, own, refused, tables, trace
 
 
 def test_keys_become_arguments(tmp_path: Path) -> None:
@@ -38,11 +38,11 @@ def test_thresholds_by_formula(tmp_path: Path) -> None:
     given["algorithm"][1] |= {"threshold": "theory", "ridge": 0.3}
     made = build(Recipe(given, tmp_path)).algorithms
     sizes = {"steps": 400, "clients": 4, "dim": 3}
-    assert made["altruistic"].trigger == incfed.thresholds.high(**sizes)
-    assert made["paid"].trigger == incfed.thresholds.theory(**sizes, beta=0.7, ridge=0.3)
+    assert made["altruistic"].d_c == incfed.thresholds.high(**sizes)
+    assert made["paid"].d_c == incfed.thresholds.theory(**sizes, beta=0.7, ridge=0.3)
     given["algorithm"][0]["threshold"] = "theory"  # everybody shares: beta is 1
     low = incfed.thresholds.low(**sizes)
-    assert math.isclose(build(Recipe(given, tmp_path)).algorithms["altruistic"].trigger, low)
+    assert math.isclose(build(Recipe(given, tmp_path)).algorithms["altruistic"].d_c, low)
 
 
 def test_a_trace_beside_the_config(tmp_path: Path) -> None:
@@ -51,35 +51,36 @@ def test_a_trace_beside_the_config(tmp_path: Path) -> None:
     given["run"].pop("steps")
     made = build(Recipe(given, tmp_path))
     assert (made.steps, made.world.count) == (60, 4)
-    before = [job.fingerprint for job in made.jobs()]
-    assert before == [job.fingerprint for job in build(Recipe(given, tmp_path)).jobs()]
+    before = fingerprints(made)
+    assert before == fingerprints(build(Recipe(given, tmp_path)))
     changed = trace(60)
     changed.rewards[3] += 1.0  # same sizes, other numbers: other runs
     changed.save(tmp_path / "log.npz")
-    after = [job.fingerprint for job in build(Recipe(given, tmp_path)).jobs()]
+    after = fingerprints(build(Recipe(given, tmp_path)))
     assert not set(before) & set(after)
 
 
 def test_fingerprints_tell_runs_apart(tmp_path: Path) -> None:
-    jobs = experiment(tmp_path).jobs()
-    assert len({job.fingerprint for job in jobs}) == len({job.folder for job in jobs}) == 4
-    longer = experiment(tmp_path, steps=401).jobs()
-    assert not {job.fingerprint for job in jobs} & {job.fingerprint for job in longer}
-    more = experiment(tmp_path, seeds=3).jobs()
-    assert {job.fingerprint for job in jobs} < {job.fingerprint for job in more}
+    made = experiment(tmp_path)
+    some = set(fingerprints(made))
+    assert len(some) == len({made.folder(cell) for cell in made.cells()}) == 4
+    assert not some & set(fingerprints(experiment(tmp_path, steps=401)))
+    assert some < set(fingerprints(experiment(tmp_path, seeds=3)))
 
 
 def test_fingerprints_know_a_class_of_the_users_own(tmp_path: Path) -> None:
-    one, two = own(tmp_path, at=1), own(tmp_path, at=2)  # its settings() do not tell
-    assert one.jobs()[2].fingerprint != two.jobs()[2].fingerprint
-    assert one.jobs()[0].fingerprint == two.jobs()[0].fingerprint
+    # its settings() do not tell
+    one, two = fingerprints(own(tmp_path, at=1)), fingerprints(own(tmp_path, at=2))
+    assert one[-1] != two[-1]
+    assert one[:4] == two[:4]
 
 
 def test_labels_that_look_alike_get_folders_of_their_own(tmp_path: Path) -> None:
     given = tables()
     labels = ["Beta 0.7", "beta: 0.7!", "β", "..", "a/../b", "x" * 70, "x" * 71]
     given["algorithm"] = [given["algorithm"][0] | {"label": label} for label in labels]
-    folders = [job.folder for job in build(Recipe(given, tmp_path)).jobs()]
+    made = build(Recipe(given, tmp_path))
+    folders = [made.folder(cell) for cell in made.cells()]
     assert len({str(folder).casefold() for folder in folders}) == 14
     assert all(folder.resolve().is_relative_to(tmp_path / "results/runs") for folder in folders)
     assert {len(folder.relative_to(tmp_path).parts) for folder in folders} == {4}
@@ -168,8 +169,8 @@ MISTAKES = {
     "no such file": (
         '"PaymentEfficient", beta = 0.7',
         '"nowhere.py:X"',
-        "algorithm[2].mechanism.kind: the file ",
-        "nowhere.py is not there",
+        "algorithm[2].mechanism.kind: file not found: ",
+        "nowhere.py",
     ),
     "broken file": (
         '"PaymentEfficient", beta = 0.7',
@@ -252,5 +253,5 @@ def test_the_template_is_a_config(tmp_path: Path) -> None:
 def test_the_file_and_the_tables_are_the_same_experiment(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(TOML)
     one, two = read(tmp_path / "a.toml"), experiment(tmp_path)
-    assert one.jobs() == two.jobs()
-    assert len(one.jobs()) == 4
+    assert fingerprints(one) == fingerprints(two)
+    assert len(one.cells()) == 4

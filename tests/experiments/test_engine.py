@@ -1,4 +1,5 @@
-"""The engine of sweeps: the same numbers whoever runs them, kept when finished, run once."""
+"""The engine of sweeps: the same numbers whoever runs them, kept when finished, run once; and lots
+of cells in one session: processes stay, and nothing of one lot is taken for another's."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.experiments.book import NAME, read_book
 from incfed.experiments.cells import Cell
+from incfed.experiments.checkpoint import NAME, CellsFile, read_cells
 from incfed.experiments.engine import Local, run_cells
 from incfed.experiments.tidy import summarise
 from incfed.support.inputs import InputError
@@ -68,42 +69,47 @@ def test_cells_that_are_the_same_run_are_run_once(tmp_path: Path) -> None:
     done = run_cells(
         [cell, other],
         executor=Local(1),
-        book=tmp_path / NAME,
+        checkpoint=CellsFile(tmp_path / NAME),
         progress=lambda done, steps: total.append(steps),
     )
     assert total[-1] == 400
     assert [record.point for record in done.records] == [{"beta": 0.7}, {"table": 2}]
     assert done.records[0].figures == done.records[1].figures
-    assert len(read_book(tmp_path / NAME)) == 1
+    assert len(read_cells(tmp_path / NAME)) == 1
 
 
-def test_what_the_book_has_is_not_run_again(tmp_path: Path) -> None:
-    book = tmp_path / "out" / NAME
-    first = run_cells(cells(tmp_path, seeds=2), executor=Local(1), book=book)
-    before = book.read_bytes()
+def test_what_the_file_has_is_not_run_again(tmp_path: Path) -> None:
+    file = tmp_path / "out" / NAME
+    first = run_cells(cells(tmp_path, seeds=2), executor=Local(1), checkpoint=CellsFile(file))
+    before = file.read_bytes()
     started: list[tuple[int, int]] = []
     more = run_cells(
-        cells(tmp_path), executor=Local(1), book=book, begin=lambda *now: started.append(now)
+        cells(tmp_path),
+        executor=Local(1),
+        checkpoint=CellsFile(file),
+        begin=lambda *now: started.append(now),
     )
     assert started == [(6, 4)]
     assert (more.kept, more.complete) == (4, True)
-    assert book.read_bytes().startswith(before)
-    assert len(read_book(book)) == 6
+    assert file.read_bytes().startswith(before)
+    assert len(read_cells(file)) == 6
     assert figures(more.records) == figures(run_cells(cells(tmp_path), executor=Local(1)).records)
     assert figures(more.records[:2]) == figures(first.records[:2])
-    fresh = run_cells(cells(tmp_path, seeds=1), executor=Local(1), book=book, fresh=True)
-    assert (fresh.kept, len(read_book(book))) == (0, 2)
-    assert [path.name for path in book.parent.iterdir()] == [NAME]
+    fresh = run_cells(
+        cells(tmp_path, seeds=1), executor=Local(1), checkpoint=CellsFile(file), fresh=True
+    )
+    assert (fresh.kept, len(read_cells(file))) == (0, 2)
+    assert [path.name for path in file.parent.iterdir()] == [NAME]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_failure_takes_nobody_along(tmp_path: Path, jobs: int) -> None:
     (tmp_path / "own.py").write_text(OWN)
     some = [*mine(tmp_path, at=2, trouble="raise"), *cells(tmp_path, seeds=1)]
-    done = run_cells(some, executor=Local(jobs), book=tmp_path / "out" / NAME)
+    done = run_cells(some, executor=Local(jobs), checkpoint=CellsFile(tmp_path / "out" / NAME))
     assert [cell.seed for cell, _ in done.failures] == [0, 1]
     assert {why for _, why in done.failures} == {"KeyError: 'lost it' (own.py, line 12)"}
-    assert len(done.records) == len(read_book(tmp_path / "out" / NAME)) == 2
+    assert len(done.records) == len(read_cells(tmp_path / "out" / NAME)) == 2
 
 
 def test_a_lost_process_s_cell_is_run_again_but_not_for_ever(
@@ -133,18 +139,18 @@ def test_a_lost_process_s_cell_is_run_again_but_not_for_ever(
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, jobs: int) -> None:
-    book = tmp_path / NAME
+    file = tmp_path / NAME
     some = cells(tmp_path, seeds=10, steps=20_000)
 
     def press(done: int, total: int) -> None:
         if done > 100_000:
             raise KeyboardInterrupt
 
-    done = run_cells(some, executor=Local(jobs), book=book, progress=press)
+    done = run_cells(some, executor=Local(jobs), checkpoint=CellsFile(file), progress=press)
     assert done.interrupted
     assert not done.failures
     assert 0 < len(done.records) < 20
-    assert len(read_book(book)) == len(done.records)
+    assert len(read_cells(file)) == len(done.records)
     if jobs == 1:  # seed by seed, so that there is something to compare
         count = len(done.records)
         assert {record.seed for record in done.records} == set(range((count + 1) // 2))
@@ -153,7 +159,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, jobs: int) -> None:
 def test_a_bad_cell_is_refused_before_anything_happens(tmp_path: Path) -> None:
     bad = cells(tmp_path, betas=[0.5, 1.5], seeds=1)
     with pytest.raises(InputError) as refused:
-        run_cells(bad, book=tmp_path / "out" / NAME, source="a.toml")
+        run_cells(bad, checkpoint=CellsFile(tmp_path / "out" / NAME), source="a.toml")
     assert str(refused.value).startswith("a.toml: beta 1.5: algorithm.mechanism.beta: got 1.5")
     assert not (tmp_path / "out").exists()
     with pytest.raises(InputError, match=r"beta 0.3: world\.dim: got 0, must be"):
@@ -176,12 +182,12 @@ def test_a_file_that_changes_meanwhile_is_a_failure(tmp_path: Path, jobs: int) -
 
 
 def test_another_file_another_run(tmp_path: Path) -> None:
-    book = tmp_path / "out" / NAME
+    file = tmp_path / "out" / NAME
     (tmp_path / "own.py").write_text(OWN)
-    run_cells(mine(tmp_path), executor=Local(1), book=book)
-    assert run_cells(mine(tmp_path), executor=Local(1), book=book).kept == 2
+    run_cells(mine(tmp_path), executor=Local(1), checkpoint=CellsFile(file))
+    assert run_cells(mine(tmp_path), executor=Local(1), checkpoint=CellsFile(file)).kept == 2
     (tmp_path / "own.py").write_text(OWN + "\n")
-    assert run_cells(mine(tmp_path), executor=Local(1), book=book).kept == 0
+    assert run_cells(mine(tmp_path), executor=Local(1), checkpoint=CellsFile(file)).kept == 0
 
 
 def test_a_module_that_was_edited_after_it_was_loaded(
@@ -199,14 +205,16 @@ def test_a_module_that_was_edited_after_it_was_loaded(
 
 
 def test_nothing_to_do(tmp_path: Path) -> None:
-    done = run_cells([], book=tmp_path / NAME)
+    done = run_cells([], checkpoint=CellsFile(tmp_path / NAME))
     assert (done.total, done.records, done.complete) == (0, [], True)
     assert json.loads((tmp_path / NAME).read_text())["format"] == "incfed.cells"
 
 
 def test_other_settings_under_the_same_point_are_not_averaged(tmp_path: Path) -> None:
     short, long = (replace(cells(tmp_path)[0], steps=n) for n in (50, 90))
-    run_cells([short, replace(short, seed=7)], book=tmp_path / NAME, executor=Local(1))
-    run_cells([long], book=tmp_path / NAME, executor=Local(1))
-    found = summarise(read_book(tmp_path / NAME))
+    run_cells(
+        [short, replace(short, seed=7)], checkpoint=CellsFile(tmp_path / NAME), executor=Local(1)
+    )
+    run_cells([long], checkpoint=CellsFile(tmp_path / NAME), executor=Local(1))
+    found = summarise(read_cells(tmp_path / NAME))
     assert [len(one.seeds) for one in found] == [2, 1]

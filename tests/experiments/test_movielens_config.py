@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import incfed
-from incfed.experiments import read
-from incfed.experiments.runner import plan, run
+from incfed.experiments import read, run
+from incfed.experiments.engine import Local
 from incfed.support.extras import install
 from support.movielens import Sample
 
@@ -45,15 +45,15 @@ def test_run_and_kept_by_content(config: Path) -> None:
     experiment = read(config)
     assert isinstance(experiment.world, incfed.MovieLens)
     assert experiment.steps == experiment.world.length  # all of it, if not said otherwise
-    outcome = run(plan(experiment, jobs=2))
+    outcome = run(experiment, executor=Local(2))
     assert outcome.complete, outcome.failures
     [results] = outcome.runs.values()
     direct = incfed.simulate(experiment.world, *experiment.algorithms.values(), seed=1)
     assert results[1].reward.tolist() == direct.reward.tolist()
-    assert len(plan(read(config)).done) == 2
+    assert run(read(config), executor=Local(1)).kept == 2
     ratings = config.parent / "data" / "ml" / "ratings.csv"
     ratings.write_bytes(ratings.read_bytes().replace(b",5.0,", b",4.0,", 1))
-    assert len(plan(read(config)).done) == 0
+    assert run(read(config), executor=Local(1)).kept == 0
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_fetched_checked_unpacked(tmp_path: Path, server: Server, packed: bytes)
     assert seen[-1] == (len(packed), len(packed))
     said: list[str] = []
     assert obtain(NAME, where.parent, address=server.address, say=said.append) == where
-    assert said == [f"{where} is already there"]
+    assert said == [f"{where} already exists"]
     assert len(server.asked) == 2
 
 
@@ -61,7 +61,7 @@ def test_an_archive_at_hand_is_used(tmp_path: Path, server: Server, packed: byte
     said: list[str] = []
     obtain(NAME, tmp_path, address=server.address, say=said.append)
     assert server.asked == []
-    assert "not checked" in said[-1]
+    assert "not verified" in said[-1]
     assert (tmp_path / f"{NAME}.zip").read_bytes() == packed
     (tmp_path / NAME).rename(tmp_path / "before")
     sums = tmp_path / f"{NAME}.zip.md5"
@@ -113,7 +113,7 @@ def other_release(server: Server, packed: bytes) -> None:
     ("trouble", "message"),
     [
         (wrong_sum, f"{NAME}.zip arrived damaged: .* checksum md5:abab"),
-        (no_sum, "holds no MD5 checksum, but '<html>come back later"),
+        (no_sum, "holds no MD5 checksum: got '<html>come back later"),
         (cut_short, r"broke off \(.*[\d,]+ more expected.*\n(.|\n)*put both into"),
         (not_there, "answered 404 Not Found\n(.|\n)*put both into"),
         (no_zip, "is not a whole zip archive"),
@@ -173,7 +173,7 @@ def test_archives_that_would_fill_the_disk(tmp_path: Path) -> None:
     with zipfile.ZipFile(twice, "w") as made:
         made.writestr("a/ratings.csv", "1")
         made.writestr("a/RATINGS.csv", "2")
-    with pytest.raises(incfed.InputError, match="is there twice"):
+    with pytest.raises(incfed.InputError, match="appears twice"):
         unpack(twice, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -60,11 +60,12 @@ def test_unknown_regret_is_not_drawn(tmp_path: Path) -> None:
 
 
 def test_tables_fit_the_terminal() -> None:
-    for width in (80, 140):
+    for width in (60, 140):
         screen = terminal(width)
         screen.table("Title", compare(RUNS), "Words")
         text = printed(screen)
-        assert "Title mean ± standard deviation over 2 seeds\nWords\n" in text
+        assert "Title\nWords\n" in text
+        assert "mean ± standard deviation over 2 seeds" in " ".join(text.split())
         assert "[b]all" in text
         assert ("Rounds" in text) == (width == 140)
         assert max(map(len, text.splitlines())) <= width
@@ -121,6 +122,6 @@ def test_the_demo_is_the_papers_setting(tmp_path: Path) -> None:
         "pool": 1000, "noise": 0.1, "activity": None,
     }  # fmt: skip
     assert (made.steps, made.seeds, len(made.entries)) == (5000, (0, 1, 2, 3, 4), 13)
-    assert {round(one.trigger, 4) for one in made.algorithms.values()} == {0.4696}
+    assert {round(one.d_c, 4) for one in made.algorithms.values()} == {0.4696}
     costs = [float(one.prices(50)[0]) for one in made.algorithms.values()]
     assert costs == [0.0] + [1.0] * 4 + [10.0] * 4 + [100.0] * 4

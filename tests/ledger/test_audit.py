@@ -13,13 +13,13 @@ import pytest
 from sqlalchemy.exc import DatabaseError
 
 import incfed
-from incfed.ledger.audit import Kept, Report, audit, read_head, write_head
+from incfed.ledger.audit import AuditReport, SavedHead, audit, read_head, write_head
 from incfed.ledger.chain import canonical, link
-from incfed.ledger.export import export
-from incfed.ledger.pruning import prune
+from incfed.ledger.federation import prune
 from incfed.ledger.store import Store
+from incfed.ledger.views import export
 from support.federation import eventful, made
-from support.tampering import unguarded
+from support.sqlite import unguarded
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "b.db"
 
 
-def audited(path: Path, kept: Kept | None = None) -> Report:
+def audited(path: Path, kept: SavedHead | None = None) -> AuditReport:
     store = Store(f"sqlite:///{path}")
     try:
         with store.read() as connection:
@@ -74,7 +74,7 @@ EVIDENCE = ["federation", "settings", "clients", "rounds", "uploads", "offers", 
             "epochs", "payments", "entries"]  # fmt: skip
 
 
-def tampered(book: Path, copy: Path, sql: str, *values: Any) -> Report | None:
+def tampered(book: Path, copy: Path, sql: str, *values: Any) -> AuditReport | None:
     """An audit after somebody with all rights changed a copy. None: the database refused."""
     shutil.copy(book, copy)
     try:
@@ -133,9 +133,9 @@ def test_a_rewritten_past_shows_against_the_head(book: Path, tmp_path: Path) -> 
 
 def test_a_head_says_what_is_missing_and_whose_it_is(book: Path) -> None:
     last = audited(book).head
-    [finding] = audited(book, Kept(last.number + 3, "f" * 64, identity(book))).findings
+    [finding] = audited(book, SavedHead(last.number + 3, "f" * 64, identity(book))).findings
     assert finding == "missing: the last 3 entries that the kept head covers"
-    [finding] = audited(book, Kept(*last, "others-12345678")).findings
+    [finding] = audited(book, SavedHead(*last, "others-12345678")).findings
     assert finding == "the kept head is of another federation, others-12345678"
 
 

@@ -13,10 +13,9 @@ from sqlalchemy import update
 
 import incfed
 from incfed.ledger import tables
-from incfed.ledger.changes import changes, tell
-from incfed.ledger.founding import begin
+from incfed.ledger.federation import begin
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store
+from incfed.ledger.store import Store, changes, tell
 from support.postgres import running
 
 

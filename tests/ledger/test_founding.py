@@ -12,7 +12,7 @@ from sqlalchemy import select
 import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
-from incfed.ledger.founding import found
+from incfed.ledger.federation import found
 from incfed.ledger.records import read_settings
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store

@@ -152,7 +152,7 @@ def annotated(round: Round, d: Decision) -> None:
 RULES = {
     "loses": "a participant loses by sharing (not individually rational): client ",
     "negative": "a payment is negative: client ",
-    "outsider": "somebody who does not take part is paid: client 1 gets ",
+    "outsider": "a client that does not take part is paid: client 1 gets ",
     "beta": "the promised beta is not met: ",
     "changed": "it changed the round it was given: work on copies",
     "infinite": "payments are not finite, or above 1e300: ",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed.planning.bounds import bounds, rounds_bound
+from incfed.planning.estimating import bounds, rounds_bound
 
 
 def test_rounds_by_hand() -> None:

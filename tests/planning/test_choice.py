@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
 
 import incfed
 from incfed.planning.case import read_case
-from incfed.planning.frontier import choose, promising, upper_excess
 from incfed.planning.goals import Goal, Limit
 from incfed.planning.judging import Judged, Judgement
-from incfed.planning.racing import noise, survivors
 from incfed.planning.search import Update
+from incfed.planning.selection import choose, promising, upper_excess
 from support.planning import CASE, SMALL, evidence, setting
 
 # What a seed gives to all, and so to paying everyone: far more than settings differ by.
@@ -106,21 +104,3 @@ def test_ties_are_broken_by_what_else_matters() -> None:
     assert promising(known, goal, 2, 5) == best
     while best:
         assert choose(known, sorted(best, key=known.settings.index), goal) == best.pop(0)
-
-
-def test_settings_that_never_vary_say_nothing_about_chance() -> None:
-    """Most pay nothing, whatever the seed. What two seeds say of the others is not final: they pay
-    1, give or take 0.5 (up with one seed, down with the other), and differ by a hair."""
-    free = [[(90.0, 0.0)] * 2 for _ in range(20)]
-    paid = [[(10.0, 1 + 0.01 * n + 0.5 * (-1) ** (n + k)) for k in range(2)] for n in range(9)]
-    dear = [[(10.0, 9.0 + 0.1 * k) for k in range(2)]]
-    known = evidence([*free, *paid, *dear])
-    goal = Goal("payment", (Limit("regret", 40.0),))
-    last = setting(29)
-    assert survivors(known, known.settings, goal, 2) == [setting(n) for n in range(20, 29)]
-    assert last not in survivors(known, [last], goal, 2)
-    assert noise(known, known.settings, "payment", 2) == noise(
-        known, [setting(n) for n in range(20, 30)], "payment", 2
-    )
-    # If none varies, or one only, nothing is known of chance, and nobody is given up for a hair.
-    assert noise(known, [setting(0), setting(1), last], "payment", 2) == math.inf

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed.planning import federation_file
+from incfed.planning import config_files
 from incfed.service.coordinator.config import Config, read_config
 from incfed.support import inputs, toml
 from support.planning import CASE, write_trace
@@ -88,8 +88,8 @@ def test_all_of_a_log_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None
     arms[49], rewards[49, 1] = 3.0, -7.0
     log = incfed.Trace(np.zeros(50, int), arms, rewards)
     for chunk in (1000, 50, 7, 1):
-        monkeypatch.setattr(federation_file, "LOOK", chunk)
-        assert federation_file.sizes(log, 0) == (3.0, 7.0)
+        monkeypatch.setattr(config_files, "LOOK", chunk)
+        assert config_files.sizes(log, 0) == (3.0, 7.0)
 
 
 def test_without_a_budget_none_is_written(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_changed_config_is_never_overwritten(name: str, tmp_path: Path) -> Non
     mine = file.read_text().replace("threshold = ", "threshold = 1")
     file.write_text(mine)
     before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
-    with pytest.raises(incfed.InputError, match=f"{name}: is not as a plan left it"):
+    with pytest.raises(incfed.InputError, match=f"{name}: was edited since a plan wrote it"):
         incfed.plan(CASE, **{**ask, "trials": 32})  # refused before any run
     with pytest.raises(incfed.InputError, match="move it away"):
         plan.save(tmp_path)
@@ -131,7 +131,7 @@ def test_a_changed_config_is_never_overwritten(name: str, tmp_path: Path) -> Non
 
 def test_pages_of_somebody_else_stay(tmp_path: Path) -> None:
     (tmp_path / "plan.html").write_text("mine")
-    with pytest.raises(incfed.InputError, match=r"plan\.html of somebody else's"):
+    with pytest.raises(incfed.InputError, match=r"plan\.html from another source"):
         incfed.plan(CASE, output=tmp_path, **QUICK)
     assert [one.name for one in tmp_path.iterdir()] == ["plan.html"]
 

@@ -19,14 +19,16 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.experiments import read
-from incfed.experiments.book import read_book
-from incfed.planning import money, planner, words
+from incfed.experiments.checkpoint import read_cells
+from incfed.planning import advice, planner
 from incfed.planning.case import JUDGE, SEARCH, read_case
+from incfed.planning.document import plan_document
 from incfed.planning.goals import Goal, Limit
 from incfed.planning.judging import Judged
 from incfed.planning.publish import as_data
 from incfed.planning.search import Update
 from incfed.planning.study import Study
+from incfed.results import html
 from support.planning import CASE, SMALL, finished_trials, write_trace
 
 
@@ -59,7 +61,7 @@ def test_a_plan_keeps_its_limits_and_says_so(made: incfed.Plan) -> None:
 
 
 def test_what_each_further_sum_buys(made: incfed.Plan) -> None:
-    found = money.steps(made)
+    found = advice.frontier_steps(made)
     assert len(found) == len(made.frontier) - 1 > 0
     top = made.frontier[-1]["payment"].mean
     for step, cheap, dear in zip(found, made.frontier, made.frontier[1:], strict=False):
@@ -67,7 +69,7 @@ def test_what_each_further_sum_buys(made: incfed.Plan) -> None:
         paid = dear["payment"].mean - cheap["payment"].mean
         assert step.rate == pytest.approx(step.unit * bought / paid)
         assert top / 100 < step.unit <= top / 10
-        assert money.step_words(step, "regret") in str(made)
+        assert advice.step_words(step, "regret") in str(made)
 
 
 def test_less_traffic_is_only_named_if_it_holds_up(made: incfed.Plan) -> None:
@@ -78,15 +80,15 @@ def test_less_traffic_is_only_named_if_it_holds_up(made: incfed.Plan) -> None:
         )
         other = Judged("another", runs, made.setting)
         plan = replace(made, judgement=replace(made.judgement, thrifty=other))
-        assert all(text in str(plan) and text in _page(plan) for text in words.thrift(plan))
-        return " ".join(words.thrift(plan))
+        assert all(text in str(plan) and text in _page(plan) for text in advice.thrift(plan))
+        return " ".join(advice.thrift(plan))
 
     assert said(communication=0.5).startswith("About as good for 50% of the traffic: another, ")
     assert said(communication=0.9) == ""
     assert said(communication=0.5, regret=1.5) == ""  # clearly worse here
     assert said(communication=0.5, regret=0.5)
     none = replace(made, judgement=replace(made.judgement, thrifty=None))
-    assert words.thrift(none) == []
+    assert advice.thrift(none) == []
 
 
 def test_where_more_money_buys_nothing(made: incfed.Plan) -> None:
@@ -119,11 +121,11 @@ def test_the_same_on_two_processes_and_when_asked_again(made: incfed.Plan, tmp_p
     assert list(dict.fromkeys(update.done for update in told)) == [0, 16, 32]
     assert {update.done for update in told if update.part == 1} == {0, 16, 32}  # and meanwhile
     assert told[-1].best is not None
-    before = read_book(tmp_path / "cells.jsonl")
+    before = read_cells(tmp_path / "cells.jsonl")
     assert {record.seed for record in before} <= {*made.search_seeds, *made.held_out}
     again = incfed.plan(CASE, minimize="regret", budget=60, output=tmp_path, **SMALL)
     assert as_data(again) == as_data(made)
-    assert len(read_book(tmp_path / "cells.jsonl")) == len(before)  # nothing was run
+    assert len(read_cells(tmp_path / "cells.jsonl")) == len(before)  # nothing was run
     assert as_data(incfed.plan(CASE, minimize="regret", budget=60, seed=1, **SMALL)) != as_data(
         made
     )
@@ -201,9 +203,7 @@ def test_limits_that_cannot_be_kept_get_the_nearest_and_what_to_relax() -> None:
 
 
 def _page(plan: incfed.Plan) -> str:
-    from incfed.planning.page import write_page
-
-    return write_page(plan)
+    return html.render(plan_document(plan, configs=True))
 
 
 def test_a_share_is_of_paying_everyone() -> None:
@@ -226,7 +226,7 @@ def test_the_config_is_one_that_runs(made: incfed.Plan, tmp_path: Path) -> None:
     _check_config(made, tmp_path)
     assert json.loads((tmp_path / "plan.json").read_text())["advice"] == made.advice
     text = page.read_text()
-    assert made.advice in text.replace("&#x27;", "'")
+    assert made.advice in text.replace("&#39;", "'")
     assert "http" not in text.replace("http-equiv", "")  # nothing from elsewhere
     assert "<script" not in text
     assert "<svg" in text

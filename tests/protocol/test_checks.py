@@ -12,7 +12,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from incfed.protocol.checks import Limits, Refusal, check_delivery, check_upload
-from incfed.protocol.client import Heap
+from incfed.protocol.client import Observations
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import Packed
 from reference.mechanisms import FloatArray
@@ -63,13 +63,13 @@ def test_an_honest_upload_is_never_refused(
         "of all sizes": 10.0 ** chance.uniform(-8, 0, n),
     }[rewards] * 7.0
     limits = Limits(d, scale, 7.0, 1.0)
-    heap = Heap.empty(d)
+    data = Observations.empty(d)
     for row, reward in zip(x, y, strict=True):
-        heap = heap.add(np.ascontiguousarray(row), float(reward))
+        data = data.add(np.ascontiguousarray(row), float(reward))
     event("a factor" if n < d else "a triangle")
-    upload = Upload(1, 0, n, 1.0 if n else 0.0, heap.packed())
+    upload = Upload(1, 0, n, 1.0 if n else 0.0, data.packed())
     check_upload(upload, limits)
-    check_delivery(heap.b, upload.dV, n, limits)
+    check_delivery(data.b, upload.dV, n, limits)
 
 
 def triangle(*numbers: float) -> Packed:

@@ -161,7 +161,7 @@ def test_what_is_frozen_stays_as_it_was() -> None:
 def test_another_round_is_not_told_what_may_have_been_shared() -> None:
     one = learner(2)
     one.freeze(7, 1.0)
-    with pytest.raises(ValueError, match="round 7 was told"):
+    with pytest.raises(ValueError, match="still frozen for round 7"):
         one.freeze(8, 1.0)
     with pytest.raises(ValueError, match="round 8"):
         one.deliver(8)

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 import incfed
 from incfed.protocol.client import Learner
 from incfed.simulation import Simulation
-from support.aggregator import Hub
+from support.aggregator import Aggregator
 from support.worlds import MECHANISMS, Kind, costs, mechanisms, settings_of_a_run, traces
 
 
 def play(
     world: incfed.Trace, algorithm: incfed.IncFedUCB | incfed.Independent
-) -> tuple[list[float], list[tuple[int, list[int], list[float], float]], Hub]:
+) -> tuple[list[float], list[tuple[int, list[int], list[float], float]], Aggregator]:
     """The trace in step: a round is over before anybody acts again."""
     rules = algorithm.rules(world.dim)
     prices = algorithm.prices(world.count)
     clients = [Learner(world.dim, rules) for _ in range(world.count)]
-    hub = Hub(world.count, world.dim, algorithm.pays, rules.ridge)
+    aggregator = Aggregator(world.count, world.dim, algorithm.pays, rules.ridge)
     rewards: list[float] = []
     rounds: list[tuple[int, list[int], list[float], float]] = []
     for t, who in enumerate(world.clients.tolist()):
@@ -34,14 +34,14 @@ def play(
             continue
         number = len(rounds)
         uploads = {i: one.freeze(number, prices[i]) for i, one in enumerate(clients)}
-        round, decision = hub.decide(uploads)
-        _, closed = hub.close(round, decision, lambda i: clients[i].deliver(number))  # noqa: B023
+        round, decision = aggregator.decide(uploads)
+        _, closed = aggregator.close(round, decision, lambda i: clients[i].deliver(number))  # noqa: B023
         rounds.append(
             (t, closed.participants.tolist(), closed.payments.tolist(), closed.communication)
         )
         for i, one in enumerate(clients):
-            one.take_in(hub.download(i, one.epoch, {hub.epoch: number}))
-    return rewards, rounds, hub
+            one.take_in(aggregator.download(i, one.epoch, {aggregator.epoch: number}))
+    return rewards, rounds, aggregator
 
 
 @settings(max_examples=60)
@@ -72,7 +72,7 @@ def test_a_federation_in_step_is_the_simulators(
     run = Simulation(world, algorithm)
     run.advance(len(world.clients))
     expected = run.result()
-    rewards, rounds, hub = play(world, algorithm)
+    rewards, rounds, aggregator = play(world, algorithm)
     np.testing.assert_array_equal(np.cumsum(rewards), expected.reward)
     assert [one[0] for one in rounds] == expected.rounds.step.tolist()
     for k, (_, participants, payments, communication) in enumerate(rounds):
@@ -83,5 +83,5 @@ def test_a_federation_in_step_is_the_simulators(
         )
         assert communication == expected.rounds.communication[k]
     shared = run._server.shared
-    np.testing.assert_allclose(hub.server.shared.V, shared.V, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(hub.server.shared.b, shared.b, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(aggregator.server.shared.V, shared.V, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(aggregator.server.shared.b, shared.b, rtol=1e-9, atol=1e-9)

@@ -111,7 +111,7 @@ def test_requests_are_those_of_0_1() -> None:
 def test_replies_of_0_1_are_understood() -> None:
     terms = Terms.read(one("federation"))
     assert (terms.federation, terms.dim, terms.threshold, terms.client) == ("IDENTITY", 2, 1.0, 0)
-    assert Terms.read(terms.told()) == terms
+    assert Terms.read(terms.to_json()) == terms
     assert wire.read(wire.StateView, one("poll")) == wire.StateView(
         2, 0, wire.RoundView(1, "open", False, None, False, False)
     )

@@ -8,28 +8,29 @@ from typing import Any
 import numpy as np
 
 from incfed.service.client.agent import Agent
-from incfed.service.client.keeper import Keeper, blank
-from incfed.service.client.patience import Patience
-from incfed.service.client.policies import accept_all, price_of
+from incfed.service.client.backoff import Backoff
+from incfed.service.client.durable_learner import DurableLearner
+from incfed.service.client.policies import accept_all, cost_function
+from incfed.service.client.state_folder import Snapshot
 from incfed.service.client.terms import Terms
 from incfed.service.wire import Request
 from support.fake_coordinator import Fake
 
 
-class Desk:
+class Harness:
     """Client 0 of a fake coordinator, and a clock that stands still."""
 
     def __init__(self, folder: Path, count: int = 1, **terms: Any) -> None:
         self.fake = Fake(count, 2, **terms)
         said = self.fake.handle(0, "GET", "/v1/federation", None)[1]
-        self.keeper = Keeper(folder, blank(Terms.read(said)))
+        self.durable = DurableLearner(folder, Snapshot.new(Terms.read(said)))
         self.agent = Agent(
-            self.keeper, price_of(1.0), accept_all, Patience(np.random.default_rng(0))
+            self.durable, cost_function(1.0), accept_all, Backoff(np.random.default_rng(0))
         )
         self.now = 0.0
 
     def next(self) -> Request | None:
-        return self.agent.errand(self.now)
+        return self.agent.next_request(self.now)
 
     def kind(self) -> str | None:
         request = self.next()

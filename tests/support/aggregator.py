@@ -14,7 +14,7 @@ from incfed.protocol.server import Closed, Server, Uploads
 from reference.mechanisms import FloatArray
 
 
-class Hub:
+class Aggregator:
     def __init__(self, count: int, dim: int, mechanism: Mechanism, ridge: float) -> None:
         self.dim, self.ridge, self.costs = dim, ridge, np.zeros(count)
         self.server = Server(

@@ -1,11 +1,17 @@
-"""The command line in processes of its own."""
+"""The command line: in a process of its own, and in this one."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from incfed.cli.commands import app
 
 INCFED = [sys.executable, "-m", "incfed.cli"]
 
@@ -16,6 +22,22 @@ def incfed(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
     assert "Traceback" not in done.stderr, done.stderr
     return done
+
+
+def invoke(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The same without a process: for what is refused, and for what takes less than to start one.
+
+    An error that is no refusal is raised.
+    """
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    finally:
+        root.handlers[:], root.level = before, level
+    return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
 
 
 def alive(group: int) -> list[str]:

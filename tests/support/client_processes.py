@@ -8,26 +8,25 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import incfed
-from incfed.service.client import points
+from support.failpoints import client_failpoints
 from support.live_coordinator import observation
 
 
-def mortal(url: str, token: str, folder: Path, place: str, times: int) -> None:
-    """Learns and shares until it reaches a named place for the n-th time, and kills itself there.
+def mortal(url: str, token: str, folder: Path, failpoint: str, times: int) -> None:
+    """Learns and shares until it reaches a failpoint for the n-th time, and kills itself there.
 
     Each observation that `learn` returned from is a byte in a file.
     """
     left = [times]
 
-    def watcher(name: str) -> None:
-        if name == place:
+    def reached(name: str) -> None:
+        if name == failpoint:
             left[0] -= 1
             if not left[0]:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    points.watch(watcher)
     noted = os.open(f"{folder}.noted", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    with incfed.Client(url, token, folder, cost=1.0) as client:
+    with client_failpoints(reached), incfed.Client(url, token, folder, cost=1.0) as client:
         while True:
             client.learn(*observation(client.steps))
             os.write(noted, b".")

@@ -10,8 +10,9 @@ import pytest
 
 from incfed.protocol.messages import Download
 from incfed.protocol.packing import pack_matrix
-from incfed.service.client import snapshot
-from incfed.service.client.keeper import Keeper, blank
+from incfed.service.client import state_folder
+from incfed.service.client.durable_learner import DurableLearner
+from incfed.service.client.state_folder import Snapshot
 from incfed.service.client.terms import Terms
 from reference.mechanisms import FloatArray
 from support.fake_coordinator import Fake
@@ -23,9 +24,9 @@ def terms(dim: int = DIM, who: int = 0, **changed: Any) -> Terms:
     return Terms.read(Fake(who + 1, dim, **changed).handle(who, "GET", "/v1/federation", None)[1])
 
 
-def reopen(folder: Path) -> Keeper:
-    start = snapshot.load(folder)
-    return Keeper(folder, blank(terms()) if start is None else start)
+def reopen(folder: Path) -> DurableLearner:
+    start = state_folder.load(folder)
+    return DurableLearner(folder, Snapshot.new(terms()) if start is None else start)
 
 
 def rows(n: int) -> FloatArray:
@@ -38,18 +39,18 @@ def news(epoch: int, *shared: int) -> Download:
     )
 
 
-def same(one: Keeper, other: Keeper) -> None:
+def same(one: DurableLearner, other: DurableLearner) -> None:
     """Bit for bit, but for the factor."""
     a, b = one.learner, other.learner
     assert (a.epoch, a.clock) == (b.epoch, b.clock)
     assert (one.steps, one.earned) == (other.steps, other.earned)
     assert (one.cost, one.answers) == (other.cost, other.answers)
     assert (a.frozen is None) == (b.frozen is None)
-    heaps = [(a.fresh, b.fresh)]
+    parts = [(a.fresh, b.fresh)]
     if a.frozen and b.frozen:
         assert a.frozen[0] == b.frozen[0]
-        heaps.append((a.frozen[1], b.frozen[1]))
-    for mine, yours in heaps:
+        parts.append((a.frozen[1], b.frozen[1]))
+    for mine, yours in parts:
         assert mine.steps == yours.steps
         assert mine.V.tobytes() == yours.V.tobytes()
         assert mine.b.tobytes() == yours.b.tobytes()

@@ -10,6 +10,7 @@ import pytest
 
 from incfed import Trace
 from incfed.experiments import Experiment, Recipe, build, read
+from incfed.experiments.engine import Session
 from incfed.support.inputs import InputError
 
 WORLD = {"kind": "Synthetic", "clients": 4, "dim": 3, "arms": 3, "pool": 10}
@@ -91,6 +92,11 @@ def own(folder: Path, **mechanism: Any) -> Experiment:
         {"label": "mine", "kind": "IncFedUCB", "mechanism": mine, "threshold": 0.2, "costs": 2.0}
     )
     return build(Recipe(given, folder))
+
+
+def fingerprints(experiment: Experiment) -> list[str]:
+    """Of its runs, label by label."""
+    return Session().check(experiment.cells()).order
 
 
 def trace(steps: int = 60) -> Trace:

@@ -18,7 +18,7 @@ from incfed.mechanisms import Round as Seen
 from incfed.protocol.messages import Upload
 from incfed.service.wire import Matrix, read, read_floats, read_matrix, write_download
 from reference.mechanisms import FloatArray
-from support.aggregator import Hub
+from support.aggregator import Aggregator
 
 Reply = tuple[int, Any]
 
@@ -61,7 +61,9 @@ class Fake:
             "arm_norm": 1.0, "reward_bound": 10.0, "cost_limit": 1e6, "federation": "f1",
         }  # fmt: skip
         self.terms |= terms
-        self.hub = Hub(count, dim, mechanism or incfed.PayEveryone(), float(self.terms["ridge"]))
+        self.aggregator = Aggregator(
+            count, dim, mechanism or incfed.PayEveryone(), float(self.terms["ridge"])
+        )
         self.round: Round | None = None
         self.version, self.numbers = 1, 0
         self.rounds: dict[int, int] = {}  # by epoch
@@ -96,7 +98,7 @@ class Fake:
 
     @property
     def epoch(self) -> int:
-        return self.hub.epoch
+        return self.aggregator.epoch
 
     def state(self, who: int) -> dict[str, Any]:
         said: dict[str, Any] = {"version": self.version, "epoch": self.epoch, "round": None}
@@ -171,7 +173,7 @@ class Fake:
         self._settle(now)
 
     def _decide(self, now: Round) -> None:
-        seen, decision = now.decided = self.hub.decide(now.uploads)
+        seen, decision = now.decided = self.aggregator.decide(now.uploads)
         paid = zip(seen.clients.tolist(), decision.payments.tolist(), strict=True)
         now.offers = {
             who: payment
@@ -192,7 +194,7 @@ class Fake:
         seen, decision = now.decided
         members = np.array([who in now.delivered for who in seen.clients.tolist()], np.bool_)
         final = Decision(members, np.where(members, decision.payments, 0.0))
-        epoch, closed = self.hub.close(seen, final, lambda who: now.delivered[who])
+        epoch, closed = self.aggregator.close(seen, final, lambda who: now.delivered[who])
         self.rounds[epoch] = now.number
         payments = closed.payments.tolist()
         self.closed.append(Record(now.number, closed.participants.tolist(), payments))
@@ -204,4 +206,4 @@ class Fake:
         self.version += 1
 
     def _download(self, who: int, since: int) -> dict[str, Any]:
-        return asdict(write_download(self.hub.download(who, since, self.rounds)))
+        return asdict(write_download(self.aggregator.download(who, since, self.rounds)))

@@ -1,5 +1,5 @@
 """A federation under faults, from a seed: messages lost, doubled, delayed, out of order and played
-again; a coordinator and clients that die at named places; a clock that jumps; a disk that fills up.
+again; a coordinator and clients that die at named points; a clock that jumps; a disk that fills up.
 
 One process. The coordinator, its SQLite, the clients' agents and their files are the real ones;
 network, time and deaths are simulated. Everything follows from the seed.
@@ -7,9 +7,11 @@ network, time and deaths are simulated. Everything follows from the seed.
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +22,50 @@ import incfed
 from incfed.ledger.clients import enrol
 from incfed.ledger.settings import Settings
 from incfed.service import wire
-from incfed.service.client import points
+from incfed.service.client.sync import PendingSync
 from incfed.service.client.terms import Terms
-from incfed.service.client.wishes import Wish
 from incfed.service.wire import Request
-from support.database_file import Disk
-from support.event_queue import Agenda
+from support.failpoints import FAILPOINTS, client_failpoints
 from support.federation import WIDE, Clock
 from support.in_process_transport import DIM, Reply, reply
-from support.simulated_client import PLACES, Killed, Member
+from support.simulated_client import Killed, Member
 from support.single_messages import SingleCoordinator
+from support.sqlite import Disk
 
 POINTS = ("before", "opened", "uploaded", "deciding", "offered", "answered", "delivered",
           "deciding again", "adding", "paying", "closing", "committing", "committed")  # fmt: skip
-PATIENCE = 1.0  # seconds that a client waits for an answer
+TIMEOUT = 1.0  # seconds that a client waits for an answer
 TICK = 0.5
 NEWS = ("opened", "decided", "closed", "void")
+
+
+class EventQueue:
+    def __init__(self) -> None:
+        self.time = 0.0
+        self._queue: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = count()
+
+    def number(self) -> int:
+        """One that nothing else has."""
+        return next(self._numbers)
+
+    def later(self, delay: float, action: Callable[[], None]) -> None:
+        heapq.heappush(self._queue, (self.time + delay, self.number(), action))
+
+    def until(self, end: float, before_each: Callable[[], None]) -> None:
+        """Let time pass."""
+        while self._queue and self._queue[0][0] <= end:
+            self.time, _, action = heapq.heappop(self._queue)
+            before_each()
+            action()
+        self.time = end
 
 
 class Died(BaseException):
     """The coordinator, in the middle of something."""
 
 
-class Schedule(Agenda):
+class Schedule(EventQueue):
     def __init__(self, seed: int, disk: Disk, folder: Path) -> None:
         super().__init__()
         self.chance = chance = np.random.default_rng(seed)
@@ -55,7 +78,7 @@ class Schedule(Agenda):
             answer_time=1.5, live_time=15.0, attempts=2, barred_rounds=1, lag=2,
             budget=None if seed % 2 else float(chance.uniform(0, 8)), **WIDE,
         )  # fmt: skip
-        self.point, self.place = POINTS[seed % len(POINTS)], PLACES[seed % len(PLACES)]
+        self.point, self.place = POINTS[seed % len(POINTS)], FAILPOINTS[seed % len(FAILPOINTS)]
         self._spared = {self.point: 1 + seed // 13 % 2, self.place: 1 + seed // 18 % 2}
         self.faults = False
         self.seen: Counter[str] = Counter()  # faults, and what came of them
@@ -79,12 +102,11 @@ class Schedule(Agenda):
 
     def run(self, seconds: float) -> None:
         self.faults = True
-        points.watch(self._place)
         try:
-            self.until(seconds, self._set_clock)
+            with client_failpoints(self._place):
+                self.until(seconds, self._set_clock)
         finally:
             self.faults = False
-            points.watch(None)
 
     def settle(self) -> None:
         """No more faults, but for a clock set back by more than anybody would wait: everybody comes
@@ -96,7 +118,7 @@ class Schedule(Agenda):
         for _ in range(80):
             for member in self.members:
                 if member.alive:
-                    member.agent.wish(Wish())  # as `sync` does: no more waiting after failures
+                    member.agent.sync(PendingSync())  # as `Client.sync` does: no backoff
                     self._go(member)
             self.until(self.time + 2.0, self._set_clock)
             if self._rests():
@@ -115,9 +137,9 @@ class Schedule(Agenda):
         running = now.round is not None and now.round.stage in ("open", "offered")
         return not running and all(
             member.alive
-            and member.keeper.learner.epoch == now.epoch
-            and member.keeper.learner.frozen is None
-            and not member.keeper.learner.triggered
+            and member.durable.learner.epoch == now.epoch
+            and member.durable.learner.frozen is None
+            and not member.durable.learner.triggered
             for member in self.members
         )
 
@@ -200,14 +222,14 @@ class Schedule(Agenda):
         def go() -> None:
             agent = member.agent
             assert not agent.halted, agent.problem
-            if member.errand is None and (request := agent.errand(self.time)) is not None:
-                member.errand = self.number()
-                self._send(member, request, member.errand)
-            if member.errand is None and member.polling is None:
+            if member.request is None and (request := agent.next_request(self.time)) is not None:
+                member.request = self.number()
+                self._send(member, request, member.request)
+            if member.request is None and member.polling is None:
                 if (poll := agent.poll(self.time)) is not None:
                     member.polling = self.number()
                     self._send(member, poll, member.polling)
-                rest, life = agent.rest(self.time), member.life
+                rest, life = agent.pause(self.time), member.life
                 if rest is not None and not self.time < member.waking <= self.time + rest:
                     member.waking = self.time + rest
                     self.later(rest, lambda: self._go(member) if life == member.life else None)
@@ -215,10 +237,10 @@ class Schedule(Agenda):
         self._alive(member, go)
 
     def _send(self, member: Member, request: Request, number: int) -> None:
-        points.reach(f"{request.kind}.before")
+        self._place(f"{request.kind}.before")
         self._sent.append((member.number, request))
-        patience = 3 * PATIENCE if request.wait else PATIENCE
-        self.later(patience, lambda: self._hear(member, number, request, None))
+        timeout = 3 * TIMEOUT if request.wait else TIMEOUT
+        self.later(timeout, lambda: self._hear(member, number, request, None))
         copies = int(self.chance.choice([0, *[1] * 25, 2, 2])) if self.faults else 1
         if request.kind == "delivery":
             hole = self._holes.setdefault(
@@ -256,14 +278,14 @@ class Schedule(Agenda):
 
     def _hear(self, member: Member, number: int, request: Request, answer: Reply | None) -> None:
         """An answer; None: there is none."""
-        if not member.alive or number not in (member.errand, member.polling):
+        if not member.alive or number not in (member.request, member.polling):
             return
-        member.errand = None if number == member.errand else member.errand
+        member.request = None if number == member.request else member.request
         member.polling = None if number == member.polling else member.polling
         if answer is None:
             member.agent.failed(request, ConnectionError("no answer"), self.time)
         else:
-            self._alive(member, lambda: member.replied(request, *answer, self.time))
+            self._alive(member, lambda: member.agent.replied(request, *answer, self.time))
         self._go(member)
 
     def _tick(self) -> None:

@@ -21,7 +21,7 @@ import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.clients import enrol
-from incfed.ledger.founding import begin
+from incfed.ledger.federation import begin
 from incfed.ledger.records import read_epoch
 from incfed.ledger.store import Store
 from incfed.service.coordinator.config import read_config

@@ -13,15 +13,12 @@ import incfed
 from incfed.ledger.clients import Member
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
+from incfed.service.client.durable_learner import warm_up
 from incfed.service.client.terms import Terms
-from incfed.service.client.warm_up import warm_up
 from incfed.service.coordinator.app import make_app
 from incfed.service.coordinator.serve import warm_up as warm_up_server
 from incfed.service.coordinator.views import view_federation
-from support import (
-    client_processes,  # noqa: F401
-    live_coordinator,  # noqa: F401
-)
+from support import client_processes, live_coordinator  # noqa: F401
 
 
 def warm() -> None:

@@ -7,21 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from incfed.service.client import points, snapshot
+from incfed.service.client import state_folder
 from incfed.service.client.agent import Agent
-from incfed.service.client.keeper import Keeper, blank
-from incfed.service.client.patience import Patience
-from incfed.service.client.policies import Proposal, price_of
+from incfed.service.client.backoff import Backoff
+from incfed.service.client.durable_learner import DurableLearner
+from incfed.service.client.policies import Proposal, cost_function
+from incfed.service.client.state_folder import Snapshot
 from incfed.service.client.terms import Terms
-from incfed.service.wire import Request
 from support.in_process_transport import DIM
-
-SENDS = ("state", "open", "upload", "answer", "delivery", "download")
-PLACES = (
-    *(f"{kind}.{moment}" for kind in SENDS for moment in ("before", "after")),
-    "learn.written", "freeze.written", "download.taken-in", "rotate.begun",
-    "snapshot.before-rename", "snapshot.after-rename",
-)  # fmt: skip
 
 
 class Killed(BaseException):
@@ -38,7 +31,7 @@ class Member:
         self.good = False  # takes every offer
         self.life = 0  # 0: none; grows with each
         self.alive = False
-        self.errand: int | None = None  # the request that it waits for
+        self.request: int | None = None  # the request that it waits for
         self.polling: int | None = None
         self.waking = 0.0  # when it looks again, unless something happens before
         self._last: tuple[Any, float] | None = None  # being learned
@@ -46,36 +39,33 @@ class Member:
     def start(self, terms: Terms) -> None:
         """From the files, as any process would."""
         self.life += 1
-        self.errand = self.polling = None
-        self.keeper = Keeper.__new__(Keeper)
+        self.request = self.polling = None
+        self.durable = DurableLearner.__new__(DurableLearner)
         try:
-            self.keeper.__init__(self.folder, snapshot.load(self.folder) or blank(terms))  # type: ignore[misc]
+            start = state_folder.load(self.folder) or Snapshot.new(terms)
+            self.durable.__init__(self.folder, start)  # type: ignore[misc]
         except Killed:
-            self.keeper._journal.close()
+            self.durable._journal.close()
             raise
-        if self._last is not None and self.keeper.steps > self.steps:
+        if self._last is not None and self.durable.steps > self.steps:
             self._count(*self._last)  # died when it was written, before anybody was told
         self._last = None
-        assert self.keeper.steps == self.steps
-        patience = Patience(self.chance)
-        self.agent = Agent(self.keeper, price_of(self.cost), self._accept, patience)
+        assert self.durable.steps == self.steps
+        backoff = Backoff(self.chance)
+        self.agent = Agent(self.durable, cost_function(self.cost), self._accept, backoff)
         self.alive = True
 
     def die(self) -> None:
         """What was handed to the system is there, nothing else."""
         self.alive = False
-        self.keeper._journal.close()
+        self.durable._journal.close()
 
     def learn(self) -> None:
         x, y = self.chance.standard_normal(DIM), float(self.chance.standard_normal())
         self._last = x, y
-        self.keeper.learn(x, y)
+        self.durable.learn(x, y)
         self._count(x, y)
         self._last = None
-
-    def replied(self, request: Request, status: int, said: Any, now: float) -> None:
-        points.reach(f"{request.kind}.after")
-        self.agent.replied(request, status, said, now)
 
     def _count(self, x: Any, y: float) -> None:
         self.steps += 1

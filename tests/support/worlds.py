@@ -9,7 +9,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 import incfed
-from incfed.mechanisms.rehearsal import make_round
 from reference.mechanisms import FloatArray
 
 MECHANISMS: dict[str, Callable[..., incfed.Mechanism]] = {
@@ -171,7 +170,3 @@ def tables(
         uploads = [s * chance.permutation(uploads[i]) for i, s in zip(twins, scale, strict=True)]
     asked = draw(costs(n, low, high))
     return Table(past.T @ past, uploads, np.array(np.broadcast_to(np.array(asked, float), n)))
-
-
-def open_round(table: Table) -> incfed.Round:
-    return make_round(table.V, table.uploads, table.costs, 2)

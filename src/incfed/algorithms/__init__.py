@@ -1,4 +1,4 @@
-"""A trigger, a mechanism and their settings put together."""
+"""Algorithms: a trigger, a mechanism and their settings."""
 
 from .base import Algorithm
 from .baselines import Centralized, DisLinUCB, Independent

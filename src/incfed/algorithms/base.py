@@ -1,4 +1,4 @@
-"""What every algorithm says of itself; the simulator needs no more."""
+"""The base class of algorithms: everything that the simulator needs to know of one."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Algorithm:
     """How each client learns and chooses: ridge regression and an upper confidence bound (Eq. 2).
 
     ridge, noise, delta are lambda, sigma and delta of the paper. `exploration`: a number to use as
-    alpha instead of its formula. `reads`: "fresh" chooses with the client's present model; "stale"
-    with the model as it stood after the client's own last step, which is how the paper's figures
-    came about.
+    alpha instead of its formula. `reads`: "fresh" chooses with the client's current model; "stale"
+    with the model as it was after the client's own last step, which gives the paper's published
+    figures.
     """
 
     ridge: float = 0.1
@@ -40,23 +40,23 @@ class Algorithm:
         inputs.choice("reads", self.reads, ("fresh", "stale"))
 
     @property
-    def trigger(self) -> float:
-        """D_c; infinite: no round is ever triggered."""
+    def d_c(self) -> float:
+        """D_c, the threshold of the trigger; infinite: no round is ever triggered."""
         return math.inf
 
     @property
     def pays(self) -> Mechanism:
-        """Who decides a round."""
+        """The mechanism that decides a round."""
         return PayEveryone()
 
     @property
     def pooled(self) -> bool:
-        """True: every step is shared at once, so that all clients are one."""
+        """Whether every step is shared at once, so that all clients act as one."""
         return False
 
     @property
     def all_clocks(self) -> bool:
-        """True: a round restarts every client's clock, not only the participants'."""
+        """Whether a round restarts every client's clock, not only the participants'."""
         return True
 
     def prices(self, count: int) -> Floats:
@@ -69,12 +69,12 @@ class Algorithm:
             noise=float(self.noise),
             surprise=2.0 * math.log(1.0 / self.delta),
             exploration=math.nan if self.exploration is None else float(self.exploration),
-            threshold=float(self.trigger),
+            threshold=float(self.d_c),
             limit=thin_limit(dim),
         )
 
     def settings(self) -> dict[str, Any]:
-        """What a result records about it."""
+        """The settings that a result records."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         for name, value in values.items():
             if isinstance(value, Mechanism):

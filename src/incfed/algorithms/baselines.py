@@ -1,4 +1,4 @@
-"""What Inc-FedUCB is compared with."""
+"""Baselines to compare Inc-FedUCB with."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class DisLinUCB(Algorithm):
         inputs.number("threshold", self.threshold, low=0.0, finite=False)
 
     @property
-    def trigger(self) -> float:
+    def d_c(self) -> float:
         return self.threshold
 
 
 @dataclass(frozen=True)
 class Independent(Algorithm):
-    """Nobody talks: each client learns from its own steps alone."""
+    """No communication: each client learns from its own steps only."""
 
 
 @dataclass(frozen=True)
 class Centralized(Algorithm):
-    """Every step is shared with everybody at once, at the price of the traffic."""
+    """Every step is shared with everyone at once."""
 
     @property
     def pooled(self) -> bool:

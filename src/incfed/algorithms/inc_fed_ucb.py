@@ -17,7 +17,7 @@ from .base import Algorithm
 class IncFedUCB(Algorithm):
     """A trigger, an incentive mechanism and the clients' costs.
 
-    threshold: D_c; 0 asks for a round at every step that teaches something, infinity for none.
+    threshold: D_c; 0 triggers a round at every step with new data, infinity triggers none.
     costs: D^p, what sharing costs a client with data to share: a number, or one per client.
     clocks: whose count of steps a round restarts, "all" or "participants" (Alg. 1 as printed).
     """
@@ -44,7 +44,7 @@ class IncFedUCB(Algorithm):
             object.__setattr__(self, "costs", tuple(costs.tolist()))
 
     @property
-    def trigger(self) -> float:
+    def d_c(self) -> float:
         return self.threshold
 
     @property

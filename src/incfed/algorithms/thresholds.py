@@ -33,7 +33,7 @@ def theory(*, steps: int, clients: int, dim: int, beta: float, ridge: float) -> 
 
 
 def _check(steps: int, clients: int, dim: int) -> tuple[int, int, int]:
-    """As plain integers: numpy's small ones overflow in products."""
+    """Convert to Python integers: products of small numpy integers overflow."""
     return (
         inputs.integer("steps", steps, low=2, high=inputs.MOST_STEPS),
         inputs.integer("clients", clients, low=1),

@@ -1,7 +1,7 @@
-"""The command line. Thin: each command puts rooms together; the rest is in those.
+"""The command line. Each command only calls into the other rooms.
 
-Nothing heavy is imported before a command needs it, so that --help answers at once; and here
-nothing at all, so that Ctrl-C is in good hands from the first moment on.
+Heavy modules are imported when a command needs them, so that --help responds at once. This module
+imports nothing at the top, so that Ctrl-C is handled from the start.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ REFUSED, STOPPED, FAILED = 2, 130, 1  # exit codes
 
 
 def main() -> None:
-    """The console entry."""
+    """The entry point of the `incfed` command."""
     try:
         import os
         import signal
 
-        # Before numpy is loaded. The kernels use one thread, and so do all processes of a sweep.
+        # Must be set before numpy is loaded. Kernels and sweep processes use one thread each.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # a batch system's Ctrl-C
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # treat it like Ctrl-C
 
         from .output import checked_output
 
@@ -27,5 +27,5 @@ def main() -> None:
             from .commands import app
 
             app()
-    except KeyboardInterrupt:  # while something was loaded; a command handles its own
+    except KeyboardInterrupt:  # during an import; commands handle their own
         sys.exit(STOPPED)

@@ -1,4 +1,4 @@
-"""What all commands share: the app, common options, how errors and ends are said."""
+"""Shared by all commands: the app, common options, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from .._version import __version__
-from . import REFUSED, STOPPED
+from . import FAILED, REFUSED, STOPPED
 
 if TYPE_CHECKING:
+    from ..experiments import Outcome
     from ..experiments.screen import Screen
 
 
 def path(text: str | Path) -> Path:
-    """What an argument or option names; nothing at all would be the current folder."""
+    """The path in an argument or option. An empty one would be the current folder: refused."""
     if not str(text).strip():
         raise typer.BadParameter("must be a path, not empty")
     return Path(text)
@@ -28,18 +29,20 @@ def path(text: str | Path) -> Path:
 Jobs = Annotated[
     int | None,
     typer.Option(
-        "--jobs", "-j", min=1, metavar="N", help="Processes; as many as cores if not given."
+        "--jobs", "-j", min=1, metavar="N", help="Number of processes (default: one per core)."
     ),
 ]
 Dask = Annotated[
     str | None,
     typer.Option(
-        metavar="ADDRESS", help="Run on the workers of this Dask scheduler (tcp://host:8786)."
+        metavar="ADDRESS", help="Run on the workers of a Dask scheduler, such as tcp://host:8786."
     ),
 ]
-Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Redo all runs, also those that are already there.")
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Continue the runs in the folder; refused if there are none."),
 ]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Repeat all runs, including finished ones.")]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -48,7 +51,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with [bold]incfed demo[/bold]. "
-    "For an experiment of your own: [bold]incfed init[/bold], edit the file, then "
+    "For your own experiment, run [bold]incfed init[/bold], edit the file, and run "
     "[bold]incfed run incfed.toml[/bold].",
 )
 
@@ -63,15 +66,15 @@ def _version(wanted: bool) -> None:
 def _incfed(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Say which this is."),
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Simulate incentivized federated bandits: many learn together, each shares when it pays."""
+    """Simulate, plan and run federated bandits in which clients share when it pays."""
 
 
 @contextmanager
 def plainly() -> Iterator[Screen]:
-    """Errors of the user's are said in a line, without a traceback."""
+    """Report input errors in one line, without a traceback."""
     from ..experiments.screen import Screen
     from ..support.inputs import InputError
 
@@ -87,12 +90,20 @@ def plainly() -> Iterator[Screen]:
 
 
 def stopped(screen: Screen, finished: int, total: int, folder: Path, *more: str) -> NoReturn:
-    """Say how to go on: the same command, with `more`."""
+    """Say how to continue: with the same command and the options `more`."""
     from ..support.inputs import counted
 
     again = [arg for arg in sys.argv[1:] if arg not in ("--fresh", *more)] + list(more)
     screen.error(
         f"stopped: {finished} of {counted(total, 'run')} finished and kept in {folder}; "
-        f"go on with: {shlex.join(['incfed', *again])}"
+        f"continue with: {shlex.join(['incfed', *again])}"
     )
     raise typer.Exit(STOPPED)
+
+
+def ended(screen: Screen, outcome: Outcome, folder: Path, *more: str) -> None:
+    """Leave with the exit code of runs that were stopped, or of which some failed."""
+    if outcome.interrupted:
+        stopped(screen, len(outcome.records), outcome.total, folder, *more)
+    if outcome.failures:
+        raise typer.Exit(FAILED)

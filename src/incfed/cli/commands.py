@@ -1,4 +1,4 @@
-"""All commands, in the order of `incfed --help`."""
+"""All commands, in the order in which `incfed --help` lists them."""
 
 from __future__ import annotations
 

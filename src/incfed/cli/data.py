@@ -1,4 +1,4 @@
-"""Data sets to run on."""
+"""Commands for data sets."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import typer
 from .base import app, path, plainly
 
 data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-app.add_typer(data, name="data", help="Fetch data sets to run on.")
+app.add_typer(data, name="data", help="Download data sets.")
 
 
 @data.callback()
 def _data() -> None:
-    """Fetch data sets to run on."""
+    """Download data sets."""
 
 
 @data.command(
-    epilog="[bold]incfed data movielens ml-latest-small[/bold]   1 MB, to try it out\n\n"
-    "[bold]incfed data movielens ml-20m --folder data[/bold]   the paper's, 190 MB\n\n"
-    "Licence: for research, not for commercial use; acknowledge GroupLens, and see the README "
-    "in the folder before you pass any of it on."
+    epilog="[bold]incfed data movielens ml-latest-small[/bold]   1 MB, for a first try\n\n"
+    "[bold]incfed data movielens ml-20m --folder data[/bold]   used by the paper, 190 MB\n\n"
+    "Licence: for research, not for commercial use. Acknowledge GroupLens, and read the README "
+    "in the folder before you redistribute the data."
 )
 def movielens(
     release: Annotated[
@@ -33,17 +33,17 @@ def movielens(
     ],
     folder: Annotated[
         Path,
-        typer.Option("--folder", "-f", parser=path, help="Where the release's own folder is made."),
+        typer.Option("--folder", "-f", parser=path, help="Parent of the release's folder."),
     ] = Path("."),
     address: Annotated[
         str | None,
-        typer.Option("--from", metavar="URL", help="A mirror, instead of GroupLens."),
+        typer.Option("--from", metavar="URL", help="Download from a mirror instead of GroupLens."),
     ] = None,
 ) -> None:
     """Download a release of MovieLens from GroupLens, check it, and unpack it.
 
-    It is there whole or not at all. An archive that lies in the folder already is used instead
-    of the network. In a config: kind = "MovieLens", folder = "ml-20m".
+    The folder appears only when it is complete. An archive that is already in the folder is used
+    instead of downloading. In a config: kind = "MovieLens", folder = "ml-20m".
     """
     with plainly() as screen:
         from ..environments.movielens.download import GROUPLENS, LICENCE, obtain

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from . import FAILED
-from .base import Fresh, Jobs, app, path, plainly, stopped
-
-if TYPE_CHECKING:
-    from ..experiments import Experiment, Outcome
-    from ..experiments.screen import Screen
+from .base import Dask, Fresh, Jobs, Resume, app, ended, path, plainly
 
 
 @app.command(
@@ -35,26 +30,15 @@ def demo(
     Prints a table for each cost and writes report.html, which works offline.
     """
     with plainly() as screen:
-        from ..experiments import demo as paper
-        from ..experiments.outputs import publish
-        from ..results import compare
+        from ..experiments.runs import run_demo
 
-        experiment = paper.demo(output, seeds=seeds, quick=quick)
-        outcome = _carry_out(screen, experiment, jobs, fresh)
-        chapters = paper.chapters(outcome.runs)
-        words = paper.intro(experiment)
-        with screen.busy("writing the report"):
-            report = publish(experiment.output, paper.TITLE, words, chapters)
-        for chapter in chapters:
-            screen.table(chapter.heading, compare(chapter.runs), chapter.text)
-        _close(screen, outcome, {"report": report, "runs": experiment.output / "runs"})
-        if outcome.complete:
-            screen.hint("Next: open the report in a browser; `incfed init` starts one of your own.")
+        ended(screen, *run_demo(screen, output, seeds=seeds, jobs=jobs, quick=quick, fresh=fresh))
 
 
 @app.command(
     epilog="[bold]incfed run incfed.toml[/bold]   on all cores\n\n"
     "[bold]incfed run incfed.toml --seeds 20 --output more[/bold]   more seeds, elsewhere\n\n"
+    "[bold]incfed run incfed.toml --dask tcp://host:8786[/bold]   on a cluster\n\n"
     "[bold]incfed run incfed.toml > table.md[/bold]   the table as Markdown"
 )
 def run(
@@ -69,6 +53,8 @@ def run(
         int | None, typer.Option(min=1, metavar="N", help="Number, instead of the config's.")
     ] = None,
     jobs: Jobs = None,
+    dask: Dask = None,
+    resume: Resume = False,
     fresh: Fresh = False,
 ) -> None:
     """Run every algorithm of a config with every seed, and compare them.
@@ -77,26 +63,21 @@ def run(
     Writes report.html, plots, a summary and all runs to the output folder.
     """
     with plainly() as screen:
-        from ..experiments import read
-        from ..experiments.outputs import Chapter, draw, intro, matching, publish
-        from ..results import compare
+        from ..experiments.runs import run_config
 
-        experiment = read(config, seeds=seeds, output=output)
-        for line in experiment.world.notes:
-            screen.note(line)
-        outcome = _carry_out(screen, experiment, jobs, fresh)
-        where = {"runs": experiment.output / "runs"}
-        if outcome.runs:
-            words, text = intro(experiment, outcome), matching(outcome.runs)
-            chapter = Chapter("Comparison", outcome.runs, text)
-            with screen.busy("drawing plots, writing the report"):
-                report = publish(experiment.output, config.stem, words, [chapter])
-                plots = draw(experiment.output, outcome.runs)
-            screen.table(config.stem, compare(outcome.runs), text)
-            where = {"report": report, **({"plots": plots} if plots else {}), **where}
-        _close(screen, outcome, where)
-        if outcome.complete:
-            screen.hint("Next: open the report in a browser; change the config and run it again.")
+        ended(
+            screen,
+            *run_config(
+                screen,
+                config,
+                output=output,
+                seeds=seeds,
+                jobs=jobs,
+                dask=dask,
+                resume=resume,
+                fresh=fresh,
+            ),
+        )
 
 
 @app.command(
@@ -137,32 +118,3 @@ def show(
         from ..experiments.show import show_folder
 
         show_folder(screen, folder)
-
-
-def _carry_out(screen: Screen, experiment: Experiment, jobs: int | None, fresh: bool) -> Outcome:
-    """Run an experiment under a progress bar; say so and leave if it is interrupted."""
-    from ..experiments.experiment import INDEX, OURS
-    from ..experiments.runner import plan, run
-    from ..support.files import alone_in, claim
-
-    claim(experiment.output, mark=INDEX, ours=OURS)
-    with alone_in(experiment.output):
-        todo = plan(experiment, jobs=jobs, fresh=fresh)
-        screen.plan(todo)
-        with screen.progress(len(todo.todo)) as bar:
-            outcome = run(todo, progress=bar.update, slow=bar.compiling)
-    if outcome.interrupted:
-        stopped(screen, outcome.finished, outcome.total, experiment.output)
-    screen.failures(outcome.failures)
-    return outcome
-
-
-def _close(screen: Screen, outcome: Outcome, where: dict[str, Path]) -> None:
-    """Say where things are, and what went wrong."""
-    from ..support.inputs import counted
-
-    screen.places(where)
-    if outcome.failures:
-        failed = f"{len(outcome.failures)} of {counted(outcome.total, 'run')} failed"
-        screen.error(f"{failed}; the others are kept")
-        raise typer.Exit(FAILED)

@@ -31,11 +31,14 @@ app.add_typer(ledger, name="ledger", rich_help_panel=PANEL)
 
 
 @contextmanager
-def _opened(path: Path, *, new: bool = False) -> Iterator[tuple[Screen, Store, Config]]:
-    """The database of a config; `new`: it may be made."""
+def _opened(
+    path: Path, *, new: bool = False, load: bool = False
+) -> Iterator[tuple[Screen, Store, Config]]:
+    """The database of a config. `new`: it may be made; `load`: mechanisms of the user's own are
+    loaded."""
     with plainly() as screen:
-        from ..experiments.places import missing
         from ..support.extras import install
+        from ..support.places import missing
 
         try:
             from ..ledger.store import Store
@@ -43,7 +46,7 @@ def _opened(path: Path, *, new: bool = False) -> Iterator[tuple[Screen, Store, C
             from ..service.coordinator.config import read_config
         except ImportError as error:
             raise missing(error.name or "a package", f"there: {install('service')}") from None
-        config = read_config(path)
+        config = read_config(path, load=load)
         store = Store(config.server.database, new=new)
         try:
             with said_plainly():
@@ -54,12 +57,12 @@ def _opened(path: Path, *, new: bool = False) -> Iterator[tuple[Screen, Store, C
 
 @client.command(epilog="[bold]incfed client enrol shop-12[/bold]   prints its token, once")
 def enrol(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) -> None:
-    """Let a client in: prints the token that it needs. Only a hash of it is kept."""
+    """Enrol a client and print its token. Only a hash of the token is kept."""
     import time
 
-    with _opened(config, new=True) as (screen, store, found):
+    with _opened(config, new=True, load=True) as (screen, store, found):
         from ..ledger import clients
-        from ..ledger.founding import begin
+        from ..ledger.federation import begin
 
         with store.write() as connection:
             begin(connection, found.settings, time.time())
@@ -70,7 +73,7 @@ def enrol(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) 
 
 @client.command()
 def revoke(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) -> None:
-    """Shut a client out. What it shared and was paid stays."""
+    """Revoke a client's token. What it shared and was paid stays."""
     import time
 
     with _opened(config) as (screen, store, _):
@@ -78,14 +81,14 @@ def revoke(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT)
 
         with store.write() as connection:
             number = clients.revoke(connection, name, time.time())
-        screen.note(f"Client {number}, {name}, is shut out.")
+        screen.note(f"Client {number}, {name}, is revoked.")
 
 
 @client.command("list")
 def list_clients(config: ConfigFile = DEFAULT) -> None:
-    """All clients: id, name, when heard of last, and what they were paid."""
+    """List all clients: id, name, last seen, and what they were paid."""
     with _opened(config) as (screen, store, _):
-        from ..ledger.summary import clients_table
+        from ..ledger.views import clients_table
 
         with store.read() as connection:
             screen.say(clients_table(connection))
@@ -98,15 +101,30 @@ def audit(
         Path | None,
         typer.Option(parser=path, help="A head kept elsewhere, to check against.", metavar="FILE"),
     ] = None,
+    mechanism_file: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Code of a mechanism of your own (a .py file or a module), instead of what the "
+            "config names. Repeat it for several.",
+            metavar="FILE",
+        ),
+    ] = None,
 ) -> None:
-    """Recompute every decision, payment and sum; exits with 1 on any disagreement."""
-    with _opened(config) as (screen, store, _):
+    """Recompute every decision, payment and sum.
+
+    Exits with 1 on any disagreement, and with 2 if it cannot audit: a mechanism's code is missing.
+    """
+    files = mechanism_file or []
+    with _opened(config, load=not files) as (screen, store, _):
         from ..ledger.audit import audit as run
         from ..ledger.audit import read_head
+        from ..mechanisms.registry import load_code
 
-        kept = None if head is None else read_head(head)
+        for file in files:
+            load_code(file, "--mechanism-file", Path())
+        saved = None if head is None else read_head(head)
         with store.read() as connection:
-            report = run(connection, kept)
+            report = run(connection, saved)
         for finding in report.findings:
             screen.error(finding)
         screen.say(report.words)
@@ -121,7 +139,7 @@ def audit(
 
 @ledger.command("head", epilog="[bold]incfed ledger head > /elsewhere/head.json[/bold]")
 def show_head(config: ConfigFile = DEFAULT) -> None:
-    """Print the last entry's number and hash; keep them where the database's owner cannot write."""
+    """Print the last entry's number and hash. Keep them where the database's owner cannot write."""
     with _opened(config) as (screen, store, _):
         from ..ledger.audit import write_head
 
@@ -135,9 +153,9 @@ def export(
     what: Annotated[str, typer.Option(help="payments, rounds or entries.")] = "payments",
     config: ConfigFile = DEFAULT,
 ) -> None:
-    """Write payments, rounds or entries for finance."""
+    """Export payments, rounds or entries to a file."""
     with _opened(config) as (screen, store, _):
-        from ..ledger.export import export as write
+        from ..ledger.views import export as write
         from ..support.inputs import counted
 
         with store.read() as connection:
@@ -150,12 +168,12 @@ def prune(
     before: Annotated[str, typer.Option(help="A day, or a moment, in UTC (ISO 8601).")],
     config: ConfigFile = DEFAULT,
 ) -> None:
-    """Forget what clients uploaded in rounds that ended before; decisions and payments stay."""
+    """Delete what clients uploaded in rounds that ended before; decisions and payments stay."""
     import time
     from datetime import UTC, datetime
 
     with _opened(config) as (screen, store, _):
-        from ..ledger.pruning import prune as forget
+        from ..ledger.federation import prune as delete
         from ..support.inputs import refuse
 
         try:
@@ -164,5 +182,5 @@ def prune(
             raise refuse("--before", before, "a day such as 2026-01-31") from None
         at = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         with store.write() as connection:
-            gone = forget(connection, at.timestamp(), time.time())
-        screen.note(f"Forgotten: uploads up to round {gone.round}, V_g before epoch {gone.epoch}.")
+            gone = delete(connection, at.timestamp(), time.time())
+        screen.note(f"Deleted: uploads up to round {gone.round}, V_g before epoch {gone.epoch}.")

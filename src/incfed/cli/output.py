@@ -1,4 +1,4 @@
-"""Standard output that cannot be written: a line instead of a traceback."""
+"""Report a standard output that cannot be written in one line, without a traceback."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class OutputError(OSError):
 
 
 class CheckedOutput:
-    """A stream whose failures can be told from those of other files."""
+    """A stream whose write errors can be distinguished from those of other files."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -35,12 +35,12 @@ class CheckedOutput:
 
 @contextmanager
 def checked_output() -> Iterator[None]:
-    """Until the last byte is out: if one cannot be written, say why in a line and exit with 1.
+    """Report a failed write to standard output in one line, and exit with 1.
 
-    Nothing is said if the reader of a pipe has gone (`incfed --help | head -1`).
+    If the reader of a pipe has closed it (`incfed --help | head -1`), nothing is reported.
     """
     stream = sys.stdout
-    if stream is None:  # closed from the start: nobody wants it
+    if stream is None:  # closed from the start
         yield
         return
     sys.stdout = cast(TextIO, CheckedOutput(stream))
@@ -69,7 +69,7 @@ def _told_apart() -> Iterator[None]:
 
 
 def _give_up(stream: TextIO) -> None:
-    """What is still in the buffer goes nowhere: Python would try it again at the very end."""
+    """Discard what is left in the buffer: Python would try to write it again at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -33,8 +33,8 @@ def serve(
     with plainly():
         from dataclasses import replace
 
-        from ..experiments.places import missing
         from ..support.extras import install
+        from ..support.places import missing
 
         try:
             from ..ledger.store import plainly as said_plainly
@@ -106,8 +106,8 @@ def up(
     with plainly() as screen:
         from importlib.util import find_spec
 
-        from ..experiments.places import missing
         from ..support.extras import install
+        from ..support.places import missing
 
         for name in ("httpx", "fastapi", "prometheus_client", "sqlalchemy", "alembic", "uvicorn"):
             if find_spec(name) is None:  # the processes' needs, looked for without loading them

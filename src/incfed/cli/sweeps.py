@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from . import FAILED
-from .base import Dask, Fresh, Jobs, app, path, plainly, stopped
+from .base import Dask, Fresh, Jobs, Resume, app, ended, path, plainly
 
 
 @app.command(
@@ -34,6 +33,7 @@ def sweep(
     ] = None,
     jobs: Jobs = None,
     dask: Dask = None,
+    resume: Resume = False,
     fresh: Fresh = False,
 ) -> None:
     """Run every combination of some parameters with every seed, here or on a cluster.
@@ -43,15 +43,21 @@ def sweep(
     The numbers do not depend on who ran them.
     """
     with plainly() as screen:
-        from ..experiments.sweeping import carry_out
+        from ..experiments.sweeps import sweep_config
 
-        swept, where = carry_out(
-            screen, config, output=output, seeds=seeds, jobs=jobs, dask=dask, fresh=fresh
+        ended(
+            screen,
+            *sweep_config(
+                screen,
+                config,
+                output=output,
+                seeds=seeds,
+                jobs=jobs,
+                dask=dask,
+                resume=resume,
+                fresh=fresh,
+            ),
         )
-        if swept.interrupted:
-            stopped(screen, len(swept.records), swept.total, where)
-        if swept.failures:
-            raise typer.Exit(FAILED)
 
 
 @app.command(
@@ -108,7 +114,4 @@ def reproduce(
         mode = Mode(as_published, quick, movielens, min_events)
         asked = request(targets, seeds=seeds, mode=mode)
         done = carry_out(screen, asked, output, jobs=jobs, resume=resume, fresh=fresh)
-        if done.interrupted:
-            stopped(screen, len(done.records), done.total, output, "--resume")
-        if done.failures:
-            raise typer.Exit(FAILED)
+        ended(screen, done, output, "--resume")

@@ -1,4 +1,4 @@
-"""Who acts, which arms it sees, what each would pay."""
+"""Worlds: which client acts, which arms it sees, and the reward of each arm."""
 
 from .base import Events, Stream, World
 from .logs import BadRows, ReplayLog

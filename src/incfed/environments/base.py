@@ -1,4 +1,4 @@
-"""A world says who acts, which arms it sees, and what each would pay."""
+"""The base class of worlds: which client acts, which arms it sees, and their rewards."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ import numpy as np
 
 from ..kernels.factor import Floats, Ints
 
-PIECE = 1024  # steps that are skipped at a time
-MOST = 10_000_000  # clients, or items: beyond, memory ends before the simulation does
+PIECE = 1024  # number of steps skipped at a time
+MOST = 10_000_000  # clients or items: more would not fit into memory
 
 
 class Events(NamedTuple):
     """Consecutive steps."""
 
-    clients: Ints  # [n]     who acts
-    arms: Ints  # [n, K]  what it can pick: rows of the stream's `items`
-    rewards: Floats  # [n, K]  what each pick would pay; NaN where nobody knows: skipped if picked
-    expected: Floats  # [n, K]  without noise; NaN where nobody knows
+    clients: Ints  # [n]     the client that acts
+    arms: Ints  # [n, K]  the arms it can choose: rows of the stream's `items`
+    rewards: Floats  # [n, K]  the reward of each arm; NaN: unknown, and skipped if it is chosen
+    expected: Floats  # [n, K]  the reward without noise; NaN: unknown
 
 
 class Stream(ABC):
-    """One run through a world: a fixed table of items and events to be taken in order."""
+    """One run of a world: a fixed table of items, and events in order."""
 
     items: Floats  # [M, d]
-    recurring: bool = True  # may an item be shown again? What is known of it is then kept
+    recurring: bool = True  # whether items may be shown again, so that caching helps
 
     @abstractmethod
     def take(self, n: int) -> Events:
-        """The next n steps; the same ones however they are cut into pieces."""
+        """The next n steps. The sequence does not depend on how it is divided into calls."""
 
     def skip(self, n: int) -> None:
-        """Pass over the next n steps."""
+        """Skip the next n steps."""
         while n > 0:
             self.take(min(n, PIECE))
             n -= PIECE
 
 
 class World(ABC):
-    """What a world is; `open` starts a run. One seed gives every algorithm the same run."""
+    """A world; `open` starts a run. The same seed gives every algorithm the same run."""
 
-    slow: bool = False  # are steps slow to draw? Then those of a seed are kept; see `Remembered`
+    slow: bool = False  # whether steps are slow to draw, so that they are kept; see `Remembered`
 
     @property
     @abstractmethod
@@ -58,29 +58,29 @@ class World(ABC):
     @property
     @abstractmethod
     def arms_per_step(self) -> int:
-        """K."""
+        """K, the number of arms that a client sees in each step."""
 
     @property
     def length(self) -> int | None:
-        """How many steps there are; None: as many as you like."""
+        """The number of steps; None: unlimited."""
         return None
 
     @property
     def chance(self) -> bool:
-        """Does a seed make a difference?"""
+        """Whether runs depend on the seed."""
         return True
 
     def part(self, first: float, last: float, *, turn: bool = False) -> World:
-        """A recorded world from the share `first` of its steps to the share `last`, as if that were
-        all of it. `turn`, for one that leaves nothing to chance: a run begins at a step that the
-        seed draws, and what comes before that follows at the end."""
+        """The steps of a recorded world from the share `first` to the share `last`, as a world.
+        `turn`, for a world without randomness: a run starts at a step drawn from the seed, and the
+        steps before it follow at the end."""
         from .part import Part
 
         return Part(self, first, last, turn=turn)
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a reader of its results should know, such as rows that could not be used."""
+        """Notes to show with results, such as rows that could not be used."""
         return ()
 
     @abstractmethod
@@ -88,4 +88,4 @@ class World(ABC):
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """What a result records about it."""
+        """The settings that a result records."""

@@ -1,4 +1,4 @@
-"""Part of a recorded world: its first half to choose settings on, the rest to judge them by."""
+"""Part of a recorded world, such as the first half to choose settings on and the rest to judge."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Part(Wrapped):
 
     def __init__(self, world: World, first: float, last: float, *, turn: bool = False) -> None:
         if world.length is None:
-            raise inputs.refuse("part", [first, last], "left out: this world has no end to cut at")
+            raise inputs.refuse("part", [first, last], "left out: this world has no fixed length")
         if inputs.flag("turn", turn) and world.chance:
-            raise inputs.refuse("turn", turn, "left out: each seed is another run of this world")
+            raise inputs.refuse("turn", turn, "left out: runs of this world already differ by seed")
         super().__init__(world)
         self.first, self.last = ends(first, last)
         self.turn = turn
@@ -55,7 +55,7 @@ class PartStream(Stream):
         self._skipped, self._start = skipped, start
         self._inner = world.open(seed)
         self._inner.skip(skipped + start)
-        self._left = length - start  # until the end, where it goes on at the beginning
+        self._left = length - start  # steps until the end, where it continues at the beginning
         self.items = self._inner.items
         self.recurring = self._inner.recurring
 
@@ -64,7 +64,7 @@ class PartStream(Stream):
             self._left -= n
             return self._inner.take(n)
         before = self._inner.take(self._left)
-        self._inner = self._world.open(self._seed)  # the same steps: they leave nothing to chance
+        self._inner = self._world.open(self._seed)  # the same steps: the world has no randomness
         self._inner.skip(self._skipped)
         rest = min(n - self._left, self._start)
         self._left = self._start - rest
@@ -82,5 +82,5 @@ def ends(first: object, last: object) -> tuple[float, float]:
 
 
 def cut(share: float, steps: int) -> int:
-    """How many of `steps` are before `share` of them: parts that meet leave none out."""
+    """The number of steps before `share`; adjacent parts neither overlap nor leave a gap."""
     return round(share * steps)

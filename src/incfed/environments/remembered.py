@@ -1,5 +1,5 @@
-"""A world that remembers one run: settings that are compared on the same seed see the same steps,
-which then need not be drawn again for each."""
+"""A world that keeps one run in memory, so that settings compared on the same seed do not have to
+draw its steps again."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 from .base import Events, Stream, World
 from .wrapped import Wrapped
 
-MOST_BYTES = 64 * 2**20  # a longer run is not remembered
+MOST_BYTES = 64 * 2**20  # a longer run is not kept
 
 
 class Remembered(Wrapped):
-    """`world`, to be opened with one seed only, over and over."""
+    """`world`, opened again and again with the same seed."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self.pieces: dict[tuple[int, int], Events] = {}  # by where they start and how long they are
+        self.pieces: dict[tuple[int, int], Events] = {}  # by first step and length
 
     @staticmethod
     def fits(world: World, steps: int) -> bool:

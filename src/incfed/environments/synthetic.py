@@ -16,9 +16,9 @@ from .base import MOST, Events, Stream, World
 
 @dataclass(frozen=True)
 class Synthetic(World):
-    """N clients that share one linear reward; each step shows one of them K arms of a fixed pool.
+    """N clients with the same linear reward; each step shows one of them K arms of a fixed pool.
 
-    activity: None, all clients act equally often; a number s, client i acts in proportion to
+    activity: None: all clients act equally often; a number s: client i acts in proportion to
     1 / (i + 1)^s; or one weight per client.
     """
 
@@ -30,7 +30,7 @@ class Synthetic(World):
     activity: float | Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        checked = {  # plain numbers: numpy's small integers overflow in products
+        checked = {  # Python numbers: products of small numpy integers overflow
             "clients": inputs.integer("clients", self.clients, low=1, high=MOST),
             "dim": inputs.integer("dim", self.dim, low=1, high=10_000),
             "arms": inputs.integer("arms", self.arms, low=1),
@@ -59,7 +59,7 @@ class Synthetic(World):
         return {"kind": "Synthetic", **{f.name: getattr(self, f.name) for f in fields(self)}}
 
     def shares(self) -> Floats:
-        """The probability of each client to be the next to act."""
+        """The probability with which each client acts in a step."""
         weights: Floats
         if self.activity is None:
             weights = np.ones(self.clients)
@@ -72,8 +72,7 @@ class Synthetic(World):
 
 class SyntheticStream(Stream):
     def __init__(self, world: Synthetic, seed: np.random.SeedSequence) -> None:
-        # A stream of its own for each kind of chance, so that none depends on how many of
-        # another were drawn.
+        # Separate random streams, so that none depends on the number of draws from another.
         model, self._who, self._which, self._noise = map(np.random.default_rng, seed.spawn(4))
         theta = model.standard_normal(world.dim)
         theta /= np.linalg.norm(theta)

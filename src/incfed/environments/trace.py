@@ -1,4 +1,4 @@
-"""A recorded world: bring your own log as arrays."""
+"""A recorded world, from arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .base import MOST, Events, Stream, World
 
 
 class Trace(World):
-    """T recorded steps: who acted, what it could pick, what each pick would have paid.
+    """T recorded steps: the client that acted, the arms it saw, and the reward of each arm.
 
     clients  int   [T]       ids from 0
     arms     float [T, K, d] features, or int [T, K] ids into `items`, float [M, d]
@@ -93,7 +93,7 @@ class Trace(World):
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write an .npz file: under a temporary name first, then renamed."""
+        """Write an .npz file, atomically."""
         target = Path(path)
         if target.suffix != ".npz":
             raise inputs.refuse("path", str(path), "a name that ends in .npz")
@@ -113,7 +113,7 @@ class Trace(World):
     def load(cls, path: str | os.PathLike[str]) -> Trace:
         """Read an .npz file with arrays named as the arguments of Trace (`items` optional)."""
         try:
-            with Path(path).open("rb") as file:  # numpy may leave a broken file open
+            with Path(path).open("rb") as file:  # numpy may not close a damaged file
                 found = np.load(file, allow_pickle=False)
                 if isinstance(found, np.ndarray):
                     raise ValueError("it holds one array without a name")
@@ -121,7 +121,7 @@ class Trace(World):
                 arrays = dict(found)
         except FileNotFoundError:
             raise inputs.refuse("path", str(path), "an existing .npz file") from None
-        except Exception as error:  # a damaged file makes numpy, zipfile and zlib raise anything
+        except Exception as error:  # numpy, zipfile and zlib raise many types for damaged files
             raise inputs.refuse("path", str(path), f"a readable .npz file ({error})") from None
         known = {"clients", "arms", "rewards", "expected", "count", "items"}
         unknown, missing = set(arrays) - known, {"clients", "arms", "rewards"} - set(arrays)
@@ -152,19 +152,19 @@ class TraceStream(Stream):
 
 
 def _all_listed(file: BinaryIO, entries: int) -> None:
-    """A damaged length in the table of contents hides what follows it, and zipfile says nothing.
+    """Detect a damaged table of contents, which zipfile does not report.
 
-    The last record of a zip file tells how many entries there should be.
+    The last record of a zip file has the number of entries.
     """
     file.seek(max(0, file.seek(0, os.SEEK_END) - 2**16))
     end = file.read().rpartition(b"PK\5\6")[2]
     stated = int.from_bytes(end[6:8], "little")
-    if stated not in (entries, 0xFFFF):  # the latter: see elsewhere (zip64)
+    if stated not in (entries, 0xFFFF):  # 0xFFFF: zip64, the number is elsewhere
         raise ValueError(f"it lists {entries} of its {inputs.counted(stated, 'array')}")
 
 
 def _arms(arms: ArrayLike, items: ArrayLike | None) -> tuple[Ints, Floats]:
-    """Arms as ids into a table of items: [T, K, d] features are a table with a row each."""
+    """Arms as ids into a table of items; [T, K, d] features become a table with one row per arm."""
     if items is None:
         allowed = "numbers in 3 dimensions, or ids in 2 with `items` given"
         features = inputs.array("arms", arms, ndim=3, allowed=allowed, most=inputs.LARGEST)
@@ -185,4 +185,4 @@ def _arms(arms: ArrayLike, items: ArrayLike | None) -> tuple[Ints, Floats]:
 
 def _same_steps(name: str, array: np.ndarray, shape: tuple[int, ...], other: str) -> None:
     if array.shape != shape:
-        raise inputs.refuse(name, f"an array of shape {array.shape}", f"{shape}, as {other} has it")
+        raise inputs.refuse(name, f"an array of shape {array.shape}", f"{shape}, to match {other}")

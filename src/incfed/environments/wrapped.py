@@ -1,4 +1,4 @@
-"""A world made of another one: what it does not say itself, the other says."""
+"""The base class of worlds that wrap another one and delegate to it."""
 
 from __future__ import annotations
 

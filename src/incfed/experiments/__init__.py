@@ -1,4 +1,4 @@
-"""Configs, sweeps over algorithms and seeds, and what is written about them.
+"""Configs, runs and sweeps over algorithms and seeds, and the reports on them.
 
 Names are imported on first use: `incfed init` need not wait for a compiler.
 """
@@ -9,31 +9,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .config import build, read
-    from .experiment import Experiment, Job, Recipe
-    from .runner import Outcome, Plan, plan, run
+    from .config import Recipe
+    from .engine import Outcome
+    from .runs import Experiment, build, read, run
     from .sweeps import sweep
 
 _HOMES = {
-    "config": ("build", "read"),
-    "experiment": ("Experiment", "Job", "Recipe"),
-    "runner": ("Outcome", "Plan", "plan", "run"),
+    "config": ("Recipe",),
+    "engine": ("Outcome",),
+    "runs": ("Experiment", "build", "read", "run"),
     "sweeps": ("sweep",),
 }
 _HOME_OF = {name: file for file, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "Experiment",
-    "Job",
-    "Outcome",
-    "Plan",
-    "Recipe",
-    "build",
-    "plan",
-    "read",
-    "run",
-    "sweep",
-]
+__all__ = ["Experiment", "Outcome", "Recipe", "build", "read", "run", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
-"""Cells: the runs of a sweep as plain data, and what is kept of each.
+"""Cells: single runs as plain data, and what is kept of each.
 
-A cell is small and means the same wherever it is done; so is its record, which goes back to the
-process that asked for it, and into a book on disk.
+A cell means the same wherever it is run; so does its record, which goes back to the process that
+asked for it, and into a file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ POINTS = 200  # of a curve: as many as a plot shows
 
 @dataclass(frozen=True)
 class Cell:
-    """One run as plain data: small, and the same wherever it is done."""
+    """One run, described."""
 
     world: Mapping[str, Any]  # a [world] table of a config
     algorithm: Mapping[str, Any]  # an [[algorithm]] table; a label names it in messages only
@@ -39,6 +39,24 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Task:
+    """A cell on its way to the process that runs it, and what it must turn out to be there."""
+
+    cell: Cell
+    steps: int
+    world_id: str
+    fingerprint: str
+    full: bool = False  # send back the whole result, not only a record
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a cell has no record, in a line."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Record:
     """What is kept of a run."""
 
@@ -48,9 +66,12 @@ class Record:
     figures: Mapping[str, float]  # final values: steps, regret, reward, communication, ...
     curve: Mapping[str, list[float]]  # "step" and the four metrics at up to POINTS steps
     setting: str = ""  # what the run has in common with other seeds of the same
+    result: Result | None = None  # all of it, if that was asked for
 
     @classmethod
-    def of(cls, result: Result, cell: Cell, fingerprint: str, setting: str = "") -> Record:
+    def of(
+        cls, result: Result, cell: Cell, fingerprint: str, setting: str = "", *, full: bool = False
+    ) -> Record:
         figures = {key: value for key, value in result.summary().items() if value is not None}
         steps = result.regret.size
         at = np.unique(np.linspace(0, steps - 1, min(POINTS, steps)).round().astype(np.int64))
@@ -62,11 +83,14 @@ class Record:
             figures={key: float(value) for key, value in figures.items()},
             curve={name: [float(x) for x in values] for name, values in curve.items()},
             setting=setting,
+            result=result if full else None,
         )
 
     def to_json(self) -> str:
-        """One line. JSON has no NaN and no infinity: they are written as text (see `plain`)."""
-        return json.dumps(plain(vars(self), "record"), ensure_ascii=False, allow_nan=False)
+        """One line, without the whole result. JSON has no NaN and no infinity: they are written as
+        text (see `plain`)."""
+        kept = {name: value for name, value in vars(self).items() if name != "result"}
+        return json.dumps(plain(kept, "record"), ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, line: str | bytes) -> Record:

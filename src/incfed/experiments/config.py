@@ -1,4 +1,4 @@
-"""A config file becomes an experiment: every key checked before any work.
+"""Config files: every key is checked before any work.
 
 [run]
 steps = 5000                # may be left out for a trace: all of it
@@ -18,17 +18,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ..algorithms import thresholds
 from ..environments.base import World
+from ..mechanisms.registry import build_mechanism
 from ..results.settings import plain
-from ..support import toml
+from ..support import places, toml
 from ..support.inputs import MOST_STEPS, InputError, integer, refuse
-from . import kinds, places
-from .experiment import Experiment, Part, Recipe
+from . import kinds
 
 RUN_KEYS = ("steps", "seeds", "output")
 MANY = 100_000  # seeds: more is a slip of the pen
@@ -39,9 +39,30 @@ FORMULAS: dict[str, Callable[..., float]] = {
 }
 
 
-def read(path: str | Path, *, seeds: int | None = None, output: Path | None = None) -> Experiment:
-    """The experiment in the file `path`; `seeds` and `output` take the place of the file's."""
-    return build(load(path, seeds=seeds, output=output))
+@dataclass(frozen=True)
+class Recipe:
+    """The tables of a config, not checked yet, and where they came from."""
+
+    tables: Mapping[str, Any]
+    folder: Path = field(default_factory=Path.cwd)  # paths in the tables start here
+    name: str = "config"  # for messages
+
+
+@dataclass(frozen=True)
+class Component:
+    """A world or an algorithm, with what its own settings may not tell.
+
+    `sources` are the user's files it came from (by SHA-256), `table` is how it was asked for.
+    """
+
+    value: Any
+    sources: Mapping[str, str]
+    table: Mapping[str, Any]
+
+    def identity(self) -> dict[str, Any]:
+        """All that the numbers depend on."""
+        own = {"files": sorted(self.sources.values()), "table": plain(self.table, "table")}
+        return {"settings": plain(self.value.settings()), **(own if self.sources else {})}
 
 
 def load(path: str | Path, *, seeds: int | None = None, output: Path | None = None) -> Recipe:
@@ -54,34 +75,12 @@ def load(path: str | Path, *, seeds: int | None = None, output: Path | None = No
 
 
 def override(recipe: Recipe, **changes: Any) -> Recipe:
-    """The same recipe with other values in its [run] table; None leaves a value as it is."""
+    """The recipe with other values in its [run] table; None leaves a value as it is."""
     given = {key: value for key, value in changes.items() if value is not None}
     run = recipe.tables.get("run", {})
-    if not given or not isinstance(run, Mapping):  # build says what is wrong with it
+    if not given or not isinstance(run, Mapping):  # check_outline says what is wrong with it
         return recipe
     return replace(recipe, tables={**recipe.tables, "run": {**run, **given}})
-
-
-def build(recipe: Recipe) -> Experiment:
-    """The experiment of a recipe, or an InputError that names the file and the place in it."""
-    with places.at(recipe.name):
-        if "sweep" in recipe.tables:
-            raise InputError("sweep: is for `incfed sweep`; `incfed run` takes no such table")
-        outline = check_outline(recipe)
-        scene = kinds.build(kinds.WORLDS, outline.world, "world", recipe.folder)
-        steps = check_steps(outline.steps, scene.value)
-        entries = {
-            label: build_algorithm(table, f"algorithm[{n}]", scene.value, steps, recipe.folder)
-            for n, (label, table) in enumerate(outline.algorithms.items(), 1)
-        }
-        return Experiment(
-            recipe=recipe,
-            scene=Part(scene.value, scene.sources, outline.world),
-            entries=entries,
-            steps=steps,
-            seeds=outline.seeds,
-            output=outline.output,
-        )
 
 
 @dataclass(frozen=True)
@@ -165,19 +164,23 @@ def _label(value: object, place: str) -> str:
     return value.strip()
 
 
+def build_world(table: Mapping[str, Any], folder: Path) -> Component:
+    """The world of a [world] table."""
+    table = places.table("world", table, '[world] with kind = "Synthetic"')
+    built = kinds.build(kinds.WORLDS, table, "world", folder)
+    return Component(built.value, built.sources, table)
+
+
 def build_algorithm(
     table: Mapping[str, Any], place: str, world: World, steps: int, folder: Path
-) -> Part:
+) -> Component:
     """The algorithm of a table; the threshold may depend on the world and the steps."""
     given = {key: value for key, value in table.items() if key != "label"}
     maker = kinds.find(kinds.ALGORITHMS, given, place, folder)
     maker.check(given, place, extra=("label",))
     sources: dict[str, str] = {}
     if "mechanism" in given:
-        spot, value = f"{place}.mechanism", given["mechanism"]
-        example = '{ kind = "PaymentEfficient", beta = 0.7 }'
-        inner = {"kind": value} if isinstance(value, str) else places.table(spot, value, example)
-        mechanism = kinds.build(kinds.MECHANISMS, inner, spot, folder)
+        mechanism = build_mechanism(given["mechanism"], f"{place}.mechanism", folder)
         given["mechanism"] = mechanism.value
         sources.update(mechanism.sources)
     if isinstance(given.get("threshold"), str):
@@ -198,7 +201,7 @@ def build_algorithm(
     with places.at(place, given):
         made.value.prices(world.count)  # as many costs as clients?
         plain(made.value.settings())  # can it be saved?
-    return Part(made.value, sources, table)
+    return Component(made.value, sources, table)
 
 
 def _threshold(name: str, place: str, **known: Any) -> float:

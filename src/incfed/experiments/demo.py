@@ -10,9 +10,9 @@ from typing import Any
 from ..results import Runs, compare, human
 from ..results.records import Result
 from ..support.inputs import counted
-from .config import build
-from .experiment import Experiment, Recipe
+from .config import Recipe
 from .outputs import Chapter
+from .runs import Experiment, build
 
 COSTS = (1, 10, 100)
 BETAS = (1.0, 0.7, 0.3)

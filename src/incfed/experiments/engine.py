@@ -1,7 +1,7 @@
-"""The engine under every sweep: cells in, records out, on this machine or on a cluster.
+"""The engine under every run, sweep, reproduction and plan: cells in, records out.
 
-Cells are checked and recognised before any work; those that the book has are not run again; each
-finished one is in the book before the next is counted.
+Cells are checked before any work; those that the checkpoint has are not run again; each finished
+one is in the checkpoint before the next is counted.
 """
 
 from __future__ import annotations
@@ -9,30 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from ..algorithms.base import Algorithm
-from ..support.files import alone_in, claim
-from . import places
-from .book import Book
-from .cells import Cell, Record
-from .cluster import Dask
+from ..results.records import Result
+from ..support import places
+from ..support.inputs import InputError
+from .cell_runner import CellRunner
+from .cells import Cell, Failure, Record, Task
+from .checkpoint import Checkpoint
+from .dask_executor import Dask
 from .executors import Executor, Local
-from .experiment import OURS
-from .workers import Fault
-from .workshop import Work, Workshop
 
-__all__ = ["Cells", "Dask", "Executor", "Local", "Session", "run_cells"]
+__all__ = ["Dask", "Executor", "Local", "Outcome", "Session", "executor_for", "run_cells"]
 
 Progress = Callable[[int, int], None]  # steps done, steps in all
 
 
 @dataclass
-class Cells:
+class Outcome:
     """What came of some cells."""
 
     total: int
-    kept: int = 0  # of them, found in the book
+    kept: int = 0  # of them, found in the checkpoint
     records: list[Record] = field(default_factory=list)  # in the order of the cells, no gaps
     failures: list[tuple[Cell, str]] = field(default_factory=list)  # and why
     interrupted: bool = False
@@ -41,134 +39,147 @@ class Cells:
     def complete(self) -> bool:
         return len(self.records) == self.total
 
+    @property
+    def runs(self) -> dict[str, list[Result]]:
+        """The whole results by label, if they were asked for."""
+        runs: dict[str, list[Result]] = {}
+        for one in self.records:
+            if one.result is not None:
+                runs.setdefault(str(one.point["algorithm"]), []).append(one.result)
+        return runs
+
+
+def executor_for(jobs: int | None, dask: str | None) -> Executor:
+    """Local processes, or the cluster that is named."""
+    if dask is None:
+        return Local(jobs)
+    if jobs is not None:
+        raise InputError("--jobs: is for processes on this machine, must not be given with --dask")
+    return Dask(dask)
+
 
 def run_cells(
     cells: Sequence[Cell],
     *,
-    book: Path | None = None,
+    checkpoint: Checkpoint | None = None,
     executor: Executor | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
     slow: Callable[[], None] | None = None,
     begin: Callable[[int, int], None] | None = None,
     source: str | None = None,
-) -> Cells:
-    """Run the cells, all cores if no `executor` is given, and return their records.
+    runner: CellRunner | None = None,
+) -> Outcome:
+    """Run the cells, on all cores if no `executor` is given, and return their records.
 
-    `book` is a file in a folder of its own: what is in it is kept and not run again, unless
-    `fresh`. Cells that are the same run are run once. `begin` is told how many cells there are and
-    how many of them are kept, after all are checked; `progress` the steps done and to do; `slow` is
-    called if kernels have to be compiled. A cell that cannot be is refused in the name of `source`,
-    the config that it comes from. Ctrl-C returns what is finished.
+    What is in the `checkpoint` is kept and not run again, unless `fresh`. Cells that are the same
+    run are run once. `begin` is told how many cells there are and how many of them are kept, after
+    all are checked; `progress` the steps done and to do; `slow` is called if kernels have to be
+    compiled. An invalid cell is refused in the name of `source`, the config that it comes from.
+    `runner` may have its world in memory already. Ctrl-C returns what is finished.
     """
-    session = Session(book=book, executor=executor, fresh=fresh, source=source)
-    checked = session.check(cells)  # before anything is written or started
+    session = Session(
+        checkpoint=checkpoint, executor=executor, fresh=fresh, source=source, runner=runner
+    )
+    batch = session.check(cells)  # before anything is written or started
     with session:
-        return session.do(checked, progress=progress, slow=slow, begin=begin)
+        return session.run(batch, progress=progress, slow=slow, begin=begin)
 
 
 @dataclass(frozen=True)
-class Checked:
-    """Cells that can be: their fingerprints in order, the different ones among them as work, and
-    an algorithm of each kind that they need."""
+class Batch:
+    """Cells that are valid: their fingerprints in order, a task for each different one, and an
+    algorithm of each kind that they need."""
 
     cells: Sequence[Cell]
     order: list[str]
-    work: dict[str, Work]
+    tasks: dict[str, Task]
     algorithms: list[Algorithm]
 
 
 class Session:
-    """Lot after lot of cells with one book, the same processes and worlds kept in memory; leaving
-    the `with` ends them. `run_cells` is a session of one lot, and says what the arguments mean."""
+    """Batch after batch of cells with one checkpoint, the same processes and worlds kept in memory;
+    leaving the `with` ends them. `run_cells` is a session of one batch, and explains the arguments.
+    """
 
     def __init__(
         self,
         *,
-        book: Path | None = None,
+        checkpoint: Checkpoint | None = None,
         executor: Executor | None = None,
         fresh: bool = False,
         source: str | None = None,
-        ours: Sequence[str] = OURS,
+        runner: CellRunner | None = None,
     ) -> None:
-        """`ours`: what will be written beside the book, and must not be somebody else's."""
-        self._path = book
-        self._ours = ours
+        self._checkpoint = checkpoint or Checkpoint()
         self._executor = executor or Local()
         self._fresh = fresh
         self._source = source
-        self._workshop = Workshop()
-        self._records: dict[str, Record] = {}  # by fingerprint; those of the book, if there is one
-        self._notes: Book | None = None
+        self._runner = runner or CellRunner()
         self._stack = ExitStack()
 
     def __enter__(self) -> Session:
         with ExitStack() as stack:
             stack.callback(self._executor.close)
             self._executor.connect()
-            if self._path is not None:
-                claim(self._path.parent, mark=self._path.name, ours=self._ours)
-                stack.enter_context(alone_in(self._path.parent))
-                self._notes = stack.enter_context(Book(self._path, fresh=self._fresh))
-                self._records = self._notes.records
+            stack.enter_context(self._checkpoint.open(fresh=self._fresh))
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *unused: object) -> None:
         self._stack.close()
 
-    def check(self, cells: Sequence[Cell]) -> Checked:
+    def check(self, cells: Sequence[Cell]) -> Batch:
         """Build every cell, or refuse it."""
         order: list[str] = []
-        work: dict[str, Work] = {}
+        tasks: dict[str, Task] = {}
         kinds: dict[type, Algorithm] = {}
+        full = self._checkpoint.full
         with places.at(self._source) if self._source else nullcontext():
             for cell in cells:
-                made = self._workshop.make(cell)
-                key = made.fingerprint
+                built = self._runner.build(cell)
+                key = built.fingerprint
                 order.append(key)
-                work.setdefault(key, Work(cell, made.steps, made.scene, key))
-                kinds.setdefault(type(made.algorithm), made.algorithm)
-        return Checked(cells, order, work, list(kinds.values()))
+                tasks.setdefault(key, Task(cell, built.steps, built.world_id, key, full))
+                kinds.setdefault(type(built.algorithm), built.algorithm)
+        return Batch(cells, order, tasks, list(kinds.values()))
 
-    def do(
+    def run(
         self,
-        lot: Checked,
+        batch: Batch,
         *,
         progress: Progress | None = None,
         slow: Callable[[], None] | None = None,
         begin: Callable[[int, int], None] | None = None,
-    ) -> Cells:
-        """Run what the book does not have."""
-        known = self._records
-        outcome = Cells(len(lot.cells), kept=sum(key in known for key in lot.order))
+    ) -> Outcome:
+        """Run what the checkpoint does not have."""
+        checkpoint = self._checkpoint
+        checkpoint.expect(batch.cells, batch.order)
+        known = checkpoint.records
+        outcome = Outcome(len(batch.cells), kept=sum(key in known for key in batch.order))
         if begin is not None:
             begin(outcome.total, outcome.kept)
-        todo = _in_order([one for key, one in lot.work.items() if key not in known])
-        faults: dict[str, str] = {}
-        tally = _Tally(sum(one.steps for one in todo), progress)
+        todo = _in_order([task for key, task in batch.tasks.items() if key not in known])
+        failures: dict[str, str] = {}
+        tally = _Tally(sum(task.steps for task in todo), progress)
         try:
             if todo:
-                answers = self._executor.run(todo, lot.algorithms, tally.under_way, slow)
+                answers = self._executor.run(todo, batch.algorithms, tally.under_way, slow)
                 with closing(answers):
-                    for answer in answers:
-                        one = todo[answer.index]
-                        if isinstance(answer.value, Fault):
-                            faults[one.fingerprint] = answer.value.text
+                    for number, answer in answers:
+                        if isinstance(answer, Failure):
+                            failures[todo[number].fingerprint] = answer.text
                         else:
-                            if self._notes is not None:
-                                self._notes.add(answer.value)
-                            known[one.fingerprint] = answer.value
-                        tally.ended(one.steps)
+                            checkpoint.add(answer)
+                        tally.ended(todo[number].steps)
         except KeyboardInterrupt:
             outcome.interrupted = True
-            if self._notes is not None:
-                self._notes.recover()  # it may have struck while a record was being written
-        for cell, key in zip(lot.cells, lot.order, strict=True):
+            checkpoint.recover()  # it may have struck while a record was being written
+        for cell, key in zip(batch.cells, batch.order, strict=True):
             if key in known:
                 outcome.records.append(replace(known[key], point=dict(cell.point)))
-            elif key in faults:
-                outcome.failures.append((cell, faults[key]))
+            elif key in failures:
+                outcome.failures.append((cell, failures[key]))
         return outcome
 
 
@@ -189,9 +200,9 @@ class _Tally:
         self._say(self._shown, self._total)
 
 
-def _in_order(work: list[Work]) -> list[Work]:
+def _in_order(tasks: list[Task]) -> list[Task]:
     """Seed by seed, so that an interrupted sweep can compare what it has; within a seed world by
     world, so that each is loaded once."""
-    seeds = {seed: n for n, seed in enumerate(dict.fromkeys(one.cell.seed for one in work))}
-    worlds = {scene: n for n, scene in enumerate(dict.fromkeys(one.scene for one in work))}
-    return sorted(work, key=lambda one: (seeds[one.cell.seed], worlds[one.scene]))
+    seeds = {seed: n for n, seed in enumerate(dict.fromkeys(one.cell.seed for one in tasks))}
+    worlds = {world: n for n, world in enumerate(dict.fromkeys(one.world_id for one in tasks))}
+    return sorted(tasks, key=lambda one: (seeds[one.cell.seed], worlds[one.world_id]))

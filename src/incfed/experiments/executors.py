@@ -1,40 +1,53 @@
-"""Who runs cells: this machine's processes, here; a Dask cluster, in `cluster`.
+"""Executors run tasks: on processes of this machine, here; on a Dask cluster, in `dask_executor`.
 
-An executor turns work into answers. Which one it was cannot be seen in them.
+Which one it was cannot be seen in the records.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import connection, resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import Any
 
 from ..algorithms.base import Algorithm
 from ..support.inputs import integer
-from .cells import Record
-from .runner import cores
+from .cell_runner import CellRunner
+from .cells import Failure, Record, Task
 from .warm_up import warm_up
-from .workers import Fault, Workers
-from .workshop import Work, Workshop
 
-RETRIES = 2  # a cell whose process died is given to another one, so many times
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Number `index` of the work is done, or failed."""
-
-    index: int
-    value: Record | Fault
-
-
+Answer = tuple[int, Record | Failure]  # the number of the task, and what came of it
 Answers = Generator[Answer, None, None]
-Watch = Callable[[int], None]  # told the steps made in work that is under way
+Watch = Callable[[int], None]  # told the steps made in tasks that are under way
 Slow = Callable[[], None] | None  # called if kernels have to be compiled first
+
+# Spawned, not forked: numba, polars and BLAS keep threads that do not survive a fork.
+CONTEXT = multiprocessing.get_context("spawn")
+ONE_THREAD = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+)
+READY = -1
+RETRIES = 2  # a task whose process died is given to another one, so many times
+GRACE = 3.0  # seconds for a worker to stop by itself
+LOOK = 0.1  # seconds between looks at the progress
 
 
 class Executor(ABC):
-    """Runs cells in any order, each answered once; the generator is closed to stop early."""
+    """Runs tasks in any order, each answered once; the generator is closed to stop early."""
 
     def connect(self) -> None:  # noqa: B027
         """Get ready, or refuse: nothing has been written or run by then."""
@@ -43,53 +56,61 @@ class Executor(ABC):
         """Undo `connect`."""
 
     @abstractmethod
+    def describe(self, tasks: int) -> str:
+        """Where so many tasks run, in a few words; nothing if it is this process."""
+
+    @abstractmethod
     def run(
-        self, work: Sequence[Work], algorithms: Sequence[Algorithm], watch: Watch, slow: Slow
+        self, tasks: Sequence[Task], algorithms: Sequence[Algorithm], watch: Watch, slow: Slow
     ) -> Answers:
-        """Do the work; `algorithms` are the kinds in it, whose kernels are needed."""
+        """Run the tasks; `algorithms` has one of each kind in them, to compile their kernels."""
 
 
 class Local(Executor):
     """Processes on this machine, as many as it has cores if `jobs` is not given; they stay for
-    the next lot of work until `close`.
+    the next batch of tasks until `close`.
 
-    With one, the cells run in this process. With more, a script must call this under
+    With one, the tasks run in this process. With more, a script must call this under
     `if __name__ == "__main__":`.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = cores() if jobs is None else integer("jobs", jobs, low=1)
-        self._workers: Workers | None = None
-        self._workshop = Workshop()
+        self._pool: WorkerPool | None = None
+        self._runner = CellRunner()
         self._warm: set[type[Algorithm]] = set()
 
+    def describe(self, tasks: int) -> str:
+        processes = min(self.jobs, tasks)
+        return f"{processes} processes" if processes > 1 else ""
+
     def close(self) -> None:
-        workers, self._workers = self._workers, None
-        if workers is not None:
-            workers.__exit__()
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.stop()
 
     def run(
-        self, work: Sequence[Work], algorithms: Sequence[Algorithm], watch: Watch, slow: Slow
+        self, tasks: Sequence[Task], algorithms: Sequence[Algorithm], watch: Watch, slow: Slow
     ) -> Answers:
-        processes = min(self.jobs, len(work))
-        if processes == 1 and self._workers is None:
+        processes = min(self.jobs, len(tasks))
+        if processes == 1 and self._pool is None:
             self._warm_up(algorithms, slow)
-            for index, one in enumerate(work):
-                yield Answer(index, self._workshop.do(one, watch))
+            for number, task in enumerate(tasks):
+                yield number, self._runner.run(task, watch)
             return
-        if self._workers is None or self._workers.count < processes:
+        if self._pool is None or len(self._pool.workers) < processes:
             self.close()
-            self._workers = Workers(processes, Workshop(), retries=RETRIES).__enter__()
-        workers, done = self._workers, False
+            self._pool = WorkerPool(processes)
+        pool, done = self._pool, False
         try:
             self._warm_up(algorithms, slow)  # while they start; they find the kernels in the cache
-            for answer in workers.run(work):
+            for answer in pool.run(tasks):
                 if answer is not None:
-                    yield Answer(*answer)
-                watch(workers.steps)
+                    yield answer
+                watch(pool.steps)
             done = True
         finally:
-            if not done:  # stopped early: what is under way must not be taken for the next lot's
+            if not done:  # stopped early: what is under way must not answer the next batch
                 self.close()
 
     def _warm_up(self, algorithms: Sequence[Algorithm], slow: Slow) -> None:
@@ -97,3 +118,166 @@ class Local(Executor):
         if not {type(one) for one in algorithms} <= self._warm:
             warm_up(algorithms, slow)
             self._warm.update(type(one) for one in algorithms)
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Stopped(BaseException):
+    """The parent wants no more; not an Exception, so that nobody's `except` swallows it."""
+
+
+@dataclass
+class Worker:
+    process: SpawnProcess
+    link: Connection
+    place: int  # in the list of steps
+    ready: bool = False
+    task: int | None = None
+
+
+class WorkerPool:
+    """`count` processes that take task after task until `stop`. They leave Ctrl-C to their parent,
+    and stop within moments when it says so or is gone."""
+
+    def __init__(self, count: int) -> None:
+        self.workers: list[Worker] = []
+        self._steps = CONTEXT.RawArray("q", count)  # steps done of the present task, by worker
+        self._stop = CONTEXT.RawValue("b", 0)  # no lock that a dying process might hold
+        try:
+            with _ctrl_c_held_back(), _one_thread():
+                for place in range(count):
+                    self._start(place)
+        except BaseException:  # Ctrl-C that was held back, or no more processes allowed
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        self._stop.value = 1
+        deadline = time.monotonic() + GRACE
+        try:
+            for worker in self.workers:
+                worker.link.close()
+            for worker in self.workers:
+                worker.process.join(max(0.0, deadline - time.monotonic()))
+        finally:  # also when Ctrl-C is pressed again
+            for worker in self.workers:
+                if worker.process.is_alive():
+                    worker.process.kill()
+                    worker.process.join()
+
+    @property
+    def steps(self) -> int:
+        """Steps done in tasks that are under way."""
+        return sum(self._steps[one.place] for one in self.workers if one.task is not None)
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Answer | None]:
+        """An answer for each task, and None now and then."""
+        waiting, losses = deque(range(len(tasks))), [0] * len(tasks)
+        while waiting or any(worker.task is not None for worker in self.workers):
+            links = [worker.link for worker in self.workers]
+            heard = connection.wait(links, LOOK)
+            for worker in [one for one in self.workers if one.link in heard]:
+                try:
+                    number, answer = worker.link.recv()
+                except (EOFError, OSError):
+                    lost = self._replace(worker)
+                    if lost is None:
+                        continue
+                    losses[lost] += 1
+                    if losses[lost] <= RETRIES:
+                        waiting.append(lost)
+                        continue
+                    number, answer = lost, _died(worker, losses[lost])
+                worker.ready, worker.task = True, None
+                if number != READY:
+                    yield number, answer
+            for worker in self.workers:
+                if worker.ready and worker.task is None and waiting:
+                    with suppress(OSError):  # it has just died: the next look replaces it
+                        self._steps[worker.place] = 0
+                        worker.link.send((waiting[0], tasks[waiting[0]]))
+                        worker.task = waiting.popleft()
+            yield None
+
+    def _replace(self, worker: Worker) -> int | None:
+        """A worker died: start another in its place. The task that it had, if any."""
+        worker.process.join()
+        worker.link.close()
+        self.workers.remove(worker)
+        if not worker.ready:  # the next one would not start either
+            raise RuntimeError(
+                "a worker process could not start; in a script of your own, call this under "
+                'if __name__ == "__main__":, or with jobs=1'
+            )
+        with _ctrl_c_held_back(), _one_thread():
+            self._start(worker.place)
+        return worker.task
+
+    def _start(self, place: int) -> None:
+        ours, theirs = CONTEXT.Pipe()
+        process = CONTEXT.Process(
+            target=_work, args=(theirs, self._steps, place, self._stop), daemon=True
+        )
+        process.start()
+        theirs.close()  # so that a dead worker is an end of file
+        self.workers.append(Worker(process, ours, place))
+
+
+def _died(worker: Worker, times: int) -> Failure:
+    often = f" ({times} processes in a row)" if times > 1 else ""
+    code = worker.process.exitcode
+    return Failure(f"its process ended with code {code}{often}; is there enough memory?")
+
+
+def _work(link: Connection, steps: Any, place: int, stop: Any) -> None:
+    """What a worker process does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    runner = CellRunner()
+
+    def watch(done: int) -> None:
+        steps[place] = done
+        if stop.value or (parent is not None and not parent.is_alive()):
+            raise Stopped
+
+    try:
+        link.send((READY, None))
+        while True:
+            number, task = link.recv()
+            link.send((number, runner.run(task, watch)))
+    except (EOFError, OSError, Stopped):
+        return  # the parent has no more tasks, or is gone
+
+
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """Hold Ctrl-C back while processes start: they inherit that, and never see it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # before: in starting, it lifts the block (Python < 3.12)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread a process; libraries read this as they load, so it must be set before."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -19,26 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..support import places
 from ..support.inputs import InputError, refuse
-from . import kinds, places
+from . import kinds
 from .config import Outline
-from .parameters import Spot, put
+from .kinds import Kinds, Maker
 
 MOST_CELLS = 1_000_000  # more is a slip of the pen
 OWN_COLUMNS = (
-    *(
-        "algorithm",
-        "seed",
-        "step",
-        "steps",
-        "matched",
-        "clients",
-        "regret",
-        "reward",
-        "communication",
-    ),
-    *("payment", "rounds", "participation", "paid"),
-)
+    "algorithm", "seed", "step", "steps", "matched", "clients", "regret", "reward",
+    "communication", "payment", "rounds", "participation", "paid",
+)  # fmt: skip
+INSIDE = {"mechanism": kinds.MECHANISMS}  # tables in tables that have a kind of their own
 
 
 @dataclass(frozen=True)
@@ -92,7 +84,7 @@ def points(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Point]:
     size = math.prod(len(axis.values) for axis in axes) * len(outline.algorithms)
     if size > MOST_CELLS:
         raise InputError(f"sweep: has {size:,} combinations, must have at most {MOST_CELLS:,}")
-    spots = _spots(outline, folder)
+    schemas = _schemas(outline, folder)
     inward = sorted(axes, key=lambda axis: (len(axis.keys), axis.keys[-1] != "kind"))
     used: set[str] = set()
     found: dict[str, Point] = {}
@@ -106,8 +98,8 @@ def points(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Point]:
             }
             given: dict[str, Any] = {}
             for axis in inward:
-                table, spot = tables[axis.room], spots[axis.room, label]
-                if axis.only in (None, label) and spot.takes(table, axis.keys):
+                table, schema = tables[axis.room], schemas[axis.room, label]
+                if axis.only in (None, label) and schema.takes(table, axis.keys):
                     put(table, axis.keys, values[axis.path])
                     given[axis.path] = values[axis.path]
             used.update(given)
@@ -116,18 +108,18 @@ def points(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Point]:
             found.setdefault(repr((label, given)), point)
     for axis in axes:
         if axis.path not in used:
-            raise _unknown(axis, outline, spots)
+            raise _unknown(axis, outline, schemas)
     return list(found.values())
 
 
-def _spots(outline: Outline, folder: Path) -> dict[tuple[str, str], Spot]:
-    """Where the tables of each room stand, by room and label."""
-    spots = {}
+def _schemas(outline: Outline, folder: Path) -> dict[tuple[str, str], Schema]:
+    """Of the tables of each room, by room and label."""
+    schemas = {}
     for n, label in enumerate(outline.algorithms, 1):
-        spots["run", label] = Spot("run", None, folder)
-        spots["world", label] = Spot("world", kinds.WORLDS, folder)
-        spots["algorithm", label] = Spot(f"algorithm[{n}]", kinds.ALGORITHMS, folder)
-    return spots
+        schemas["run", label] = Schema("run", None, folder)
+        schemas["world", label] = Schema("world", kinds.WORLDS, folder)
+        schemas["algorithm", label] = Schema(f"algorithm[{n}]", kinds.ALGORITHMS, folder)
+    return schemas
 
 
 def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -202,14 +194,14 @@ def _ends(axis: Axis, end: str) -> bool:
     return full == end or full.endswith(f".{end}")
 
 
-def _unknown(axis: Axis, outline: Outline, spots: Mapping[tuple[str, str], Spot]) -> InputError:
+def _unknown(axis: Axis, outline: Outline, schemas: Mapping[tuple[str, str], Schema]) -> InputError:
     """Nothing takes this parameter."""
     tables = {
         label: outline.world if axis.room == "world" else table
         for label, table in outline.algorithms.items()
         if axis.only in (None, label)
     }
-    paths = [path for one, t in tables.items() for path in spots[axis.room, one].paths(t)]
+    paths = [path for one, t in tables.items() for path in schemas[axis.room, one].paths(t)]
     known = list(dict.fromkeys(paths))
     who = "the world" if axis.room == "world" else axis.only
     what = f"{who} does not take" if who else "no algorithm takes"
@@ -218,3 +210,64 @@ def _unknown(axis: Axis, outline: Outline, spots: Mapping[tuple[str, str], Spot]
         f"sweep.{axis.path}: {what} {name!r}{places.hint(name, known)}; "
         f"allowed are {places.listed(known)}"
     )
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Which parameters a table at `place` of a config takes; `among` are the kinds it may be of."""
+
+    place: str
+    among: Kinds | None
+    folder: Path
+
+    def inside(self, key: str) -> Schema:
+        return Schema(f"{self.place}.{key}", INSIDE.get(key), self.folder)
+
+    def takes(self, table: Mapping[str, Any], keys: Sequence[str]) -> bool:
+        """Does `table` have, or its kind take, the parameter at the path `keys`?"""
+        head, *rest = keys
+        if head not in table and not self._known(table, head):
+            return False
+        if not rest:
+            return True
+        inner = _inner(table.get(head), head)
+        return inner is not None and self.inside(head).takes(inner, rest)
+
+    def paths(self, table: Mapping[str, Any]) -> list[str]:
+        """All that could be set, for a message."""
+        found: list[str] = []
+        keys = list(table) if self.among is None else ["kind", *self._maker(table).keys]
+        for key in keys:
+            found.append(key)
+            inner = _inner(table.get(key), key)
+            if inner is not None:
+                found += [f"{key}.{path}" for path in self.inside(key).paths(inner)]
+        return found
+
+    def _known(self, table: Mapping[str, Any], key: str) -> bool:
+        if self.among is None:
+            return False
+        maker = self._maker(table)
+        return key in ("kind", *maker.keys) or maker.open
+
+    def _maker(self, table: Mapping[str, Any]) -> Maker:
+        assert self.among is not None
+        return kinds.find(self.among, table, self.place, self.folder)
+
+
+def put(table: dict[str, Any], keys: Sequence[str], value: Any) -> None:
+    """Set it; tables on the way are copied, so that nobody else's change."""
+    head, *rest = keys
+    if not rest:
+        table[head] = value
+        return
+    inner = _inner(table.get(head), head)
+    assert inner is not None  # it is taken
+    table[head] = dict(inner)
+    put(table[head], rest, value)
+
+
+def _inner(value: Any, key: str) -> Mapping[str, Any] | None:
+    if isinstance(value, str) and key in INSIDE:
+        return {"kind": value}  # short for a table
+    return value if isinstance(value, Mapping) else None

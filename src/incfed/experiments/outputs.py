@@ -10,27 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
-from ..results import (
-    METRICS,
-    Runs,
-    Section,
-    compare,
-    human,
-    overview,
-    plot,
-    to_markdown,
-    write_report,
-)
+from ..results import METRICS, Runs, Section, compare, human, markdown, overview, plot, write_report
+from ..results.document import Document, Heading
 from ..results.palette import pens_for
 from ..results.report import common_settings
+from ..results.tables import comparison_table
 from ..support.extras import install
 from ..support.files import replacing, write_text
 from ..support.inputs import counted
-from .experiment import Experiment
-from .runner import Outcome
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from .engine import Outcome
+    from .runs import Experiment
 
 
 @dataclass(frozen=True)
@@ -59,8 +52,12 @@ def footer() -> str:
 
 def publish(folder: Path, title: str, intro: str, chapters: Sequence[Chapter]) -> Path:
     """Write summary.md, summary.json and report.html; the path of the report."""
-    tables = [f"## {one.heading}\n\n{to_markdown(compare(one.runs))}" for one in chapters]
-    write_text(folder / "summary.md", "\n".join([f"# {title}\n", *tables]))
+    tables = [
+        block
+        for one in chapters
+        for block in (Heading(one.heading), comparison_table(compare(one.runs)))
+    ]
+    write_text(folder / "summary.md", markdown.render(Document(title, tables)))
     figures = {one.heading: _figures(one.runs) for one in chapters}
     write_text(folder / "summary.json", json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
     return write_report(

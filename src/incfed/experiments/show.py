@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..results.document import Document, Settings, Text
+from ..results.numbers import human
 from ..results.storage import INDEX as RUN
 from ..results.storage import load
 from ..results.tables import compare
 from ..support.inputs import InputError, counted
-from . import saved
-from .book import NAME as BOOK
-from .book import read_book
-from .experiment import INDEX
+from .checkpoint import NAME as CELLS
+from .checkpoint import read_cells
 from .outputs import matching
+from .run_folders import INDEX, collect
 from .screen import Screen
 from .tidy import summarise
 
@@ -23,13 +24,13 @@ def show_folder(screen: Screen, folder: Path) -> None:
         _run(screen, folder)
     elif (folder / INDEX).exists():
         _experiment(screen, folder)
-    elif (folder / BOOK).exists():
+    elif (folder / CELLS).exists():
         _sweep(screen, folder)
     else:
         state = "holds neither" if folder.is_dir() else "is neither"
         raise InputError(
             f"{folder}: {state} a saved run ({RUN}) nor the output of `incfed run` ({INDEX}) "
-            f"or `incfed sweep` ({BOOK})"
+            f"or `incfed sweep` ({CELLS})"
         )
 
 
@@ -38,12 +39,13 @@ def _run(screen: Screen, folder: Path) -> None:
     facts = result.summary()
     if facts["matched"] == facts["steps"]:  # as everywhere but in logs
         del facts["matched"]
-    screen.say(f"{result.name}, seed {result.settings.get('seed')}")
-    screen.facts({name: value for name, value in facts.items() if value is not None})
+    values = {name: human(value) for name, value in facts.items() if value is not None}
+    name = Text(f"{result.name}, seed {result.settings.get('seed')}")
+    screen.show(Document("", (name, Settings({"": values}))))
 
 
 def _experiment(screen: Screen, folder: Path) -> None:
-    found = saved.collect(folder)
+    found = collect(folder)
     if found.runs:
         screen.table(folder.resolve().name, compare(found.runs), matching(found.runs))
     if found.count < found.total:
@@ -51,8 +53,8 @@ def _experiment(screen: Screen, folder: Path) -> None:
 
 
 def _sweep(screen: Screen, folder: Path) -> None:
-    """All that its book has: also what an earlier config asked for."""
-    records = sorted(read_book(folder / BOOK), key=lambda one: one.seed)
+    """All finished runs: also those that an earlier config asked for."""
+    records = sorted(read_cells(folder / CELLS), key=lambda one: one.seed)
     if records:
         screen.points(folder.resolve().name, summarise(records), folder / "summary.md")
     screen.note(f"{counted(len(records), 'run')} finished")

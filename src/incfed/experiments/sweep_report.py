@@ -10,7 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..results import Section, write_report
+from ..results import Section, markdown, write_report
+from ..results.document import Document
+from ..results.report import BANDS
 from ..results.settings import plain
 from ..results.tables import METRICS, Spread
 from ..results.trends import trends
@@ -18,7 +20,7 @@ from ..support.files import replacing, write_text
 from ..support.inputs import counted
 from .cells import Record, named
 from .outputs import can_plot, footer
-from .tidy import Summary, cells_frame, curves_frame, headings, summarise, to_markdown
+from .tidy import PointSummary, cells_frame, curves_frame, headings, points_table, summarise
 
 MOST_LINES = 8  # in a plot
 MOST_SECTIONS = 20
@@ -34,13 +36,14 @@ def publish_sweep(folder: Path, title: str, intro: str, records: Sequence[Record
         with replacing(folder / f"{name}.parquet") as fresh:
             frame(records).write_parquet(fresh)
     summaries = summarise(records)
-    write_text(folder / "summary.md", f"# {title}\n\n{to_markdown(summaries)}")
+    summary = Document(title, (points_table(summaries),))
+    write_text(folder / "summary.md", markdown.render(summary))
     points = [_figures(one) for one in summaries]
     write_text(folder / "summary.json", json.dumps(points, indent=1, ensure_ascii=False) + "\n")
     return write_report(folder / "report.html", title, intro, _sections(summaries), footer=footer())
 
 
-def _figures(one: Summary) -> dict[str, Any]:
+def _figures(one: PointSummary) -> dict[str, Any]:
     """A point as JSON; what is unknown is null."""
     spreads: dict[str, Spread] = {name: getattr(one.row, name) for name in METRICS}
     figures = {name: {"mean": _known(s.mean), "sd": _known(s.sd)} for name, s in spreads.items()}
@@ -51,7 +54,7 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _sections(summaries: Sequence[Summary]) -> list[Section]:
+def _sections(summaries: Sequence[PointSummary]) -> list[Section]:
     """A section for each setting of what is neither on the x axis nor a line of its own."""
     across, apart = _layout(summaries)
     groups = list(_groups(summaries, apart))
@@ -67,8 +70,7 @@ def _sections(summaries: Sequence[Summary]) -> list[Section]:
         if across and can_plot():
             lines = _lines(members, across, apart)
             several = any(len(one.seeds) > 1 for one in members)
-            bands = "Mean over seeds; the bands are one standard deviation wide on each side."
-            figures[bands if several else "One run each."] = trends(lines, across)
+            figures[BANDS if several else "One run each."] = trends(lines, across)
         sections.append(Section(heading, text, rows, figures))
     if len(groups) > MOST_SECTIONS:
         more = counted(len(groups) - MOST_SECTIONS, "more setting")
@@ -76,7 +78,7 @@ def _sections(summaries: Sequence[Summary]) -> list[Section]:
     return sections
 
 
-def _layout(summaries: Sequence[Summary]) -> tuple[str | None, list[str]]:
+def _layout(summaries: Sequence[PointSummary]) -> tuple[str | None, list[str]]:
     """The parameter across (numbers, the most values), and those that set sections apart."""
     values = {
         name: list(dict.fromkeys(_key(one.point.get(name)) for one in summaries))
@@ -98,13 +100,13 @@ def _layout(summaries: Sequence[Summary]) -> tuple[str | None, list[str]]:
     return across, apart
 
 
-def _most_lines(summaries: Sequence[Summary], across: str, apart: Sequence[str]) -> int:
+def _most_lines(summaries: Sequence[PointSummary], across: str, apart: Sequence[str]) -> int:
     return max(len(_lines(some, across, apart)) for _, some in _groups(summaries, apart))
 
 
 def _groups(
-    summaries: Sequence[Summary], apart: Sequence[str]
-) -> list[tuple[dict[str, Any], list[Summary]]]:
+    summaries: Sequence[PointSummary], apart: Sequence[str]
+) -> list[tuple[dict[str, Any], list[PointSummary]]]:
     """The points of each setting of `apart`; one that lacks a parameter is in all of its
     settings, to be compared with."""
     choices: list[list[Any]] = []
@@ -125,7 +127,7 @@ def _fits(point: Mapping[str, Any], setting: Mapping[str, Any]) -> bool:
 
 
 def _lines(
-    members: Sequence[Summary], across: str, apart: Sequence[str]
+    members: Sequence[PointSummary], across: str, apart: Sequence[str]
 ) -> dict[str, dict[float | None, Any]]:
     lines: dict[str, dict[float | None, Any]] = {}
     for one in members:
@@ -134,7 +136,7 @@ def _lines(
     return lines
 
 
-def _rest(one: Summary, without: Collection[str]) -> str:
+def _rest(one: PointSummary, without: Collection[str]) -> str:
     """What names a point where some of its columns are said already."""
     return named({k: v for k, v in one.point.items() if k not in without}) or "all"
 

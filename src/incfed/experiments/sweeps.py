@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..support import inputs
+from ..support import inputs, places
 from ..support.extras import needs
 from ..support.inputs import InputError, counted, refuse
-from . import grid, places
-from .book import NAME
+from . import grid
 from .cells import Cell, Record, shown
-from .config import check_outline, load, override
-from .engine import Dask, Executor, Local, run_cells
-from .experiment import Recipe
+from .checkpoint import NAME, CellsFile, check_resume
+from .config import Recipe, check_outline, load, override
+from .engine import Outcome, executor_for, run_cells
+from .runs import conclude, watched
 from .sweep_report import publish_sweep
-from .tidy import Summary, cells_frame, curves_frame, summarise
+from .tidy import PointSummary, cells_frame, curves_frame, summarise
 
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from .screen import Screen
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Swept:
         """Up to 200 rows a run: the swept parameters, the seed, the step and the four metrics."""
         return curves_frame(self.records)
 
-    def summary(self) -> list[Summary]:
+    def summary(self) -> list[PointSummary]:
         """The points in order, each with the mean and spread of its figures over the seeds."""
         return summarise(self.records)
 
@@ -130,15 +133,6 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
     )
 
 
-def executor_for(jobs: int | None, dask: str | None) -> Executor:
-    """Local processes, or the cluster that is named."""
-    if dask is None:
-        return Local(jobs)
-    if jobs is not None:
-        raise InputError("--jobs: is for processes on this machine, must not be given with --dask")
-    return Dask(dask)
-
-
 def sweep(
     config: str | Path | Mapping[str, Any],
     *,
@@ -162,7 +156,7 @@ def sweep(
     made = read_sweep(config, seeds=seeds, output=folder)
     done = run_cells(
         made.cells,
-        book=None if folder is None else folder / NAME,
+        checkpoint=None if folder is None else CellsFile(folder / NAME),
         executor=executor_for(jobs, dask),
         fresh=fresh,
         progress=progress,
@@ -174,3 +168,39 @@ def sweep(
     if folder is not None and done.records:
         result.save(folder)
     return result
+
+
+def sweep_config(
+    screen: Screen,
+    config: Path,
+    *,
+    output: Path | None,
+    seeds: int | None,
+    jobs: int | None,
+    dask: str | None,
+    resume: bool,
+    fresh: bool,
+) -> tuple[Outcome, Path]:
+    """Run the sweep of a config under a progress bar and report on it; its folder."""
+    made = read_sweep(config, seeds=seeds, output=output)
+    executor = executor_for(jobs, dask)
+    file = made.output / NAME
+    check_resume(file, resume=resume, fresh=fresh)
+    count = len(made.cells)
+    runs = partial(run_cells, made.cells, checkpoint=CellsFile(file), fresh=fresh, source=made.name)
+    size = f"{counted(made.points, 'point')}, {counted(len(made.seeds), 'seed')}"
+    outcome = watched(screen, f"{counted(count, 'run')}: {size}", count, executor, runs)
+    if outcome.interrupted:
+        return outcome, made.output
+    where = {"runs": file}
+    if outcome.records:
+        words = made.intro()
+        if outcome.failures:
+            failed = f"{len(outcome.failures)} of {counted(outcome.total, 'run')}"
+            words += f"\n\nNot included: {failed}, which failed."
+        with screen.busy("writing the report"):
+            report = publish_sweep(made.output, made.title, words, outcome.records)
+        screen.points(made.title, summarise(outcome.records), made.output / "summary.md")
+        where = {"report": report, "tables": made.output / "cells.parquet", **where}
+    conclude(screen, outcome, where, "change the config and run it again.")
+    return outcome, made.output

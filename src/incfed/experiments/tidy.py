@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..results.document import Cell, Column, Table, TableRow
 from ..results.frames import CURVES
-from ..results.tables import METRICS, Row, row
+from ..results.tables import ComparisonRow, known_metrics, metric_columns, row, spread_note
 from ..support.extras import needs
 from .cells import Record, named, shown
 
@@ -52,22 +52,22 @@ def curves_frame(records: Sequence[Record]) -> polars.DataFrame:
 
 
 @dataclass(frozen=True)
-class Summary:
+class PointSummary:
     """One point of a sweep over its seeds; `row` has the mean and the spread of each metric."""
 
     point: Mapping[str, Any]
     seeds: tuple[int, ...]
-    row: Row
+    row: ComparisonRow
 
 
-def summarise(records: Sequence[Record]) -> list[Summary]:
+def summarise(records: Sequence[Record]) -> list[PointSummary]:
     """The points in order of first appearance; settings that a point does not tell apart (another
     config into the same folder, other data) are not averaged."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for one in records:
         groups.setdefault((repr(one.point), one.setting), []).append(one)
     return [
-        Summary(
+        PointSummary(
             group[0].point,
             tuple(one.seed for one in group),
             row(named(group[0].point) or "all", [one.figures for one in group]),
@@ -76,35 +76,24 @@ def summarise(records: Sequence[Record]) -> list[Summary]:
     ]
 
 
-def headings(summaries: Sequence[Summary]) -> list[str]:
+def headings(summaries: Sequence[PointSummary]) -> list[str]:
     """The columns of points, those of all of them."""
     return list(dict.fromkeys(name for one in summaries for name in one.point))
 
 
-def known_metrics(summaries: Sequence[Summary]) -> list[str]:
-    """Metrics that are known for some point: a log may not know its regret."""
-    return [
-        name
-        for name in METRICS
-        if not all(math.isnan(getattr(one.row, name).mean) for one in summaries)
-    ]
-
-
-def to_markdown(summaries: Sequence[Summary]) -> str:
-    """The points as a Markdown table, one column for each swept parameter."""
-    names, metrics = headings(summaries), known_metrics(summaries)
-    titles = [*map(str.capitalize, names[:1]), *names[1:], "Seeds", *map(str.capitalize, metrics)]
-    lines = ["| " + " | ".join(titles) + " |", "|---" + "|---:" * (len(titles) - 1) + "|"]
+def points_table(summaries: Sequence[PointSummary]) -> Table:
+    """One line a point, one column for each swept parameter."""
+    names, metrics = headings(summaries), known_metrics(one.row for one in summaries)
+    titles = [*map(str.capitalize, names[:1]), *names[1:]]
+    columns = [Column(title, "right" if n else "left") for n, title in enumerate(titles)]
+    columns += [Column("Seeds", drop=5), *metric_columns(metrics)]
+    rows = []
     for one in summaries:
-        figures = [str(getattr(one.row, name)) for name in metrics]
-        cells = [*point_cells(one.point, names), str(len(one.seeds)), *figures]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def point_cells(point: Mapping[str, Any], names: Sequence[str]) -> list[str]:
-    """The point in a row of a table; empty where it does not have a parameter."""
-    return ["" if point.get(name) is None else shown(point[name]) for name in names]
+        # Empty where the point does not have a parameter.
+        point = ["" if one.point.get(name) is None else shown(one.point[name]) for name in names]
+        figures = [getattr(one.row, name).cell() for name in metrics]
+        rows.append(TableRow((*map(Cell, [*point, str(len(one.seeds))]), *figures)))
+    return Table(tuple(columns), tuple(rows), spread_note({len(one.seeds) for one in summaries}))
 
 
 def _point_columns(records: Sequence[Record]) -> dict[str, polars.Series]:

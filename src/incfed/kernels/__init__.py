@@ -1,1 +1,1 @@
-"""The maths, compiled. Nothing here knows about rounds, money or files."""
+"""The maths, compiled with numba. Independent of rounds, money and files."""

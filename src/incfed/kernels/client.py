@@ -1,4 +1,4 @@
-"""What one client knows and does: bring its model up to date, learn, remember."""
+"""The state of one client: refresh its model, learn, and keep a copy for stale reads."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ from .store import (
 )
 from .ucb import Bench
 
-# A factor is made afresh from V after so many of the client's *own* updates: a count that does not
-# depend on how a run is cut into pieces.
+# A factor is recomputed from V after this many of the client's *own* updates: a count that does not
+# depend on how a run is divided.
 REFRESH = 256
 
-# A pending step kept as a vector takes x' V^-1 x from what it was to at most 1: the larger it was,
-# the more digits go. Beyond this a client gets a factor of its own at once.
+# A pending step kept as a vector reduces x' V^-1 x to at most 1: the larger it was, the more digits
+# are lost. Beyond this value a client gets its own factor at once.
 STEEP = 1e4
 
 
 @inlined
 def outdated(store: Store, client: int) -> bool:
-    """Has it data of its own, and others' data come in since it last acted?"""
+    """Whether it has pending data, and others have shared data since it last acted."""
     row = store.table[client]
     return bool(row[OWN] and row[VERSION] != store.table[SERVER, VERSION])
 
 
 @inlined
 def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
-    """Bring t, log det and factor up to the shared statistics downloaded since."""
+    """Update t, log det and factor to the shared statistics downloaded since."""
     row, version = store.table[client], store.table[SERVER, VERSION]
     if row[DENSE]:
         logdet = refactor(row, store.pairs, store.blocks, ridge, b.R, b.v)
@@ -64,7 +64,7 @@ def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
         pairs, before, tail, U = store.pairs, store.before, row[TAIL], store.blocks[0, 0]
         logdet = store.logdet[SERVER, 0]
         pair = tail
-        while pair:  # once more, one pending step at a time
+        while pair:  # recompute, one pending step at a time
             whiten(U, pairs[pair, 0], b.p)
             square = project(pairs, before, tail, pair, b.p, b.v)
             logdet += np.log1p(square)
@@ -84,7 +84,7 @@ def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
 def refactor(
     row: Ints, pairs: Floats, blocks: Floats, ridge: float, R: Floats, scratch: Floats
 ) -> float:
-    """A dense client's factor and t from V_i = V_g + dV_i itself; returns log det V_i."""
+    """Recompute a dense client's factor and t from V_i = V_g + dV_i; returns log det V_i."""
     row[AGE] = 0
     own, block = pairs[row[OWN]], blocks[row[DENSE]]
     copy_square(blocks[0, 1], R)
@@ -104,7 +104,7 @@ def whiten_sum(U: Floats, b: Floats, db: Floats, scratch: Floats, t: Floats) -> 
 
 @inner
 def project(pairs: Floats, before: Ints, tail: int, until: int, p: Floats, v: Floats) -> float:
-    """v = (I - sum c c') p over the chain, newest first, up to but without pair `until`.
+    """v = (I - sum c c') p over the chain, newest first, up to but excluding pair `until`.
 
     Returns p'v, which for p = U x is x' V_i^-1 x.
     """
@@ -121,7 +121,7 @@ def project(pairs: Floats, before: Ints, tail: int, until: int, p: Floats, v: Fl
 
 @inner
 def keep_step(c: Floats, square: float, v: Floats) -> None:
-    """c = v / sqrt(1 + x' V_i^-1 x): what this step takes from the identity is c c'."""
+    """c = v / sqrt(1 + x' V_i^-1 x): this step subtracts c c' from the identity."""
     scale = 1.0 / np.sqrt(1.0 + square)
     for j in range(v.shape[0]):
         c[j] = v[j] * scale
@@ -133,8 +133,8 @@ def learn(
 ) -> None:
     """Alg. 1 lines 6-7: add (x, y) to the client's own and to its pending statistics.
 
-    The caller has refreshed the client, made sure that there is room for a step, and set
-    b.p = U x for the shared factor U if the client is not dense.
+    The caller must have refreshed the client, made room for a step, and set b.p = U x for the
+    shared factor U if the client is not dense.
     """
     d = x.shape[0]
     row, pairs = store.table[client], store.pairs
@@ -168,7 +168,7 @@ def learn(
 
 @inlined
 def set_out(store: Store, client: int) -> None:
-    """A client with nothing pending starts from the shared statistics."""
+    """Initialise a client without pending data from the shared statistics."""
     row, own = store.table[client], take_pair(store)
     row[OWN] = own
     row[VERSION] = row[KNOWN] = store.table[SERVER, VERSION]
@@ -179,7 +179,7 @@ def set_out(store: Store, client: int) -> None:
 
 @inlined
 def condense(store: Store, client: int, ridge: float, b: Bench) -> None:
-    """From pairs to the matrix dV_i and a factor of the client's own."""
+    """Convert pairs to the matrix dV_i and the client's own factor."""
     block = take_block(store)
     store.table[client, DENSE] = block
     gram = store.blocks[block, 1]
@@ -195,7 +195,7 @@ def condense(store: Store, client: int, ridge: float, b: Bench) -> None:
 
 @inlined
 def remember(store: Store, client: int, b: Bench) -> None:
-    """Keep the model as it stands after the client's own step (stale reads choose with it)."""
+    """Keep the model as it is after the client's own step, for stale reads."""
     row = store.table[client]
     if row[OLD] == 0:
         row[OLD] = take_pair(store)

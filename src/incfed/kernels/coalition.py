@@ -1,4 +1,4 @@
-"""Determinants of V_g(S) = V_g + the pending data of a set S, for mechanisms to reason with."""
+"""Determinants of V_g(S) = V_g + the pending data of a set S, for mechanisms."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .ucb import TIE
 
 MOST_MONEY = 1e300  # so that sums stay finite
 WILLING = 1e-9  # incentive >= cost - 1e-9 (1 + cost)
-LARGEST = float(np.log(np.finfo(float).max))  # exp of more than this overflows
+LARGEST = float(np.log(np.finfo(float).max))  # exp of larger values overflows
 
 
 @compiled
 def form(V: Floats, ridge: float, pending: Pending, members: Mask, U: Floats) -> float:
-    """V becomes V_g(S) in place, U its factor; returns log det V_g(S)."""
+    """Change V to V_g(S) in place, and U to its factor; returns log det V_g(S)."""
     add_to(V, pending, members)
     return factorize(V, ridge, pending.squares[0], U)
 
@@ -66,10 +66,11 @@ def stable(
 ) -> float:
     """Alg. 2: the largest S in which log det V_g(S) reaches what each member needs.
 
-    It holds the clients that need least: the longest prefix of `order` (by ascending need) whose
-    value reaches the need of its last. The prefixes are built up, one low-rank update a client;
-    none can be worth more than everyone together, so whoever needs more than that is out at once.
-    `members` comes with everyone in it and is left as S; returns log det V_g(everyone).
+    S holds the clients that need least: the longest prefix of `order` (by ascending need) whose
+    value reaches the need of its last client. The prefixes are built with one low-rank update per
+    client. No prefix has a larger value than everyone together, so clients that need more than that
+    are excluded at once. `members` holds everyone on entry and S on return; returns
+    log det V_g(everyone).
     """
     full = log_value(V, ridge, pending, members)
     for j in range(members.shape[0]):
@@ -103,10 +104,10 @@ def best(
     exact: Mask,
 ) -> int:
     """The client of `among` outside S with the largest contribution, ties (1e-9) to the lowest id;
-    -1: none.
+    -1 if there is none.
 
-    log det is submodular: a contribution computed for a smaller S bounds the present one from
-    above. So only clients whose `bound` could still win are computed again (made `exact`).
+    log det is submodular: a contribution computed for a smaller S is an upper bound of the current
+    one. So only clients whose `bound` could still be the largest are recomputed (made `exact`).
     """
     while True:
         top = ZERO - 1
@@ -117,7 +118,7 @@ def best(
             break
         bound[top] = log_gain(V, U, logdet, ridge, pending, top)
         exact[top] = True
-    for j in range(top):  # whoever might be within the tie, by id
+    for j in range(top):  # clients that may be tied, by id
         if among[j] and not members[j] and bound[j] >= bound[top] - TIE:
             if not exact[j]:
                 bound[j] = log_gain(V, U, logdet, ridge, pending, j)
@@ -138,7 +139,7 @@ def join(
     exact: Mask,
     j: int,
 ) -> float:
-    """S += {j}; every contribution computed so far becomes a bound. Returns log det V_g(S)."""
+    """S += {j}; contributions computed so far become upper bounds. Returns log det V_g(S)."""
     members[j] = True
     for k in range(exact.shape[0]):
         exact[k] = False
@@ -158,10 +159,10 @@ def welcome(
     exact: Mask,
     needed: Floats,
 ) -> float:
-    """Alg. 4 lines 5-8: in order of id, whoever of `among` now gains enough joins S, unpaid.
+    """Alg. 4 lines 5-8: in order of id, clients of `among` that now gain enough join S, unpaid.
 
-    j is willing when log det(V_g(S) + dV_j) >= needed[j]; the bound settles most without a
-    determinant.
+    j is willing if log det(V_g(S) + dV_j) >= needed[j]; for most clients the bound decides without
+    a determinant.
     """
     for j in range(among.shape[0]):
         if not among[j] or members[j] or logdet + bound[j] < needed[j]:
@@ -190,10 +191,10 @@ def recruit(
     goal: float,
     picked: Mask,
 ) -> tuple[int, float]:
-    """Turns of Alg. 4, lines 3-8, until log det V_g(S) reaches `goal` or nobody is left.
+    """Iterations of Alg. 4, lines 3-8, until log det V_g(S) reaches `goal` or no client is left.
 
-    Each turn the best of `among` joins, marked in `picked`, and then (if `convinced`) whom that
-    convinces. Returns the number of turns and log det V_g(S).
+    In each, the best of `among` joins and is marked in `picked`; then (if `convinced`) the clients
+    whose cost data now covers join. Returns the number of iterations and log det V_g(S).
     """
     turns = 0
     while turns == 0 or logdet < goal:
@@ -210,14 +211,14 @@ def recruit(
 
 @compiled
 def owed(costs: Floats, logdets: Floats, logdet: float, paid: Mask, money: Floats) -> None:
-    """What data leaves uncovered, max(0, D_i - I^d_i), for those in `paid`; 0 for all others."""
+    """What data does not cover, max(0, D_i - I^d_i), for clients in `paid`; 0 for all others."""
     for i in range(paid.shape[0]):
         money[i] = max(0.0, costs[i] - incentive(logdet - logdets[i])) if paid[i] else 0.0
 
 
 @compiled
 def needs(costs: Floats, logdets: Floats, needed: Floats) -> None:
-    """tau_i: the log det V_g(S) at which data alone is worth client i's cost (1e-9 (1 + D) less).
+    """tau_i: the log det V_g(S) at which data alone covers client i's cost (less 1e-9 (1 + D)).
 
     I^d >= D - 1e-9 (1 + D) is 1 + I^d >= (1 - 1e-9)(1 + D), and so a shift of logarithms.
     """
@@ -227,13 +228,13 @@ def needs(costs: Floats, logdets: Floats, needed: Floats) -> None:
 
 @compiled
 def incentive(grown: float) -> float:
-    """Eq. 4: the determinant's growth less 1, kept finite."""
+    """Eq. 4: the ratio of determinants minus 1, kept finite."""
     return float(np.expm1(min(max(0.0, grown), LARGEST)))
 
 
 @compiled
 def sound(members: Mask, payments: Floats) -> bool:
-    """No payment is negative, NaN or beyond adding up, and none goes to anybody outside."""
+    """Whether no payment is negative, NaN or too large to sum, and only members are paid."""
     for j in range(payments.shape[0]):
         if not 0.0 <= payments[j] <= MOST_MONEY or (payments[j] > 0.0 and not members[j]):
             return False
@@ -242,7 +243,7 @@ def sound(members: Mask, payments: Floats) -> bool:
 
 @compiled
 def untouched(clients: Ints, own_clients: Ints, costs: Floats, own_costs: Floats) -> bool:
-    """Are the clients and costs of a round still what the server gave?"""
+    """Whether the clients and costs of a round are unchanged."""
     if clients.shape[0] != own_clients.shape[0] or costs.shape[0] != own_costs.shape[0]:
         return False
     for j in range(own_clients.shape[0]):

@@ -1,9 +1,9 @@
 """How the kernels are compiled, and where the compiled code is kept between runs.
 
-numba notices a change of the file a function stands in, not of the files it calls into; here every
-function's cache is stamped with the whole room, so that an edited kernel is never run in its old
-form. Where no cache can be written or read (a read-only install, a full disk, a damaged file) the
-code is compiled afresh and the run goes on.
+numba detects a change of a function's own file, but not of the files that it calls into. Here the
+cache of every function depends on the whole folder, so that outdated code is never run. If the
+cache cannot be written or read (a read-only install, a full disk, a damaged file), the code is
+compiled again and the run continues.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STAMP = _room_stamp()
 
 
 def _stamped(locator: type) -> type:
-    """The same place on disk, but valid for this state of the whole room only."""
+    """The same cache location, but valid only for the current state of the whole folder."""
     return type(locator.__name__, (locator,), {"get_source_stamp": lambda self: _STAMP})
 
 
@@ -48,7 +48,7 @@ class _RoomCache(caching.FunctionCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # a file cut off or not ours to read is as good as none: begin anew
+        except Exception:  # truncated or unreadable: start with an empty cache
             with suppress(OSError):
                 self.flush()
             return None
@@ -56,38 +56,38 @@ class _RoomCache(caching.FunctionCache):  # type: ignore[misc]
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
-        except Exception:  # no room or no right to write: only the next start is slower
+        except Exception:  # disk full or not writable: only the next start is slower
             self.disable()
 
 
 def compiled(function: Function) -> Function:
-    """Called from Python. Compiled on first call; multiply-adds may be fused, nothing else is
-    reordered.
+    """For kernels called from Python. Compiled on first call; multiply-adds may be fused, nothing
+    else is reordered.
 
-    Kernels make no arrays, their callers do: no reference is counted, which in the small pieces of
-    a step would cost more than what they do, and take half as long again to compile.
+    Kernels do not allocate arrays, their callers do. So numba counts no references, which would
+    cost more than the small kernels themselves and increase compile time by half.
     """
     return _compile(function, _FUSED)
 
 
 def compiled_sum(function: Function) -> Function:
-    """As `compiled`, for sums whose terms may come in any order (so SIMD applies)."""
+    """Like `compiled`, for sums whose terms may be reordered, so that SIMD applies."""
     return _compile(function, _ANY_ORDER)
 
 
 def inner(function: Function) -> Function:
-    """As `compiled`, but called by other kernels only: nothing to call it from Python is made."""
+    """Like `compiled`, for kernels that are called by kernels only: no Python wrapper is built."""
     return _compile(function, _FUSED, no_cpython_wrapper=True)
 
 
 def inner_sum(function: Function) -> Function:
-    """As `inner`, for sums whose terms may come in any order."""
+    """Like `inner`, for sums whose terms may be reordered."""
     return _compile(function, _ANY_ORDER, no_cpython_wrapper=True)
 
 
 def inlined(function: Function) -> Function:
-    """Made part of the kernel that calls it, before types are inferred. For what is called in one
-    place, or takes a whole store or bench: a call would copy the descriptors of all its arrays."""
+    """Inlined into the calling kernel before type inference. For functions that are called in one
+    place, or take a whole store or bench: a call would copy the descriptors of all its arrays."""
     return _compile(function, _FUSED, inline="always")
 
 
@@ -105,7 +105,7 @@ def _compile(function: Function, fastmath: set[str], **options: Any) -> Function
         no_cfunc_wrapper=True,
         **options,
     )
-    with suppress(RuntimeError):  # numba: "no locator available", there is nowhere to write
+    with suppress(RuntimeError):  # numba: "no locator available", no place for a cache
         dispatcher._cache = _RoomCache(function)
     result: Function = dispatcher
     return result

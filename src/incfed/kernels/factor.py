@@ -1,10 +1,10 @@
 """V(lambda) = V + lambda I as its inverse factor U: lower triangular, U V(lambda) U' = I.
 
-Everything the paper asks of V(lambda) comes from U: V^-1 = U'U, so ||x||_{V^-1} = ||U x||; a new
-observation changes U in O(d^2) without forming V^-1; and a product with a triangle costs half of
-one with the full inverse. U'U is positive semi-definite whatever the rounding. Loops run over four
-rows at a time, so that what is loaded is used four times; U is zero above its diagonal, so that a
-block of rows may be taken as long as its last.
+Everything the paper needs of V(lambda) can be computed from U: V^-1 = U'U, so ||x||_{V^-1} =
+||U x||; a new observation changes U in O(d^2) without forming V^-1; and a product with a triangle
+costs half of one with the full inverse. U'U is positive semi-definite whatever the rounding. Loops
+process four rows at a time, so that each load is used four times; U is zero above its diagonal, so
+all rows of a block can be treated as being as long as the last.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .compiling import compiled, compiled_sum, inner, inner_sum
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# A plain 0 that a loop carries on is compiled for twice: as a constant, then as a number.
+# numba compiles a loop variable that starts as a plain 0 twice: as a constant and as a number.
 ZERO: int = np.int64(0)  # type: ignore[assignment]
 
 
@@ -63,8 +63,8 @@ def cholesky(V: Floats, ridge: float, L: Floats) -> float:
 
     Only the lower half of V is read, each entry before L's is written: L may be V itself.
 
-    Every pivot is a Schur complement of V(ridge), hence at least `ridge`: what rounding takes away
-    below that is given back.
+    Every pivot is a Schur complement of V(ridge), hence at least `ridge`: a pivot that is smaller
+    by rounding is set to `ridge`.
     """
     d = V.shape[0]
     logdet = 0.0

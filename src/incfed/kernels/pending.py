@@ -1,4 +1,4 @@
-"""What clients have not shared yet, as a round sees it: rows where few, a matrix where many."""
+"""The pending data of clients in a round: rows for few steps, a matrix for many."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Pending(NamedTuple):
     rows: Floats  # [sum r, d]   dV_j = sum over its rows of x x'
     start: Ints  # [n + 1]      client j has rows start[j] to start[j + 1], at most d
     grams: Floats  # [q, d, d]
-    dense: Ints  # [n]          dV_j = grams[dense[j]], -1: kept as rows
+    dense: Ints  # [n]          dV_j = grams[dense[j]], -1: stored as rows
     columns: Floats  # [d, sum r]
     squares: Floats  # [4, d, d]
 
@@ -66,7 +66,7 @@ def collect(store: Store, ridge: float) -> tuple[Ints, Floats, Pending]:
 
 @compiled
 def count(table: Ints) -> tuple[int, int, int]:
-    """Clients with pending data; how many of them keep it as a matrix; rows of the others."""
+    """The number of clients with pending data, of those stored as a matrix, and of rows."""
     n = matrices = rows = ZERO
     for client in range(table.shape[0] - 1):
         if table[client, PENDING]:
@@ -80,9 +80,9 @@ def count(table: Ints) -> tuple[int, int, int]:
 
 @compiled
 def fill(*flat: Any) -> None:
-    """fill(*store, *pending, ids, logdets, ridge): what `collect` returns.
+    """fill(*store, *pending, ids, logdets, ridge): compute what `collect` returns.
 
-    Flat, because numba takes longer to recognise a NamedTuple than to do this.
+    The arguments are flat, because unboxing NamedTuples would take numba longer than the work.
     """
     store, pending = Store(*flat[:FIELDS]), Pending(*flat[FIELDS:-3])
     ids, logdets, ridge = flat[-3:]
@@ -108,7 +108,7 @@ def fill(*flat: Any) -> None:
             place -= 1
             copy(store.pairs[pair, 0], pending.rows[place])
             pair = store.before[pair]
-        if row[KNOWN] != version:  # others' data came in since it last acted
+        if row[KNOWN] != version:  # others have shared data since it last acted
             store.logdet[client, 0] = logdet + log_gain(V, U, logdet, ridge, pending, j)
             row[KNOWN] = version
         logdets[j] = store.logdet[client, 0]
@@ -175,7 +175,7 @@ def log_gain(V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending
 
 @compiled
 def absorb(V: Floats, U: Floats, logdet: float, ridge: float, pending: Pending, j: int) -> float:
-    """V += dV_j in V and its factor U; returns the new log det. Only ever adds: nothing drifts."""
+    """V += dV_j in V and its factor U; returns the new log det. It only adds, so nothing drifts."""
     first, last = pending.start[j], pending.start[j + 1]
     R = pending.squares[0]
     if pending.dense[j] >= 0:

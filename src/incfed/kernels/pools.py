@@ -1,5 +1,6 @@
-"""Who of many with a list of events acts next, and its pool: one item of its own, others it does
-not know. Fast, and the same however a run is cut into pieces."""
+"""Draw the next client and its pool for worlds in which every client has a list of events. The pool
+has the event's item and others that are unknown to the client. The draws do not depend on how a run
+is divided."""
 
 from __future__ import annotations
 
@@ -28,12 +29,13 @@ def draw_pools(
     arms: Ints,
     rewards: Floats,
 ) -> int:
-    """Fill clients, arms and rewards (which come as zeros); returns how many clients are left.
+    """Fill clients, arms and rewards (zero on entry); returns how many clients have events left.
 
     Client i has events[start[i]:start[i + 1]], of which following[i] is the next, and knows the
-    items rated[rated_start[i]:rated_start[i + 1]], in ascending order. active[:left] are those with
-    events left. The draws, 32 bits each: who[t] acts, others[t, 1:] fill its pool, places[t, 1:]
-    shuffle it. `step` is the number of the first step; seen[r], of the last that drew rank r.
+    items rated[rated_start[i]:rated_start[i + 1]], in ascending order. active[:left] are the
+    clients with events left. Random draws, 32 bits each: who[t] selects the client, others[t, 1:]
+    its pool, places[t, 1:] shuffle it. `step` is the number of the first step; seen[r] the last
+    step that drew rank r.
     """
     pool = arms.shape[1]
     for t in range(who.shape[0]):
@@ -46,7 +48,7 @@ def draw_pools(
             left -= 1
             active[place] = active[left]
 
-        # Floyd: `pool - 1` different ranks among the unknown items, one draw each.
+        # Floyd's algorithm: `pool - 1` different ranks among the unknown items, one draw each.
         first, last = rated_start[client], rated_start[client + 1]
         unknown = seen.shape[0] - (last - first)
         for k in range(1, pool):
@@ -57,7 +59,7 @@ def draw_pools(
             seen[rank] = step + t
             arms[t, k] = _unknown(rank, rated, first, last)
 
-        # Fisher-Yates: every order is as likely as any other, wherever the answer was.
+        # Fisher-Yates shuffle: all orders are equally likely.
         answer = 0
         for k in range(pool - 1, 0, -1):
             j = _below(places[t, k], k + 1)
@@ -79,7 +81,7 @@ def _below(bits: np.uint32, n: int) -> int:
 @inner
 def _unknown(rank: int, rated: Ints, first: int, last: int) -> int:
     """The item with `rank` smaller ones, not counting those in rated[first:last]."""
-    low, high = first, last  # how many of the rated come before it, by bisection
+    low, high = first, last  # number of rated items before it, by bisection
     while low < high:
         middle = (low + high) // 2
         if rated[middle] - (middle - first) <= rank:

@@ -1,4 +1,4 @@
-"""Drawing arms without replacement, fast and the same however a run is cut into pieces."""
+"""Draw arms without replacement. The draws do not depend on how a run is divided."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def draw(
     rewards: Floats,
     expected: Floats,
 ) -> None:
-    """arms[t] = K of the ids in `order`, with what each pays and is expected to pay.
+    """arms[t] = K of the ids in `order`, with their rewards and expected rewards.
 
-    A partial Fisher-Yates shuffle, one 32-bit draw an arm. A uniform draw from any permutation is
-    uniform, so `order` is carried on from step to step and never reset.
+    A partial Fisher-Yates shuffle, one 32-bit draw per arm. A uniform draw from any permutation is
+    uniform, so `order` is kept from step to step and never reset.
     """
     for t in range(bits.shape[0]):
         for k in range(bits.shape[1]):

@@ -14,14 +14,14 @@ DONE, TRIGGERED, FULL = 0, 1, 2
 
 
 class Steps(NamedTuple):
-    """A stretch of the world, and where its outcome is written."""
+    """Consecutive steps of a world, and their outcomes."""
 
     clients: Ints  # [n]
     arms: Ints  # [n, K] rows of items
     items: Floats  # [M, d]
     rewards: Floats  # [n, K]
     expected: Floats  # [n, K]
-    reward: Floats  # [n] out; NaN: nobody knows, the step was skipped
+    reward: Floats  # [n] out; NaN: unknown, the step was skipped
     regret: Floats  # [n] out
 
 
@@ -52,9 +52,9 @@ def advance(stale: bool | None, *flat: Any) -> tuple[int, int]:
     """advance(stale, *steps, *store, *rules, *bench, begin): run steps until one triggers a round.
 
     `stale` (None: no) chooses with the model as it was after the client's own last step.
-    Returns (next step, DONE/TRIGGERED/FULL). FULL is answered before a step is taken: after room is
-    made it runs as if nothing had been. The arguments come flat, because numba takes longer to
-    recognise a NamedTuple than many arrays.
+    Returns (next step, DONE/TRIGGERED/FULL). FULL is returned before a step is started; call again
+    after making room. The arguments are flat, because numba takes longer to unbox a NamedTuple than
+    many arrays.
     """
     steps, store = Steps(*flat[:_STEPS]), Store(*flat[_STEPS:_STORE])
     rules, b, begin = Rules(*flat[_STORE:_RULES]), Bench(*flat[_RULES:_BENCH]), flat[_BENCH]
@@ -68,7 +68,7 @@ def advance(stale: bool | None, *flat: Any) -> tuple[int, int]:
         reward = steps.rewards[t, k]
         steps.reward[t] = reward
         steps.regret[t] = largest(steps.expected[t]) - steps.expected[t, k]
-        if reward != reward:  # NaN, a pick that a log did not show: as if nobody had acted
+        if reward != reward:  # NaN, an arm that the log did not choose: skip the step
             continue
         x = steps.items[steps.arms[t, k]]
         if stale is not None:  # it was chosen with another factor

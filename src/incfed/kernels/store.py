@@ -1,11 +1,11 @@
-"""Where statistics live: a pool of vectors, a pool of matrices, and a table of who holds which.
+"""The storage of all statistics: a pool of vectors, a pool of matrices, and a table of clients.
 
-A client is the shared statistics plus what it has not shared yet. While that is few steps, they are
-kept as vectors x and c, one chain a client, with V_i^-1 = U'(I - sum c c')U for the shared factor
-U; past `thin_limit` steps as the matrix dV_i and a factor of its own. A row of zeros is a client
-with nothing pending: it reads the server's vectors and matrices and costs but that row. So memory
-grows with pending data (with stale reads, also with who has acted). Instead of theta a model keeps
-t, with theta = U't.
+A client's statistics are the shared ones plus its pending data. Up to `thin_limit` pending steps
+are stored as vectors x and c, one chain per client, with V_i^-1 = U'(I - sum c c')U for the shared
+factor U; more steps as the matrix dV_i and the client's own factor. A client without pending data
+is a row of zeros: it uses the server's vectors and matrices and needs no other memory. So memory
+grows with pending data (with stale reads, also with the number of clients that have acted). A model
+stores t instead of theta, with theta = U't.
 
     pairs[0] = (t_g = U b_g, b_g)     blocks[0] = (factor of V_g, V_g)     the server
     pairs[1] = (0, 0)                 blocks[1] = (factor of 0, 0)         the empty prior
@@ -20,34 +20,34 @@ import numpy as np
 from .compiling import compiled, inlined
 from .factor import Floats, Ints, copy, copy_square, whiten
 
-# Columns of the table, a row a client; the last row is the server's.
+# Columns of the table, one row per client; the last row is the server's.
 PENDING = 0  # own steps not yet shared
 CLOCK = 1  # own steps since the last round: delta t of Alg. 1 line 8
 OWN = 2  # its pair (t_i, db_i), 0: the server's
 TAIL = 3  # its newest pair (x, c), 0: none
-DENSE = 4  # its block (factor of V_i, dV_i), 0: kept as pairs
-AGE = 5  # own updates since that factor was made afresh
+DENSE = 4  # its block (factor of V_i, dV_i), 0: stored as pairs
+AGE = 5  # own updates since that factor was recomputed
 VERSION = 6  # of the shared statistics that t, c and factor refer to
 KNOWN = 7  # ... that log det refers to
-OLD = 8  # stale reads: its pair (t, .) right after its own last step
+OLD = 8  # stale reads: its pair (t, .) after its own last step
 OLD_BLOCK = 9  # ... and its block (factor, .)
 COLUMNS = 10
 
 SERVER = -1
 PRIOR = 1
 
-PAIRS_A_STEP, BLOCKS_A_STEP = 3, 2  # one step takes no more than this
+PAIRS_A_STEP, BLOCKS_A_STEP = 3, 2  # the most that one step takes
 
 
 class Store(NamedTuple):
     table: Ints  # [N + 1, COLUMNS]
-    logdet: Floats  # [N + 1, 2]  log det V_i(lambda), and as it was after the last own step
+    logdet: Floats  # [N + 1, 2]  log det V_i(lambda), now and after the client's own last step
     pairs: Floats  # [., 2, d]
     before: Ints  # [.]  the next older pair of a client's chain, 0: none
     blocks: Floats  # [., 2, d, d]
     free_pairs: Ints  # stack
     free_blocks: Ints  # stack
-    free: Ints  # [2]  how many are on each stack
+    free: Ints  # [2]  the size of each stack
 
 
 FIELDS = len(Store._fields)
@@ -70,12 +70,12 @@ def empty_store(count: int, dim: int, ridge: float) -> Store:
 
 
 def thin_limit(dim: int) -> int:
-    """How many pending steps are kept as vectors: past this the matrix is smaller and faster."""
+    """The largest number of pending steps stored as vectors; for more, a matrix is better."""
     return max(1, dim // 2)
 
 
 def make_room(store: Store) -> Store:
-    """The same store with half as many places again wherever a step might not find enough."""
+    """Grow the pools that may be too small for the next step by half."""
     if store.free[0] < PAIRS_A_STEP:
         pairs, stack = _larger(store.pairs, store.free_pairs, store.free, 0)
         before = np.zeros(len(pairs), np.int64)
@@ -98,7 +98,7 @@ def _larger(pool: Floats, stack: Ints, free: Ints, kind: int) -> tuple[Floats, I
 
 
 def memory(store: Store) -> int:
-    """Bytes set aside."""
+    """Bytes allocated."""
     return sum(field.nbytes for field in store)
 
 
@@ -131,7 +131,7 @@ def free_chain(store: Store, client: int) -> None:
 
 @inlined
 def release(store: Store, clients: Ints) -> None:
-    """These clients have shared everything: what they held is free again."""
+    """Free the storage of clients that have shared everything."""
     for client in clients:
         free_chain(store, client)
         free_pair(store, store.table[client, OWN])
@@ -147,8 +147,8 @@ def release(store: Store, clients: Ints) -> None:
 
 @inlined
 def download(store: Store, V: Floats, b: Floats, factor: Floats, logdet: float) -> None:
-    """Alg. 1 lines 16-19: the server's new statistics reach every client (who uses them when it
-    next acts)."""
+    """Alg. 1 lines 16-19: store the server's new statistics, which every client uses when it acts
+    next."""
     whiten(factor, b, store.pairs[0, 0])
     copy(b, store.pairs[0, 1])
     copy_square(factor, store.blocks[0, 0])
@@ -159,7 +159,7 @@ def download(store: Store, V: Floats, b: Floats, factor: Floats, logdet: float) 
 
 @inlined
 def restart_clocks(store: Store, everyone: bool) -> None:
-    """After a round all clocks restart, or (Alg. 1 as printed) the participants'."""
+    """After a round, restart all clocks, or (Alg. 1 as printed) those of the participants."""
     for client in range(store.table.shape[0]):
         if everyone or store.table[client, PENDING] == 0:
             store.table[client, CLOCK] = 0
@@ -167,9 +167,9 @@ def restart_clocks(store: Store, everyone: bool) -> None:
 
 @compiled
 def conclude(*flat: Any) -> None:
-    """A round's end: conclude(*store, sharing, V, b, factor, logdet, everyone).
+    """The end of a round: conclude(*store, sharing, V, b, factor, logdet, everyone).
 
-    Flat, because numba takes longer to recognise a NamedTuple than to do this.
+    The arguments are flat, because unboxing NamedTuples would take numba longer than the work.
     """
     store = Store(*flat[:FIELDS])
     sharing, V, b, factor, logdet, everyone = flat[FIELDS:]

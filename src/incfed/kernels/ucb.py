@@ -14,46 +14,46 @@ from .compiling import compiled, inlined, inner, inner_sum
 from .factor import ZERO, Floats, Ints, copy, dot, unwhiten
 from .store import DENSE, OLD, OLD_BLOCK, OWN, PRIOR, SERVER, TAIL, VERSION, Store
 
-TIE = 1e-9  # scores closer than this are equal: rounding must not decide
-SLACK = 1e-8  # bounds are widened by this much, far more than rounding can take from them
+TIE = 1e-9  # scores closer than this are tied, so that rounding does not decide
+SLACK = 1e-8  # upper bounds are increased by this, far more than rounding errors
 
 
 class Rules(NamedTuple):
-    """The numbers of Alg. 1 that a client needs."""
+    """The settings of Alg. 1 that a client needs."""
 
     ridge: float
     noise: float
     surprise: float  # 2 log(1/delta)
     exploration: float  # NaN: the formula of Eq. 2
     threshold: float  # D_c
-    limit: int  # pending steps kept as vectors
+    limit: int  # pending steps stored as vectors
 
 
 class Bench(NamedTuple):
-    """Scratch space for K arms of M items in d dimensions, and what is known about the items."""
+    """Scratch buffers for K arms of M items in d dimensions, and a cache for the items."""
 
-    width: Floats  # [K]     ||x||^2 in V^-1, of each runner
+    width: Floats  # [K]     ||x||^2 in V^-1, of each candidate
     score: Floats  # [K]     x'theta + alpha ||x||, of each arm; -inf: not needed
     line: Floats  # [K]
-    upper: Floats  # [K]     no less than the score of each arm; -inf: that is known
+    upper: Floats  # [K]     upper bound of the score of each arm; -inf: the score is known
     p: Floats  # [d]
     v: Floats  # [d]
     R: Floats  # [d, d]
     own: Floats  # [K, d]    z of the arms
     places: Ints  # [K]      0, 1, 2, ...
-    runners: Ints  # [K]     arms that may be the best,
+    runners: Ints  # [K]     candidates: arms that may be the best,
     entries: Ints  # [K]     and where their z is: a row of `shared` or of `own`
     missing: Ints  # [K]
-    # Under the shared factor an item looks the same to everybody: computed once a version, and only
-    # if it may be the best of an arm's step. Where items do not recur these are empty, and `own` is
-    # used for every arm anew.
+    # Under the shared factor z of an item is the same for all clients: it is computed once per
+    # version, and only if the item may be the best in a step. If items do not recur, these are
+    # empty, and `own` is computed for every arm.
     shared: Floats  # [M, d]  z
-    known: Floats  # [M]      ||z||, now or in an earlier version
+    known: Floats  # [M]      ||z||, in the current or an earlier version
     when: Ints  # [M]         the version
 
 
 def bench(dim: int, arms: int, items: int) -> Bench:
-    """`items`: how many to remember, 0 if none is shown twice."""
+    """`items`: the number of items to cache, 0 if none is shown twice."""
     return Bench(
         width=np.zeros(arms),
         score=np.zeros(arms),
@@ -77,11 +77,11 @@ def bench(dim: int, arms: int, items: int) -> Bench:
 def choose(
     store: Store, client: int, items: Floats, ids: Ints, rules: Rules, stale: bool | None, b: Bench
 ) -> int:
-    """Eq. 2 for one client, who is up to date; leaves z of its choice in b.p."""
+    """Eq. 2 for one client, which must be up to date; leaves z of the chosen arm in b.p."""
     row = store.table[client]
-    pair, block, tail = row[OWN], row[DENSE], row[TAIL]  # where there are none: the server's
+    pair, block, tail = row[OWN], row[DENSE], row[TAIL]  # if it has none: the server's
     logdet = store.logdet[client if row[OWN] else SERVER, 0]
-    if stale is not None:  # as after its own last step: the empty prior before the first
+    if stale is not None:  # as after its own last step; before the first step, the empty prior
         pair, block, tail, logdet = PRIOR, PRIOR, ZERO, store.logdet[SERVER, 1]
         if row[OLD]:
             pair, block, logdet = row[OLD], row[OLD_BLOCK], store.logdet[client, 1]
@@ -128,7 +128,7 @@ def choose_dense(
 def confidence(
     logdet: float, dim: int, ridge: float, noise: float, surprise: float, exploration: float
 ) -> float:
-    """alpha of Eq. 2; `surprise` is 2 log(1/delta); a number for `exploration` replaces it all."""
+    """alpha of Eq. 2; `surprise` is 2 log(1/delta); `exploration`, if not NaN, replaces alpha."""
     if not np.isnan(exploration):
         return exploration
     growth = max(0.0, logdet - dim * np.log(ridge))  # log det V(lambda) / det(lambda I)
@@ -137,7 +137,7 @@ def confidence(
 
 @inlined
 def everyone(ids: Ints, b: Bench) -> int:
-    """All arms are runners."""
+    """Make all arms candidates."""
     for k in range(ids.shape[0]):
         b.runners[k] = k
         b.entries[k] = k
@@ -146,9 +146,10 @@ def everyone(ids: Ints, b: Bench) -> int:
 
 @inlined
 def most_hopeful(items: Floats, ids: Ints, U: Floats, t: Floats, alpha: float, b: Bench) -> int:
-    """b.upper: what the score of each arm cannot exceed, without its z. The largest runs first.
+    """b.upper: an upper bound of the score of each arm, without its z. The largest is the first
+    candidate.
 
-    V only grows, so what is known of ||z|| from any earlier version is enough or too much.
+    V only grows, so ||z|| from an earlier version is an upper bound of the current one.
     """
     unwhiten(U, t, b.v)
     along(items, ids, b.v, b.upper)
@@ -165,7 +166,7 @@ def most_hopeful(items: Floats, ids: Ints, U: Floats, t: Floats, alpha: float, b
 
 @inlined
 def rivals(ids: Ints, best: float, b: Bench) -> int:
-    """Runners are now all others that may come within a tie of `best`; returns how many."""
+    """Make all other arms that may tie with `best` candidates; returns how many."""
     n = ZERO
     for k in range(ids.shape[0]):
         if not b.upper[k] < best - TIE:
@@ -177,7 +178,7 @@ def rivals(ids: Ints, best: float, b: Bench) -> int:
 
 @inlined
 def outdated_items(version: int, n: int, b: Bench) -> int:
-    """b.missing: the runners' items whose z is not of this version; returns how many."""
+    """b.missing: the candidates' items whose z is outdated; returns how many."""
     m = ZERO
     for k in range(n):
         item = b.entries[k]
@@ -190,7 +191,7 @@ def outdated_items(version: int, n: int, b: Bench) -> int:
 
 @inlined
 def estimate(z: Floats, t: Floats, n: int, recurring: bool, b: Bench) -> None:
-    """b.score = x'theta and b.width of the n runners, under the model (U, t) of z = U x."""
+    """b.score = x'theta and b.width of the n candidates, under the model (U, t) of z = U x."""
     along(z, b.entries[:n], t, b.line)
     for k in range(n):
         own = z[b.entries[k]]
@@ -202,7 +203,7 @@ def estimate(z: Floats, t: Floats, n: int, recurring: bool, b: Bench) -> None:
 
 @inlined
 def narrow(z: Floats, c: Floats, n: int, b: Bench) -> None:
-    """b.width -= (c'z)^2 for every runner: what one pending step takes from it."""
+    """b.width -= (c'z)^2 for every candidate: the effect of one pending step."""
     along(z, b.entries[:n], c, b.line)
     for k in range(n):
         b.width[k] -= b.line[k] * b.line[k]
@@ -210,7 +211,7 @@ def narrow(z: Floats, c: Floats, n: int, b: Bench) -> None:
 
 @inlined
 def add_confidence(alpha: float, n: int, best: float, b: Bench) -> float:
-    """b.score += alpha ||x|| in V^-1 for every runner; returns the best score so far."""
+    """b.score += alpha ||x|| in V^-1 for every candidate; returns the best score so far."""
     for k in range(n):
         arm = b.runners[k]
         b.score[arm] += alpha * np.sqrt(max(0.0, b.width[k]))
@@ -232,8 +233,8 @@ def lowest(score: Floats, best: float) -> int:
 def whiten_arms(items: Floats, ids: Ints, U: Floats, out: Floats, places: Ints) -> None:
     """out[places[k]] = U x of arm k.
 
-    Four arms against two rows of U at a time: eight running sums share six loads. The two rows are
-    taken equally long, since U is zero above its diagonal.
+    Processes four arms and two rows of U at a time: eight running sums share six loads. The two
+    rows are treated as equally long, because U is zero above its diagonal.
     """
     d, K = items.shape[1], ids.shape[0]
     for k in range(0, K, 4):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, select, text
 
+from ..mechanisms.registry import MissingCode
 from ..support.inputs import InputError, counted
 from . import tables
 from .chain import START, Head, canonical, digest, head, link
@@ -25,7 +26,9 @@ BLOBS = ("numbers", "db", "V", "b", "token")
 
 
 @dataclass
-class Report:
+class AuditReport:
+    """What an audit found."""
+
     findings: list[str] = field(default_factory=list)
     entries: int = 0
     rounds: int = 0  # closed
@@ -46,8 +49,8 @@ class Report:
         )
 
 
-class Kept(NamedTuple):
-    """A head written down earlier, elsewhere."""
+class SavedHead(NamedTuple):
+    """A head that was written down earlier and kept elsewhere."""
 
     number: int
     hash: str
@@ -60,29 +63,30 @@ def write_head(connection: Connection) -> str:
     return json.dumps({**head(connection)._asdict(), "federation": federation})
 
 
-def audit(connection: Connection, kept: Kept | None = None) -> Report:
-    """`kept`: a head written down earlier, elsewhere."""
-    report, model = Report(), Model()
-    seen = None if kept is None or kept.number else START
+def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport:
+    """Check everything. MissingCode if a decision was made by code that is not loaded: then nothing
+    can be said."""
+    report, model = AuditReport(), Model()
+    seen = None if saved is None or saved.number else START
     for row in connection.execute(select(tables.entries).order_by(tables.entries.c.number)):
         _check_link(report, row)
         report.head = Head(row.number, str(row.hash))
         report.entries += 1
-        if kept is not None and row.number == kept.number:
+        if saved is not None and row.number == saved.number:
             seen = row.hash
         _follow(connection, report, model, row)
     if not report.entries:
         report.findings.append("there are no entries: no federation was ever founded here")
-    if kept is not None and kept.number > report.head.number:
-        lost = kept.number - report.head.number
+    if saved is not None and saved.number > report.head.number:
+        lost = saved.number - report.head.number
         entries = counted(lost, "entry", "entries")
         report.findings.append(f"missing: the last {entries} that the kept head covers")
-    elif kept is not None and seen != kept.hash:
-        report.findings.append(f"entry {kept.number} is not what the kept head says")
+    elif saved is not None and seen != saved.hash:
+        report.findings.append(f"entry {saved.number} is not what the kept head says")
     if model.federation:
         report.rounds, report.spent = model.now["epoch"], model.now["spent"]
-        if kept is not None and kept.federation != model.now["name"]:
-            report.findings.append(f"the kept head is of another federation, {kept.federation}")
+        if saved is not None and saved.federation != model.now["name"]:
+            report.findings.append(f"the kept head is of another federation, {saved.federation}")
     report.findings += [f"the trigger {name} is missing" for name in _missing_guards(connection)]
     for name in ("federation", "settings", "clients", "rounds", "uploads", "offers", "deliveries",
                  "epochs", "payments"):  # fmt: skip
@@ -92,14 +96,14 @@ def audit(connection: Connection, kept: Kept | None = None) -> Report:
     return report
 
 
-def read_head(path: Path) -> Kept:
+def read_head(path: Path) -> SavedHead:
     """A head as `incfed ledger head` prints it."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         number, hash, federation = found["number"], found["hash"], found["federation"]
         if type(number) is not int or number < 0 or not re.fullmatch("[0-9a-f]{64}", hash):
             raise ValueError
-        return Kept(number, hash, str(federation))
+        return SavedHead(number, hash, str(federation))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -118,14 +122,14 @@ def _missing_guards(connection: Connection) -> list[str]:
     return [name for name in expected if name not in there]
 
 
-def _check_link(report: Report, row: Any) -> None:
+def _check_link(report: AuditReport, row: Any) -> None:
     if row.number != report.head.number + 1:
         report.findings.append(f"entry {report.head.number + 1} is missing")
     if not isinstance(row.body, str) or row.hash != link(report.head.hash, row.body):
         report.findings.append(f"entry {row.number}: its hash is not that of its content")
 
 
-def _follow(connection: Connection, report: Report, model: Model, row: Any) -> None:
+def _follow(connection: Connection, report: AuditReport, model: Model, row: Any) -> None:
     try:
         body = json.loads(row.body)
         where = f"entry {row.number} ({body['kind']}, round {body.get('round', '-')})"
@@ -136,6 +140,8 @@ def _follow(connection: Connection, report: Report, model: Model, row: Any) -> N
         return
     try:
         report.findings += [f"{where}: {one}" for one in disagreements(connection, model, body)]
+    except MissingCode as missing:
+        raise MissingCode(f"{where}: {missing}") from None
     except Pruned:
         report.proved_from = max(report.proved_from, body["round"] + 1)
         if body["kind"] == "closed":  # believed
@@ -148,7 +154,7 @@ def _follow(connection: Connection, report: Report, model: Model, row: Any) -> N
         report.findings.append(f"{where}: does not follow: {type(error).__name__}: {error}")
 
 
-def _compare(connection: Connection, report: Report, model: Model, table: Table) -> None:
+def _compare(connection: Connection, report: AuditReport, model: Model, table: Table) -> None:
     expected: dict[Any, dict[str, Any]] = dict(getattr(model, table.name))
     names = [column.name for column in table.primary_key.columns]
     for row in connection.execute(select(table)):

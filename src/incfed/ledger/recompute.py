@@ -48,6 +48,7 @@ def disagreements(connection: Connection, model: Model, e: Row) -> list[str]:
 
 
 def _changed(connection: Connection, model: Model, e: Row) -> list[str]:
+    Settings.of(e["body"])  # MissingCode: better now than after half of the entries
     return [] if e["settings"] == len(model.settings) + 1 else ["not the next settings"]
 
 

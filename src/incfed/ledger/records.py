@@ -1,4 +1,4 @@
-"""What is kept, as the protocol's own objects; for the coordinator and for the audit alike."""
+"""Rows as the protocol's own objects, for the coordinator and for the audit alike."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RUNNING = (OPEN, OFFERED)
 
 
 class Pruned(LookupError):
-    """It was there once."""
+    """Statistics that were there once."""
 
 
 # Asked in every transaction, so put together once: that takes longer than the database's answer.
@@ -34,7 +34,14 @@ _BODY = select(tables.settings.c.body).where(tables.settings.c.number == bindpar
 
 
 def read_settings(connection: Connection, number: int) -> Settings:
+    """MissingCode if they name a mechanism whose code is not loaded."""
     return _parse(connection.scalar(_BODY, {"number": number}) or "{}")
+
+
+def read_body(connection: Connection, number: int) -> dict[str, Any]:
+    """Settings as they are recorded, whether the mechanism's code is at hand or not."""
+    body: dict[str, Any] = json.loads(connection.scalar(_BODY, {"number": number}) or "{}")
+    return body
 
 
 @lru_cache(maxsize=16)

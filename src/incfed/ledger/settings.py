@@ -1,21 +1,24 @@
-"""What a federation runs by; every version of it is kept, so that an audit knows the rules."""
+"""The settings of a federation. Every version is kept, so that an audit knows the rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
-from .. import mechanisms
 from ..mechanisms.base import Mechanism
+from ..mechanisms.payment_free import PaymentFree
+from ..mechanisms.registry import (
+    BUILT_IN,
+    Pinned,
+    load_mechanism,
+    mechanism_table,
+    recorded_mechanism,
+)
 from ..protocol.checks import Limits
-from ..support import inputs
-
-KINDS: dict[str, Callable[..., Mechanism]] = {
-    "PaymentEfficient": mechanisms.PaymentEfficient,
-    "PaymentFree": mechanisms.PaymentFree,
-    "PayEveryone": mechanisms.PayEveryone,
-}
+from ..support import inputs, places
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,16 +39,18 @@ class Settings:
     budget: float | None = None  # in all, ever; None: no end
     upload_time: float = 10.0  # to upload in, after a round opens
     answer_time: float = 10.0  # to answer and deliver in, after an offer
-    live_time: float = 90.0  # who was heard of within it is waited for
-    attempts: int = 3  # at deciding a round, before it closes with who delivered
-    barred_rounds: int = 3  # that who failed to deliver takes no part in
+    live_time: float = 90.0  # clients seen within this time are awaited
+    attempts: int = 3  # decisions of a round, before it closes with those who delivered
+    barred_rounds: int = 3  # rounds that a client is excluded from after failing to deliver
     lag: int = 16  # epochs that an upload may be behind
     identity: str = ""  # the name and a random part: made at the founding, in no config
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
-        if KINDS.get(type(self.mechanism).__name__) is not type(self.mechanism):
-            raise inputs.refuse("mechanism", self.mechanism, f"one of {', '.join(KINDS)}")
+        kind = type(self.mechanism)
+        if kind is not Pinned and BUILT_IN.get(kind.__name__) is not kind:
+            allowed = f"one of {', '.join(BUILT_IN)}, or one that a config names"
+            raise inputs.refuse("mechanism", self.mechanism, allowed)
         named = isinstance(self.name, str) and self.name.strip() and self.name.isprintable()
         if not named or len(self.name) > 80:
             raise inputs.refuse("name", self.name, "a text of 1 to 80 characters")
@@ -63,31 +68,53 @@ class Settings:
         inputs.integer("barred_rounds", self.barred_rounds, low=0, high=10**6)
         inputs.integer("lag", self.lag, low=0, high=10**6)
 
-    def check(self, present: Settings | None = None) -> None:
-        """InputError if a number is beyond its range, unless it is already so at `present`.
+    def check(self, present: Mapping[str, Any] | None = None) -> None:
+        """InputError if the mechanism breaks a rule, or a number is beyond its range, unless it is
+        already so in `present` (a body).
 
         Not checked when settings are made: an old ledger has to be read, whatever it says.
         """
+        known = {} if present is None else present
         for name in inputs.RANGES.keys() & {one.name for one in fields(self)}:
             value = getattr(self, name)
-            if value is not None and (present is None or value != getattr(present, name)):
+            if value is not None and (name not in known or value != known[name]):
                 inputs.setting(name, value)
+        if isinstance(self.mechanism, Pinned):
+            self.mechanism.check()
 
     @property
     def limits(self) -> Limits:
         return Limits(self.dim, self.arm_norm, self.reward_bound, self.cost_limit)
 
     def body(self) -> dict[str, Any]:
-        """As the ledger keeps it."""
+        """As the ledger keeps it. A mechanism of the user's own has the SHA-256 of its file."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         return {**plain, "mechanism": self.mechanism.settings()}
 
     @classmethod
-    def of(cls, body: dict[str, Any]) -> Settings:
-        return cls(**{**body, "mechanism": make_mechanism(body["mechanism"])})
+    def of(cls, body: Mapping[str, Any]) -> Settings:
+        """From a body; MissingCode if the mechanism's code is not loaded."""
+        return cls(**{**body, "mechanism": recorded_mechanism(body["mechanism"])})
 
+    @classmethod
+    def read(cls, value: object, folder: Path, *, load: bool = True) -> Settings:
+        """The [federation] of a config; a mechanism's file is relative to `folder`, and is run.
 
-def make_mechanism(table: dict[str, Any]) -> Mechanism:
-    """From its kind and options."""
-    kind = inputs.choice("kind", table.get("kind"), KINDS)
-    return KINDS[kind](**{key: value for key, value in table.items() if key != "kind"})
+        `load` false: it is not; all else is checked, and PaymentFree takes its place.
+        """
+        given = places.table("federation", value, "[federation]")
+        known = [one.name for one in fields(cls) if one.name != "identity"]
+        places.known("federation", given, known)
+        for name in ("dim", "mechanism", "threshold"):
+            if name not in given:
+                raise places.missing(f"federation.{name}", "given")
+        spot = "federation.mechanism"
+        mechanism = mechanism_table(given["mechanism"], spot)
+        own = ":" in str(mechanism.get("kind"))
+        given["mechanism"] = (
+            PaymentFree() if own and not load else load_mechanism(mechanism, spot, folder)
+        )
+        if isinstance(given["threshold"], float) and given["threshold"] == math.inf:
+            given["threshold"] = None  # never
+        with places.at("federation", known):
+            return cls(**given)

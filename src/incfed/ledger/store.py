@@ -1,10 +1,12 @@
-"""The database itself: SQLite in one file, or PostgreSQL by its URL."""
+"""The database itself: SQLite in one file, or PostgreSQL by its URL; and word of what another
+process changed in it, which PostgreSQL notifies of and SQLite is polled for."""
 
 from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,9 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY = 30.0  # seconds to wait for another process's transaction
 NOT_NEW = "there; `incfed client enrol` and `incfed serve` make one"
 CONNECT = 5  # seconds for a server to answer at all
+CHANNEL = "incfed"  # of notifications (PostgreSQL)
+POLL = 0.25  # seconds between looks at SQLite, and at whether to stop
+RETRY = 1.0  # seconds before a database that is away is tried again
 LOCK = 41969  # any number: what processes that start together agree on (PostgreSQL)
 
 
@@ -122,6 +127,50 @@ def plainly() -> Iterator[None]:
     except SQLAlchemyError as error:
         why = " ".join(str(getattr(error, "orig", None) or error).split())
         raise InputError(f"database: {why}") from None
+
+
+def tell(connection: Connection, sender: str) -> None:
+    """Once this transaction is committed, everybody who listens hears of it."""
+    if connection.dialect.name == "postgresql":
+        values = {"channel": CHANNEL, "sender": sender}
+        connection.execute(text("SELECT pg_notify(:channel, :sender)"), values)
+
+
+def changes(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
+    """Yields when there is news that this store did not tell itself; blocks meanwhile."""
+    away = (SQLAlchemyError, store.engine.dialect.loaded_dbapi.Error)
+    while not stop():
+        try:
+            yield from _poll(store, stop) if store.sqlite else _listen(store, stop)
+        except away:  # the requests will report it
+            time.sleep(RETRY)
+
+
+def _poll(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
+    seen = None
+    while not stop():
+        with store.read() as connection:
+            version = connection.scalar(select(federation.c.version))
+        if version != seen:
+            seen = version
+            yield
+        time.sleep(POLL)
+
+
+def _listen(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
+    pooled = store.engine.raw_connection()
+    listening: Any = pooled.driver_connection
+    pooled.detach()  # it is no good for anything else afterwards
+    try:
+        listening.autocommit = True
+        listening.execute(f"LISTEN {CHANNEL}")
+        yield  # for what happened before
+        while not stop():
+            for word in listening.notifies(timeout=POLL, stop_after=1):
+                if word.payload != store.name:
+                    yield
+    finally:
+        listening.close()
 
 
 def _lock_row(connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""Who takes part in a round and what each is paid; one mechanism a file."""
+"""Who takes part in a round, and what each participant is paid; one mechanism per file."""
 
 from .base import Coalition, Decision, Mechanism, MechanismError, Round
 from .checks import check_mechanism

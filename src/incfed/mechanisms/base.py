@@ -1,8 +1,8 @@
-"""A mechanism sees a `Round` (what the server knows) and answers with a `Decision`.
+"""A mechanism gets a `Round` (what the server knows) and returns a `Decision`.
 
-The clients of a round are those with pending data, n of them; a set S of them is a boolean mask of
-length n. Clients with nothing to share cost nothing, always take part, and are only counted. All
-determinants are of the matrix plus lambda I, and in logarithms: at d = 25 the plain ones overflow.
+The clients of a round are the n clients with pending data; a set S of them is a boolean mask of
+length n. Clients without pending data have no cost, always take part, and are only counted. All
+determinants are of the matrix plus lambda I, as logarithms: at d = 25 plain ones overflow.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MEETS = 1e-9  # docs/paper.md, reading 7: log ratio >= log beta - 1e-9
 
 
 class MechanismError(AssertionError):
-    """A mechanism breaks a rule; the message says, in plain words, which and where."""
+    """A mechanism breaks a rule; the message says which one, and in which round."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,16 +61,16 @@ class Round:
     ) -> None:
         self.clients = clients  # [n] ids with pending data, ascending
         self.costs = costs  # [n] D^p of each
-        self.count = count  # N: clients in all, those without pending data included
-        self.number = number  # rounds before this one
-        self.step = step  # steps before the one that triggered
-        self.trigger = trigger  # id of the client that did
+        self.count = count  # N: all clients, including those without pending data
+        self.number = number  # number of rounds before this one
+        self.step = step  # number of steps before the one that triggered the round
+        self.trigger = trigger  # id of the client that triggered it
         self.spent = spent  # money paid in earlier rounds
         self.budget_left = budget_left
-        self.logdets = logdets  # [n] log det V_i, V_i = dV_i + the V_g that client i last had
-        self.lagging = lagging  # somebody has an older V_g than the present one
+        self.logdets = logdets  # [n] log det V_i, where V_i = dV_i + the V_g that client i has
+        self.lagging = lagging  # some client has an older V_g than the current one
         self._all = ~np.zeros(len(clients), np.bool_)  # np.ones is slower
-        self._full: float | None = None  # computed when first asked for, as is
+        self._full: float | None = None  # computed on first use, like
         self._needed: Floats | None = None
         self._shared = (V, factor, logdet)
         self._ridge = ridge
@@ -88,13 +88,13 @@ class Round:
         return np.zeros(len(self.clients), np.bool_)
 
     def value(self, S: Mask) -> float:
-        """log det V_g(S): what the server would know."""
+        """log det V_g(S), where V_g(S) is what the server would know."""
         check_mask("S", S, len(self.clients))
         return coalition.log_value(self._shared[0], self._ridge, self.pending, S)
 
     @property
     def full_value(self) -> float:
-        """log det V_g(everyone), the oracle that beta is measured against."""
+        """log det V_g(everyone), which beta is relative to."""
         if self._full is None:
             self._full = self.value(self._all)
         return self._full
@@ -108,22 +108,22 @@ class Round:
         return -np.inf if beta <= 0.0 else self.full_value + math.log(beta) - MEETS
 
     def contributions(self, S: Mask) -> Floats:
-        """log c_j(S) of Eq. 6 for every j outside S; 0 for those inside."""
+        """log c_j(S) of Eq. 6 for every j outside S; 0 for members."""
         return self.coalition(S).contributions(~S)
 
     def incentives(self, S: Mask) -> Floats:
-        """I^d_i(S) of Eq. 4: for members what S gives them, for others what joining S would."""
+        """I^d_i(S) of Eq. 4: for members from being in S, for others from joining it."""
         joined = self.coalition(S)
         grown = joined.value + joined.contributions(~S) - self.logdets
         return np.expm1(np.minimum(np.maximum(grown, 0.0), coalition.LARGEST))
 
     def willing(self, S: Mask) -> Mask:
-        """Whose data incentive under S covers its cost."""
+        """The clients whose data incentive under S covers their cost."""
         return self.incentives(S) >= self.costs - coalition.WILLING * (1.0 + self.costs)
 
     @property
     def needed(self) -> Floats:
-        """tau_i: client i shares for data alone once log det(V_g(S) + dV_i) reaches this.
+        """tau_i: client i shares for data alone if log det(V_g(S) + dV_i) is at least this.
 
         `willing` in logarithms: I^d >= D - 1e-9 (1 + D) is 1 + I^d >= (1 - 1e-9)(1 + D).
         """
@@ -136,10 +136,10 @@ class Round:
         return self._needed
 
     def stable_set(self) -> Mask:
-        """The largest S in which every member is willing: what Algorithm 2 ends with.
+        """The largest S in which every member is willing: the result of Algorithm 2.
 
         Client i of S is willing when log det V_g(S) >= `needed[i]`. The left side grows with S, so
-        the largest such set is unique and does not depend on who is removed first.
+        the largest such set is unique and does not depend on the order of removal.
         """
         S, needed = self.everyone, self._needs()
         order = np.argsort(needed, kind="stable")
@@ -147,7 +147,7 @@ class Round:
         return S
 
     def settle(self, S: Mask) -> Decision:
-        """S takes part, and each is paid what data alone does not cover."""
+        """The decision that S takes part and each is paid what data does not cover."""
         check_mask("S", S, len(self.clients))
         value = self.full_value if len(S) == np.count_nonzero(S) else self.value(S)
         return Decision(S.copy(), self._owed(S, value))
@@ -163,7 +163,7 @@ class Round:
 
 
 class Coalition:
-    """A growing set S with V_g(S) at hand: who adds most, who would join now, does it suffice."""
+    """A growing set S with V_g(S): who contributes most, who would join, does S meet beta."""
 
     def __init__(self, round: Round, S: Mask) -> None:
         check_mask("S", S, len(round))
@@ -173,8 +173,8 @@ class Coalition:
         self._V, self._U = V.copy(), U.copy()
         if np.count_nonzero(S):
             self.value = coalition.form(self._V, round._ridge, round.pending, S, self._U)
-        # Contributions to S, or to a smaller set, which bound them: at first log c_j(nobody), which
-        # is at hand only if everybody holds the present V_g; otherwise each is computed when asked.
+        # Contributions to S, or to a smaller set, which are upper bounds: at first log c_j(nobody),
+        # known only if all clients have the current V_g; otherwise computed on demand.
         self._bound = round.logdets - round._shared[2]
         if round.lagging:
             self._bound = np.full(len(round), np.inf)
@@ -190,34 +190,35 @@ class Coalition:
         return gains
 
     def best(self, among: Mask) -> int:
-        """The largest contributor of `among`, computed lazily, ties to the lowest id; -1: nobody
+        """The largest contributor of `among`, computed lazily, ties to the lowest id; -1 if none
         is left."""
         check_mask("among", among, len(self.members))
         return coalition.best(*self._state(), self.members, among, self._bound, self._exact)
 
     def meets(self, beta: float, plus: int | None = None) -> bool:
-        """Does S (with client `plus`) meet beta?"""
+        """Whether S (with client `plus`) meets beta."""
         value = self.value if plus is None else self.value + self._contribution(plus)
         return bool(value >= self.round.goal(beta))
 
     def add(self, j: int) -> None:
-        """Client j (its place in the round) joins."""
+        """Add client j (its index in the round)."""
         if not 0 <= j < len(self.members) or self.members[j]:
-            allowed = f"the place (0 to {len(self.members) - 1}) of a client outside S"
+            allowed = f"the index (0 to {len(self.members) - 1}) of a client outside S"
             raise inputs.refuse("j", j, allowed)
         self.members[j] = True
-        self._exact[:] = False  # every contribution so far becomes a bound
+        self._exact[:] = False  # contributions computed so far become upper bounds
         self.value = absorb(*self._state(), j)
 
     def welcome(self, among: Mask) -> None:
-        """Add whoever of `among` data alone now convinces (Alg. 4 lines 5-8)."""
+        """Add the clients of `among` whose cost data now covers (Alg. 4 lines 5-8)."""
         self.value = coalition.welcome(*self._state(), *self._search(among))
 
     def recruit(self, among: Mask, picked: Mask, *, until: float, welcome: bool) -> bool:
-        """Turns of Alg. 4 lines 3-8: add the best of `among`, then (`welcome`) whom that convinces.
+        """Iterations of Alg. 4 lines 3-8: add the best of `among`, then (`welcome`) the clients
+        whose cost data now covers.
 
-        Goes on until beta = `until` is met (0: one turn) or nobody is left, and marks whom it
-        picked in `picked`. False: there was nobody to pick.
+        Continues until beta = `until` is met (0: one iteration) or no client is left. Marks the
+        clients it picked in `picked`. Returns False if there was none to pick.
         """
         turns, self.value = coalition.recruit(
             *self._state(), *self._search(among), welcome, self.round.goal(until), picked
@@ -225,14 +226,14 @@ class Coalition:
         return turns > 0
 
     def price(self, j: int) -> float:
-        """What joining S would leave uncovered of the cost of client j."""
+        """The part of client j's cost that data does not cover if j joins S."""
         value = self.value + self._contribution(j)
         gained = coalition.incentive(value - self.round.logdets[j])
         return float(max(0.0, self.round.costs[j] - gained))
 
     def owed(self, paid: Mask) -> Floats:
-        """What S leaves uncovered of the costs of those members, 0 for all others (docs/paper.md,
-        reading 5)."""
+        """What data does not cover of the costs of the members `paid`; 0 for all others
+        (docs/paper.md, reading 5)."""
         check_mask("paid", paid, len(self.members))
         return self.round._owed(paid, self.value)
 
@@ -250,13 +251,13 @@ class Coalition:
 
 
 def check_mask(name: str, S: Mask, n: int) -> None:
-    """The kernels trust their masks: anything else must not reach them."""
+    """Kernels do not check their masks, so it is done here."""
     if not (isinstance(S, np.ndarray) and S.dtype.char == "?" and S.shape == (n,)):
         raise inputs.refuse(name, S, f"a boolean array of length {n}, an entry per client")
 
 
 def malformed(decision: object, clients: Ints) -> str | None:
-    """What is wrong with the form of a decision over these clients; None: nothing."""
+    """What is wrong with the form of a decision over these clients, or None."""
     n = len(clients)
     if not isinstance(decision, Decision):
         return f"it did not return a Decision: got {type(decision).__name__}"
@@ -276,13 +277,13 @@ def malformed(decision: object, clients: Ints) -> str | None:
             f"a payment is negative: client {clients[payments.argmin()]} is paid {payments.min():g}"
         )
     j = int(np.flatnonzero(~members & (payments != 0))[0])
-    return f"somebody who does not take part is paid: client {clients[j]} gets {payments[j]:g}"
+    return f"a client that does not take part is paid: client {clients[j]} gets {payments[j]:g}"
 
 
 class Mechanism(ABC):
-    """Write `decide`; set `beta` if the decision always keeps det V_g(S) / det V_g(all) >= beta.
+    """Base class: write `decide`, and set `beta` if det V_g(S) / det V_g(all) >= beta always holds.
 
-    A mechanism is a pure function of the round: what it may need of the past is in it.
+    A mechanism is a pure function of the round, which also holds what it may need of the past.
     """
 
     beta: float | None = None
@@ -291,6 +292,6 @@ class Mechanism(ABC):
     def decide(self, round: Round) -> Decision: ...
 
     def settings(self) -> dict[str, Any]:
-        """What a result records about it."""
+        """The settings that a result records."""
         names: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
         return {"kind": type(self).__name__, **{name: getattr(self, name) for name in names}}

@@ -1,4 +1,4 @@
-"""A conformance kit: does a mechanism keep what every mechanism must?"""
+"""A conformance test for mechanisms."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ SLACK = 1e-6  # relative: far above rounding, far below any payment that matters
 
 
 def check_mechanism(mechanism: Mechanism, *, rounds: int = 200, seed: int = 0) -> int:
-    """Try `mechanism` on many made-up rounds; raise MechanismError saying what broke.
+    """Try `mechanism` on many generated rounds; raise MechanismError with the rules it breaks.
 
-    Every participant must gain at least its cost from data and money together; nobody is paid a
-    negative or infinite sum, or paid without taking part; where the mechanism states a `beta`,
-    every decision meets it; the same round gets the same decision; and the round is left as it was.
-    Returns how many rounds were tried.
+    Every participant must gain at least its cost from data and money together. No payment is
+    negative or infinite, or goes to a client that does not take part. If the mechanism sets `beta`,
+    every decision meets it. The same round always gets the same decision, and is not modified.
+    Returns the number of rounds tried.
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(
             f"{mechanism!r} is not a Mechanism: derive your class from incfed.Mechanism, "
-            "and pass an object of it, not the class"
+            "and pass an instance, not the class"
         )
     inputs.integer("rounds", rounds, low=0)
     inputs.integer("seed", seed, low=0)
@@ -50,10 +50,10 @@ def _faults(mechanism: Mechanism, round: Round) -> list[str]:
     before = _everything(round)
     try:
         decision = mechanism.decide(round)
-        if not _same(before, _everything(round)):  # what it says of a spoilt round means nothing
+        if not _same(before, _everything(round)):  # a decision on a modified round means nothing
             return ["it changed the round it was given: work on copies"]
         again = mechanism.decide(round)
-    except Exception as error:  # whatever a plug-in raises is the answer the author needs
+    except Exception as error:  # show the author whatever the plug-in raises
         return [f"it raised an error: {type(error).__name__}: {error}"]
     faults = []
     form = malformed(decision, round.clients)

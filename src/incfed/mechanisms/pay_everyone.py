@@ -1,4 +1,4 @@
-"""Everyone shares; each is paid what data alone does not cover."""
+"""Everyone shares, and is paid what data does not cover."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .base import Decision, Mechanism, Round
 
 @dataclass(frozen=True)
 class PayEveryone(Mechanism):
-    """The paper's beta = 1: all data is bought, at what the data incentive leaves to pay."""
+    """The paper's beta = 1: everyone takes part, and is paid what data does not cover."""
 
     beta = 1.0
 

@@ -1,4 +1,4 @@
-"""Algorithms 3 and 4: data first, then money for as few as the promised beta needs.
+"""Algorithms 3 and 4: data first, then payments to as few clients as beta needs.
 
 Readings are those of docs/paper.md.
 """
@@ -24,7 +24,7 @@ class PaymentEfficient(Mechanism):
     order: "descending" ranks the largest contributor first; "ascending" is Algorithm 3 as printed.
     payment_free: False is the ablation w/o PF: start from clients of cost 0, pay costs in full.
     iterative: False is the ablation w/o IS: rank once, against the first set.
-    absorb: True also takes in whoever the last resort's data has made willing (not in the paper).
+    absorb: True also adds the clients that the last resort's data makes willing (not in the paper).
     """
 
     beta: float = 1.0
@@ -45,9 +45,9 @@ class PaymentEfficient(Mechanism):
         others = ~first
         S = round.coalition(first)
         if S.meets(self.beta) or not np.count_nonzero(others):
-            return Decision(first, np.zeros(len(round)))  # reading 4: data suffices
+            return Decision(first, np.zeros(len(round)))  # reading 4: data is enough
         resort, invalid = self._last_resort(S, others)
-        if resort is None:  # nobody suffices alone: all are tried together
+        if resort is None:  # no client meets beta alone: search among all
             return self._search(S, invalid)[0]
         if not np.count_nonzero(invalid):
             return self._alone(S, resort)
@@ -57,8 +57,8 @@ class PaymentEfficient(Mechanism):
     def _last_resort(self, S: Coalition, others: Mask) -> tuple[int | None, Mask]:
         """Alg. 3 lines 3-5: a client that meets beta alone, and the invalid list ranked before it.
 
-        Descending, that is the largest contributor, with nobody before it; if it does not suffice
-        nobody does, and all are invalid. As printed, it is the smallest contributor that does.
+        Descending, that is the largest contributor, with none before it; if it does not meet beta,
+        no client does, and all are invalid. As printed, it is the smallest that meets beta.
         """
         invalid = np.zeros(len(others), np.bool_)
         if self.order == "descending":
@@ -71,10 +71,12 @@ class PaymentEfficient(Mechanism):
         return None, invalid
 
     def _search(self, S: Coalition, invalid: Mask, last: float = np.inf) -> tuple[Decision, bool]:
-        """Alg. 4: add the largest contributor and whom its data convinces, until beta is met.
+        """Alg. 4: add the largest contributor and the clients that its data convinces, until beta
+        is met.
 
-        False beside the decision: it costs more than the last resort (reading 6), or the list
-        ended first. (A list of everybody does not, but for rounding, and is then the answer.)
+        Returns the decision and whether it is better than the last resort: False if it costs more
+        (reading 6), or if the list ended before beta was met. (With all clients in the list, only
+        rounding can cause that, and the decision is used.)
         """
         paid = np.zeros(len(invalid), np.bool_)
         for _ in self._turns(S, invalid, paid, until=self.beta if last == np.inf else 0.0):
@@ -85,8 +87,8 @@ class PaymentEfficient(Mechanism):
         return self._pay(S, paid), False
 
     def _turns(self, S: Coalition, invalid: Mask, paid: Mask, until: float) -> Iterator[None]:
-        """Alg. 4 lines 3-8, a turn at a time or all up to `until`: S grows by the largest
-        contributor, who is paid, and by those whom its data convinces, who are not."""
+        """Alg. 4 lines 3-8, one iteration at a time or all up to `until`: S grows by the largest
+        contributor, which is paid, and by the clients that its data convinces, which are not."""
         if self.iterative:
             while S.recruit(invalid, paid, until=until, welcome=self.payment_free):
                 yield
@@ -100,7 +102,7 @@ class PaymentEfficient(Mechanism):
                     yield
 
     def _alone(self, S: Coalition, resort: int) -> Decision:
-        """The last resort joins, and is paid."""
+        """The decision in which the last resort joins and is paid."""
         S.add(resort)
         if self.absorb and self.payment_free:  # reading 10
             S.welcome(~S.members)
@@ -109,17 +111,17 @@ class PaymentEfficient(Mechanism):
         return self._pay(S, paid)
 
     def _pay(self, S: Coalition, paid: Mask) -> Decision:
-        """Reading 5: what data leaves uncovered with S as it is; w/o PF the whole cost."""
+        """Pay what data does not cover under the current S (reading 5); w/o PF, the whole cost."""
         money = S.owed(paid) if self.payment_free else np.where(paid, S.round.costs, 0.0)
         return Decision(S.members, money)
 
     def _price(self, S: Coalition, j: int) -> float:
-        """What client j would have to be paid to join S alone."""
+        """The payment for client j if it alone joins S."""
         return S.price(j) if self.payment_free else float(S.round.costs[j])
 
 
 def ranking(contributions: Floats, among: Mask) -> list[int]:
-    """Clients by falling contribution; within 1e-9 of the largest left, the lowest id first."""
+    """Clients by descending contribution; ties (1e-9) by ascending id."""
     clients = np.flatnonzero(among)
     falling = clients[np.argsort(-contributions[clients], kind="stable")].tolist()
     ranked: list[int] = []

@@ -11,7 +11,7 @@ from .base import Decision, Mechanism, Round
 
 @dataclass(frozen=True)
 class PaymentFree(Mechanism):
-    """The largest set in which everybody's data incentive covers its cost; nobody is paid."""
+    """The largest set in which data covers every member's cost; nobody is paid."""
 
     def decide(self, round: Round) -> Decision:
         return Decision(round.stable_set(), np.zeros(len(round)))

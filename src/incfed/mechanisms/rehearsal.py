@@ -1,4 +1,4 @@
-"""Rounds made up for trying a mechanism: many shapes, from a seed."""
+"""Rounds generated from a seed, to test mechanisms on."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ RIDGE = 0.1
 def make_round(V: Floats, uploads: list[Floats], costs: Floats, idle: int, **known: float) -> Round:
     """A round over clients 1, 3, 5, ..., each with the rows x of its pending steps (dV = sum x x').
 
-    Ids are not places: a mechanism that takes one for the other should not get away with it.
+    Ids differ from indices, so that a mechanism that confuses them is found out.
     """
     d = V.shape[0]
     n = len(uploads)
     dense = np.full(n, -1)
-    grams = [rows.T @ rows for rows in uploads if len(rows) > d]  # many steps arrive as a matrix
+    grams = [rows.T @ rows for rows in uploads if len(rows) > d]  # many steps come as a matrix
     dense[[len(rows) > d for rows in uploads]] = np.arange(len(grams))
     thin = [rows if len(rows) <= d else rows[:0] for rows in uploads]
     pending = Pending.of(
@@ -50,7 +50,7 @@ def make_round(V: Floats, uploads: list[Floats], costs: Floats, idle: int, **kno
 
 
 def rehearse(rounds: int, seed: int) -> Iterator[tuple[str, Round]]:
-    """(what is special about it, the round), first the corner cases, then random ones."""
+    """Pairs (title, round): first the corner cases, then random rounds."""
     chance = np.random.default_rng(seed)
     empty = np.zeros((3, 3))
     one = [chance.standard_normal((2, 3))]

@@ -1,4 +1,5 @@
-"""The user's case: a world to choose settings in, another part of it to judge them by.
+"""The user's case: a world to choose settings in, what sharing costs the clients in it, and another
+part of that world to judge settings by.
 
 [run]
 steps = 5000                    # may be left out for a log: half of it
@@ -17,7 +18,7 @@ beta = [0.01, 1.0]
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,18 +26,73 @@ from typing import Any
 import numpy as np
 
 from ..environments.base import World
-from ..experiments import kinds, places
+from ..experiments import kinds
 from ..experiments.cells import Cell
-from ..experiments.config import build_algorithm, check_steps, load
-from ..experiments.experiment import Recipe
+from ..experiments.config import Recipe, build_algorithm, check_steps, load
+from ..mechanisms.registry import BUILT_IN, Pinned, load_mechanism
+from ..support import places
 from ..support.inputs import InputError, counted, number, refuse
-from .costs import ALLOWED, Costs, read_costs
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
 
 FIXED = ("noise", "delta", "exploration", "reads", "clocks")
 SHARE = 0.5  # of a log: settings are chosen on so much of it
 SEARCH, JUDGE = "search", "judge"
 MANY = 1000  # seeds of each of the two
+COSTS = 0x636F7374  # sets these draws apart from all others of the same seed
+MOST_COST = 1e15  # beyond, sums of payments lose their small ones
+Draw = Callable[[np.random.Generator, int, Mapping[str, float]], Any]
+
+# By kind: its parameters with what each must be above (or at), and how to draw.
+DRAWS: dict[str, tuple[tuple[str, ...], Draw]] = {
+    "uniform": (("low", "high"), lambda chance, n, p: chance.uniform(p["low"], p["high"], n)),
+    "exponential": (("mean",), lambda chance, n, p: chance.exponential(p["mean"], n)),
+    # two clients of three are within a factor of `spread` of the median
+    "lognormal": (
+        ("median", "spread"),
+        lambda chance, n, p: p["median"] * np.exp(np.log(p["spread"]) * chance.standard_normal(n)),
+    ),
+}
+COSTS_ALLOWED = (
+    "a number, a list with one for each client, or a table such as "
+    '{ kind = "lognormal", median = 100, spread = 2 } (or uniform, exponential)'
+)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """D^p of every client: `known` (a number, or one each), or drawn by `kind`."""
+
+    count: int
+    known: float | tuple[float, ...] = 0.0
+    kind: str | None = None
+    parameters: Mapping[str, float] | None = None
+
+    @property
+    def drawn(self) -> bool:
+        return self.kind is not None
+
+    def of(self, seed: int, factor: float = 1.0) -> float | list[float]:
+        """The costs in the run of a seed, all times `factor`."""
+        if self.kind is not None:
+            assert self.parameters is not None
+            chance = np.random.default_rng(np.random.SeedSequence([seed, COSTS]))
+            drawn = DRAWS[self.kind][1](chance, self.count, self.parameters)
+            return [float(factor * cost) for cost in drawn]
+        if isinstance(self.known, tuple):
+            return [factor * cost for cost in self.known]
+        return factor * self.known
+
+    def __str__(self) -> str:
+        if self.kind is not None:
+            words = ", ".join(f"{key} {value:g}" for key, value in (self.parameters or {}).items())
+            return f"{self.kind} ({words}), drawn for each client and seed"
+        if isinstance(self.known, tuple):
+            return f"{min(self.known):g} to {max(self.known):g}, one for each client"
+        return f"{self.known:g} for each client"
+
+    def identity(self) -> list[Any]:
+        known = list(self.known) if isinstance(self.known, tuple) else self.known
+        return [known, self.kind, dict(self.parameters or {})]
 
 
 @dataclass(frozen=True)
@@ -140,8 +196,7 @@ def read_case(source: str | Path | Mapping[str, Any]) -> Case:
         raise refuse("world", source, "the path of a TOML file, or tables as in one")
     if not Path(source).exists():
         raise InputError(
-            f"{source}: is not there, must be a config file; "
-            f"`incfed init --plan {source}` writes one"
+            f"config file not found: {source}. Write one with: incfed init --plan {source}"
         )
     return build_case(load(source))
 
@@ -157,7 +212,7 @@ def build_case(recipe: Recipe) -> Case:
             raise places.missing("world", f"given, such as {example}")
         table = places.table("world", tables["world"], example)
         if "costs" not in tables:
-            raise places.missing("costs", f"given, what sharing costs a client: {ALLOWED}")
+            raise places.missing("costs", f"given, what sharing costs a client: {COSTS_ALLOWED}")
         if isinstance(tables.get("algorithm"), list):
             raise InputError("algorithm: is a list, must be one table: write [algorithm]")
         fixed = places.table("algorithm", tables.get("algorithm", {}), "[algorithm]")
@@ -183,14 +238,33 @@ def build_case(recipe: Recipe) -> Case:
             steps=steps,
             costs=read_costs(tables["costs"], world.count),
             fixed={key: value for key, value in fixed.items() if key != "ridge"},
-            space=read_space(search, fixed.get("ridge"), usual),
+            space=read_space(search, fixed.get("ridge"), usual, recipe.folder),
             share=share,
-            sources=tuple(sorted(built.sources.values())),
             notes=tuple(world.notes),
         )
-        trial = case.nobody.table(case.fixed, case.costs.of(0))
-        build_algorithm(trial, "algorithm", world, steps, recipe.folder)
-    return case
+        sources = dict(built.sources)
+        for setting in (case.nobody, *case.space.first(usual)):  # every mechanism once
+            table = setting.table(case.fixed, case.costs.of(0))
+            made = build_algorithm(table, "algorithm", world, steps, recipe.folder)
+            sources.update(made.sources)
+    notes = (*case.notes, *_not_served(case))
+    return replace(case, sources=tuple(sorted(sources.values())), notes=notes)
+
+
+def _not_served(case: Case) -> list[str]:
+    """Why mechanisms of the user's own that are searched cannot be served."""
+    found = {}
+    for one in case.space.first(case.usual):
+        if one.mechanism not in BUILT_IN and one.mechanism not in found:
+            table = one.table({}, 0)["mechanism"]
+            try:
+                made = load_mechanism(table, "mechanism", case.folder)
+                if isinstance(made, Pinned):
+                    made.check()
+                found[one.mechanism] = ""
+            except InputError as error:
+                found[one.mechanism] = " ".join(f"No federation.toml with it: {error}".split())
+    return [text for text in found.values() if text]
 
 
 def _share(search: Mapping[str, Any], world: World) -> float | None:
@@ -228,3 +302,40 @@ def _steps(value: object, world: World, whole: World, parts: Sequence[Sequence[f
     if steps > most:
         raise refuse("run.steps", steps, f"at most {most}, the length of a part of the log")
     return steps
+
+
+def read_costs(value: object, count: int) -> Costs:
+    """The costs of `count` clients as a config says them, or an InputError."""
+    if isinstance(value, Mapping):
+        return _drawn(dict(value), count)
+    if isinstance(value, list):
+        if len(value) != count:
+            raise refuse("costs", counted(len(value), "cost"), f"one number, or {count} (one each)")
+        each = [number(f"costs[{n}]", x, low=0, high=MOST_COST) for n, x in enumerate(value, 1)]
+        return Costs(count, tuple(each))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise refuse("costs", value, COSTS_ALLOWED)
+    return Costs(count, number("costs", value, low=0.0, high=MOST_COST))
+
+
+def _drawn(table: dict[str, Any], count: int) -> Costs:
+    kind = table.pop("kind", None)
+    if kind is None:
+        raise places.missing("costs.kind", f"one of {', '.join(DRAWS)}")
+    if kind not in DRAWS:
+        close = places.hint(kind, DRAWS) if isinstance(kind, str) else ""
+        allowed = f"one of {', '.join(DRAWS)}"
+        raise InputError(f"costs.kind: got {kind!r}{close}, must be {allowed}")
+    names = DRAWS[kind][0]
+    places.known("costs", table, names)
+    for name in names:
+        if name not in table:
+            raise places.missing(f"costs.{name}", f"given: {kind} needs it")
+    least = {"spread": 1.0}
+    values = {
+        name: number(f"costs.{name}", table[name], low=least.get(name, 0.0), high=MOST_COST)
+        for name in names
+    }
+    if kind == "uniform" and values["low"] > values["high"]:
+        raise refuse("costs.low", values["low"], f"at most costs.high, {values['high']:g}")
+    return Costs(count, kind=kind, parameters=values)

@@ -1,18 +1,19 @@
-"""The frontier: what money buys."""
+"""The frontier, that is what money buys: as a figure, and in letters for a terminal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..results import axes as style
 from ..results.axes import TITLES
+from ..results.numbers import tick
 from ..results.palette import GRID, INK, LIGHT
 from ..results.plots import new_figure
 from ..support.inputs import counted
+from .advice import outside
 from .goals import GAINS
-from .words import outside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 LINE, CHOSEN, REFERENCE = LIGHT[0], LIGHT[1], LIGHT[6]
 MARKERS = ("D", "s")  # of what it is compared with
 FAR_APART = 50.0  # payments so many times apart call for a log scale
+HEIGHT = 9  # lines of a chart in letters
 
 
 def caption(plan: Plan) -> str:
@@ -135,3 +137,63 @@ def _mark(
         color=colour, marker=marker, markersize=size, linewidth=1.1, zorder=4,
         markerfacecolor="none" if hollow else colour,
     )  # fmt: skip
+
+
+def sketch(plan: Plan, width: int) -> list[str]:
+    """The same in letters, at most `width` columns wide, and what they mean."""
+    metric = plan.goal.bought
+    others = [one for one in plan.judgement.references if one.setting is not None]
+    inside = [one for one in plan.frontier if not outside(plan, one)]
+    broken = [one for one in plan.frontier if outside(plan, one)]
+    marks = {"□": others, "○": broken, "●": inside, "◆": [plan.judgement.chosen]}
+    dots = [
+        Dot(one["payment"].mean, one[metric].mean, mark)
+        for mark, marked in marks.items()
+        for one in marked
+    ]
+    legend = "◆ the advice   ● best for the money   □ everyone, nobody is paid"
+    legend += "   ○ outside another limit" if broken else ""
+    return [*chart(dots, width=width, across="paid to clients"), legend]
+
+
+class Dot(NamedTuple):
+    x: float
+    y: float
+    mark: str
+
+
+def chart(dots: Sequence[Dot], *, width: int, across: str) -> list[str]:
+    """Lines of text; later dots cover earlier ones. Money is on a scale between even and
+    logarithmic, with a place for zero."""
+    left, top = min(dot.y for dot in dots), max(dot.y for dot in dots)
+    most = max(dot.x for dot in dots)
+    labels = [tick(float(f"{value:.4g}")) for value in (top, (top + left) / 2, left)]
+    margin = max(map(len, labels))
+    inner = max(width - margin - 3, 20)
+    rows = [[" "] * inner for _ in range(HEIGHT)]
+    for dot in dots:
+        column = round(_place(dot.x, most) * (inner - 1))
+        share = (dot.y - left) / (top - left) if top > left else 0.5
+        rows[round((1 - share) * (HEIGHT - 1))][column] = dot.mark
+    said = {0: labels[0], HEIGHT // 2: labels[1], HEIGHT - 1: labels[2]}
+    if top == left:
+        said = {HEIGHT // 2: labels[1]}
+    lines = [f"{said.get(n, ''):>{margin}} │{''.join(row)}".rstrip() for n, row in enumerate(rows)]
+    return [*lines, f"{'':{margin}} └{'─' * inner}", _scale(most, inner, margin, across)]
+
+
+def _place(value: float, most: float) -> float:
+    """From 0 to 1: as a root, so that small sums can be told apart."""
+    return math.sqrt(value / most) if most > 0 else 0.0
+
+
+def _scale(most: float, inner: int, margin: int, across: str) -> str:
+    line = [" "] * (inner + margin + 2)
+    for share in (0.0, 0.25, 0.5, 1.0):
+        text = tick(float(f"{most * share**2:.2g}")) if most else "0"
+        end = share == 1.0
+        at = margin + 2 + round(share * (inner - 1)) - (len(text) - 1 if end else 0)
+        line[at : at + len(text)] = text
+        if not most:
+            break
+    return f"{''.join(line).rstrip()}\n{'':{margin + 2}}{across}"

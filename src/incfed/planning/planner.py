@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
-from ..experiments.book import NAME
-from ..experiments.engine import Session
-from ..experiments.sweeps import executor_for
+from ..experiments.checkpoint import NAME, CellsFile
+from ..experiments.engine import Session, executor_for
 from ..results.settings import plain
 from ..support import inputs
 from ..support.inputs import integer
@@ -21,8 +20,8 @@ from .case import MANY, Case, read_case
 from .evidence import Interval
 from .goals import Goal, read_goal
 from .judging import Judged, Judgement, Kept, judge
-from .racing import RUNGS
 from .search import Broken, Search, Update, Watch, refuse_broken
+from .selection import RUNGS
 from .space import Setting
 from .study import BATCH, check_optuna
 
@@ -81,28 +80,29 @@ class Plan:
     @property
     def advice(self) -> str:
         """The plan in a few sentences."""
-        from .words import advice
+        from .advice import advice
 
         return advice(self)
 
     @property
     def config(self) -> str:
         """A TOML file for `incfed run`."""
-        from .config_file import config_text
+        from .config_files import config_text
 
         return config_text(self)
 
     @cached_property
     def sizes(self) -> tuple[float, float]:
         """The longest arm and the largest reward that were seen in its world."""
-        from .federation_file import sizes
+        from .config_files import sizes
 
         return sizes(self.case.world, self.held_out[0])
 
     @property
     def federation(self) -> str | None:
-        """A TOML file for `incfed serve`; None if that cannot serve it (too many features)."""
-        from .federation_file import federation_text
+        """A TOML file for `incfed serve`; None if that cannot serve it: too many features, or a
+        mechanism of your own that breaks a rule."""
+        from .config_files import federation_text
 
         return federation_text(self)
 
@@ -125,9 +125,10 @@ class Plan:
         return publish(self, inputs.path("folder", folder))
 
     def __str__(self) -> str:
-        from .words import whole_text
+        from ..results import markdown
+        from .document import plan_document
 
-        return whole_text(self)
+        return markdown.render(plan_document(self)).rstrip("\n")
 
     def __repr__(self) -> str:
         return f"<Plan: {self.setting}: {self.goal.aim} {self.judgement.chosen[self.goal.aim]}>"
@@ -182,13 +183,13 @@ def plan(
     from .publish import DATA, PAGE, check_free
 
     folder = None if output is None else inputs.path("output", output).absolute()
-    book = None if folder is None else folder / NAME
-    file = None
+    checkpoint = file = None
     if folder is not None:
         check_free(folder)
+        checkpoint = CellsFile(folder / NAME, ours=(PAGE, DATA))
         file = folder / f"study-{_hash([case.identity(), _asked(goal), seed])}.log"
     with Session(
-        book=book, executor=executor, fresh=fresh, source=case.name, ours=(PAGE, DATA)
+        checkpoint=checkpoint, executor=executor, fresh=fresh, source=case.name
     ) as session:
         if fresh and file is not None:
             file.unlink(missing_ok=True)

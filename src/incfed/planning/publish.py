@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
+from ..results import html
 from ..support.files import write_text
 from ..support.toml import check_sealed, write_sealed
-from . import words
+from . import advice
+from .document import CONFIG, FEDERATION, plan_document
 from .judging import Judged
-from .page import write_page
-from .relaxing import relax
-from .words import CONFIG, FEDERATION
 
 if TYPE_CHECKING:
     from .planner import Plan
@@ -39,7 +38,7 @@ def publish(plan: Plan, folder: Path) -> Path:
         write_sealed(folder / FEDERATION, plan.federation)
     data = json.dumps(as_data(plan), indent=1, ensure_ascii=False, allow_nan=False)
     write_text(folder / DATA, data + "\n")
-    return write_text(folder / PAGE, write_page(plan))
+    return write_text(folder / PAGE, html.render(plan_document(plan, configs=True)))
 
 
 def as_data(plan: Plan) -> dict[str, Any]:
@@ -62,12 +61,12 @@ def as_data(plan: Plan) -> dict[str, Any]:
         ],
         "figures": _figures(judgement.chosen),
         "frontier": [
-            {**_figures(one), "outside": words.outside(plan, one)} for one in judgement.frontier
+            {**_figures(one), "outside": advice.outside(plan, one)} for one in judgement.frontier
         ],
         "thrifty": None if judgement.thrifty is None else _figures(judgement.thrifty),
         "sensitivity": {f"{k:g}": _figures(v) for k, v in judgement.sensitivity.items()},
         "references": {one.label: _figures(one) for one in judgement.references},
-        "relax": relax(plan),
+        "relax": advice.relax(plan),
         "settings_tried": len(plan.tried),
         "runs": plan.runs,
         "search_seeds": list(plan.search_seeds),

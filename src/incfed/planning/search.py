@@ -11,9 +11,8 @@ from ..experiments.engine import Session
 from ..support.inputs import InputError
 from .case import SEARCH, Case
 from .evidence import Evidence, figures_of, means_of
-from .frontier import choose, easiest, front, promising, thin, thrifty
 from .goals import Goal
-from .racing import RUNGS, survivors
+from .selection import RUNGS, choose, easiest, front, promising, survivors, thin, thrifty
 from .space import Setting
 from .study import BATCH, Study
 
@@ -162,7 +161,7 @@ def run_lots(
 ) -> list[list[Record] | str]:
     """All cells of all lots at once; the records of each lot, or why one of its runs failed."""
     cells = [cell for lot in lots for cell in lot]
-    outcome = session.do(session.check(cells), progress=progress, slow=slow)
+    outcome = session.run(session.check(cells), progress=progress, slow=slow)
     if outcome.interrupted:
         raise KeyboardInterrupt
     faults = {id(cell): fault for cell, fault in outcome.failures}

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from ..algorithms import thresholds
-from ..experiments import places
-from ..support import inputs
+from ..mechanisms.registry import BUILT_IN, find_mechanism, mechanism_table
+from ..support import inputs, places
 
 PAID, FREE, ALL = "PaymentEfficient", "PaymentFree", "PayEveryone"
 MECHANISMS = (PAID, FREE, ALL)
 RIDGE = 0.1  # the algorithms' own default
 BETAS = (0.7, 0.3, 0.05, 0.01)  # tried first
+Options = tuple[tuple[str, Any], ...]
 KEYS = ("mechanisms", "beta", "threshold", "ridge", "first")
 
 
@@ -23,13 +25,14 @@ class Setting:
     """One answer to "what should I run?"."""
 
     mechanism: str
-    beta: float | None  # None: the mechanism has none
+    beta: float | None  # None: the mechanism has none that is searched
     threshold: float
     ridge: float
+    options: Options = ()  # of the mechanism, fixed
 
     def table(self, fixed: Mapping[str, Any], costs: Any) -> dict[str, Any]:
         """As an [[algorithm]] of a config."""
-        mechanism: dict[str, Any] = {"kind": self.mechanism}
+        mechanism: dict[str, Any] = {"kind": self.mechanism, **dict(self.options)}
         if self.beta is not None:
             mechanism["beta"] = self.beta
         return {
@@ -42,10 +45,24 @@ class Setting:
         }
 
     def __str__(self) -> str:
-        first = {FREE: "payment-free", ALL: "everyone paid"}.get(
-            self.mechanism, f"beta {self.beta:g}" if self.beta is not None else self.mechanism
-        )
-        return f"{first}, D_c {self.threshold:g}, lambda {self.ridge:g}"
+        beta = [] if self.beta is None else [f"beta {self.beta:g}"]
+        name = str(Candidate(self.mechanism, self.options))
+        usual = {FREE: ["payment-free"], ALL: ["everyone paid"], PAID: beta}
+        who = ", ".join(usual.get(name, [name.rpartition(":")[2], *beta]))
+        return f"{who}, D_c {self.threshold:g}, lambda {self.ridge:g}"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mechanism that may be tried."""
+
+    kind: str
+    options: Options = ()  # fixed
+    searched: bool = False  # is its beta?
+
+    def __str__(self) -> str:
+        fixed = ", ".join(f"{key} {value}" for key, value in self.options)
+        return f"{self.kind} ({fixed})" if fixed else self.kind
 
 
 @dataclass(frozen=True)
@@ -70,24 +87,34 @@ class Range:
 class Space:
     """All settings that may be tried."""
 
-    mechanisms: tuple[str, ...]
+    candidates: Mapping[str, Candidate]  # by their text
     beta: Range
     threshold: Range
     ridge: Range
 
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        return tuple(self.candidates)
+
+    @property
+    def searches_beta(self) -> bool:
+        return any(one.searched for one in self.candidates.values())
+
     def make(self, mechanism: str, beta: float, threshold: float, ridge: float) -> Setting:
+        one = self.candidates[mechanism]
         return Setting(
-            mechanism=mechanism,
-            beta=self.beta.clip(beta) if mechanism == PAID else None,
+            mechanism=one.kind,
+            beta=self.beta.clip(beta) if one.searched else None,
             threshold=self.threshold.clip(threshold, digits=3),
             ridge=self.ridge.clip(ridge),
+            options=one.options,
         )
 
     def holds(self, setting: Setting) -> bool:
         """May it be tried?"""
         ranges = (self.beta, self.threshold, self.ridge)
         values = (setting.beta, setting.threshold, setting.ridge)
-        return setting.mechanism in self.mechanisms and all(
+        return str(Candidate(setting.mechanism, setting.options)) in self.candidates and all(
             value is None or one.low <= value <= one.high
             for one, value in zip(ranges, values, strict=True)
         )
@@ -97,13 +124,13 @@ class Space:
         where the paper does not look."""
         tried: dict[Setting, None] = {}
         for threshold in (usual, 4 * usual):
-            for mechanism in self.mechanisms:
-                for beta in BETAS if mechanism == PAID else (1.0,):
-                    tried[self.make(mechanism, beta, threshold, RIDGE)] = None
+            for name, one in self.candidates.items():
+                for beta in BETAS if one.searched else (1.0,):
+                    tried[self.make(name, beta, threshold, RIDGE)] = None
         return list(tried)
 
     def identity(self) -> list[Any]:
-        ranges = [getattr(self, f.name) for f in fields(self) if f.name != "mechanisms"]
+        ranges = [getattr(self, f.name) for f in fields(self) if f.name != "candidates"]
         return [list(self.mechanisms), [[one.low, one.high] for one in ranges]]
 
 
@@ -112,7 +139,7 @@ def usual_threshold(steps: int, clients: int, dim: int) -> float:
     return thresholds.high(steps=max(steps, 2), clients=clients, dim=dim)
 
 
-def read_space(table: Mapping[str, Any], ridge: Any, usual: float) -> Space:
+def read_space(table: Mapping[str, Any], ridge: Any, usual: float, folder: Path = Path()) -> Space:
     """The [search] table, or an InputError; `ridge` is that of [algorithm], if it is fixed there.
 
     D_c is searched from a tenth of the usual to a hundred times it. Below, rounds multiply, up to
@@ -123,7 +150,7 @@ def read_space(table: Mapping[str, Any], ridge: Any, usual: float) -> Space:
         raise inputs.InputError("search.ridge: is fixed by algorithm.ridge, must be in one of them")
     given = {**table, **({} if ridge is None else {"ridge": ridge})}
     return Space(
-        mechanisms=_mechanisms(given.get("mechanisms", list(MECHANISMS))),
+        candidates=_candidates(given.get("mechanisms", list(MECHANISMS)), folder),
         beta=_range("search.beta", given.get("beta", [0.001, 1.0]), 0.0, 1.0),
         threshold=_range(
             "search.threshold",
@@ -139,15 +166,24 @@ def read_space(table: Mapping[str, Any], ridge: Any, usual: float) -> Space:
     )
 
 
-def _mechanisms(value: object) -> tuple[str, ...]:
+def _candidates(value: object, folder: Path) -> dict[str, Candidate]:
     if not isinstance(value, list) or not value:
-        raise inputs.refuse(
-            "search.mechanisms", value, f"a list of some of {', '.join(MECHANISMS)}"
-        )
-    names = [
-        inputs.choice(f"search.mechanisms[{n}]", x, MECHANISMS) for n, x in enumerate(value, 1)
-    ]
-    return tuple(dict.fromkeys(names))
+        allowed = f"a list of some of {', '.join(BUILT_IN)}, or of your own: 'my_file.py:Mine'"
+        raise inputs.refuse("search.mechanisms", value, allowed)
+    found: dict[str, Candidate] = {}
+    for n, one in enumerate(value, 1):
+        place = f"search.mechanisms[{n}]"
+        table = mechanism_table(one, place)
+        maker = find_mechanism(table, place, folder)
+        maker.check({**table, "beta": 1.0} if "beta" in maker.keys else table, place)
+        options = {key: option for key, option in table.items() if key != "kind"}
+        for key, option in options.items():
+            if not isinstance(option, bool | int | float | str):
+                raise inputs.refuse(f"{place}.{key}", option, "a number, a text, true or false")
+        searched = "beta" in maker.keys and "beta" not in options
+        candidate = Candidate(table["kind"], tuple(options.items()), searched)
+        found[str(candidate)] = candidate
+    return found
 
 
 def _range(place: str, value: object, low: float, high: float) -> Range:

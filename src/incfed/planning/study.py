@@ -18,7 +18,7 @@ from ..support.files import replacing
 from ..support.inputs import InputError
 from .evidence import Evidence
 from .goals import GAINS, Goal
-from .space import PAID, Setting, Space
+from .space import Candidate, Setting, Space
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -130,7 +130,7 @@ class Study:
         if len(self._space.mechanisms) > 1:
             found["mechanism"] = CategoricalDistribution(self._space.mechanisms)
         for name in ("beta", "threshold", "ridge"):
-            if name == "beta" and PAID not in self._space.mechanisms:
+            if name == "beta" and not self._space.searches_beta:
                 continue
             one = getattr(self._space, name)
             if not one.fixed:
@@ -138,7 +138,8 @@ class Study:
         return found
 
     def _parameters(self, setting: Setting) -> dict[str, Any]:
-        own = {name: getattr(setting, name) for name in self._distributions()}
+        known = {**vars(setting), "mechanism": str(Candidate(setting.mechanism, setting.options))}
+        own = {name: known[name] for name in self._distributions()}
         if own.get("beta", 0) is None:
             own["beta"] = self._space.beta.high
         return own

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich import box
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,40 +18,35 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from ..experiments.screen import COMPILING, Screen
+from ..results import terminal as documents
 from ..results.numbers import human
 from ..support.inputs import counted
-from . import words
+from ..support.terminal import COMPILING, Terminal
 from .case import Case
-from .chart import Dot, chart
+from .document import CONFIG, FEDERATION, plan_document
 from .goals import GAINS, UNITS, Goal
-from .judging import Judged
-from .money import money_words
 from .planner import Plan
 from .publish import PAGE
-from .relaxing import relax
 from .search import Update
 
-STYLES = {"✓": "green", "≈": "yellow", "✗": "red"}
 
-
-def introduce(screen: Screen, case: Case, goal: Goal) -> None:
+def introduce(terminal: Terminal, case: Case, goal: Goal) -> None:
     """What is about to happen."""
     world = case.world
-    screen.note(
+    terminal.note(
         f"{counted(world.count, 'client')}, {counted(world.dim, 'feature')}, "
         f"{counted(case.steps, 'step')}; sharing costs {case.costs}"
     )
     for line in case.notes:
-        screen.note(line)
-    screen.note(f"looking for the {'most' if goal.aim in GAINS else 'least'} {goal.aim}")
+        terminal.note(line)
+    terminal.note(f"looking for the {'most' if goal.aim in GAINS else 'least'} {goal.aim}")
 
 
 class Live:
     """A bar, and below it the best so far."""
 
-    def __init__(self, live: Progress, screen: Screen) -> None:
-        self._live, self._screen = live, screen
+    def __init__(self, live: Progress, terminal: Terminal) -> None:
+        self._live, self._terminal = live, terminal
         self._bar = live.add_task("settings", total=None)
         self._best = live.add_task("", total=1, visible=False)
 
@@ -71,13 +65,13 @@ class Live:
             self._live.update(self._best, description=text, visible=True)
 
     def compiling(self) -> None:
-        if not self._screen.err.is_terminal:
-            self._screen.note(COMPILING)
+        if not self._terminal.err.is_terminal:
+            self._terminal.note(COMPILING)
         self._live.update(self._bar, description=COMPILING)
 
 
 @contextmanager
-def watching(screen: Screen) -> Iterator[Live]:
+def watching(terminal: Terminal) -> Iterator[Live]:
     """Nothing is shown if nobody is watching."""
 
     class Columns(Progress):
@@ -95,96 +89,23 @@ def watching(screen: Screen) -> Iterator[Live]:
         MofNCompleteColumn(),
         TimeRemainingColumn(compact=True),
     )
-    hidden = not screen.err.is_terminal
-    with Columns(*columns, console=screen.err, transient=True, disable=hidden) as live:
-        yield Live(live, screen)
+    hidden = not terminal.err.is_terminal
+    with Columns(*columns, console=terminal.err, transient=True, disable=hidden) as live:
+        yield Live(live, terminal)
 
 
-def show(screen: Screen, plan: Plan) -> None:
-    """The whole plan, in the words of the page; plain text if the output is not a terminal."""
-    out = screen.out
-    if not out.is_terminal:
-        screen.say(str(plan))
-        return
-    out.print()
-    out.print(Text(plan.advice, "bold" if plan.within else "bold yellow"))
-    out.print(Text(f"Asked for: {plan.goal}.", "dim"))
-    for kept in plan.limits:
-        mark = words.mark(kept)
-        out.print(Text.assemble((f"  {mark} ", STYLES[mark]), words.limit_words(kept)))
-    for text in relax(plan):
-        out.print(Text(f"  → {text}"))
-    for text in (words.explain(plan.setting), *words.thrift(plan)):
-        out.print(Text(text))
-    rows = [("the advice", plan.judgement.chosen)]
-    rows += [(one.label, one) for one in plan.judgement.references]
-    _table(screen, plan, "", rows)
-    _frontier(screen, plan)
-    out.print(Text("If costs are off by a factor of 2", "bold"))
-    off = [(words.COSTLY[factor], one) for factor, one in plan.judgement.sensitivity.items()]
-    _table(screen, plan, "Cost of sharing", off)
-    for text in words.sensitivity_words(plan):
-        out.print(Text(text))
-    out.print()
-    for text in words.basis(plan):
-        out.print(Text(text, "dim"))
+def show(terminal: Terminal, plan: Plan) -> None:
+    """The whole plan; as Markdown if the output is not a terminal."""
+    documents.show(terminal, plan_document(plan))
 
 
-def show_files(screen: Screen, plan: Plan, folder: Path) -> None:
+def show_files(terminal: Terminal, plan: Plan, folder: Path) -> None:
     """Where the plan is, and how to go on with it."""
-    run, serve = folder / words.CONFIG, folder / words.FEDERATION
+    run, serve = folder / CONFIG, folder / FEDERATION
     where = {"page": folder / PAGE, "to simulate": run}
     then = f"To simulate it: incfed run {shlex.quote(str(run))}"
     if plan.federation is not None:
         where["to serve"] = serve
         then += f"\nTo serve it:    incfed serve --config {shlex.quote(str(serve))}"
-    screen.places(where)
-    screen.hint(then)
-
-
-def _table(screen: Screen, plan: Plan, head: str, rows: Sequence[tuple[str, Judged]]) -> None:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column(head, overflow="fold")
-    metrics = words.shown_metrics(plan)
-    for metric in metrics:
-        table.add_column(metric.capitalize(), justify="right", no_wrap=True)
-    for label, one in rows:
-        table.add_row(Text(label), *(_cell(str(one[metric])) for metric in metrics))
-    screen.out.print(table)
-
-
-def _frontier(screen: Screen, plan: Plan) -> None:
-    """The chart, its points as a table, and what each further sum buys."""
-    out, metric = screen.out, plan.goal.bought
-    out.print(Text(f"What money buys: {metric}", "bold"))
-    others = [one for one in plan.judgement.references if one.setting is not None]
-    inside = [one for one in plan.frontier if not words.outside(plan, one)]
-    broken = [one for one in plan.frontier if words.outside(plan, one)]
-    marks = {"□": others, "○": broken, "●": inside, "◆": [plan.judgement.chosen]}
-    dots = [
-        Dot(one["payment"].mean, one[metric].mean, mark)
-        for mark, marked in marks.items()
-        for one in marked
-    ]
-    for line in chart(dots, width=min(out.width, 76), across="paid to clients"):
-        out.print(Text(line), soft_wrap=True)
-    legend = "◆ the advice   ● best for the money   □ everyone, nobody is paid"
-    out.print(Text(legend + ("   ○ outside another limit" if broken else ""), "dim"))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("Payment", justify="right", no_wrap=True)
-    table.add_column(metric.capitalize(), justify="right", no_wrap=True)
-    table.add_column("Setting", overflow="fold")
-    for one in plan.frontier:
-        chosen = " ◆" if one.setting == plan.setting else ""
-        label = Text(words.point_label(plan, one) + chosen)
-        table.add_row(_cell(str(one["payment"])), _cell(str(one[metric])), label)
-    out.print(table)
-    for text in money_words(plan):
-        out.print(Text(text))
-    out.print()
-
-
-def _cell(text: str) -> Text:
-    """The interval is quieter than the mean."""
-    mean, mark, half = text.partition(" ± ")
-    return Text.assemble(mean, (mark + half, "dim"))
+    terminal.places(where)
+    terminal.hint(then)

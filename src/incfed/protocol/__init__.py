@@ -1,4 +1,4 @@
-"""Algorithm 1 without I/O."""
+"""Both sides of Algorithm 1 and its messages, without I/O."""
 
 from .server import Closed, Server, Uploads
 

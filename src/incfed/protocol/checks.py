@@ -1,9 +1,9 @@
-"""What a client sends is checked before it counts: each refusal names the field.
+"""Checks of uploads and deliveries. Each error names the field.
 
-A server cannot see what its clients saw, but it can tell what nobody could have seen: n steps with
-arms no longer than L have a trace of at most n L^2; and rewards no larger than Y in size give a db
-with db' dV^-1 db <= n Y^2 (db = X'y lies in the span of dV = X'X, and projecting y onto the columns
-of X does not lengthen it).
+The coordinator cannot see what its clients saw, but it can detect data that no client could have
+seen: n steps with arms of length at most L have a trace of at most n L^2; and rewards of size at
+most Y give a db with db' dV^-1 db <= n Y^2 (db = X'y lies in the span of dV = X'X, and projecting y
+onto the columns of X does not lengthen it).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ..support.inputs import InputError, counted
 from .messages import Upload
 from .packing import FACTOR, TRIANGLE, Packed
 
-MOST_STEPS = 10**9  # of one upload
-PSD = 1e-9  # times the trace: below -PSD no eigenvalue, by PSD dV is made invertible
+MOST_STEPS = 10**9  # in one upload
+PSD = 1e-9  # times the trace: smallest eigenvalue allowed is -PSD; adding PSD makes dV invertible
 ROUNDING = 1e-9  # relative, of sums of squares
 ROUNDING_SOLVED = 1e-6  # relative, of a solution with condition 1 / PSD
 
 
 class Refusal(InputError):
-    """A message that changes nothing; says which field, what it was (if short), what is allowed."""
+    """A refused message: the field, its value (if short), and what is allowed."""
 
     def __init__(self, field: str, value: object, allowed: str) -> None:
         self.field, self.allowed = field, allowed
@@ -34,7 +34,7 @@ class Refusal(InputError):
 
 
 class Limits(NamedTuple):
-    """What is possible in a federation."""
+    """The limits of a federation."""
 
     dim: int
     arm_norm: float  # L
@@ -43,7 +43,7 @@ class Limits(NamedTuple):
 
 
 def check_upload(upload: Upload, limits: Limits) -> None:
-    """Raises Refusal. Rounds and epochs are for the coordinator to judge."""
+    """Raise Refusal if the upload is impossible. The coordinator checks round and epoch."""
     steps = upload.steps
     if not 0 <= steps <= MOST_STEPS:
         raise Refusal("steps", steps, f"a whole number from 0 to {MOST_STEPS:,}")
@@ -52,9 +52,9 @@ def check_upload(upload: Upload, limits: Limits) -> None:
         raise Refusal("cost", float(cost), f"a number from 0 to {limits.cost_limit:,.10g}")
     if steps == 0:
         if cost != 0.0:
-            raise Refusal("cost", float(cost), "0 where there are no steps to share")
+            raise Refusal("cost", float(cost), "0 if there are no steps to share")
         if len(upload.dV.numbers):
-            raise Refusal("dV", None, "empty where there are no steps to share")
+            raise Refusal("dV", None, "empty if there are no steps to share")
         return
     check_matrix(upload.dV, steps, limits)
 
@@ -70,7 +70,7 @@ def check_matrix(dV: Packed, steps: int, limits: Limits) -> None:
     if not trace <= most * (1.0 + ROUNDING):
         allowed = f"of a trace of at most {most:.10g}: {counted(steps, 'step')}, arms of at most "
         raise Refusal("dV", f"trace {trace:.10g}", f"{allowed}{limits.arm_norm:g}")
-    # Entries of such a matrix are no larger than its trace: the eigenvalues can be had safely.
+    # Entries of such a matrix are no larger than its trace, so computing eigenvalues is safe.
     if dV.form == TRIANGLE:
         least = float(np.linalg.eigvalsh(V)[0]) if np.abs(V).max() <= max(trace, 0.0) else -np.inf
         if least < -PSD * trace:
@@ -96,7 +96,7 @@ def _check_form(dV: Packed, steps: int, dim: int) -> None:
 
 
 def check_delivery(db: Floats, dV: Packed, steps: int, limits: Limits) -> None:
-    """Could rewards of at most Y have made this db out of that dV?"""
+    """Raise Refusal if no rewards of size at most Y give this db with that dV."""
     if db.shape != (limits.dim,):
         raise Refusal("db", counted(db.size, "number"), counted(limits.dim, "number"))
     if not np.isfinite(db).all():
@@ -105,7 +105,7 @@ def check_delivery(db: Floats, dV: Packed, steps: int, limits: Limits) -> None:
     trace = float(np.trace(V))
     if trace <= 0.0:
         if db.any():
-            raise Refusal("db", None, "zero where dV is")
+            raise Refusal("db", None, "zero if dV is zero")
         return
     values, vectors = np.linalg.eigh(V)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -1,10 +1,10 @@
 """The client's half of Algorithm 1 (lines 4-9, 12, 15-18), without I/O.
 
-A client is the shared statistics of the epoch that it last downloaded, and what it has not shared
-since. While a round is open, what it uploaded is *frozen*: what it learns meanwhile belongs to the
-next round. The frozen part is gone once a download says that it was shared; once the round is known
-to have closed without it, it is pending again. Until one of the two is known it stays frozen, for
-to tell another round of it might be to share it twice.
+A client has the shared statistics of the epoch that it last downloaded, and its own observations
+that are not shared yet. While a round is open, what it uploaded is *frozen*: what it learns in the
+meantime belongs to the next round. Frozen data is dropped when a download says that it was shared,
+and is pending again when the round is known to have closed without it. Until then it stays frozen:
+uploading it to another round might share it twice.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from .packing import Packed, pack_matrix, pack_rows
 REFRESH = 256  # own updates after which the factor is made afresh from V
 
 
-class Heap(NamedTuple):
-    """Some observations that are not shared yet, added up; rows only while they are few."""
+class Observations(NamedTuple):
+    """The sums over some observations that are not shared yet; the rows only while they are few."""
 
     steps: int
     V: Floats
@@ -30,19 +30,19 @@ class Heap(NamedTuple):
     rows: list[Floats]  # all of them while there are fewer than d, else none
 
     @classmethod
-    def empty(cls, dim: int) -> Heap:
+    def empty(cls, dim: int) -> Observations:
         return cls(0, np.zeros((dim, dim)), np.zeros(dim), [])
 
-    def plus(self, other: Heap) -> Heap:
+    def plus(self, other: Observations) -> Observations:
         steps = self.steps + other.steps
         rows = self.rows + other.rows if steps < len(self.b) else []
-        return Heap(steps, self.V + other.V, self.b + other.b, rows)
+        return Observations(steps, self.V + other.V, self.b + other.b, rows)
 
-    def add(self, x: Floats, y: float) -> Heap:
+    def add(self, x: Floats, y: float) -> Observations:
         add_outer(self.V, x)
         self.b[:] += y * x
         few = self.steps + 1 < len(self.b)
-        return Heap(self.steps + 1, self.V, self.b, [*self.rows, x.copy()] if few else [])
+        return Observations(self.steps + 1, self.V, self.b, [*self.rows, x.copy()] if few else [])
 
     def packed(self) -> Packed:
         if self.steps < len(self.b):
@@ -58,8 +58,8 @@ class Learner:
         self.rules = rules
         self.epoch = 0
         self.clock = 0  # own steps since the last download: delta t of line 8
-        self.frozen: tuple[int, Heap] | None = None  # the round, and what it was told
-        self.fresh = Heap.empty(dim)  # learned since then
+        self.frozen: tuple[int, Observations] | None = None  # for a round
+        self.fresh = Observations.empty(dim)  # learned since then
         self.V, self.b = np.zeros((dim, dim)), np.zeros(dim)  # of the epoch
         self._U, self._t = np.empty((dim, dim)), np.empty(dim)
         self._scratch = np.empty((3, dim))
@@ -105,18 +105,18 @@ class Learner:
         return self._logdet_shared
 
     @property
-    def pending(self) -> Heap:
+    def pending(self) -> Observations:
         """All that is not known to be shared."""
         return self.fresh if self.frozen is None else self.frozen[1].plus(self.fresh)
 
     def freeze(self, round: int, cost: float) -> Upload:
-        """Line 10: what this round is told. Asked again, the same again."""
+        """Line 10: the upload to this round. Called again, it returns the same."""
         if self.frozen is None:
-            self.frozen, self.fresh = (round, self.fresh), Heap.empty(self.dim)
-        told, heap = self.frozen
-        if told != round:
-            raise ValueError(f"round {told} was told; how did it end? Not now in round {round}")
-        return Upload(round, self.epoch, heap.steps, cost if heap.steps else 0.0, heap.packed())
+            self.frozen, self.fresh = (round, self.fresh), Observations.empty(self.dim)
+        frozen, data = self.frozen
+        if frozen != round:
+            raise ValueError(f"still frozen for round {frozen}: nothing for round {round} yet")
+        return Upload(round, self.epoch, data.steps, cost if data.steps else 0.0, data.packed())
 
     def deliver(self, round: int) -> Floats:
         """Line 12: db of what was frozen for this round."""
@@ -133,11 +133,11 @@ class Learner:
         if news.since is not None and news.since != self.epoch:
             raise ValueError(f"a download since epoch {news.since}, but this is {self.epoch}")
         if self.frozen is not None:
-            round, heap = self.frozen
+            round, data = self.frozen
             if round in news.shared:
                 self.frozen = None
             elif closed:
-                self.frozen, self.fresh = None, heap.plus(self.fresh)
+                self.frozen, self.fresh = None, data.plus(self.fresh)
         whole = news.since is None
         self.V = news.V.matrix() if whole else self.V + news.V.matrix()
         self.b = news.b.copy() if whole else self.b + news.b
@@ -151,8 +151,8 @@ class Learner:
         clock: int,
         V: Floats,
         b: Floats,
-        frozen: tuple[int, Heap] | None,
-        fresh: Heap,
+        frozen: tuple[int, Observations] | None,
+        fresh: Observations,
     ) -> None:
         """Go on where another learner stopped."""
         self.epoch, self.clock, self.V, self.b = epoch, clock, V.copy(), b.copy()

@@ -1,8 +1,8 @@
-"""How a round of real clients is decided, and decided again when somebody fails; without I/O.
+"""How a round of real clients is decided, and decided again when a client fails; without I/O.
 
-The coordinator decides with this, and an audit recomputes with it. In the simulator everybody
-always delivers and knows the present V_g; here some may lag (V_i = dV_i + an older V_g), decline,
-or fail to deliver, and money may end.
+The coordinator uses this to decide, and the audit to recompute. In the simulator all clients
+deliver and have the current V_g. Real clients may lag behind (V_i = dV_i + an older V_g), decline,
+or fail to deliver, and the budget may run out.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .packing import gather
 from .server import Closed, Server, Uploads, communication
 from .shared import Shared
 
-ROUNDING = 1e-9  # of the budget: far above what processors round differently
+ROUNDING = 1e-9  # of the budget: far above differences in rounding between processors
 
 
 class Verdict(NamedTuple):
-    """Who takes part, and for how much; `data_only`: the budget's end kept money out of it."""
+    """The participants and their payments; `data_only`: the budget did not allow payments."""
 
     payments: dict[int, float]  # by client, ascending
     data_only: bool
@@ -37,35 +37,35 @@ class Verdict(NamedTuple):
 
 
 class Table(NamedTuple):
-    """All that a decision depends on."""
+    """Everything that a decision depends on."""
 
-    uploads: Mapping[int, Upload]  # by client: all that uploaded and may take part, idle ones too
-    others: int  # who uploaded and may not: barred, or failed in this round
+    uploads: Mapping[int, Upload]  # by client: all that may take part, also without data
+    others: int  # clients that uploaded but may not take part: barred, or failed in this round
     shared: Callable[[int], Shared]  # the statistics of an epoch
-    epoch: int  # the present one
-    trigger: int  # who opened the round
-    rounds: int  # closed ones before
+    epoch: int  # the current one
+    trigger: int  # the client that opened the round
+    rounds: int  # number of rounds closed before
     spent: float
-    budget: float  # infinite: no end
+    budget: float  # infinite: no limit
     mechanism: Mechanism
     dim: int
     ridge: float
 
     @property
     def active(self) -> list[int]:
-        """Who has something to share, ascending."""
+        """The clients with pending data, ascending."""
         return sorted(client for client, one in self.uploads.items() if one.steps)
 
     def affords(self, verdict: Verdict) -> bool:
-        """Is there money for it? Not a rounding error more than the budget is ever spent; what
-        costs nothing is affordable even if the budget was lowered below what is spent."""
+        """Whether the budget covers it. The budget is never exceeded, not even by rounding. What
+        costs nothing is affordable even if the budget was lowered below what is already spent."""
         return not verdict.total or self.spent + verdict.total <= self.budget
 
     def afforded(self, verdict: Verdict, kept: Mapping[int, float]) -> Verdict | None:
-        """The verdict, if there is money for it; never below `kept`, what was offered before.
+        """The verdict if the budget covers it, else None; never below `kept`, the earlier offers.
 
-        Where rounding alone makes it too dear, it is cut down to what is left: another processor
-        rounds otherwise, and must not decide otherwise."""
+        If it exceeds the budget by rounding only, it is reduced to what is left: processors round
+        differently, and must not decide differently."""
         payments = dict(verdict.payments)
         for client, paid in payments.items():
             total = math.fsum(payments.values())
@@ -77,13 +77,13 @@ class Table(NamedTuple):
         return fitted if self.affords(fitted) else None
 
     def without(self, failed: Sequence[int]) -> Table:
-        """The same without those who failed."""
+        """The same without the clients that failed."""
         left = {client: one for client, one in self.uploads.items() if client not in failed}
         return self._replace(uploads=left, others=self.others + len(self.uploads) - len(left))
 
 
 def decide(table: Table) -> Verdict:
-    """Line 11; where the mechanism's payments exceed what is left, data is the only payment."""
+    """Line 11. If the payments exceed the remaining budget, the round is data-only."""
     _, round, decision = _judge(table, table.mechanism)
     verdict = table.afforded(_verdict(round, decision, False), {})
     if verdict is not None:
@@ -93,11 +93,10 @@ def decide(table: Table) -> Verdict:
 
 
 def decide_again(table: Table, kept: Mapping[int, float], *, add: bool) -> Verdict:
-    """Keep who delivered (`kept`: what each was offered), and (`add`) only add to them.
+    """Keep the clients that delivered (`kept`: their offers); if `add`, others may be added.
 
-    Each is paid the larger of what it was offered and what it is now owed. Where there is not
-    enough money for that, even if nobody else is paid, each is paid what it was offered, which was
-    set aside for it.
+    Each is paid the larger of its offer and what it is owed now. If the budget does not cover that,
+    even with nobody else paid, each is paid its offer, which was reserved.
     """
     mechanisms = (table.mechanism, PaymentFree()) if add else (None,)
     for data_only, mechanism in enumerate(mechanisms):
@@ -105,7 +104,7 @@ def decide_again(table: Table, kept: Mapping[int, float], *, add: bool) -> Verdi
         held = np.isin(round.clients, list(kept))
         S = held | decision.participants if mechanism else held
         owed = round.settle(S).payments
-        if data_only:  # who is added comes for data alone
+        if data_only:  # added clients get data only
             owed[~held] = 0.0
         payments = {
             client: max(float(owed[place]), kept.get(client, 0.0))
@@ -119,7 +118,7 @@ def decide_again(table: Table, kept: Mapping[int, float], *, add: bool) -> Verdi
 
 
 def close(table: Table, verdict: Verdict, db: Sequence[Floats]) -> tuple[Shared, Closed]:
-    """Lines 12-14: the new statistics (db: the participants', in order of id), and the account."""
+    """Lines 12-14: the new statistics (db of the participants, in order of id) and the outcome."""
     server, round, _ = _judge(table, PaymentFree())
     members = np.isin(round.clients, list(verdict.payments))
     payments = np.zeros(len(round))
@@ -131,7 +130,7 @@ def close(table: Table, verdict: Verdict, db: Sequence[Floats]) -> tuple[Shared,
 
 
 def _judge(table: Table, mechanism: Mechanism) -> tuple[Server, Round, Decision]:
-    """The server as the simulator has it, set up for this one round."""
+    """The simulator's server, set up for this round."""
     clients = table.active
     sent = [table.uploads[client] for client in clients]
     costs = np.zeros(max(clients, default=-1) + 1)

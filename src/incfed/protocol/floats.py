@@ -1,4 +1,4 @@
-"""Numbers on disk and in JSON: float64, little-endian, and that in base64. No digit is lost."""
+"""Arrays on disk (float64, little-endian) and in JSON (the same in base64), without loss."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def to_bytes(numbers: Floats) -> bytes:
 
 
 def from_bytes(data: bytes) -> Floats:
-    """ValueError where it is not whole numbers."""
+    """ValueError if the data does not consist of whole float64 numbers."""
     return np.frombuffer(data, "<f8").astype(np.float64)
 
 
@@ -23,5 +23,5 @@ def to_text(numbers: Floats) -> str:
 
 
 def from_text(text: str) -> Floats:
-    """ValueError where it is none; what the numbers are (NaN, too) is the caller's to judge."""
+    """ValueError if the text is not valid. The caller checks the numbers, which may be NaN."""
     return from_bytes(base64.b64decode(text, validate=True))

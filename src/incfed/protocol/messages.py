@@ -1,13 +1,13 @@
-"""What clients and the coordinator tell each other; no bytes, no addresses.
+"""The messages between clients and the coordinator, independent of any transport.
 
-A round, in order (everything may be sent twice and is then answered alike):
+The messages of a round, in order (all can be repeated, with the same result):
 
-    client -> coordinator   Open        my trigger fired (or: I join)      -> number of the round
-    client -> coordinator   Upload      dV, frozen at that moment; steps; cost
-    coordinator -> client   Offer       you take part: so much money, and the others' data
-    client -> coordinator   Answer      yes or no
-    client -> coordinator   Delivery    db, from those who said yes
-    coordinator -> client   Download    what is new since the epoch that you have
+    client -> coordinator   Open        open or join a round               -> number of the round
+    client -> coordinator   Upload      dV, fixed at that moment; steps; cost
+    coordinator -> client   Offer       the payment to this participant
+    client -> coordinator   Answer      accept or decline
+    client -> coordinator   Delivery    db, from participants that accepted
+    coordinator -> client   Download    the changes since the client's epoch
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import NamedTuple
 from ..kernels.factor import Floats
 from .packing import Packed
 
-VERSION = 1  # of these messages; another one is refused
+VERSION = 1  # of these messages; other versions are refused
 
 
 class Upload(NamedTuple):
-    """Line 10: what a client has not shared, and what sharing it would cost."""
+    """Line 10: the pending data of a client, and what sharing it would cost."""
 
     round: int
-    epoch: int  # of the shared statistics that it has
-    steps: int  # how many observations are in dV; 0: it has nothing to share
-    cost: float  # D^p; of no account where steps is 0
+    epoch: int  # version of the shared statistics that the client has
+    steps: int  # number of observations in dV; 0: no pending data
+    cost: float  # D^p; 0 if steps is 0
     dV: Packed
 
 
@@ -34,8 +34,8 @@ class Offer(NamedTuple):
     """Line 11, to one participant."""
 
     round: int
-    attempt: int  # grows when a round is decided once more
-    payment: float  # in money, on top of the data
+    attempt: int  # increases when a round is decided again
+    payment: float  # money, in addition to the data
 
 
 class Answer(NamedTuple):
@@ -45,20 +45,20 @@ class Answer(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """Line 12: what a participant adds to b_g. Asked of nobody else."""
+    """Line 12: what a participant adds to b_g. Only participants send it."""
 
     round: int
     db: Floats  # [d]
 
 
 class Download(NamedTuple):
-    """Lines 17-20: the shared statistics of `epoch`, whole or less those of `since`.
+    """Lines 17-20: the shared statistics of `epoch`, in full or as the difference to `since`.
 
-    `shared` are the rounds in between in which this client took part, each with what was paid.
+    `shared` has the rounds in between in which this client took part, with the payment of each.
     """
 
     epoch: int
-    since: int | None  # None: V and b are whole
+    since: int | None  # None: V and b are complete
     V: Packed
     b: Floats  # [d]
     shared: dict[int, float]

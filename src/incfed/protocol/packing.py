@@ -1,7 +1,7 @@
-"""Statistics on their way: dV as a triangle, or as few rows; never as the rows that were seen.
+"""How dV is packed for sending: as an upper triangle or a triangular factor, never as observations.
 
 A client with fewer steps than dimensions sends the triangular factor R of its rows (X = Q R, so
-R'R = X'X = dV): as small as the rows, but no row of it is a choice that anybody made. Otherwise the
+R'R = X'X = dV): it is as small as the rows, but none of its rows is an observation. Otherwise the
 upper triangle of dV is smaller.
 """
 
@@ -26,15 +26,15 @@ class Packed(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """Rows of a factor; 0 for a triangle (whose rank nobody knows) and for nothing at all."""
+        """Number of rows of a factor; 0 for a triangle, whose rank is unknown, and for no data."""
         return len(self.numbers) // self.dim if self.form == FACTOR else 0
 
     def rows(self) -> Floats:
-        """Of a factor: R."""
+        """The factor R."""
         return self.numbers.reshape(-1, self.dim)
 
     def matrix(self) -> Floats:
-        """The whole matrix."""
+        """The full matrix."""
         if self.form == FACTOR:
             R = self.rows()
             return np.asarray(R.T @ R)
@@ -46,7 +46,7 @@ class Packed(NamedTuple):
 
 
 def pack_rows(rows: Floats) -> Packed:
-    """dV of so many steps (r rows, r < d): their triangular factor."""
+    """dV of r rows (r < d), as their triangular factor."""
     dim = rows.shape[1]
     R = np.linalg.qr(rows, mode="r") if len(rows) else rows
     return Packed(FACTOR, dim, np.ascontiguousarray(R).ravel())
@@ -58,7 +58,7 @@ def pack_matrix(V: Floats) -> Packed:
 
 
 def gather(uploads: list[Packed], dim: int) -> Pending:
-    """What several clients sent, as a round sees it: factors as rows, triangles as matrices."""
+    """The uploads of several clients as `Pending`: factors as rows, triangles as matrices."""
     factors = [one for one in uploads if one.form == FACTOR]
     grams = [one.matrix() for one in uploads if one.form == TRIANGLE]
     dense = np.full(len(uploads), -1)

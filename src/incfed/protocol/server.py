@@ -18,21 +18,21 @@ class Uploads(NamedTuple):
     clients: Ints  # [n] ascending
     logdets: Floats  # [n] log det V_i
     pending: Pending  # dV_i
-    lagging: bool = False  # does anybody hold an older V_g than the present one?
+    lagging: bool = False  # whether some client has an older V_g than the current one
 
 
 class Closed(NamedTuple):
-    """What a round came to."""
+    """The outcome of a round."""
 
-    participants: Ints  # ids of those with pending data who shared
-    payments: Floats  # what each of them was paid
-    idle: int  # clients with nothing pending: participants all the same
+    participants: Ints  # ids of the clients with pending data that shared
+    payments: Floats  # the payment of each
+    idle: int  # clients without pending data, which count as participants
     communication: float  # scalars
     ratio: float  # det V_g(S) / det V_g(everyone)
 
 
 class Server:
-    """Holds (V_g, b_g), asks the mechanism, adds what participants share."""
+    """Holds (V_g, b_g), calls the mechanism, and adds the participants' data."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Server:
         return round, decision
 
     def close(self, round: Round, decision: Decision, db: Floats) -> Closed:
-        """Lines 12-20: add the participants' data (db: theirs, in order of id); book the round."""
+        """Lines 12-20: add the participants' data (db in order of id) and record the round."""
         members = decision.participants
         payments = decision.payments[members]
         if len(db):
@@ -103,6 +103,6 @@ class Server:
 
 
 def communication(count: int, dim: int, participants: int) -> float:
-    """Scalars moved in a round: all dV up, participants' db up, everything down; see docs/paper.md,
-    reading 11."""
+    """Scalars sent in a round: all dV up, participants' db up, everything down (docs/paper.md,
+    reading 11)."""
     return float(count * dim**2 + participants * dim + count * (dim**2 + dim))

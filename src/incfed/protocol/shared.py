@@ -1,4 +1,4 @@
-"""The statistics everybody shares, and what follows from them."""
+"""The shared statistics, and what is derived from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..kernels.pending import Mask, Pending
 
 
 class Shared(NamedTuple):
-    """(V_g, b_g) of Alg. 1; never changed in place, so that who holds one keeps what it said."""
+    """(V_g, b_g) of Alg. 1. Immutable: never changed in place."""
 
     V: Floats
     b: Floats
@@ -26,14 +26,14 @@ class Shared(NamedTuple):
 
     @classmethod
     def of(cls, V: Floats, b: Floats, ridge: float) -> Shared:
-        """From V_g and b_g as they were kept."""
+        """From stored V_g and b_g."""
         if not V.any():
             return cls.empty(len(b), ridge)
         factor = np.empty_like(V)
         return cls(V, b, factor, factorize(V, ridge, np.empty_like(V), factor))
 
     def plus(self, pending: Pending, members: Mask, db: Floats, ridge: float) -> Shared:
-        """Lines 12-14: what the members share is added, in order of their ids."""
+        """Lines 12-14: add the data of the members, in order of their ids."""
         V, b = self.V.copy(), self.b.copy()
         factor = np.empty_like(V)
         add_rows(b, db)

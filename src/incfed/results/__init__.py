@@ -10,10 +10,13 @@ from .records import Result, RoundRecord, Rounds
 from .report import Section, write_report
 from .settings import plain
 from .storage import load, save
-from .tables import Row, Runs, Spread, compare, to_markdown
+from .tables import ComparisonRow, Runs, Spread, compare, to_markdown
+
+Row = ComparisonRow  # its former name
 
 __all__ = [
     "METRICS",
+    "ComparisonRow",
     "Pen",
     "Result",
     "RoundRecord",

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,16 +12,17 @@ from typing import TYPE_CHECKING, Any
 from ..support import inputs
 from ..support.files import write_text
 from ..support.inputs import InputError, counted
-from .page import page, paragraphs
+from . import html
+from .document import Block, Document, Figure, Heading, Settings, Text
 from .palette import Pens, pens_for
 from .plots import overview
 from .settings import plain
-from .svg import colour, inline_svg
-from .tables import METRICS, Row, Runs, Spread, checked, compare
+from .tables import ComparisonRow, Runs, checked, compare, comparison_table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
 
+BANDS = "Mean over seeds; the bands are one standard deviation wide on each side."
 LONG = 60  # longer lists in the settings are shown by their first values and their length
 
 
@@ -37,8 +36,8 @@ class Section:
 
     heading: str
     text: str = ""
-    rows: Sequence[Row] = ()
-    figures: Mapping[str, Figure] = field(default_factory=dict)
+    rows: Sequence[ComparisonRow] = ()
+    figures: Mapping[str, Drawing] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     pens: Pens = field(default_factory=dict)
 
@@ -50,15 +49,24 @@ class Section:
         """
         chosen = {**pens_for(checked(runs)), **(pens or {})}
         several = any(len(results) > 1 for results in runs.values())
-        caption = "Mean over seeds; the bands are one standard deviation wide on each side."
         return cls(
             heading=heading,
             text=text,
             rows=compare(runs),
-            figures={caption if several else "One run each.": overview(runs, pens=chosen)},
+            figures={BANDS if several else "One run each.": overview(runs, pens=chosen)},
             settings=common_settings(runs),
             pens=chosen,
         )
+
+    def blocks(self) -> Iterator[Block]:
+        yield Heading(self.heading)
+        yield Text(self.text)
+        if self.rows:
+            yield comparison_table(self.rows, pens=self.pens, seeds=False)
+        for caption, drawing in self.figures.items():
+            yield Figure.of(drawing, caption, f"{self.heading}. {caption}")
+        if self.settings:
+            yield settings_block(self.settings)
 
 
 def write_report(
@@ -76,9 +84,8 @@ def write_report(
     target = inputs.path("path", path, "the name of a file").resolve()
     if target.is_dir():
         raise InputError(f"path: {target} is a folder; allowed is a file, such as report.html")
-    parts = list(sections)
-    text = page(title, "\n".join(_body(title, intro, parts, footer)))
-    return write_text(target, text)
+    parts = [block for section in sections for block in section.blocks()]
+    return write_text(target, html.render(Document(title, (Text(intro), *parts), footer)))
 
 
 def common_settings(runs: Runs) -> dict[str, Any]:
@@ -99,75 +106,17 @@ def common_settings(runs: Runs) -> dict[str, Any]:
     return {name: group for name, group in groups.items() if group}
 
 
-def _body(title: str, intro: str, sections: Sequence[Section], footer: str) -> Iterable[str]:
-    yield f"<header><h1>{escape(title)}</h1>{paragraphs(intro)}"
-    if len(sections) > 1:
-        links = (
-            f'<a href="#section-{n}">{escape(s.heading)}</a>' for n, s in enumerate(sections, 1)
-        )
-        yield f"<nav>{' '.join(links)}</nav>"
-    yield "</header>"
-    for n, section in enumerate(sections, 1):
-        yield f'<section id="section-{n}"><h2>{escape(section.heading)}</h2>'
-        yield paragraphs(section.text)
-        if section.rows:
-            yield _table(section.rows, section.pens)
-        for k, (caption, figure) in enumerate(section.figures.items(), 1):
-            drawing = inline_svg(figure, f"s{n}f{k}", f"{section.heading}. {caption}")
-            yield f'<figure><div class="scroll">{drawing}</div>'
-            yield f"<figcaption>{escape(caption)}</figcaption></figure>"
-        if section.settings:
-            yield _settings(section.settings)
-        yield "</section>"
-    if footer:
-        yield f"<footer>{paragraphs(footer)}</footer>"
-
-
-def _table(rows: Sequence[Row], pens: Pens) -> str:
-    counts = {row.seeds for row in rows}
-    shown = [name for name in METRICS if any(not math.isnan(getattr(r, name).mean) for r in rows)]
-    titles = ["Algorithm", *([] if len(counts) == 1 else ["Seeds"]), *map(str.capitalize, shown)]
-    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
-    body = []
-    for row in rows:
-        swatch = ""
-        if row.label in pens:
-            shade = colour(pens[row.label].colour)
-            swatch = f'<span class="swatch" style="background: {escape(shade)}"></span>'
-        seeds = "" if len(counts) == 1 else f"<td>{row.seeds}</td>"
-        cells = "".join(f"<td>{_cell(getattr(row, name))}</td>" for name in shown)
-        body.append(f'<tr><th scope="row">{swatch}{escape(row.label)}</th>{seeds}{cells}</tr>')
-    note = "Final figures"
-    if max(counts) > 1:
-        seeds = counted(max(counts), "seed") if len(counts) == 1 else "the seeds"
-        note += f", mean ± standard deviation over {seeds}"
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f'<tbody>{"".join(body)}</tbody></table></div><p class="note">{note}.</p>'
-    )
-
-
-def _cell(spread: Spread) -> str:
-    mean, sd, unit = spread.parts()
-    return f'{mean} <span class="sd">± {sd}</span>{unit}' if sd else mean + unit
-
-
-def _settings(groups: Mapping[str, Any]) -> str:
+def settings_block(groups: Mapping[str, Any]) -> Settings:
+    """Nested settings as text: values that are in no group come first."""
     loose = {key: value for key, value in groups.items() if not isinstance(value, Mapping)}
-    parts = [f'<div class="group">{_list(loose)}</div>'] if loose else []
-    for name, group in groups.items():
-        if isinstance(group, Mapping):
-            parts.append(f'<div class="group"><h3>{escape(name)}</h3>{_list(group)}</div>')
-    inside = f'<div class="groups">{"".join(parts)}</div>'
-    return f"<details><summary>Settings</summary>{inside}</details>"
-
-
-def _list(values: Mapping[str, Any]) -> str:
-    items = (
-        f"<dt>{escape(key)}</dt><dd>{escape(_shown(value))}</dd>"
-        for key, value in _flat(plain(values)).items()
+    named = {key: value for key, value in groups.items() if isinstance(value, Mapping)}
+    all_groups = {**({"": loose} if loose else {}), **named}
+    return Settings(
+        {
+            name: {key: _shown(value) for key, value in _flat(plain(group)).items()}
+            for name, group in all_groups.items()
+        }
     )
-    return f"<dl>{''.join(items)}</dl>"
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:

@@ -6,9 +6,9 @@ styles, need no metadata or name spaces, and should follow the page's font and d
 
 from __future__ import annotations
 
-import html
 import io
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..support.extras import needs
@@ -26,8 +26,17 @@ VARIABLES = {
 }
 
 
-def inline_svg(figure: Figure, prefix: str, description: str) -> str:
-    """`prefix` must differ between the figures of a page; `description` is read to the blind."""
+@dataclass(frozen=True)
+class Svg:
+    """The inside of an <svg> element, its view box, and what it shows in words."""
+
+    body: str
+    box: str
+    description: str
+
+
+def inline_svg(figure: Figure, prefix: str, description: str) -> Svg:
+    """`prefix` must differ between the figures of a page."""
     with needs("matplotlib", "plotting", "plot"):
         import matplotlib
     target = io.StringIO()
@@ -45,9 +54,8 @@ def inline_svg(figure: Figure, prefix: str, description: str) -> str:
     text = re.sub(r">\s+<", "><", text)
     box = re.search(r'viewBox="([^"]*)"', text)
     assert box is not None  # matplotlib always writes one
-    label = html.escape(description, quote=True)
-    head = f'<svg class="figure" role="img" aria-label="{label}" viewBox="{box[1]}">'
-    return head + text[text.index(">") + 1 :].strip()
+    inside = text[text.index(">") + 1 : text.rindex("</svg>")].strip()
+    return Svg(inside, box[1], description)
 
 
 def colour(code: str) -> str:

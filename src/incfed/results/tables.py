@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..support.inputs import InputError
+from ..support.inputs import InputError, counted
+from . import markdown
+from .document import Cell, Column, Table, TableRow
 from .numbers import human_spread, percent_spread
+from .palette import Pens
 from .records import Result
 
 Runs = Mapping[str, Sequence[Result]]
 """Results by label: the same algorithm with several seeds under one label."""
 
 METRICS = ("regret", "reward", "communication", "payment", "rounds", "participation")
-HEADINGS = ("Algorithm", "Seeds", *(name.capitalize() for name in METRICS))
+# What a narrow terminal can do without, the highest first; see `document.Column`.
+DROPS = {"rounds": 4, "reward": 3, "participation": 2, "communication": 1}
 
 
 @dataclass(frozen=True)
@@ -35,10 +39,13 @@ class Spread:
         mean, sd, unit = self.parts()
         return f"{mean} ± {sd}{unit}" if sd else mean + unit
 
+    def cell(self) -> Cell:
+        return Cell(*self.parts())
+
 
 @dataclass(frozen=True)
-class Row:
-    """One algorithm in a comparison."""
+class ComparisonRow:
+    """One algorithm over its seeds."""
 
     label: str
     seeds: int
@@ -49,16 +56,8 @@ class Row:
     rounds: Spread
     participation: Spread
 
-    def spreads(self) -> tuple[Spread, ...]:
-        """The figures in the order of METRICS."""
-        return tuple(getattr(self, name) for name in METRICS)
 
-    def cells(self) -> list[str]:
-        """The row as text, in the order of HEADINGS."""
-        return [self.label, str(self.seeds), *map(str, self.spreads())]
-
-
-def compare(runs: Runs) -> list[Row]:
+def compare(runs: Runs) -> list[ComparisonRow]:
     """One row a label, in the order given. Regret is NaN if it is unknown for any seed;
     participation counts only the seeds that had rounds."""
     rows = []
@@ -68,21 +67,59 @@ def compare(runs: Runs) -> list[Row]:
     return rows
 
 
-def row(label: str, finals: Sequence[Mapping[str, Any]]) -> Row:
+def row(label: str, finals: Sequence[Mapping[str, Any]]) -> ComparisonRow:
     """The row of some runs with these final figures (see `Result.summary`)."""
     columns = {name: [float(final[name]) for final in finals] for name in METRICS}
     columns["participation"] = [x for x in columns["participation"] if not math.isnan(x)]
     spreads = {name: _spread(column, name) for name, column in columns.items()}
-    return Row(label=label, seeds=len(finals), **spreads)
+    return ComparisonRow(label=label, seeds=len(finals), **spreads)
 
 
-def to_markdown(rows: Sequence[Row]) -> str:
-    """The comparison as a Markdown table."""
-    lines = ["| " + " | ".join(HEADINGS) + " |", "|---" + "|---:" * (len(HEADINGS) - 1) + "|"]
+def comparison_table(
+    rows: Sequence[ComparisonRow], *, pens: Pens | None = None, seeds: bool = True
+) -> Table:
+    """One line a row, for every renderer. `pens` marks rows with the colours of their lines; their
+    number of seeds may be left out where it is the same for all."""
+    counts = {row.seeds for row in rows}
+    counted_each = seeds or len(counts) > 1
+    shown = known_metrics(rows)
+    columns = [Column("Algorithm", "left"), *metric_columns(shown)]
+    if counted_each:
+        columns.insert(1, Column("Seeds", drop=5))
+    lines = []
     for row in rows:
-        cells = (" ".join(cell.split()).replace("|", "\\|") for cell in row.cells())
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+        colour = pens[row.label].colour if pens and row.label in pens else ""
+        count = [Cell(str(row.seeds))] if counted_each else []
+        figures = [getattr(row, name).cell() for name in shown]
+        lines.append(TableRow((Cell(row.label, colour=colour), *count, *figures)))
+    return Table(tuple(columns), tuple(lines), spread_note(counts))
+
+
+def known_metrics(rows: Iterable[ComparisonRow]) -> list[str]:
+    """Metrics that are known for some row: a log may not know its regret."""
+    listed = list(rows)
+    return [
+        name for name in METRICS if not all(math.isnan(getattr(row, name).mean) for row in listed)
+    ]
+
+
+def metric_columns(shown: Sequence[str]) -> list[Column]:
+    """Reward can be missed where there is regret."""
+    drops = DROPS if "regret" in shown else {**DROPS, "reward": 0}
+    return [Column(name.capitalize(), drop=drops.get(name, 0)) for name in shown]
+
+
+def spread_note(counts: Collection[int]) -> str:
+    """What the figures of a table are, by the numbers of seeds in it."""
+    if max(counts, default=0) < 2:
+        return "Final figures."
+    seeds = counted(max(counts), "seed") if len(counts) == 1 else "the seeds"
+    return f"Final figures, mean ± standard deviation over {seeds}."
+
+
+def to_markdown(rows: Sequence[ComparisonRow]) -> str:
+    """The comparison as a Markdown table."""
+    return markdown.render_table(comparison_table(rows))
 
 
 def checked(runs: Runs) -> Runs:

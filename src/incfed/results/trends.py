@@ -13,13 +13,13 @@ from .curves import Curve
 from .numbers import tick
 from .palette import Pens, pens_for
 from .plots import new_figure, visible
-from .tables import Row
+from .tables import ComparisonRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Trend = Mapping[float | None, Row]
+Trend = Mapping[float | None, ComparisonRow]
 """Rows by the value of the parameter; None: it has no such parameter, and is the same for all."""
 
 FAR_APART = 20.0  # values so many times apart call for a log scale

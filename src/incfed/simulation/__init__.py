@@ -1,4 +1,4 @@
-"""Drives a whole federation in one process."""
+"""Simulation of a whole federation in one process."""
 
 from .simulator import Simulation, simulate
 

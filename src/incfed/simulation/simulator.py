@@ -1,4 +1,4 @@
-"""A whole federation in one process, over the kernels and the server's rules."""
+"""Simulate a whole federation in one process, with the kernels and the server's rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..results.records import Result
 from ..support import inputs
 from .book import RoundBook
 
-CHUNK = 1024  # steps taken from the world at a time: enough to amortise, small enough for the cache
+CHUNK = 1024  # steps taken from the world at a time: small enough for the processor's cache
 
 
 def simulate(
@@ -31,10 +31,10 @@ def simulate(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
-    """Run `algorithm` in `world` for `steps` steps (None: all that a recorded world has).
+    """Run `algorithm` in `world` for `steps` steps (None: all steps of a recorded world).
 
-    The same seed gives the same numbers, and every algorithm the same clients, arms and noise.
-    `progress` is called with the number of steps done so far.
+    The same seed gives the same numbers, and the same clients, arms and noise to every algorithm.
+    `progress` is called with the number of finished steps.
     """
     steps = _steps(world, steps)
     run = Simulation(world, algorithm, seed=seed)
@@ -46,7 +46,7 @@ def simulate(
 
 
 class Simulation:
-    """A run that can be advanced piece by piece; the pieces change nothing."""
+    """A run that can be advanced step by step; how it is divided does not change the numbers."""
 
     def __init__(self, world: World, algorithm: Algorithm, *, seed: int = 0) -> None:
         if not isinstance(world, World):
@@ -63,7 +63,7 @@ class Simulation:
             raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)
         count = 1 if algorithm.pooled else world.count
         self._rules = algorithm.rules(world.dim)
-        self._stale = True if algorithm.reads == "stale" else None  # None: not even compiled
+        self._stale = True if algorithm.reads == "stale" else None  # None: not compiled in
         self._server = Server(
             count=count,
             dim=world.dim,
@@ -80,7 +80,7 @@ class Simulation:
         self._outcomes: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))]
         self._book = RoundBook()
         self.steps = 0
-        self._torn = False  # an error in a mechanism or world leaves half a step behind
+        self._torn = False  # after an error in a mechanism or world: a step is incomplete
 
     def advance(self, n: int) -> None:
         """Run n more steps."""
@@ -109,14 +109,14 @@ class Simulation:
         self._torn = False
 
     def result(self) -> Result:
-        """Everything so far."""
+        """The result of all steps so far."""
         self._whole()
         world, algorithm = self._world, self._algorithm
         rounds = self._book.rounds()
         reward, regret = (np.concatenate(part) for part in zip(*self._outcomes, strict=True))
-        known = ~np.isnan(reward)  # the other steps were skipped
+        known = ~np.isnan(reward)  # other steps were skipped
         reward[~known] = 0.0
-        regret[~known] *= 0.0  # NaN stays: it is unknown for all steps
+        regret[~known] *= 0.0  # NaN stays: then it is unknown for all steps
         communication, payment = np.zeros(self.steps), np.zeros(self.steps)
         if algorithm.pooled:  # d^2 + d up and to each of N clients down, every step
             communication[known] = (1 + world.count) * (world.dim**2 + world.dim)
@@ -134,7 +134,7 @@ class Simulation:
 
     def _whole(self) -> None:
         if self._torn:
-            raise RuntimeError("this simulation broke off in the middle of a step; start a new one")
+            raise RuntimeError("this simulation stopped in the middle of a step; start a new one")
 
     def _round(self, step: int, trigger: int) -> None:
         """One communication round (Alg. 1 lines 9-19)."""
@@ -160,7 +160,7 @@ class Simulation:
 
 
 def _check(world: World, events: Events, n: int, items: int) -> None:
-    """The kernels trust the numbers they index with; a world of one's own may have them wrong."""
+    """Check events from a user's world: the kernels do not check their indices."""
     shape = (n, world.arms_per_step)
     for name, field, form, kind, top in (
         ("clients", events.clients, (n,), np.int64, world.count),
@@ -183,7 +183,7 @@ def _steps(world: World, steps: int | None) -> int:
         raise inputs.refuse("world", world, "a World, such as Synthetic() or Trace(...)")
     if steps is None:
         if world.length is None:
-            raise inputs.refuse("steps", None, "given: this world has no end of its own")
+            raise inputs.refuse("steps", None, "given: this world has no fixed length")
         return world.length
     steps = inputs.integer("steps", steps, low=1, high=inputs.MOST_STEPS)
     if world.length is not None and steps > world.length:

@@ -1,5 +1,5 @@
-"""Arrays that took a while to make, kept in the user's cache folder under a name that says what
-they were made from. The cache is a convenience: whatever is wrong with it, the arrays are made."""
+"""Arrays that are slow to compute, kept in the user's cache folder under a hash of their inputs.
+If the cache cannot be used, the arrays are computed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def cached(
     fits: Callable[[Arrays], bool],
     make: Callable[[], Arrays],
 ) -> Arrays:
-    """What `make` gave when it was last called for the same things, or gives now.
+    """The result of `make`: from the cache, if it was called for the same inputs before.
 
-    `made_from`: all that the arrays depend on. `fits` says whether arrays from the disk can be
-    what `make` would give: their names, types and shapes.
+    `made_from` lists everything that the arrays depend on. `fits` checks the names, types and
+    shapes of arrays from the disk.
     """
     key = hashlib.sha256("\n".join(map(str, made_from)).encode()).hexdigest()[:32]
     folder = cache_folder()
@@ -44,7 +44,7 @@ def cached(
 
 
 def cache_folder() -> Path | None:
-    """Where this system keeps what can be made again; None if it does not say."""
+    """The user's cache folder on this system; None if there is none."""
     folder = user_cache_path("incfed", appauthor=False)
     return folder if folder.is_absolute() else None  # there is no home folder
 
@@ -52,8 +52,8 @@ def cache_folder() -> Path | None:
 def _load(path: Path) -> Arrays | None:
     try:
         with path.open("rb") as file:
-            return dict(np.load(file, allow_pickle=False))  # zip checks the sums of what it reads
-    except Exception:  # not there, not ours to read, cut off, damaged: make them again
+            return dict(np.load(file, allow_pickle=False))  # zip verifies checksums
+    except Exception:  # missing, unreadable or damaged: compute them again
         return None
 
 

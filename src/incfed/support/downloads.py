@@ -1,4 +1,4 @@
-"""Files from the web, checked against their checksum; errors in plain words."""
+"""Download files, verify their checksums, and report errors plainly."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._version import __version__
 from .extras import needs
 from .inputs import InputError
 
-TIMEOUT = 30.0  # seconds without an answer
+TIMEOUT = 30.0  # seconds without a response
 PIECE = 1 << 18  # bytes
 HEADERS = {"User-Agent": f"incfed/{__version__}"}
 
@@ -19,12 +19,12 @@ Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all if kn
 
 
 class Unreachable(InputError):
-    """The server did not answer, or not with the file."""
+    """The server did not respond, or not with the file."""
 
 
 def download(address: str, target: Path, checksum: str, progress: Progress | None = None) -> None:
-    """Write what is at `address` to `target`: all of it, with this `checksum` ("md5:..."), or an
-    error."""
+    """Download `address` to `target`; an error unless it is complete and has this `checksum`
+    ("md5:...")."""
     with needs("pooch", "downloading", "movielens"):
         import pooch
     pooch.get_logger().setLevel("WARNING")
@@ -40,7 +40,7 @@ def download(address: str, target: Path, checksum: str, progress: Progress | Non
                 raise
             raise InputError(
                 f"{address} arrived damaged: it does not have the checksum {checksum}; "
-                "try again (nothing was kept)"
+                "nothing was kept, try again"
             ) from None
 
 
@@ -57,7 +57,7 @@ def read_text(address: str) -> str:
 
 
 class _Bar:
-    """What pooch moves as bytes arrive; `total` is set by it."""
+    """The progress bar that pooch updates as bytes arrive; pooch sets `total`."""
 
     total = 0
 

@@ -1,4 +1,4 @@
-"""Libraries that are loaded when first used, and a plain sentence when one is missing."""
+"""Optional libraries: imported when first used, with a clear error if one is missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from urllib.request import url2pathname
 def needs(library: str, purpose: str, extra: str = "") -> Iterator[None]:
     """Wrap a late import: `with needs("pandas", "to_pandas()", "pandas"): import pandas`.
 
-    Without an extra it is a library that comes with incfed, and should be there.
+    Without `extra`, the library is a regular dependency of incfed.
     """
     try:
         yield
@@ -30,8 +30,8 @@ def needs(library: str, purpose: str, extra: str = "") -> Iterator[None]:
 
 
 def install(*extras: str) -> str:
-    """The command that adds these extras to the incfed that is running: from the clone that it runs
-    in, from where it was installed from, or else by its name."""
+    """The command that installs these extras: from the clone that incfed runs in, from where it
+    was installed, or else by name."""
     wanted = f"[{','.join(extras)}]"
     clone = _source_tree()
     if clone is not None:
@@ -52,13 +52,13 @@ def install(*extras: str) -> str:
 
 
 def _source_tree() -> Path | None:
-    """The folder of a clone, if this file lies in one."""
+    """The folder of the clone that contains this file, if any."""
     folder = Path(__file__).resolve().parents[2]
     return folder if (folder / "pyproject.toml").is_file() else None
 
 
 def _origin() -> dict[str, Any]:
-    """Where pip took this package from, if not from an index (PEP 610)."""
+    """Where pip installed this package from, if not from an index (PEP 610)."""
     try:
         said = metadata.distribution("incfed").read_text("direct_url.json")
         return dict(json.loads(said or "{}"))

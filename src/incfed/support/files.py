@@ -1,4 +1,4 @@
-"""Files and folders: nothing half-written, nothing of somebody else's overwritten."""
+"""Atomic writes, hashes and output folders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .locks import Lock, Locked
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A temporary name to write to (same ending); renamed to `target` if all goes well."""
+    """A temporary path (same suffix) to write to; renamed to `target` on success."""
     fresh = target.with_name(f".{uuid.uuid4().hex}.{target.name}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def write_text(target: Path, text: str) -> Path:
 
 
 def digest(path: Path, algorithm: str = "sha256") -> str:
-    """The hash of a file's contents. (MD5 is for damage, not for attackers.)"""
+    """The hash of a file's contents. (MD5 only detects damage, not attacks.)"""
     with path.open("rb") as file:
         return hashlib.file_digest(
             file, lambda: hashlib.new(algorithm, usedforsecurity=algorithm != "md5")
@@ -46,13 +46,13 @@ def digest(path: Path, algorithm: str = "sha256") -> str:
 
 
 def fingerprint(identity: object) -> str:
-    """The SHA-256 of plain data, the same for equal data."""
+    """The SHA-256 of plain data; equal data have the same."""
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
 def claim(folder: Path, *, mark: str, ours: Sequence[str]) -> None:
-    """Make the output folder, or refuse it: not writable, or with files called as `ours` that we
-    did not make; a file called `mark` says that we did."""
+    """Create the output folder. Refuse it if it is not writable, or if it has files named as in
+    `ours` but no file `mark`, which shows that this command made them."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
@@ -66,13 +66,13 @@ def claim(folder: Path, *, mark: str, ours: Sequence[str]) -> None:
     if foreign and not (folder / mark).exists():
         raise InputError(
             f"output: got {str(folder)!r}, must be a new folder or one that this command made: "
-            f"this one has {', '.join(foreign)} of somebody else's, which would be overwritten"
+            f"it has {', '.join(foreign)} from another source, which would be overwritten"
         )
 
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Nobody else runs into this folder meanwhile; the lock ends with the process, however."""
+    """Lock the folder against other runs. The lock ends with the process, however that ends."""
     try:
         lock = Lock(folder / ".lock")
     except Locked:
@@ -87,7 +87,7 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 def slugs(labels: Sequence[str]) -> dict[str, str]:
-    """A folder name for each label; labels that would share one get a few digits more."""
+    """A folder name for each label; labels with the same name get a hash as suffix."""
     plain = {label: _slug(label) for label in labels}
     uses = Counter(plain.values())
     return {

@@ -1,4 +1,4 @@
-"""What is refused, and how that is said: the field, the value, what is allowed."""
+"""Validation of inputs. Every error names the field, the value, and what is allowed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-MOST_STEPS = 10**12  # a run of more would not end
-MOST_DIM = 1000  # of a federation: larger matrices would not fit its messages
+MOST_STEPS = 10**12  # a longer run would not finish
+MOST_DIM = 1000  # of a federation: larger matrices exceed its message size
 
-# What the settings of clients, worlds and federations may be: more than anybody needs, and so that
-# nothing overflows. V has entries of up to ridge + steps * |x|^2, and squares of costs are summed.
-LARGEST = 1e100  # of an arm's features and of a reward, up or down
+# Ranges of settings: wide enough for every use, and narrow enough that nothing overflows. V has
+# entries of up to ridge + steps * |x|^2, and squares of costs are summed.
+LARGEST = 1e100  # absolute value of a feature or a reward
 RANGES = {
     "ridge": (1e-12, 1e12),
     "noise": (0.0, 1e12),
@@ -28,7 +28,7 @@ RANGES = {
 
 
 class InputError(ValueError):
-    """An input that cannot be used; the message says which, what it was, and what is allowed."""
+    """An invalid input; the message names the field, the value, and what is allowed."""
 
 
 def refuse(name: str, value: object, allowed: str) -> InputError:
@@ -65,7 +65,7 @@ def number(
 
 
 def setting(kind: str, value: object, name: str = "") -> float:
-    """`value` as a float in the range of such a setting; `name`, if it is not called so here."""
+    """`value` as a float in the range of this kind of setting; `name` if the field has another."""
     low, high = RANGES[kind]
     return number(name or kind, value, low=low, high=high, open_high=kind == "delta")
 
@@ -90,7 +90,7 @@ def choice(name: str, value: object, allowed: Collection[str]) -> str:
 
 
 def path(name: str, value: object, allowed: str = "the name of a folder") -> Path:
-    """`value` as a path; an empty one, which would be the current folder, is refused."""
+    """`value` as a path; an empty one, which means the current folder, is refused."""
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         raise refuse(name, value, allowed)
     try:
@@ -100,7 +100,7 @@ def path(name: str, value: object, allowed: str = "the name of a folder") -> Pat
 
 
 def flag(name: str, value: object) -> bool:
-    """`value` if it is true or false, and nothing that merely looks like it."""
+    """`value` if it is a boolean; 0 and 1 are refused."""
     if not isinstance(value, bool | np.bool_):
         raise refuse(name, value, "true or false")
     return bool(value)
@@ -115,8 +115,8 @@ def array(
     allowed: str | None = None,
     most: float = math.inf,
 ) -> NDArray[Any]:
-    """`value` as a fresh C-ordered array of `ndim` dimensions, every entry finite, and from -`most`
-    to `most`."""
+    """`value` as a new C-ordered array of `ndim` dimensions, with finite entries from -`most` to
+    `most`."""
     whole = np.issubdtype(np.dtype(dtype), np.integer)
     if allowed is None:
         numbers = "whole numbers" if whole else "finite numbers"

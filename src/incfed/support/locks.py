@@ -1,4 +1,4 @@
-"""One process to a folder, on every system."""
+"""File locks, on every operating system."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-PATIENCE = 0.1  # seconds: whoever releases a lock may be about to remove its file
+PATIENCE = 0.1  # seconds: the process that releases a lock may be removing its file
 
 
 class Locked(Exception):
-    """Somebody else, in this process or another, holds the lock."""
+    """The lock is held elsewhere, in this process or another."""
 
 
 class Lock:
-    """The lock file `path`, held until it is released or the process ends, however it ends."""
+    """A lock on the file `path`, held until it is released or the process ends."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -28,8 +28,8 @@ class Lock:
 
     def release(self, *, remove: bool = False) -> None:
         if remove and os.name == "posix":
-            self._path.unlink(missing_ok=True)  # while it is ours
+            self._path.unlink(missing_ok=True)  # while we hold the lock
         self._lock.release()
-        if remove and os.name != "posix":  # where an open file cannot be removed
+        if remove and os.name != "posix":  # an open file cannot be removed
             with suppress(OSError):
                 self._path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""TOML: reading a file with errors for people, and writing files that people may go on with."""
+"""Read TOML files with clear errors, and write TOML files that users may edit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATTERN = re.compile(re.escape(SEAL).replace(r"\{\}", "([0-9a-f]{16})"))
 
 
 def read(path: Path, hint: str = "") -> dict[str, Any]:
-    """The tables of a file; `hint` says what to do if there is none."""
+    """The tables of a file; `hint` says what to do if the file is missing."""
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
@@ -30,13 +30,13 @@ def read(path: Path, hint: str = "") -> dict[str, Any]:
 
 
 def write_sealed(file: Path, text: str) -> None:
-    """Write the text with a last line that has its hash; what others wrote stays, see `check`."""
+    """Write the text and a last line with its hash. An edited file is not overwritten."""
     check_sealed(file)
     write_text(file, text + SEAL.format(_hash(text)))
 
 
 def check_sealed(file: Path) -> None:
-    """Refuse to replace a file that is not as `write_sealed` left it."""
+    """Refuse to overwrite a file that was edited since `write_sealed` wrote it."""
     if not file.exists():
         return
     try:
@@ -46,8 +46,8 @@ def check_sealed(file: Path) -> None:
     found = PATTERN.fullmatch(last)
     if found is None or found[1] != _hash("".join(lines)):
         raise InputError(
-            f"{file}: is not as a plan left it, and would be overwritten; move it away, or choose "
-            "another folder"
+            f"{file}: was edited since a plan wrote it, and would be overwritten; move it away, or "
+            "choose another folder"
         )
 
 
@@ -56,7 +56,7 @@ def _hash(text: str) -> str:
 
 
 def toml(value: Any) -> str:
-    """A value as TOML writes it."""
+    """A value in TOML syntax."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

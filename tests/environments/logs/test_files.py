@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed.experiments import Recipe, build
+from incfed.experiments import Recipe, build, run
+from incfed.experiments.engine import Local
 from incfed.experiments.outputs import intro, matching
-from incfed.experiments.runner import plan, run
 from incfed.support.inputs import InputError
 from support.cli import incfed as command
-from support.experiments import tables
+from support.experiments import fingerprints, tables
 from support.logs import Sample
 
 CONFIG = """\
@@ -163,18 +163,18 @@ def test_a_log_beside_the_config(tmp_path: Path) -> None:
     given["algorithm"][1]["costs"] = 1.0
     made = build(Recipe(given, tmp_path))
     assert (made.steps, made.world.count) == (60, 7)
-    before = {job.fingerprint for job in made.jobs()}
-    outcome = run(plan(made, jobs=1))
+    before = set(fingerprints(made))
+    outcome = run(made, executor=Local(1))
     assert "log.csv: 1 of 61 rows dropped; no candidates: 1 (row 61)" in intro(made, outcome)
     matched = int(outcome.runs["paid"][0].matched[-1])
     assert f"({matched} of 60 steps matched)" in matching(outcome.runs)
     for name in ("log.csv", "items.csv"):  # other numbers: other runs
         text = (tmp_path / name).read_text()
         (tmp_path / name).write_text(text.replace("0.1", "0.2").replace("0.3", "0.4"))
-        after = {job.fingerprint for job in build(Recipe(given, tmp_path)).jobs()}
+        after = set(fingerprints(build(Recipe(given, tmp_path))))
         assert not before & after
         (tmp_path / name).write_text(text)
-    assert {job.fingerprint for job in build(Recipe(given, tmp_path)).jobs()} == before
+    assert set(fingerprints(build(Recipe(given, tmp_path)))) == before
     world["mode"] = "both"
     with pytest.raises(InputError, match=r"config: world\.mode: got 'both', must be one of"):
         build(Recipe(given, tmp_path))

@@ -67,7 +67,7 @@ def test_as_windows_writes_it(tmp_path: Path) -> None:
     ("file", "old", "new", "message"),
     [
         ("ratings.csv", b"rating,", b"stars,", "line 1: the column rating is missing: got userId"),
-        ("ratings.csv", b"timestamp", b"rating", "line 1: the column rating is there more than"),
+        ("ratings.csv", b"timestamp", b"rating", "line 1: the column rating appears more than"),
         ("ratings.csv", b"\n", b"\n1,7,good,9\n", "line 2: rating: got 'good', must be a number"),
         ("ratings.csv", b"\n", b"\n1,seven,4.0,9\n", "line 2: movieId: got 'seven', must be a"),
         ("ratings.csv", b"\n", b"\n1,7,4.0\n", "line 2: got 3 fields, must be 4: userId, movieId"),
@@ -145,7 +145,7 @@ def test_folders_that_are_none(tmp_path: Path) -> None:
     folder = Sample().write(tmp_path / "data" / "ml-20m")
     with pytest.raises(incfed.InputError, match=r"did you mean '.*ml-20m'\?"):
         load(tmp_path / "data")
-    with pytest.raises(incfed.InputError, match="there is no such folder"):
+    with pytest.raises(incfed.InputError, match="folder not found"):
         load(tmp_path / "none")
     with pytest.raises(incfed.InputError, match="this is a file; unpack it"):
         load(folder / "movies.csv")

@@ -14,15 +14,16 @@ from matplotlib.patches import Rectangle
 
 from incfed.experiments.cells import Record
 from incfed.experiments.paper import reproduce
+from incfed.experiments.paper.document import Reproduction, page_document, tables_document
 from incfed.experiments.paper.figures import COSTS, DRAWINGS, draw
-from incfed.experiments.paper.page import Reproduction, about, write_page
 from incfed.experiments.paper.reproduce import request
 from incfed.experiments.paper.settings import MOVIELENS, Data, Mode, Setting
 from incfed.experiments.paper.tables import TABLES
-from incfed.experiments.paper.verdicts import Verdict
+from incfed.experiments.paper.verdicts import FigureVerdict
+from incfed.results import html, markdown
 from incfed.results.tables import Spread
 from incfed.support.inputs import InputError
-from support.cli import incfed
+from support.cli import incfed, invoke
 
 DATA = Mode(movielens=Path("ml"))
 
@@ -44,7 +45,7 @@ def test_all_without_movielens_leaves_it_out_and_says_so() -> None:
     asked = request(["all"], seeds=3, mode=Mode())
     assert asked.targets == ("table1", "table5", "figure1", "figure2")
     assert asked.missing == ("table2", "table3", "table4", "table6", "figure3", "figure4")
-    page = write_page(Reproduction(asked.mode, 3, missing=asked.missing))
+    page = html.render(page_document(Reproduction(asked.mode, 3, missing=asked.missing)))
     assert "Not run: Table 2, Table 3, Table 4, Table 6, Figure 3, Figure 4." in page
 
 
@@ -76,13 +77,15 @@ def test_quick_is_one_seed_and_less_of_movielens() -> None:
     assert {cell.steps for cell in cells} == {5000, 10_000}
 
 
-def verdict(within: bool | None, why: str = "") -> Verdict:
-    return Verdict("table1", "1", "0.3", "payment", 22.34, Spread(32.1, 5.2), 10, within, why)
+def verdict(within: bool | None, why: str = "") -> FigureVerdict:
+    return FigureVerdict("table1", "1", "0.3", "payment", 22.34, Spread(32.1, 5.2), 10, within, why)
 
 
 def test_the_page_shows_green_and_amber_with_the_reason() -> None:
     outside = verdict(False, "because <of> this")
-    page = write_page(Reproduction(Mode(published=True), 10, {"table1": [verdict(True), outside]}))
+    page = html.render(
+        page_document(Reproduction(Mode(published=True), 10, {"table1": [verdict(True), outside]}))
+    )
     assert "1 of 2 within" in page
     assert "because &lt;of&gt; this" in page
     assert "<of>" not in page
@@ -91,13 +94,16 @@ def test_the_page_shows_green_and_amber_with_the_reason() -> None:
 
 
 def test_another_data_set_is_marked() -> None:
-    found = Verdict("table2", "0", "1", "performance", 38353, Spread(14_800, 20), 3, None, "other")
+    found = FigureVerdict(
+        "table2", "0", "1", "performance", 38353, Spread(14_800, 20), 3, None, "other"
+    )
     told = Reproduction(DATA, 3, {"table2": [found]}, data="54 users, 86,654 events")
-    page = write_page(told)
-    assert "another data set than the paper&#x27;s: 54 users, 86,654 events." in page
+    page = html.render(page_document(told))
+    assert "another data set than the paper&#39;s: 54 users, 86,654 events." in page
     assert "not compared" in page
-    for kind in ("md", "tex"):
-        assert "another data set than the paper's: 54 users, 86,654 events." in about(told, kind)
+    for render in (markdown.render, markdown.render_latex):
+        text = render(tables_document(told))
+        assert "another data set than the paper's: 54 users, 86,654 events." in text
 
 
 def curve_record(setting: Setting, seed: int, scale: float) -> Record:
@@ -159,7 +165,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert len(cells) == 2 * len(request(names, seeds=1, mode=Mode()).settings())
     assert set(cells["reads"]) == {"fresh"}
 
-    again = incfed(tmp_path, "reproduce", *names, "--seeds", "2", "-o", "out")
+    again = invoke(tmp_path, "reproduce", *names, "--seeds", "2", "-o", "out")
     assert again.returncode == 2
     assert "--resume" in again.stderr
     assert "--fresh" in again.stderr
@@ -182,7 +188,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert other.returncode == 0, other.stderr
     assert not list((folder / "figures").iterdir())  # of the command before
 
-    both = incfed(tmp_path, "reproduce", "table1", "-o", "out", "--resume", "--fresh")
+    both = invoke(tmp_path, "reproduce", "table1", "-o", "out", "--resume", "--fresh")
     assert both.returncode == 2
     assert "must be one of them" in both.stderr
 
@@ -190,9 +196,9 @@ def test_from_the_command_line(tmp_path: Path) -> None:
 def test_somebody_else_s_tables_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "tables.tex").write_text("mine")
-    done = incfed(tmp_path, "reproduce", "table5", "--quick", "-o", "out")
+    done = invoke(tmp_path, "reproduce", "table5", "--quick", "-o", "out")
     assert done.returncode == 2
-    assert "tables.tex of somebody else's" in done.stderr
+    assert "tables.tex from another source" in done.stderr
     assert (tmp_path / "out" / "tables.tex").read_text() == "mine"
 
 

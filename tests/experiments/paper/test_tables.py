@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import incfed
+from incfed.experiments.cell_runner import CellRunner
 from incfed.experiments.cells import Record
-from incfed.experiments.paper import typeset
+from incfed.experiments.paper.document import Reproduction, place, published, tables_document
 from incfed.experiments.paper.settings import (
     ALTRUISTIC,
     FREE,
@@ -25,12 +26,12 @@ from incfed.experiments.paper.verdicts import (
     OTHER_DATA,
     PART_OF_IT,
     STALE,
-    Verdict,
+    FigureVerdict,
     is_within,
     judge,
     spread,
 )
-from incfed.experiments.workshop import Workshop
+from incfed.results import markdown
 from incfed.results.tables import Spread
 
 PUBLISHED = Mode(published=True)
@@ -52,42 +53,42 @@ def test_every_published_communication_is_a_number_of_rounds() -> None:
     """docs/paper.md, reading 11: N d^2 + N (d^2 + d) a round, and d for every participant."""
     for table in TABLES.values():
         N, d = (54 if table.world == MOVIELENS else 50), 25
-        for place in table.cells():
-            printed = table.printed(*place)
+        for where in table.cells():
+            printed = table.printed(*where)
             assert printed is not None
             fixed = N * (2 * d * d + d)
             most = int(printed.communication // fixed)
             least = math.ceil(printed.communication / (fixed + N * d))
             left = [printed.communication - n * fixed for n in range(least, most + 1)]
-            assert any(x % d == 0 for x in left), (table.name, place)
+            assert any(x % d == 0 for x in left), (table.name, where)
 
 
 def test_what_is_run_for_a_cell() -> None:
     one = cell(TABLES["table5"].setting("theory", "0.3"), 7, PUBLISHED)
     assert (one.seed, one.steps) == (7, 5000)
-    made = Workshop().make(one)
+    made = CellRunner().build(one)
     assert isinstance(made.algorithm, incfed.IncFedUCB)
     assert made.algorithm.mechanism == incfed.PaymentEfficient(beta=0.3)
     expected = incfed.thresholds.theory(steps=5000, clients=50, dim=25, beta=0.3, ridge=0.1)
     assert made.algorithm.threshold == expected
     assert made.algorithm.costs == 100.0
     assert made.algorithm.reads == "stale"
-    fresh = Workshop().make(cell(TABLES["table1"].setting("0", ALTRUISTIC), 0, Mode()))
+    fresh = CellRunner().build(cell(TABLES["table1"].setting("0", ALTRUISTIC), 0, Mode()))
     assert isinstance(fresh.algorithm, incfed.DisLinUCB)
     assert fresh.algorithm.threshold == pytest.approx(0.4696, abs=1e-4)
     assert fresh.algorithm.reads == "fresh"
 
 
 def test_every_setting_can_be_built() -> None:
-    workshop = Workshop()
+    runner = CellRunner()
     for variant in ("full", "w/o PF", "w/o IS", "w/o PF + IS"):
         setting = Setting(SYNTHETIC, "high", cost=1.0, beta=0.7, variant=variant)
-        made = workshop.make(cell(setting, 0, Mode())).algorithm
+        made = runner.build(cell(setting, 0, Mode())).algorithm
         assert isinstance(made, incfed.IncFedUCB)
         assert isinstance(made.mechanism, incfed.PaymentEfficient)
         assert made.mechanism.payment_free == ("PF" not in variant)
         assert made.mechanism.iterative == ("IS" not in variant)
-    free = workshop.make(cell(Setting(SYNTHETIC, "high", method=FREE, cost=1.0), 0, Mode()))
+    free = runner.build(cell(Setting(SYNTHETIC, "high", method=FREE, cost=1.0), 0, Mode()))
     assert isinstance(free.algorithm, incfed.IncFedUCB)
     assert isinstance(free.algorithm.mechanism, incfed.PaymentFree)
 
@@ -145,8 +146,8 @@ def test_verdicts() -> None:
     assert communication.within
     assert not payment.within
     assert payment.why == "No explanation found so far."
-    assert typeset.place(table, payment) == "D = 100, β = 0.7, payment"
-    assert typeset.published(payment) == "133,426.01"
+    assert place(table, payment) == "D = 100, β = 0.7, payment"
+    assert published(payment) == "133,426.01"
     assert judge(table, {setting: runs}, Mode())[2].why == STALE
 
 
@@ -172,21 +173,24 @@ def test_other_movielens_data_is_not_judged() -> None:
         assert (reward.within, reward.why) == ((True, "") if why is None else (None, why))
 
 
-def verdicts() -> list[Verdict]:
+def verdicts() -> list[FigureVerdict]:
     return [
-        Verdict("table1", "1", "0.3", "performance", 48.38, Spread(47.5, 3.2), 10, True),
-        Verdict("table1", "1", "0.3", "communication", 7733575, Spread(9.9e6, 2e5), 10, False, "X"),
+        FigureVerdict("table1", "1", "0.3", "performance", 48.38, Spread(47.5, 3.2), 10, True),
+        FigureVerdict(
+            "table1", "1", "0.3", "communication", 7733575, Spread(9.9e6, 2e5), 10, False, "X"
+        ),
     ]
 
 
 def test_markdown_and_latex() -> None:
-    text = typeset.markdown(TABLES["table1"], verdicts())
+    found = Reproduction(PUBLISHED, 10, {"table1": verdicts()})
+    text = markdown.render(tables_document(found))
     line = next(line for line in text.splitlines() if line.startswith("| D = 1 "))
-    assert line == "| D = 1 | Regret (acc.) |  |  |  | 47.5 ± 3.2 (48.38, -1.8 %) ✓ |"
-    assert "9.90 ± 0.20 M (7,733,575, +28.0 %) ✗" in text
+    assert line == "| D = 1 | Regret (acc.) |  |  |  | 47.5 ± 3.2 (48.38 · -1.8 %) ✓ |"
+    assert "9.90 ± 0.20 M (7,733,575 · +28.0 %) ✗" in text
     assert "- D = 1, β = 0.3, communication: X" in text
-    tex = typeset.latex(TABLES["table1"], verdicts())
+    tex = markdown.render_latex(tables_document(found, differences=False))
     assert r"47.5 $\pm$ 3.2 (48.38) \\" in tex
     assert tex.count("\\\\\n") == 3
-    assert r"\textbackslash" in tex
+    assert "D = 1 & Regret (acc.) &  &  &  & 47.5" in tex
     assert "% D = 1, β = 0.3, communication: X\n" in tex

@@ -1,4 +1,4 @@
-"""The public Client over real sockets."""
+"""The public Client over real sockets; and several of them, in step, against the simulator."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import incfed
-from incfed.service.client import agent, patience
+from incfed.service.client import agent, backoff
+from incfed.service.client.errors import ServiceError, Unreachable
 from incfed.service.client.policies import Proposal, Stake
-from incfed.service.client.refusals import ServiceError, Unreachable
+from incfed.simulation import Simulation
 from reference.mechanisms import FloatArray
 from support.fake_coordinator import Fake
 from support.fake_server import Service, serving
@@ -28,7 +30,7 @@ DIM, SOON = 3, 60.0
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "LONGEST", 0.2)
+    monkeypatch.setattr(backoff, "LONGEST", 0.2)
     monkeypatch.setattr(agent, "WAIT", 5.0)
 
 
@@ -66,8 +68,8 @@ def test_a_round_from_trigger_to_download(service: tuple[str, Service], tmp_path
         assert (client.epoch, client.pending, client.steps) == (1, 0, 1)
         assert client.earned == pytest.approx(2.0)  # alone: no data to be had for it
         assert client.problem is None
-    np.testing.assert_allclose(served.fake.hub.server.shared.V, np.outer(arms[0], arms[0]))
-    np.testing.assert_allclose(served.fake.hub.server.shared.b, arms[0])
+    np.testing.assert_allclose(served.fake.aggregator.server.shared.V, np.outer(arms[0], arms[0]))
+    np.testing.assert_allclose(served.fake.aggregator.server.shared.b, arms[0])
     assert not served.fake.violations
 
 
@@ -195,7 +197,7 @@ def test_a_cost_that_is_none_is_raised_by_sync(
 
     with incfed.Client(service[0], "token-0", tmp_path, cost=cost) as client:
         client.choose([unit(0)])
-        client._keeper.learn(unit(0), 1.0)  # without waking the thread that talks
+        client._durable.learn(unit(0), 1.0)  # without waking the thread that talks
         with pytest.raises(incfed.InputError, match="cost"):
             client.sync(SOON)
         client.sync(SOON)
@@ -226,7 +228,7 @@ def test_a_refused_upload_is_said_and_tried_in_the_next_round(
         served.before = lambda who, method, path: (
             (422, {"field": "cost", "message": "absurd"}) if "upload" in path else None
         )
-        client._keeper.learn(unit(0), 1.0)
+        client._durable.learn(unit(0), 1.0)
         with pytest.raises(ServiceError, match="cost: absurd"):
             client.sync(SOON)
         served.before = lambda *request: None
@@ -303,3 +305,50 @@ def test_certificates_of_ones_own(fake: Fake, tmp_path: Path) -> None:
             client.learn(unit(0), 1.0)
             client.sync(SOON)
             assert client.epoch == 1
+
+
+@pytest.mark.parametrize("mechanism", [incfed.PaymentEfficient(beta=0.7), incfed.PaymentFree()])
+def test_a_trace_over_http(mechanism: incfed.Mechanism, tmp_path: Path) -> None:
+    """Participants, payments, communication and (V_g, b_g) equal `simulate`."""
+    N, T, K, d = 4, 60, 3, 3
+    chance = np.random.default_rng(5)
+    arms = chance.standard_normal((T, K, d))
+    arms /= np.linalg.norm(arms, axis=2, keepdims=True)
+    rewards = arms @ np.array([0.5, -0.3, 0.2]) + 0.1 * chance.standard_normal((T, 1))
+    world = incfed.Trace(chance.integers(0, N, T), arms, rewards, count=N)
+    costs = [0.0, 0.4, 1.0, 2.0]
+    run = Simulation(world, incfed.IncFedUCB(mechanism=mechanism, threshold=2.0, costs=costs))
+    run.advance(T)
+    expected = run.result()
+    fake = Fake(N, d, mechanism, threshold=2.0, reward_bound=5.0)
+    got = []
+    with serving(fake) as (url, _), ExitStack() as stack:
+        clients = [
+            stack.enter_context(incfed.Client(url, f"token-{i}", tmp_path / str(i), cost=costs[i]))
+            for i in range(N)
+        ]
+        for t, who in enumerate(world.clients.tolist()):
+            picked = clients[who].choose(arms[t])
+            got.append(rewards[t, picked])
+            epoch = clients[who].epoch
+            clients[who].learn(arms[t, picked], rewards[t, picked])
+            clients[who].sync(30.0)
+            if clients[who].epoch != epoch:
+                for client in clients:
+                    client.sync(30.0)
+        traffic = [client.traffic for client in clients]
+        assert sum(client.earned for client in clients) == pytest.approx(
+            expected.payment[-1], abs=1e-9
+        )
+    np.testing.assert_array_equal(np.cumsum(got), expected.reward)
+    rounds = expected.rounds
+    assert len(fake.closed) == len(rounds.step) > 5
+    for k, record in enumerate(fake.closed):
+        place = slice(rounds.offsets[k], rounds.offsets[k + 1])
+        assert record.participants == rounds.participants[place].tolist()
+        assert record.payments == pytest.approx(rounds.payments[place].tolist(), abs=1e-9)
+    scalars = sum(one.scalars_up + one.scalars_down for one in traffic)
+    assert scalars == expected.communication[-1]
+    np.testing.assert_allclose(fake.aggregator.server.shared.V, run._server.shared.V, atol=1e-9)
+    np.testing.assert_allclose(fake.aggregator.server.shared.b, run._server.shared.b, atol=1e-9)
+    assert not fake.violations

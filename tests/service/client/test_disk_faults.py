@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.service.client import journal as journals
-from incfed.service.client import keeper as keepers
-from incfed.service.client import snapshot
+from incfed.service.client import durable_learner, journal, state_folder
 from incfed.service.client.journal import Answered, Freeze, Journal, Step
 from support.client_state import DIM, news, reopen, rows, same
 
@@ -39,7 +37,7 @@ def test_damage_before_something_that_was_sent_is_not_overlooked(tmp_path: Path)
     data = bytearray(one._journal.path.read_bytes())
     data[20] ^= 1
     one._journal.path.write_bytes(data)
-    with pytest.raises(incfed.InputError, match=r"state: got .*journal-\d+.* damaged"):
+    with pytest.raises(incfed.InputError, match=r"state: got .*journal-\d+.* undamaged"):
         reopen(tmp_path)
 
 
@@ -57,14 +55,14 @@ def test_records_of_another_generation_are_none(tmp_path: Path) -> None:
     first.freeze(Freeze(3, 1, 4.0))
     first.answer(Answered(3, 1, True))
     first.close()
-    found = journals.read(tmp_path, 1, DIM)
+    found = journal.read(tmp_path, 1, DIM)
     assert found is not None
     assert isinstance(found[0], Step)
     assert (found[0].x.tolist(), found[0].y) == ([1.0] * DIM, 2.0)
     assert found[1:] == [Freeze(3, 1, 4.0), Answered(3, 1, True)]
     (tmp_path / "journal-1").rename(tmp_path / "journal-2")
-    assert journals.read(tmp_path, 2, DIM) == []
-    assert journals.read(tmp_path, 3, DIM) is None
+    assert journal.read(tmp_path, 2, DIM) == []
+    assert journal.read(tmp_path, 3, DIM) is None
 
 
 @pytest.mark.parametrize("part", [0, 11])
@@ -110,11 +108,11 @@ def test_nothing_is_sent_after_the_disk_failed_until_it_is_written_anew(
         with pytest.raises(OSError, match="no"):
             one.freeze(2, lambda *stake: 1.0)
     assert one.learner.frozen is None
-    on_disk = snapshot.load(tmp_path)
+    on_disk = state_folder.load(tmp_path)
     assert on_disk is not None
     assert on_disk.epoch == 0
     one.freeze(2, lambda *stake: 1.0)
-    on_disk = snapshot.load(tmp_path)
+    on_disk = state_folder.load(tmp_path)
     assert on_disk is not None
     assert on_disk.epoch == 1
     one._journal.close()
@@ -162,11 +160,11 @@ def test_after_a_failed_fsync_the_journal_is_not_trusted(
 
 
 def test_a_journal_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keepers, "LONGEST", 500)
+    monkeypatch.setattr(durable_learner, "LARGEST_JOURNAL", 500)
     one = reopen(tmp_path)
     for x in rows(20):
         one.learn(x, 1.0)
-        one.tidy()
+        one.rotate_if_large()
     assert sum(path.stat().st_size for path in tmp_path.glob("journal-*")) < 600
     one._journal.close()
     two = reopen(tmp_path)
@@ -176,13 +174,13 @@ def test_a_journal_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_closed_journal_writes_nowhere(tmp_path: Path) -> None:
     """Its file number may be another file's by now."""
-    keeper = reopen(tmp_path)
-    keeper.learn(rows(1)[0], 1.0)
-    keeper.close()
+    durable = reopen(tmp_path)
+    durable.learn(rows(1)[0], 1.0)
+    durable.close()
     with (tmp_path / "other").open("wb") as other:
         for _ in range(2):
             with pytest.raises(OSError, match="could not be written"):
-                keeper.learn(rows(1)[0], 1.0)
+                durable.learn(rows(1)[0], 1.0)
         other.flush()
     assert (tmp_path / "other").read_bytes() == b""
     assert reopen(tmp_path).steps == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import os
 import tempfile
@@ -15,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
+from incfed.service.client import state_folder
+from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.terms import Terms
 from support.client_state import DIM, news, reopen, rows, same, terms
 from support.fake_coordinator import Fake
@@ -47,6 +50,41 @@ def test_any_life_is_there_again_after_a_crash(acts: str) -> None:
             same(one, other)
             one = other
         one.close()
+
+
+SNAPSHOT_0_1 = (
+    "incfed-client-1 a96daa51\n"
+    '{"generation": 2, "terms": {"dim": 2, "ridge": 0.1, "noise": 0.1, "delta": 0.1, '
+    '"exploration": null, "threshold": 0.5, "arm_norm": 1.0, "reward_bound": 10.0, '
+    '"cost_limit": 1000000.0, "client": {"id": 0, "name": "client-0"}, "federation": "f1"}, '
+    '"epoch": 1, "clock": 1, "V": "AAAAAAAA8D8AAAAAAAAAAAAAAAAAAAAAAAAAAAAA8D8=", "b": '
+    '"AAAAAAAA8D8AAAAAAADwPw==", "told": {"round": 2, "cost": 0.5, "answers": {}, "heap": '
+    '{"steps": 1, "V": "AAAAAAAA8D8AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "b": '
+    '"AAAAAAAA0D8AAAAAAAAAAA==", "rows": "AAAAAAAA8D8AAAAAAAAAAA=="}}, "fresh": {"steps": 0, '
+    '"V": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "b": "AAAAAAAAAAAAAAAAAAAAAA==", '
+    '"rows": ""}, "steps": 2, "earned": 2.0, "former": null}'
+)
+JOURNAL_0_1 = (
+    "AwAAALgwx8QAAAAAAAAAAAIAAAAAAAAAAQAAAAAAAAAAAAAAAAAAAAMAAAB+gX/QAQAAAAAAAAACAAAAAAAAAAIA"
+    "AAAAAAAAAQAAAAAAAAABAAAAioLJ8wIAAAAAAAAAAAAAAAAAAAAAAAAAAADgPwAAAAAAAPC/"
+)
+
+
+def test_a_folder_of_version_0_1_goes_on(tmp_path: Path) -> None:
+    """Made by it: in round 2 one step is uploaded and the second offer accepted; one step since."""
+    (tmp_path / "snapshot").write_text(SNAPSHOT_0_1, newline="")
+    (tmp_path / "journal-2").write_bytes(base64.b64decode(JOURNAL_0_1))
+    start = state_folder.load(tmp_path)
+    assert start is not None
+    one = DurableLearner(tmp_path, start)
+    frozen, fresh = one.learner.frozen, one.learner.fresh
+    assert frozen is not None
+    assert (one.learner.epoch, one.steps, one.earned) == (1, 3, 2.0)
+    assert (frozen[0], one.cost, one.answers) == (2, 0.5, {1: False, 2: True})
+    assert (frozen[1].steps, frozen[1].b.tolist()) == (1, [0.25, 0.0])
+    assert (fresh.steps, fresh.V.tolist(), fresh.b.tolist()) == (1, [[0, 0], [0, 0.25]], [0, -0.5])
+    np.testing.assert_array_equal(one.learner.V, np.eye(2))
+    one.close()
 
 
 def test_the_cost_is_asked_once_and_kept(tmp_path: Path) -> None:
@@ -105,7 +143,7 @@ def test_an_old_copy_of_the_folder_is_found_out(tmp_path: Path) -> None:
     """It still has as pending what was shared since."""
     one = reopen(tmp_path)
     one.learn(rows(1)[0], 1.0)
-    with pytest.raises(incfed.InputError, match="shared something in round 3"):
+    with pytest.raises(incfed.InputError, match="shared data in round 3"):
         one.take_in(news(1, 3), True)
     assert (one.learner.epoch, one.earned, one.pending) == (0, 0.0, 1)
     one.close()
@@ -114,17 +152,17 @@ def test_an_old_copy_of_the_folder_is_found_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("now", "word"),
     [
-        (terms(dim=4), "dim 3, .* 4"),
-        (terms(who=1), "client 0, .* 1"),
+        (terms(dim=4), "dim is 3, .* 4"),
+        (terms(who=1), "client is 0, .* 1"),
         (terms(ridge=0.5), "ridge"),
-        (terms(federation="f2"), "federation 'f1'"),
+        (terms(federation="f2"), "federation is 'f1'"),
     ],
 )
 def test_whose_folder_it_is(now: Terms, word: str, tmp_path: Path) -> None:
     one = reopen(tmp_path)
     with pytest.raises(incfed.InputError, match=word):
-        one.adopt(now)
-    one.adopt(terms(threshold=9.0, noise=0.5))
+        one.update_terms(now)
+    one.update_terms(terms(threshold=9.0, noise=0.5))
     assert one.learner.rules.threshold == 9.0
     one.rotate()
     one.close()
@@ -136,7 +174,7 @@ def test_terms_are_kept_as_they_were_told() -> None:
     read = Terms.read(said)
     assert (read.client, read.name, read.federation) == (0, "client-0", "f1")
     assert read.threshold == math.inf, "JSON knows no infinity: null"
-    assert Terms.read(read.told()) == read
+    assert Terms.read(read.to_json()) == read
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed.service.client import snapshot
+from incfed.service.client import state_folder
 from incfed.service.client.agent import Agent
-from incfed.service.client.keeper import Keeper, blank
-from incfed.service.client.patience import Patience
-from incfed.service.client.policies import Accept, accept_all, price_of
+from incfed.service.client.backoff import Backoff
+from incfed.service.client.durable_learner import DurableLearner
+from incfed.service.client.policies import Accept, accept_all, cost_function
+from incfed.service.client.state_folder import Snapshot
+from incfed.service.client.sync import PendingSync
 from incfed.service.client.terms import Terms
-from incfed.service.client.wishes import Wish
 from incfed.service.wire import Request
 from support.fake_coordinator import Fake
 
@@ -42,34 +43,34 @@ class Member:
         self.start()
 
     def start(self) -> None:
-        start = snapshot.load(self.folder)
+        start = state_folder.load(self.folder)
         if start is None:
             _, said = self.net.fake.handle(self.who, "GET", "/v1/federation", None)
-            start = blank(Terms.read(said))
-        self.keeper = Keeper(self.folder, start)
-        patience = Patience(np.random.default_rng(self.who))
-        price = price_of(lambda stake: 0.05 * stake.steps)
-        self.agent = Agent(self.keeper, price, self.net.accept, patience)
+            start = Snapshot.new(Terms.read(said))
+        self.durable = DurableLearner(self.folder, start)
+        backoff = Backoff(np.random.default_rng(self.who))
+        cost = cost_function(lambda stake: 0.05 * stake.steps)
+        self.agent = Agent(self.durable, cost, self.net.accept, backoff)
         self.late.clear()
 
     def crash(self) -> None:
         """kill -9: what was handed to the system is there, nothing else."""
-        self.keeper._journal.close()
+        self.durable._journal.close()
         self.net.power(self)
         self.start()
         if self.net.cuts:
-            del self.learned[self.keeper.steps :]
-        assert self.keeper.steps == len(self.learned)
+            del self.learned[self.durable.steps :]
+        assert self.durable.steps == len(self.learned)
 
     def learn(self, x: Any, y: float) -> None:
-        self.keeper.learn(x, y)
+        self.durable.learn(x, y)
         self.learned.append((x.copy(), y))
 
     def check(self) -> None:
         V, b = np.zeros((DIM, DIM)), np.zeros(DIM)
         for x, y in self.learned:
             V, b = V + np.outer(x, x), b + y * x
-        pending, (V_given, b_given) = self.keeper.learner.pending, self.net.fake.given[self.who]
+        pending, (V_given, b_given) = self.durable.learner.pending, self.net.fake.given[self.who]
         assert self.net.fake.steps_given[self.who] + pending.steps == len(self.learned)
         np.testing.assert_allclose(V_given + pending.V, V, atol=1e-9)
         np.testing.assert_allclose(b_given + pending.b, b, atol=1e-9)
@@ -91,7 +92,7 @@ class Net:
     def power(self, member: Member) -> None:
         """A power cut takes some or all of what was not synced, and may leave rubbish."""
         if self.cuts:
-            path = member.keeper._journal.path
+            path = member.durable._journal.path
             size = path.stat().st_size
             kept = int(self.chance.integers(self.synced.get(str(path), 0), size + 1))
             with open(path, "r+b") as file:
@@ -132,7 +133,7 @@ class Net:
         if member.late and self.chance.random() < 0.5:
             late, reply = member.late.pop(int(self.chance.integers(len(member.late))))
             member.agent.replied(late, *reply, self.now)
-        if (request := member.agent.errand(self.now)) is not None:
+        if (request := member.agent.next_request(self.now)) is not None:
             self.carry(member, request)
             return True
         if (poll := member.agent.poll(self.now)) is not None and len(member.late) < 2:
@@ -150,7 +151,7 @@ class Net:
         elif act < 0.19:
             self.fake.deadline()
         elif act < 0.21:
-            member.agent.wish(Wish())
+            member.agent.sync(PendingSync())
         elif act < 0.27 and self.stray:
             self.reach(*self.stray.pop(int(self.chance.integers(len(self.stray)))))
         else:
@@ -161,9 +162,9 @@ class Net:
         self.faults, self.accept = False, accept_all
         for who, request in self.stray:
             self.reach(who, request)
-        wishes = [Wish() for _ in self.members]
-        for member, wish in zip(self.members, wishes, strict=True):
-            member.agent.wish(wish)
+        syncs = [PendingSync() for _ in self.members]
+        for member, sync in zip(self.members, syncs, strict=True):
+            member.agent.sync(sync)
         for _ in range(40):
             busy = [self.turn(member) for member in self.members]
             if not any(busy):
@@ -171,7 +172,7 @@ class Net:
                 for member in self.members:
                     if not member.agent.halted:
                         member.agent.state = None
-        assert all(wish.granted.done() for wish in wishes)
+        assert all(sync.future.done() for sync in syncs)
 
 
 def play(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch, cuts: bool = False) -> Fake:
@@ -187,12 +188,12 @@ def play(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch, cuts: bool = 
     assert not fake.violations
     for member in net.members:
         assert member.agent.problem is None
-        assert member.keeper.learner.epoch == fake.epoch
-        assert member.keeper.learner.frozen is None
+        assert member.durable.learner.epoch == fake.epoch
+        assert member.durable.learner.frozen is None
         member.check()
-        member.keeper._journal.close()
+        member.durable._journal.close()
     shared = sum((V for V, _ in fake.given), np.zeros((DIM, DIM)))
-    np.testing.assert_allclose(fake.hub.server.shared.V, shared, atol=1e-9)
+    np.testing.assert_allclose(fake.aggregator.server.shared.V, shared, atol=1e-9)
     return fake
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.service.client.address import address
+from incfed.service.client.validation import check_url
 from incfed.support.extras import install
 from support.fake_coordinator import Fake
 from support.fake_server import serving
@@ -74,13 +74,13 @@ BAD_STEPS: list[tuple[Any, Any, str]] = [
 
 @pytest.mark.parametrize(("arm", "reward", "said"), BAD_STEPS)
 def test_steps(client: incfed.Client, arm: Any, reward: Any, said: str) -> None:
-    size = client._keeper._journal.size
-    before = client._keeper.learner.logdet
+    size = client._durable._journal.size
+    before = client._durable.learner.logdet
     with pytest.raises(incfed.InputError, match=said):
         client.learn(arm, reward)
     assert client.steps == client.pending == 0
-    assert client._keeper._journal.size == size
-    assert client._keeper.learner.logdet == before
+    assert client._durable._journal.size == size
+    assert client._durable.learner.logdet == before
 
 
 def test_what_is_at_the_limit_is_fine(client: incfed.Client) -> None:
@@ -101,7 +101,7 @@ def test_what_was_learned_is_a_copy(client: incfed.Client) -> None:
     x = np.array(GOOD)
     client.learn(x, 1.0)
     x[:] = 0.0
-    np.testing.assert_allclose(client._keeper.learner.pending.rows, [GOOD])
+    np.testing.assert_allclose(client._durable.learner.pending.rows, [GOOD])
 
 
 BAD_URLS: list[Any] = [
@@ -128,13 +128,16 @@ BAD_URLS: list[Any] = [
         ({"url": "coordinator:80"}, "url: got 'coordinator:80'"),
         *(({"url": url}, "url: got .*, must be https://") for url in BAD_URLS),
         ({"token": ""}, "token"),
-        ({"token": "a\nb"}, "token: got 'a token that cannot be shown here'"),
+        ({"token": "a\nb"}, "token: got 'a token that is not shown here'"),
         ({"state": 3}, "state"),
         ({"state": None}, "state"),
         ({"state": ""}, "state: got '', must be the name of a folder"),
         ({"state": os.fsencode("x")}, "state"),
         ({"state": "a\0b"}, "state: .*null byte"),
-        ({"state": "/proc/x" if os.path.isdir("/proc") else "\0"}, "state: .*a folder that can be"),
+        (
+            {"state": "/proc/x" if os.path.isdir("/proc") else "\0"},
+            "state: .*a folder that can be",
+        ),
         ({"state": "x" * 300}, "state: .*a folder that can be"),
         ({"cost": -1.0}, "cost: got -1"),
         ({"cost": NAN}, "cost"),
@@ -168,7 +171,7 @@ def test_a_bad_address_is_not_a_coordinator_that_is_away(url: str, tmp_path: Pat
     "good", ["https://a_b.example.", "http://b\u00fccher.example:8443", "http://h"]
 )
 def test_addresses(good: str) -> None:
-    assert address(good) == good
+    assert check_url(good) == good
 
 
 def test_a_folder_that_cannot_be_written_to(
@@ -194,7 +197,7 @@ def test_a_file_is_no_folder(url: str, tmp_path: Path) -> None:
 
 
 def test_one_folder_one_client(client: incfed.Client, url: str, tmp_path: Path) -> None:
-    with pytest.raises(incfed.InputError, match=r"state: .*another Client"):
+    with pytest.raises(incfed.InputError, match=r"state: .*no other Client"):
         incfed.Client(url, "token-0", tmp_path)
     code = f"import incfed; incfed.Client({url!r}, 'token-0', {str(tmp_path)!r})"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -205,9 +208,9 @@ def test_one_folder_one_client(client: incfed.Client, url: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("make", "token", "said"),
     [
-        (lambda: Fake(1, 3), "token-0", "dim 2, but the coordinator says 3"),
-        (lambda: Fake(2, DIM), "token-1", "client 0, but the coordinator says 1"),
-        (lambda: Fake(1, DIM, federation="g"), "token-0", "federation 'f1'"),
+        (lambda: Fake(1, 3), "token-0", "dim is 2, but the coordinator says 3"),
+        (lambda: Fake(2, DIM), "token-1", "client is 0, but the coordinator says 1"),
+        (lambda: Fake(1, DIM, federation="g"), "token-0", "federation is 'f1'"),
     ],
 )
 def test_a_folder_of_somebody_else(

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import incfed
-from incfed.service.client import agent, patience
-from incfed.service.client.refusals import ServiceError, Unreachable
+from incfed.service.client import agent, backoff
+from incfed.service.client.errors import ServiceError, Unreachable
 from incfed.support.locks import Lock, Locked
-from support.agents import Desk
+from support.agents import Harness
 from support.client_state import rows
 from support.fake_coordinator import Fake
 from support.fake_server import Service, serving
@@ -25,7 +25,7 @@ X, SOON = [1.0, 0.0], 60.0
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "LONGEST", 0.05)
+    monkeypatch.setattr(backoff, "LONGEST", 0.05)
     monkeypatch.setattr(agent, "WAIT", 5.0)
 
 
@@ -62,7 +62,7 @@ def test_a_policy_that_exits_is_asked_again(
     policy = Once(wrong, True if which == "accept" else 1.0)
     given: dict[str, Any] = {which: policy}
     with incfed.Client(service[0], "token-0", tmp_path, **given) as client:
-        client._keeper.learn(rows_of_two(), 1.0)  # without waking the thread that talks
+        client._durable.learn(rows_of_two(), 1.0)  # without waking the thread that talks
         with pytest.raises(RuntimeError, match=rf"{which}: raised (SystemExit\(3\)|Keyboard)"):
             client.sync(SOON)
         client.sync(SOON)
@@ -76,8 +76,8 @@ def test_a_policy_that_would_wait_for_itself(
     client: incfed.Client
     policy = Once(lambda: getattr(client, what)(), 1.0)
     with incfed.Client(service[0], "token-0", tmp_path, cost=policy) as client:
-        client._keeper.learn(rows_of_two(), 1.0)
-        with pytest.raises(RuntimeError, match=f"{what}: not to be called by a cost or accept"):
+        client._durable.learn(rows_of_two(), 1.0)
+        with pytest.raises(RuntimeError, match=f"{what}: cannot be called by a cost or accept"):
             client.sync(SOON)
         client.sync(SOON)
         assert (client.pending, policy.asked) == (0, 2)
@@ -96,7 +96,7 @@ def test_a_price_above_the_limit(service: tuple[str, Service], tmp_path: Path) -
     assert not (tmp_path / "new").exists()
     policy = Once(lambda: 5.5, 5.0)
     with incfed.Client(url, "token-0", tmp_path / "shop", cost=policy) as client:
-        client._keeper.learn(rows_of_two(), 1.0)
+        client._durable.learn(rows_of_two(), 1.0)
         with pytest.raises(incfed.InputError, match=said):
             client.sync(SOON)
         client.sync(SOON)
@@ -127,7 +127,8 @@ def test_a_first_start_that_fails_leaves_nothing(
     with pytest.raises(Unreachable):
         incfed.Client("http://127.0.0.1:1", "token-0", folder)
     served.before = lambda who, method, path: (403, None) if "download" in path else None
-    served.fake.hub.close(*served.fake.hub.decide({}), lambda who: rows_of_two())  # an epoch to get
+    aggregator = served.fake.aggregator
+    aggregator.close(*aggregator.decide({}), lambda who: rows_of_two())  # an epoch to get
     with pytest.raises(ServiceError, match="403"):
         incfed.Client(url, "token-0", folder)
     assert listed(tmp_path) == before
@@ -175,24 +176,24 @@ def test_the_log_says_who_and_what(tmp_path: Path, caplog: pytest.LogCaptureFixt
     with serving(Fake(1, 2)) as (url, served):
         policy = Once(lambda: 1 / 0, 1.0)
         with incfed.Client(url, "token-0", tmp_path, cost=policy) as client:
-            client._keeper.learn(rows_of_two(), 1.0)
+            client._durable.learn(rows_of_two(), 1.0)
             with pytest.raises(ZeroDivisionError):
                 client.sync(SOON)
             served.before = lambda *request: (403, {"field": "Authorization", "message": "no"})
             with pytest.raises(ServiceError):
                 client.sync(SOON)
     said = [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING]
-    assert said[0] == "incfed client client-0: preparing the upload of round 1: division by zero"
+    assert said[0] == "incfed client client-0: preparing the upload to round 1: division by zero"
     assert said[1].startswith("incfed client client-0: request 'state': the coordinator refused")
 
 
 def test_the_log_of_a_disk_that_fails(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    desk = Desk(tmp_path)
-    desk.work()
-    desk.keeper.learn(rows_of_two(), 1.0)
+    harness = Harness(tmp_path)
+    harness.work()
+    harness.durable.learn(rows_of_two(), 1.0)
     for path in tmp_path.iterdir():
         path.unlink()
-    assert desk.next() is None
+    assert harness.next() is None
     [record] = caplog.records
     assert record.getMessage().startswith("incfed client client-0: ")
     assert "preparing a request: " in record.getMessage()

@@ -34,12 +34,12 @@ def test_everything_says_so(url: str, tmp_path: Path, again: bool) -> None:
     if again:
         folder.mkdir()
     assert isinstance(client.problem, OSError), "before anybody learns or syncs"
-    logdet = client._keeper.learner.logdet
+    logdet = client._durable.learner.logdet
     for _ in range(2):
         with pytest.raises(OSError, match=r"state was deleted while .*shop"):
             client.learn(GOOD, 1.0)
     assert (client.steps, client.pending) == (1, 1)
-    assert client._keeper.learner.logdet == logdet
+    assert client._durable.learner.logdet == logdet
     assert client.choose([GOOD]) == 0
     for _ in range(2):
         with pytest.raises(OSError, match="state was deleted"):
@@ -50,7 +50,7 @@ def test_everything_says_so(url: str, tmp_path: Path, again: bool) -> None:
     incfed.Client(url, "token-0", folder).close()  # a new life
 
 
-@pytest.mark.parametrize("act", ["flush", "tidy", "rotate", "close"])
+@pytest.mark.parametrize("act", ["flush", "rotate_if_large", "rotate", "close"])
 def test_nothing_is_done_on_its_ground(act: str, tmp_path: Path) -> None:
     """Not even where a new folder of that name would let it."""
     folder = tmp_path / "shop"

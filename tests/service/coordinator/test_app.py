@@ -20,8 +20,8 @@ from incfed.ledger.clients import members
 from incfed.service.coordinator.app import make_app
 from incfed.service.coordinator.handlers import open_round
 from incfed.service.coordinator.serve import GracefulServer
+from support.coordinator_app import Site, decoded, encoded
 from support.serving import serving
-from support.site import Site, decoded, encoded
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from sqlalchemy.exc import IntegrityError
 from incfed.ledger import tables
 from incfed.ledger.clients import revoke
 from incfed.service.coordinator.app import largest_body
+from support.coordinator_app import Site, encoded
 from support.serving import serving
-from support.site import Site, encoded
 
 NAN, INF = float("nan"), float("inf")
 UPLOAD, ANSWER, DELIVERY = (f"/v1/rounds/{{0}}/{kind}" for kind in ("upload", "answer", "delivery"))

@@ -20,8 +20,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from support.coordinator_app import Site
 from support.serving import serving
-from support.site import Site
 
 CHECKS = [
     not_a_server_error,

@@ -16,14 +16,14 @@ import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.chain import START, canonical, link
 from incfed.ledger.clients import revoke
-from incfed.ledger.pruning import prune
+from incfed.ledger.federation import prune
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.protocol.messages import Answer
 from incfed.service.coordinator.errors import Conflict, Revoked
 from support.federation import Federation, made
 from support.single_messages import SingleCoordinator
-from support.tampering import unguarded
+from support.sqlite import unguarded
 
 ONE = np.array([[1.0, 0.5]])
 

@@ -1,4 +1,4 @@
-"""A recommendation log of the user's own, as a world."""
+"""A user's recommendation log as a world."""
 
 from .report import BadRows, Report
 from .world import ReplayLog

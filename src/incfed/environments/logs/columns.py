@@ -1,4 +1,4 @@
-"""Columns of a file, read with polars and brought into one form, however they were kept."""
+"""Read columns of a file with polars and convert them to one form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUOTES = " \t\"'"
 
 @contextmanager
 def readable(table: Table) -> Iterator[None]:
-    """Whatever polars does not like about a file is said of the file."""
+    """Report errors of polars as input errors that name the file."""
     import polars as pl
 
     try:
@@ -33,7 +33,7 @@ def readable(table: Table) -> Iterator[None]:
 
 
 def scan(table: Table) -> pl.LazyFrame:
-    """A CSV file is all text at first, so that one odd cell is one bad row and not a bad file."""
+    """CSV columns are read as text, so that a bad cell makes a bad row and not a bad file."""
     import polars as pl
 
     if table.format == "parquet":
@@ -42,7 +42,7 @@ def scan(table: Table) -> pl.LazyFrame:
 
 
 def read(table: Table, wanted: Mapping[str, str]) -> pl.DataFrame:
-    """These columns of a file and no others, under our names; `row` counts from 1."""
+    """The wanted columns, renamed, and `row`, the row number from 1."""
     import polars as pl
 
     with readable(table):
@@ -53,7 +53,7 @@ def read(table: Table, wanted: Mapping[str, str]) -> pl.DataFrame:
                 allowed = f"a column of {table.path.name}, which has {', '.join(there) or 'none'}"
                 raise inputs.refuse(name.split()[0], column, allowed)  # "features 3": features
         picked = [pl.col(column).alias(name) for name, column in wanted.items()]
-        # Only when it looks at all columns does polars notice a CSV row with too many fields.
+        # polars only detects a CSV row with too many fields if it reads all columns.
         rest = [pl.col(one).is_null() for one in there if one not in wanted.values()]
         look = [pl.any_horizontal(rest).alias("rest")] if rest and table.format == "csv" else []
         frame = lazy.select(*picked, *look).with_row_index("row", offset=1).collect()
@@ -63,7 +63,7 @@ def read(table: Table, wanted: Mapping[str, str]) -> pl.DataFrame:
 
 
 def numbers(name: str, column: pl.Series) -> pl.Series:
-    """As floats; null where there is none. Text may also say true and false."""
+    """As floats; null if missing or not a number. Text may also be true or false."""
     import polars as pl
 
     if column.dtype == pl.String:
@@ -79,14 +79,14 @@ def numbers(name: str, column: pl.Series) -> pl.Series:
 
 
 def floats(name: str, column: pl.Series) -> Floats:
-    """As `numbers`; NaN where there is none."""
+    """As `numbers`, with NaN instead of null."""
     found: Floats = numbers(name, column).fill_null(float("nan")).to_numpy()
     return found
 
 
 def ids(name: str, column: pl.Series) -> pl.Series:
-    """Ids as whole numbers if they are kept so (7.0, as pandas has it, is 7), else as text; null
-    where there is none."""
+    """Ids as whole numbers if they are stored so (7.0, as pandas writes it, is 7), else as text;
+    null if missing."""
     import polars as pl
 
     if column.dtype.is_nested() or column.dtype == pl.Binary:
@@ -102,7 +102,7 @@ def ids(name: str, column: pl.Series) -> pl.Series:
 
 
 def lists(name: str, column: pl.Series, separator: str) -> pl.Series:
-    """Lists, or text such as "12|7|99" or "[12|7|99]" cut into them."""
+    """Lists; text such as "12|7|99" or "[12|7|99]" is split."""
     import polars as pl
 
     if column.dtype == pl.String:
@@ -117,13 +117,13 @@ def lists(name: str, column: pl.Series, separator: str) -> pl.Series:
 
 
 def flatten(column: pl.Series) -> tuple[pl.Series, Ints, Flags]:
-    """Lists end to end, how long each is, and which had nothing in it: a single null stands for
-    those, so that all have a place."""
+    """The concatenated lists, the length of each, and which were empty. An empty list becomes a
+    single null."""
     import polars as pl
 
     sizes = column.list.len().fill_null(0).to_numpy().astype(np.int64)
     empty: Flags = sizes == 0
-    if empty.any():  # whether an empty list leaves a null behind depends on the version of polars
+    if empty.any():  # versions of polars differ in how they explode empty lists
         column = pl.select(pl.when(pl.Series(~empty)).then(column)).to_series()
     flat = column.explode()
     sizes[empty] = 1
@@ -132,7 +132,7 @@ def flatten(column: pl.Series) -> tuple[pl.Series, Ints, Flags]:
 
 
 def moments(column: pl.Series) -> pl.Series:
-    """Something to sort by: numbers if most of it are, else text as it is (ISO dates sort well)."""
+    """Sort keys: numbers if most values are numbers, else the text (ISO dates sort correctly)."""
     import polars as pl
 
     if column.dtype.is_nested():
@@ -149,20 +149,20 @@ def moments(column: pl.Series) -> pl.Series:
 
 
 def order(times: pl.Series) -> Ints:
-    """What comes first, second, ...; at the same time, in the order of the file."""
+    """The order by time; ties in the order of the file."""
     places = times.alias("time").to_frame().with_row_index("place")
     found: Ints = places.sort("time", maintain_order=True)["place"].to_numpy().astype(np.int64)
     return found
 
 
 def code(column: pl.Series) -> tuple[Ints, list[Any]]:
-    """Ids as 0, 1, 2, ... in sorted order (as numbers, if all are), and the names they stand for;
-    -1 where there is none."""
+    """Ids as 0, 1, 2, ... in sorted order (as numbers, if all are), and their names; -1 if
+    missing."""
     import polars as pl
 
     whole = column.cast(pl.Int64, strict=False)
     if whole.null_count() == column.null_count() and (whole.cast(column.dtype) == column).all():
-        column = whole  # not if one is written 007: it might not be the same as 7
+        column = whole  # not if one is written 007, which may differ from 7
     names = column.drop_nulls().unique().sort()
     codes: Ints = (column.rank("dense").cast(pl.Int64).fill_null(0) - 1).to_numpy()
     return codes, names.to_list()

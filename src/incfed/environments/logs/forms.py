@@ -1,4 +1,4 @@
-"""The forms that a log may have, brought into one: a table of items, and events that show some."""
+"""Convert the three formats of a log to one: a table of items, and events that show some."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Log:
-    """T events; number t shows `shown[start[t] : start[t] + size[t]]`, rows of `items`."""
+    """T events; event t shows `shown[start[t] : start[t] + size[t]]`, which are rows of `items`."""
 
     clients: Ints  # [T]
     names: list[Any]  # [N]
@@ -35,17 +35,17 @@ class Log:
 
 @dataclass(frozen=True)
 class Raw:
-    """A log as it was read, good or bad: `frame` has a row an event, `flat` all candidates."""
+    """A log as read, with bad rows: `frame` has one row per event, `flat` all candidates."""
 
-    frame: pl.DataFrame  # row, client, reward, chosen; time, if there is one
-    flat: Any  # a Series of ids, or features [n, d] that need not all be numbers
-    sizes: Ints  # how many candidates each event has, at least 1
-    faults: dict[str, Flags]  # what is wrong with which event so far
+    frame: pl.DataFrame  # row, client, reward, chosen, and time if given
+    flat: Any  # a Series of ids, or features [n, d], which may be NaN
+    sizes: Ints  # number of candidates per event, at least 1
+    faults: dict[str, Flags]  # reason -> the events it applies to
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What the good events show."""
+    """The candidates of the good events."""
 
     items: Floats
     flat: Ints
@@ -86,7 +86,7 @@ def read_log(layout: Layout) -> Log:
 
 
 def _wide(frame: pl.DataFrame, layout: Layout) -> Raw:
-    """One row an event."""
+    """One row per event."""
     name = "features" if layout.items is None else "candidates"
     flat, sizes, empty = flatten(lists(name, frame[name], layout.separator))
     return Raw(
@@ -95,7 +95,7 @@ def _wide(frame: pl.DataFrame, layout: Layout) -> Raw:
 
 
 def _long(frame: pl.DataFrame, layout: Layout) -> Raw:
-    """One row a candidate. Events come in the order of their first rows."""
+    """One row per candidate. Events are in the order of their first rows."""
     import polars as pl
 
     frame = _together(frame.with_columns(ids("event", frame["event"]).alias("event")))
@@ -103,7 +103,7 @@ def _long(frame: pl.DataFrame, layout: Layout) -> Raw:
     start = np.flatnonzero(np.diff(place, prepend=-1))
     sizes = np.diff(start, append=len(place))
     picked = (numbers("chosen", frame["chosen"]) == 1).fill_null(False).to_numpy()
-    # The row of the pick; where there are several, the event is marked as bad.
+    # The row of the chosen candidate; an event with several is marked as bad.
     pick = np.maximum.reduceat(np.where(picked, np.arange(len(picked)), 0), start)
     client = ids("client", frame["client"])
     others = client.ne_missing(client.gather(np.repeat(start, sizes)))
@@ -125,8 +125,8 @@ def _long(frame: pl.DataFrame, layout: Layout) -> Raw:
 
 
 def _together(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of an event one after the other; `place` grows from event to event. A row without
-    an event is one of its own."""
+    """Make the rows of each event adjacent; `place` increases from event to event. A row without
+    an event id is an event of its own."""
     import polars as pl
 
     event = frame["event"]
@@ -140,7 +140,7 @@ def _together(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_id(raw: Raw, table: Items, sieve: Sieve) -> Shown:
-    """Candidates and the chosen one by their ids."""
+    """Look up candidates and the chosen one by id."""
     flat, chosen = ids("candidates", raw.flat), ids("chosen", raw.frame["chosen"])
     places, picked = table.find(flat), table.find(chosen)
     start = np.cumsum(raw.sizes) - raw.sizes
@@ -154,8 +154,8 @@ def _by_id(raw: Raw, table: Items, sieve: Sieve) -> Shown:
 
 
 def _inline(raw: Raw, sieve: Sieve) -> Shown:
-    """The candidates' features themselves, and the index of the chosen one; every candidate
-    becomes an item of its own."""
+    """Candidates given by their features, the chosen one by its index; every candidate becomes an
+    item."""
     matrix = raw.flat
     chosen = floats("chosen", raw.frame["chosen"])
     start = np.cumsum(raw.sizes) - raw.sizes
@@ -170,5 +170,5 @@ def _inline(raw: Raw, sieve: Sieve) -> Shown:
 
 
 def _any(flags: Flags, start: Ints) -> Flags:
-    """Of the flags of all candidates, whether any of an event is up."""
+    """For each event, whether any of its candidates is flagged."""
     return np.asarray(np.logical_or.reduceat(flags, start))

@@ -1,4 +1,4 @@
-"""The table of items: an id and its features in each row."""
+"""The item table: an id and features in each row."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ NO_NUMBERS = "features missing or not finite"
 
 @dataclass(frozen=True)
 class Items:
-    """Those that can be used, in the order of the file."""
+    """The usable items, in the order of the file."""
 
     names: pl.Series
     features: Floats  # [M, d]
     report: Report
 
     def find(self, wanted: pl.Series) -> Ints:
-        """The row of each; -1 for what is not in the table."""
+        """The row of each; -1 if it is not in the table."""
         import polars as pl
 
         names = self.names
@@ -41,7 +41,7 @@ class Items:
 
 
 def read_items(table: Table, item: str, features: tuple[str, ...] | None) -> Items:
-    """`features`: the columns to use, or one with lists; None: all but that of the ids."""
+    """`features`: the columns to use, or one with lists; None: all but the id column."""
     if features is None:
         with readable(table):
             there = scan(table).collect_schema().names()
@@ -53,7 +53,7 @@ def read_items(table: Table, item: str, features: tuple[str, ...] | None) -> Ite
     frame = read(table, wanted)
     names = ids("item", frame["item"])
     matrix = stacked(frame, features)
-    for column, name in zip(matrix.T, features, strict=False):  # one of lists is called as a whole
+    for column, name in zip(matrix.T, features, strict=False):  # a list column has one name
         if len(column) and np.isnan(column).all():
             allowed = "columns of numbers; name those to use in features=[...]"
             raise inputs.refuse(f"features of {table.path.name}", name, allowed)
@@ -66,8 +66,8 @@ def read_items(table: Table, item: str, features: tuple[str, ...] | None) -> Ite
 
 
 def stacked(frame: pl.DataFrame, called: tuple[str, ...]) -> Floats:
-    """Features as [rows, d], from a column each or from one with lists; NaN where one is missing.
-    The columns of the frame are numbered; `called` is what the file calls them."""
+    """Features as [rows, d], from one column per feature or one column of lists; NaN if missing.
+    The columns of the frame are numbered; `called` has their names in the file."""
     import polars as pl
 
     columns = [frame[f"features {n}"] for n in range(len(called))]
@@ -80,7 +80,7 @@ def stacked(frame: pl.DataFrame, called: tuple[str, ...]) -> Floats:
 
 
 def unpacked(column: pl.Series) -> Floats:
-    """The same from lists. d is the length that most of them have; the others become NaN."""
+    """Features from lists. d is the most frequent length; lists of other lengths become NaN."""
     flat, sizes, empty = flatten(lists("features", column, ","))
     values = floats("features", flat)
     usual = int(np.bincount(sizes[~empty], minlength=2).argmax())
@@ -91,5 +91,5 @@ def unpacked(column: pl.Series) -> Floats:
 
 
 def finite(matrix: Floats) -> Flags:
-    """Which rows are."""
+    """Which rows are finite."""
     return np.asarray(np.isfinite(matrix).all(axis=1))

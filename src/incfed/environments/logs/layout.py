@@ -1,4 +1,4 @@
-"""How a log is laid out: its files, and what its columns are called."""
+"""The layout of a log: its files, and the names of its columns."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ ENDINGS = {
     ".csv.gz": "csv",
     ".tsv.gz": "csv",
 }
-INLINE = "features"  # the column of the form with nested lists, if nothing else is said
+INLINE = "features"  # default name of the column with inline features
 
 
 @dataclass(frozen=True)
 class Table:
     """A file, and how to read it."""
 
-    name: str  # the argument it came by, for messages
+    name: str  # the argument's name, for messages
     path: Path
     format: str
     delimiter: str
@@ -50,14 +50,14 @@ class Layout:
 
     log: Table
     items: Table | None
-    columns: dict[str, str] = field(default_factory=dict)  # of the log: what it is -> its name
+    columns: dict[str, str] = field(default_factory=dict)  # of the log: role -> name in the file
     item: str = "item"
     features: tuple[str, ...] | None = None
     separator: str = "|"
 
     @property
     def long(self) -> bool:
-        """One row a candidate, not one row an event?"""
+        """Whether the log has one row per candidate instead of one per event."""
         return "event" in self.columns
 
 
@@ -70,7 +70,7 @@ def laid_out(
     separator: Any,
     delimiter: Any,
 ) -> Layout:
-    """Check the arguments of a ReplayLog; which of them are given says which form it has."""
+    """Check the arguments of a ReplayLog, and find out which format the log has."""
     for name, value in {**named, "separator": separator, "delimiter": delimiter}.items():
         if not isinstance(value, str | None) or value == "":
             raise inputs.refuse(name, value, "a text that is not empty")

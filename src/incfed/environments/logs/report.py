@@ -1,4 +1,4 @@
-"""Which rows of a log could not be used, and why."""
+"""Report which rows of a log could not be used, and why."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...support.inputs import counted
 
 Flags = NDArray[np.bool_]
 
-SHOWN = 3  # row numbers named for each reason
+SHOWN = 3  # row numbers shown per reason
 
 
 class BadRows(UserWarning):
@@ -23,7 +23,7 @@ class BadRows(UserWarning):
 
 @dataclass(frozen=True)
 class Report:
-    """What became of the rows (of the long form: of the events) of a file.
+    """How many rows of a file were kept and dropped (with one row per candidate: events).
 
     Row 1 is the first one below the header.
     """
@@ -31,8 +31,8 @@ class Report:
     file: str
     rows: int
     kept: int
-    dropped: Mapping[str, int]  # how many, by reason
-    examples: Mapping[str, tuple[int, ...]]  # the first rows of each, by reason
+    dropped: Mapping[str, int]  # number of rows, by reason
+    examples: Mapping[str, tuple[int, ...]]  # the first row numbers, by reason
 
     def __str__(self) -> str:
         if not self.dropped:
@@ -45,16 +45,16 @@ class Report:
         return f"{self.file}: {lost:,} of {counted(self.rows, 'row')} dropped; {'; '.join(reasons)}"
 
     def settings(self) -> dict[str, Any]:
-        """What a result records about it."""
+        """The settings that a result records."""
         return {"rows": self.rows, "dropped": dict(self.dropped)}
 
 
 class Sieve:
-    """Marks bad rows, each for the first reason found."""
+    """Collects bad rows, each with the first reason found."""
 
     def __init__(self, file: str, rows: Ints) -> None:
         self._file = file
-        self._rows = rows  # where each stands in the file
+        self._rows = rows  # row numbers in the file
         self._reasons: list[str] = []
         self._why = np.full(len(rows), -1)
 

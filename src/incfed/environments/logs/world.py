@@ -1,4 +1,4 @@
-"""A recommendation log as a world: what was shown to whom, what was chosen, what that paid."""
+"""A recommendation log as a world: clients, candidates, choices and rewards."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from .forms import read_log
 from .layout import laid_out
 from .report import BadRows
 
-UNSEEN = {"replay": float("nan"), "zero": 0.0}  # what a pick pays that the log did not show
+UNSEEN = {"replay": float("nan"), "zero": 0.0}  # reward of an arm that the log did not choose
 
 
 class ReplayLog(World):
     """Events in the order of the file, or of the column `time`.
 
-    mode  what picking something else than the log did leads to. "replay": the event is skipped (and
-          `Result.matched` counts those that were not), which gives unbiased estimates if the log's
-          picks were made at random, each candidate as likely as the others. "zero": it pays 0.
+    mode  what happens if an algorithm picks a different arm than the log did. "replay": the event
+          is skipped (`Result.matched` counts the others), which gives unbiased estimates if the
+          log's picks were random, each candidate equally likely. "zero": the reward is 0.
 
-    A log has one of three forms:
-    - `items` given: a table with an id (`item`) and features in each row. In the log one row an
+    A log has one of three formats:
+    - `items` given: a table with an id (`item`) and features in each row. The log has one row per
       event, with ids in `candidates` (a list, or text such as "12|7|99") and in `chosen`;
-    - `event` given, the column that says which rows belong together: one row a candidate, with
+    - `event` given, the column that says which rows belong together: one row per candidate, with
       `chosen` 1 in one row of each event, and `features`, a list of columns (or `item`, an id, and
       `items` given);
-    - neither: one row an event, with a list of a list of numbers for each candidate in `features`
-      (or text such as "0.1,0.2|0.7,0.5"), and in `chosen` the index of one of them, from 0.
+    - neither: one row per event, with a list of numbers for each candidate in `features` (or text
+      such as "0.1,0.2|0.7,0.5"), and in `chosen` the index of one of them, from 0.
 
-    Candidates come in random order, so that none is favoured by its place in the log. Rows that
-    cannot be used are left out, counted in `report` and warned of.
+    Candidates are shuffled, so that the position in the log does not matter. Rows that cannot be
+    used are left out, counted in `report`, and reported by a warning.
     """
 
     def __init__(
@@ -77,17 +77,17 @@ class ReplayLog(World):
 
     @classmethod
     def from_parquet(cls, file: str | os.PathLike[str], *, mode: str, **options: Any) -> ReplayLog:
-        """A Parquet file, whatever it is called; options as for ReplayLog itself."""
+        """Read a Parquet file, whatever its name; options as for ReplayLog."""
         return cls(file, mode=mode, format="parquet", **options)
 
     @classmethod
     def from_csv(cls, file: str | os.PathLike[str], *, mode: str, **options: Any) -> ReplayLog:
-        """A CSV file, whatever it is called; options as for ReplayLog itself."""
+        """Read a CSV file, whatever its name; options as for ReplayLog."""
         return cls(file, mode=mode, format="csv", **options)
 
     @property
     def client_names(self) -> list[Any]:
-        """What the log calls client 0, 1, 2, ...: sorted."""
+        """The names of clients 0, 1, 2, ... in the log, sorted."""
         return self._log.names
 
     @property
@@ -100,7 +100,7 @@ class ReplayLog(World):
 
     @property
     def arms_per_step(self) -> int:
-        """The most candidates that an event has."""
+        """The largest number of candidates of an event."""
         return int(self._log.size.max())
 
     @property
@@ -135,9 +135,9 @@ class ReplayLog(World):
 
 
 class LogStream(Stream):
-    """The log's events; candidates in an order drawn by `chance`, or as in the file without.
+    """The log's events; candidates shuffled by `chance`, or as in the file if it is None.
 
-    In many logs the chosen one comes first, and ties, which go to the first, would give it away.
+    In many logs the chosen candidate comes first; ties go to the first and would reveal it.
     """
 
     def __init__(self, world: ReplayLog, chance: np.random.Generator | None) -> None:
@@ -158,12 +158,12 @@ class LogStream(Stream):
         self._next += n
         start, size = log.start[part, None], log.size[part, None]
         # Shorter events repeat their last candidate. Ties go to the lowest index, so that a copy is
-        # never picked; if it were, it would be worth the same.
+        # never picked; if it were, it would have the same reward.
         place = np.minimum(self._arms, size - 1)
         if self._chance is not None:
             there = self._arms < size
             keys = np.full(there.shape, 2.0)
-            keys[there] = self._chance.random(np.count_nonzero(there))  # one a candidate
+            keys[there] = self._chance.random(np.count_nonzero(there))  # one per candidate
             place = np.take_along_axis(keys.argsort(axis=1), place, axis=1)
         arms = log.shown[start + place]
         chosen = arms == log.chosen[part, None]

@@ -1,4 +1,4 @@
-"""MovieLens as a world: users with many ratings are clients, each looking for its next movie."""
+"""MovieLens as a world: users with many ratings are the clients."""
 
 from .world import MovieLens
 

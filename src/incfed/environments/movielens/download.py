@@ -1,4 +1,4 @@
-"""A release of MovieLens from GroupLens: downloaded, checked, unpacked; all of it or nothing."""
+"""Download, check and unpack a release of MovieLens from GroupLens."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ GROUPLENS = "https://files.grouplens.org/datasets/movielens"
 MOST_BYTES = 8 << 30  # unpacked; the largest release of MovieLens has less than 3 GiB
 MOST_FILES = 10_000
 LICENCE = (
-    "Licence: for research, not for commercial use; acknowledge GroupLens (Harper & Konstan 2015), "
-    "and see the README in the folder before you pass any of it on."
+    "Licence: for research, not for commercial use. Acknowledge GroupLens (Harper & Konstan 2015), "
+    "and read the README in the folder before you redistribute the data."
 )
 
 
@@ -37,21 +37,21 @@ def obtain(
     progress: Progress | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> Path:
-    """The folder of `release` within `folder`; fetched from `address` if it is not there yet.
+    """The folder of `release` in `folder`; downloaded from `address` if it does not exist.
 
-    An archive that lies in `folder` already is used instead of downloading it.
+    An archive that is already in `folder` is used instead of downloading it.
     """
     choice("release", release, RELEASES)
     target = folder / release
     if target.exists():
-        recognise(target)  # refused, if it is something else
-        say(f"{target} is already there")
+        recognise(target)  # error if it is something else
+        say(f"{target} already exists")
         return target
     with _scratch(folder, release) as scratch:
         archive = folder / f"{release}.zip"
         source = f"{address.rstrip('/')}/{release}.zip"
         if archive.is_file():
-            say(f"using {archive}, which is already there")
+            say(f"using {archive}, which already exists")
             _check_sum(archive, say)
         else:
             archive = scratch / archive.name
@@ -72,7 +72,7 @@ def obtain(
 
 @contextmanager
 def _scratch(folder: Path, release: str) -> Iterator[Path]:
-    """A folder for half-finished things; it goes, and so does what was made to hold it."""
+    """A temporary folder in `folder`; removed at the end, with parents that were created for it."""
     made = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def _scratch(folder: Path, release: str) -> Iterator[Path]:
     except OSError as error:
         raise InputError(f"cannot write to {folder}: {error.strerror or error}") from None
     finally:
-        with suppress(OSError):  # not empty: the release is in it
+        with suppress(OSError):  # not empty: it has the release
             for one in made:
                 one.rmdir()
 
@@ -89,7 +89,7 @@ def _scratch(folder: Path, release: str) -> Iterator[Path]:
 def _check_sum(archive: Path, say: Callable[[str], None]) -> None:
     beside = archive.with_name(f"{archive.name}.md5")
     if not beside.is_file():
-        say(f"{beside.name} is not beside it, so its checksum is not checked")
+        say(f"{beside.name} not found beside it: its checksum is not verified")
         return
     wanted = _sum_in(str(beside), beside.read_text("ascii", "replace"))
     if (found := digest(archive, "md5")) != wanted:
@@ -101,7 +101,7 @@ def _check_sum(archive: Path, say: Callable[[str], None]) -> None:
 def _sum_in(where: str, text: str) -> str:
     found = re.search(r"\b[0-9a-fA-F]{32}\b", text)
     if not found:
-        raise InputError(f"{where} holds no MD5 checksum, but {text[:60]!r}")
+        raise InputError(f"{where} holds no MD5 checksum: got {text[:60]!r}")
     return found[0].lower()
 
 
@@ -109,17 +109,17 @@ def _by_hand(error: Unreachable, source: str, release: str, folder: Path) -> Inp
     again = ["incfed", "data", "movielens", release, "--folder", str(folder)]
     return InputError(
         f"{error}\n"
-        "Where there is no network, fetch it with another machine or a browser:\n"
+        "Without a network, download it on another machine or with a browser:\n"
         f"  1. download  {source}\n"
         f"         and   {source}.md5\n"
         f"  2. put both into  {folder.absolute()}\n"
-        f"  3. then  {shlex.join(again)}"
+        f"  3. run  {shlex.join(again)}"
     )
 
 
 def unpack(archive: Path, into: Path, *, most_bytes: int = MOST_BYTES) -> None:
-    """All files of a zip archive, under `into`. One that could write elsewhere or fill the disk is
-    refused before the first file is made. What is there after an error is not complete."""
+    """Unpack a zip archive to `into`. An archive that could write elsewhere or fill the disk is
+    refused before the first file is written. After an error, `into` is not complete."""
     try:
         with zipfile.ZipFile(archive) as opened:
             members = opened.infolist()
@@ -130,7 +130,7 @@ def unpack(archive: Path, into: Path, *, most_bytes: int = MOST_BYTES) -> None:
                     target.mkdir(parents=True, exist_ok=True)
                     continue
                 target.parent.mkdir(parents=True, exist_ok=True)
-                # Reads no more than the size that was checked, and compares the sums.
+                # Reads no more than the size that was checked, and verifies the checksum.
                 with opened.open(member) as source, target.open("xb") as file:
                     shutil.copyfileobj(source, file, 1 << 20)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
@@ -158,7 +158,7 @@ def _check(archive: Path, members: list[zipfile.ZipInfo], most_bytes: int) -> No
             raise _hostile(archive, f"{name!r} is encrypted")
         key = str(path).casefold()
         if key in seen:
-            raise _hostile(archive, f"{name!r} is there twice")
+            raise _hostile(archive, f"{name!r} appears twice")
         seen.add(key)
     total = sum(member.file_size for member in members)
     if total > most_bytes or len(members) > MOST_FILES:

@@ -1,4 +1,4 @@
-"""Who rated what: the users with enough events, found without holding all ratings."""
+"""Find the users with enough events, without holding all ratings in memory."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from .tables import Table
 if TYPE_CHECKING:
     import polars as pl
 
-LIKED = 1.0  # stars: a rating of at least so many is an event
+LIKED = 1.0  # stars: a rating of at least this is an event
 
 
 class Ratings(NamedTuple):
-    """Users in the order of their ids: user i has events[start[i]:start[i + 1]], and knows
-    rated[rated_start[i]:rated_start[i + 1]]. Both are places in `movies`."""
+    """Users in the order of their ids: user i has events[start[i]:start[i + 1]], and rated
+    rated[rated_start[i]:rated_start[i + 1]]. Both are indices into `movies`."""
 
     users: Ints  # [N]      ids in the files
-    movies: Ints  # [M]     ids of the movies that are somebody's event, in the order of their file
-    rows: Ints  # [M]       their places in that file
+    movies: Ints  # [M]     ids of the movies that are an event of some user, in file order
+    rows: Ints  # [M]       their rows in that file
     start: Ints  # [N + 1]
     events: Ints  # [T]     in the order of the ratings file
     rated_start: Ints  # [N + 1]
-    rated: Ints  # ascending, each once; also what got too few stars to be an event
+    rated: Ints  # ascending, without repeats; includes ratings with too few stars to be an event
 
 
 def read_ratings(table: Table, movies: Ints, min_events: int) -> Ratings:
-    """The users with more than `min_events` events. A rating of a movie that is not among `movies`
-    (ids) is none: there are no features for it."""
+    """The users with more than `min_events` events. Ratings of movies that are not in `movies`
+    (ids) are ignored, because there are no features for them."""
     import polars as pl
 
     usable = pl.col("movieId").is_in(movies.tolist())
@@ -63,7 +63,7 @@ def read_ratings(table: Table, movies: Ints, min_events: int) -> Ratings:
 
 
 def _count(table: Table, event: pl.Expr) -> pl.DataFrame:
-    """The number of events of each user; every row is looked at, and bad ones are refused."""
+    """The number of events of each user. Checks every row, and raises for a bad one."""
     import polars as pl
 
     names = table.names()
@@ -85,7 +85,7 @@ def _count(table: Table, event: pl.Expr) -> pl.DataFrame:
 
 
 def _arrange(users: Ints, movies: Ints, who: Ints, what: Ints, liked: NDArray[np.bool_]) -> Ratings:
-    """From ratings in the order of their file to lists by user."""
+    """Group ratings in file order by user."""
     rows = np.unique(what[liked])
     place = np.full(len(movies), -1)
     place[rows] = np.arange(len(rows))

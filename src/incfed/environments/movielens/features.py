@@ -1,4 +1,4 @@
-"""A movie's features from its words: TF-IDF, truncated SVD, columns of mean 0 and variance 1."""
+"""Features of movies from their words: TF-IDF, truncated SVD, columns of mean 0, variance 1."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ...kernels.factor import Floats
 from ...support import inputs
 from ...support.extras import install
 
-NEGLIGIBLE = 1e-6  # of the largest singular value: below, a dimension is rounding
+NEGLIGIBLE = 1e-6  # times the largest singular value: smaller dimensions are rounding errors
 
 
 def learn_features(texts: list[str], dim: int) -> Floats:
-    """[movies, dim], from one text a movie; the same numbers for the same texts.
+    """Features [movies, dim] from one text per movie; the same texts give the same numbers.
 
-    The matrix of words stays sparse: of it, only products with single vectors are taken.
+    The matrix of words stays sparse: only products with single vectors are computed.
     """
     try:
         from scipy.sparse.linalg import svds
@@ -33,7 +33,7 @@ def learn_features(texts: list[str], dim: int) -> Floats:
         counts = map(inputs.counted, words.shape, ("movie", "word"))
         allowed = f"at most {widest}: there are {' and '.join(counts)}"
         raise inputs.refuse("dim", dim, allowed)
-    # A fixed start and one thread: sums in a fixed order.
+    # A fixed start and one thread, so that sums have a fixed order.
     begin = np.random.default_rng(0).standard_normal(min(words.shape))
     with threadpool_limits(1):
         left, sizes, _ = svds(words, k=dim, v0=begin, solver="arpack")
@@ -44,7 +44,7 @@ def learn_features(texts: list[str], dim: int) -> Floats:
         allowed = f"at most {rank}: the words of these movies have no more dimensions"
         raise inputs.refuse("dim", dim, allowed)
     columns = left * sizes
-    # Either sign would do; take the one that makes the largest entry positive.
+    # The sign is arbitrary: make the largest entry positive.
     largest = np.abs(columns).argmax(axis=0)
     columns *= np.sign(columns[largest, np.arange(dim)])
     spread = columns.std(axis=0)
@@ -54,7 +54,7 @@ def learn_features(texts: list[str], dim: int) -> Floats:
 
 
 def learned_by() -> str:
-    """Which scikit-learn it is: another one may split or weigh words in another way."""
+    """The version of scikit-learn: another one may split or weigh words differently."""
     try:
         return f"scikit-learn {version('scikit-learn')}"
     except PackageNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The releases of MovieLens as GroupLens packs them: which files, in which format."""
+"""The releases of MovieLens: their files and formats."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...support.files import digest
 from ...support.inputs import InputError, refuse
 from .tables import Table
 
-# By format: the file that gives it away, then the others.
+# By format: the file that identifies it, then the others.
 FORMATS = {
-    "csv": ("ratings.csv", "movies.csv", "tags.csv"),  # ml-20m and later, ml-latest, its small one
+    "csv": ("ratings.csv", "movies.csv", "tags.csv"),  # ml-20m and later, ml-latest(-small)
     "ml-1m": ("ratings.dat", "movies.dat"),
     "ml-100k": ("u.data", "u.item", "u.genre"),
 }
@@ -22,7 +22,7 @@ WANTED = "a folder with an unpacked MovieLens release"
 
 @dataclass(frozen=True)
 class Release:
-    """A folder whose format is known, with all of its files there."""
+    """A complete folder of a known format."""
 
     folder: Path
     format: str
@@ -37,7 +37,7 @@ class Release:
 
     @cached_property
     def digests(self) -> tuple[str, str]:
-        """What is in the ratings; what is in the other files."""
+        """Hashes of the ratings, and of the other files."""
         try:
             first, *others = (digest(self.folder / name) for name in FORMATS[self.format])
         except OSError as error:
@@ -46,12 +46,12 @@ class Release:
 
 
 def recognise(folder: str | os.PathLike[str]) -> Release:
-    """The release in `folder`, by the files that are there."""
+    """The release in `folder`, recognised by its files."""
     if not isinstance(folder, str | os.PathLike):
         raise refuse("folder", folder, "the path of a folder")
     path = Path(folder)
     if not path.is_dir():
-        why = " (this is a file; unpack it)" if path.exists() else " (there is no such folder)"
+        why = " (this is a file; unpack it)" if path.exists() else " (folder not found)"
         raise refuse("folder", str(folder), WANTED + why)
     format = _format(path)
     if format is None:
@@ -65,7 +65,7 @@ def recognise(folder: str | os.PathLike[str]) -> Release:
         raise refuse("folder", str(folder), said)
     if format == "ml-1m" and (path / "tags.dat").exists():
         raise refuse(
-            "folder", str(folder), f"{WANTED}, but ml-10m, as this seems to be, is not read"
+            "folder", str(folder), f"{WANTED}; this seems to be ml-10m, which is not supported"
         )
     return Release(path, format)
 

@@ -1,4 +1,4 @@
-"""One file of a MovieLens release: reading it without holding it, and finding the line at fault."""
+"""One file of a MovieLens release: read it lazily, and find the line of an error."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ...support.inputs import InputError, counted
 if TYPE_CHECKING:
     import polars as pl
 
-KINDS = {"userId": int, "movieId": int, "rating": float, "timestamp": int}  # all else is text
+KINDS = {"userId": int, "movieId": int, "rating": float, "timestamp": int}  # other columns are text
 NOUNS = {int: "a whole number", float: "a number", str: "text"}
 
 
 @dataclass(frozen=True)
 class Table:
-    """A file with a row a line: how its fields are separated, and which ones there must be.
+    """A file with one row per line: its required columns and their separator.
 
-    With a header the columns may come in any order, and among others. Without one they are all
-    there is; such files are in Latin-1 and have no quotes.
+    With a header the columns may be in any order, and there may be others. Files without a header
+    have exactly these columns, are in Latin-1 and have no quotes.
     """
 
     path: Path
@@ -32,13 +32,13 @@ class Table:
     header: bool = True
 
     def scan(self) -> pl.LazyFrame:
-        """All columns, and `row`, the number of each row; nothing is read yet."""
+        """A lazy scan of all columns, and `row`, the row number."""
         import polars as pl
 
         types = {int: pl.Int64, float: pl.Float64, str: pl.String}
         schema: dict[str, type[pl.DataType]] = {}
         for n, name in enumerate(self.names()):
-            if n and self.separator == "::":  # polars separates by one character only
+            if n and self.separator == "::":  # polars supports separators of one character only
                 schema[f"gap {n}"] = pl.String
             schema[name] = types[KINDS.get(name, str)]
         return pl.scan_csv(
@@ -51,7 +51,7 @@ class Table:
         )
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Slowly: the number of each line that is not empty, and its fields."""
+        """The number and the fields of each line that is not empty (slow)."""
         encoding = "utf-8-sig" if self.header else "latin-1"
         with self.path.open(encoding=encoding, newline="" if self.header else "\n") as file:
             if self.header:
@@ -64,7 +64,7 @@ class Table:
                         yield number, line.rstrip("\r\n").split(self.separator)
 
     def names(self) -> list[str]:
-        """The columns that the file has; refused, if one that must be there is not."""
+        """The columns of the file; an error if a required one is missing."""
         if not self.header:
             return list(self.columns)
         try:
@@ -78,19 +78,19 @@ class Table:
             raise self.at(1, "must be a line of its own") from None
         for name in self.columns:
             if names.count(name) != 1:
-                said = "is there more than once" if name in names else "is missing"
+                said = "appears more than once" if name in names else "is missing"
                 got = ", ".join(names)[:80] or "nothing"
                 raise self.at(1, f"the column {name} {said}: got {got}, must have {self._wanted}")
         return names
 
     def fault(self, reason: object) -> InputError:
-        """The error to raise for a file that could not be used: its first line that is wrong."""
+        """The error to raise for a bad file, with its first bad line."""
         words = " ".join(str(reason).split())[:200]
         unknown = InputError(f"{self.path}: cannot be read as {self._wanted} ({words})")
         return self.search() or unknown
 
     def search(self) -> InputError | None:
-        """Line by line: the first that is wrong."""
+        """Search line by line for the first bad line."""
         names, number = self.names(), 1
         try:
             for number, row in self.rows():
@@ -105,7 +105,7 @@ class Table:
         return None
 
     def wrong(self, names: list[str], row: list[str]) -> str:
-        """What is wrong with a row, or nothing."""
+        """What is wrong with a row; empty if nothing."""
         if len(row) != len(names):
             return f"got {counted(len(row), 'field')}, must be {len(names)}: {', '.join(names)}"
         for name, field in zip(names, row, strict=True):

@@ -1,5 +1,5 @@
-"""What is written about each movie: its tags, repeats kept, and genres. Where a release has no
-tags (ml-1m, ml-100k), the title's words instead: genres alone have fewer than 25 dimensions."""
+"""The text of each movie: its tags, including repeats, and genres. Releases without tags (ml-1m,
+ml-100k) use the words of the title: genres alone have fewer than 25 dimensions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _csv(folder: Path) -> tuple[Table, Movies]:
 
 
 def _whole(table: Table) -> pl.DataFrame:
-    """A table that is small enough to be held, without its empty lines."""
+    """A small table read into memory, without empty lines."""
     import polars as pl
 
     try:
@@ -60,7 +60,7 @@ def _whole(table: Table) -> pl.DataFrame:
     frame = frame.filter(~pl.all_horizontal(pl.exclude("row").is_null()))
     if frame["movieId"].null_count():
         raise table.fault("movieId is missing")
-    if frame[:, -1].null_count() and (error := table.search()):  # empty, or a line cut short?
+    if frame[:, -1].null_count() and (error := table.search()):  # empty, or a truncated line?
         raise error
     return frame
 
@@ -84,7 +84,7 @@ def _ml_100k(folder: Path) -> tuple[Table, Movies]:
 
 
 def _by_hand(table: Table, text: Callable[[list[str]], str]) -> Movies:
-    """Line by line: titles may hold colons, which polars would take for separators."""
+    """Read line by line: titles may contain colons, which polars would take for separators."""
     ids, texts, names = [], [], table.names()
     for number, row in table.rows():
         if said := table.wrong(names, row):
@@ -100,4 +100,4 @@ def _twice(table: Table) -> InputError:
         before = seen.setdefault(str(int(row[place])), number)
         if before != number:
             return table.at(number, f"movieId: got {row[place]}, which line {before} has already")
-    return InputError(f"{table.path}: a movieId is there twice")
+    return InputError(f"{table.path}: a movieId appears twice")

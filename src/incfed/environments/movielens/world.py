@@ -1,4 +1,4 @@
-"""MovieLens as a world: users with many ratings are clients, and each looks for its next movie."""
+"""MovieLens as a world: users with many ratings are the clients."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from .release import Release, recognise
 from .texts import read_movies
 
 GOLDEN = (5**0.5 - 1) / 2
-EDITION = 1  # of the arrays in the cache; counted up when they are made in another way
+EDITION = 1  # version of the cached arrays; increase it if they are computed differently
 
 
 class MovieLens(World):
-    """Users of a MovieLens release (a folder as unpacked from GroupLens) with many ratings.
+    """Users of a MovieLens release (an unpacked folder from GroupLens) with many ratings.
 
     An event is a rating of at least 1 star; clients are the users with more than `min_events` of
-    them, in the order of their ids (`users`). Each step one of those that have events left, all
-    equally likely, comes with its next event in the order of the file, and sees `arms` movies in
-    random order: that of the event, and others that it never rated, drawn from the movies that are
-    an event of some client (one that no client ever chose would be too easy to tell). Picking the
-    event's pays 1, all else 0, so that a random policy gets length / arms.
+    them, in the order of their ids (`users`). Each step picks one of the clients that have events
+    left, all equally likely, and its next event in the order of the file. The client sees `arms`
+    movies in random order: the event's, and others that it never rated, drawn from the movies that
+    are an event of some client (one that no client ever chose would be too easy to tell). The
+    event's movie has reward 1, the others 0, so that a random policy gets length / arms.
 
     A movie's features: TF-IDF of its tags and genres over all movies, reduced to `dim` by
     truncated SVD, each column scaled to mean 0 and variance 1.
 
-    Nobody knows what a user would have made of the other movies, so there are no noiseless rewards.
-    What regret counts here are the events missed: it is measured against somebody who knows every
-    answer, not against the best linear model, and grows steadily for any algorithm.
+    How a user would have rated the other movies is unknown, so there are no noiseless rewards.
+    Regret counts the events missed: it compares with someone who knows every answer, not with the
+    best linear model, and grows steadily for any algorithm.
     """
 
     slow = True
@@ -91,16 +91,16 @@ class MovieLens(World):
         return self.ratings.users
 
     def part(self, first: float, last: float, *, turn: bool = False) -> MovieLens:
-        """Of each client's events a share, from `first` to `last`: parts that do not overlap have
-        no event in common, whatever the order in which the clients come.
+        """A share of each client's events, from `first` to `last`. Parts that do not overlap have
+        no event in common, whatever the order of the clients.
 
-        The files list a user's ratings by movie, not by time, so that a cut in the middle would
-        leave old movies on one side and new ones on the other. Events are dealt instead: the k-th
-        belongs to the place that multiples of the golden ratio give it between 0 and 1, which
-        spreads any share evenly over the list.
+        The files list a user's ratings by movie, not by time, so a cut in the middle would put old
+        movies on one side and new ones on the other. Events are distributed instead: the k-th gets
+        a position between 0 and 1 by multiples of the golden ratio, which spreads any share evenly
+        over the list.
         """
         if inputs.flag("turn", turn):
-            raise inputs.refuse("turn", turn, "left out: each seed is another run of this world")
+            raise inputs.refuse("turn", turn, "left out: runs of this world already differ by seed")
         low, high = ends(first, last)
         start = self.ratings.start
         rank = np.arange(self.length) - np.repeat(start[:-1], np.diff(start))
@@ -135,14 +135,13 @@ class MovieLens(World):
 
 class MovieLensStream(Stream):
     def __init__(self, world: MovieLens, seed: np.random.SeedSequence) -> None:
-        # A stream of its own for each kind of chance, so that none depends on how many of
-        # another were drawn.
+        # Separate random streams, so that none depends on the number of draws from another.
         self._who, self._others, self._places = map(np.random.default_rng, seed.spawn(3))
         self.items = world.items
         self._ratings = world.ratings
         self._arms = world.arms_per_step
         self._following = world.ratings.start[:-1].copy()
-        self._active = np.flatnonzero(np.diff(world.ratings.start))  # a part may have none of one's
+        self._active = np.flatnonzero(np.diff(world.ratings.start))  # those with events
         self._left = len(self._active)
         self._seen = np.full(len(world.items), -1)
         self._step = 0
@@ -167,9 +166,9 @@ def _bits(chance: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.uin
 
 
 def _load(release: Release, min_events: int, dim: int) -> tuple[Ratings, Floats]:
-    """From the cache, if the same files have been read before."""
+    """Load from the cache if the same files were read before."""
     rated, described = release.digests
-    movies = cache(lambda: read_movies(release))  # read once, and only if it must be
+    movies = cache(lambda: read_movies(release))  # read once, and only if needed
     ratings = cached(
         "movielens-ratings",
         (EDITION, rated, described, min_events),

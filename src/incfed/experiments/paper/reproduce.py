@@ -8,21 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...environments import MovieLens
+from ...results import html, markdown
+from ...support import places
 from ...support.files import claim, replacing, write_text
 from ...support.inputs import InputError, counted, refuse
-from .. import places
-from ..book import NAME
 from ..cells import Cell, Record
-from ..engine import Cells, Local, run_cells
+from ..checkpoint import NAME, CellsFile
+from ..engine import Local, Outcome, run_cells
 from ..grid import MOST_CELLS
 from ..outputs import can_plot
 from ..screen import Screen
 from ..tidy import cells_frame
-from . import figures, typeset
-from .page import Reproduction, about, write_page
+from . import figures
+from .document import Reproduction, page_document, result_document, tables_document
 from .settings import MOVIELENS, Data, Mode, Setting, cell
 from .tables import TABLES
-from .verdicts import Verdict, incomparable, judge
+from .verdicts import incomparable, judge
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,7 +92,7 @@ def _look(folder: Path, active: int) -> Data:
 
 def carry_out(
     screen: Screen, asked: Request, folder: Path, *, jobs: int | None, resume: bool, fresh: bool
-) -> Cells:
+) -> Outcome:
     """Run what is asked for under one progress bar, and write about it."""
     claim(folder, mark=NAME, ours=OURS)
     _refuse_finished(folder / NAME, resume=resume, fresh=fresh)
@@ -108,7 +109,7 @@ def carry_out(
     with screen.progress(len(cells)) as bar:
         done = run_cells(
             cells,
-            book=folder / NAME,
+            checkpoint=CellsFile(folder / NAME),
             executor=Local(jobs),
             fresh=fresh,
             progress=bar.update,
@@ -118,12 +119,17 @@ def carry_out(
         )
     if done.interrupted:
         return done
-    screen.cell_failures(done.failures)
+    screen.failures(done.failures)
     if done.records:
         with screen.busy("drawing figures, writing tables"):
             found = _evaluate(asked, done.records)
             page = _publish(folder, found, done.records)
-        _say(screen, found)
+        screen.show(result_document(found))
+        if found.missing:
+            screen.hint(
+                f"Not run: {', '.join(found.missing)}. They need --movielens FOLDER; "
+                "incfed data movielens ml-20m fetches it."
+            )
         screen.places({"page": page, "tables": folder / "tables.md", "runs": folder / NAME})
     return done
 
@@ -176,43 +182,16 @@ def _publish(folder: Path, found: Reproduction, records: Sequence[Record]) -> Pa
     """Tables, figures, the page; each file whole or not at all."""
     with replacing(folder / "cells.parquet") as fresh:
         cells_frame(records).write_parquet(fresh)
-    tables = {TABLES[name]: verdicts for name, verdicts in found.verdicts.items()}
-    for kind, form in (("md", typeset.markdown), ("tex", typeset.latex)):
-        parts = [form(table, verdicts) for table, verdicts in tables.items()]
-        write_text(folder / f"tables.{kind}", "\n".join([about(found, kind), *parts]))
+    write_text(folder / "tables.md", markdown.render(tables_document(found)))
+    plain = tables_document(found, differences=False)
+    write_text(folder / "tables.tex", markdown.render_latex(plain))
     for old in (folder / "figures").glob("figure?.*"):  # of other targets, or another mode
         old.unlink()
     for name, figure in found.drawings.items():
         for ending in ("png", "svg"):
             with replacing(folder / "figures" / f"{name}.{ending}") as fresh:
                 figure.savefig(fresh, dpi=160)
-    return write_text(folder / "reproduction.html", write_page(found))
-
-
-def _say(screen: Screen, found: Reproduction) -> None:
-    """The result in a few lines, and every figure that is outside."""
-    for name, verdicts in found.verdicts.items():
-        compared = [v for v in verdicts if v.within is not None]
-        if not verdicts:
-            continue  # its runs failed, which has been said
-        if not compared:
-            screen.say(f"{name}: {found.data}: another data set than the paper's, see the page")
-            continue
-        count = sum(bool(v.within) for v in compared)
-        screen.say(f"{name}: {count} of {counted(len(compared), 'figure')} as published")
-        for verdict in compared:
-            if not verdict.within:
-                screen.say(f"  {typeset.place(TABLES[name], verdict)}: {_apart(verdict)}")
-    if found.missing:
-        screen.hint(
-            f"Not run: {', '.join(found.missing)}. They need --movielens FOLDER; "
-            "incfed data movielens ml-20m fetches it."
-        )
-
-
-def _apart(verdict: Verdict) -> str:
-    change = typeset.change(verdict)
-    return f"{verdict.ours}, published {typeset.published(verdict)} ({change}). {verdict.why}"
+    return write_text(folder / "reproduction.html", html.render(page_document(found)))
 
 
 def _world(name: str) -> str:

@@ -31,7 +31,7 @@ class Printed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """Blocks of three lines (performance, communication, payment), columns of methods.
 
     A block is a cost D at one threshold (Tables 1 to 4), or a threshold at cost 100 (5 and 6).
@@ -83,20 +83,20 @@ class Table:
 TABLES = {
     table.name: table
     for table in (
-        Table("table1", "Synthetic, fixed D_c", SYNTHETIC, "high"),
-        Table(
+        PaperTable("table1", "Synthetic, fixed D_c", SYNTHETIC, "high"),
+        PaperTable(
             "table2", "MovieLens, theoretical D_c", MOVIELENS, "theory",
             ("At D = 0, β = 0.3, the reward falls by 4.0 %; the paper prints 2.4 %.",
              "The last block of the printed table says regret where it means reward."),
         ),
-        Table("table3", "MovieLens, lower fixed D_c", MOVIELENS, "low"),
-        Table(
+        PaperTable("table3", "MovieLens, lower fixed D_c", MOVIELENS, "low"),
+        PaperTable(
             "table4", "MovieLens, higher fixed D_c", MOVIELENS, "high",
             ("At β = 0.3 the reward falls by 0.4 % (D = 10) and by 1.0 % (D = 100); the paper "
              "prints 0.1 % for both.",),
         ),
-        Table("table5", "Synthetic case study, D = 100", SYNTHETIC),
-        Table("table6", "MovieLens case study, D = 100", MOVIELENS),
+        PaperTable("table5", "Synthetic case study, D = 100", SYNTHETIC),
+        PaperTable("table6", "MovieLens case study, D = 100", MOVIELENS),
     )
 }  # fmt: skip
 

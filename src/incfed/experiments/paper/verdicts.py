@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...results.tables import Spread
 from ..cells import Record
 from .settings import MOVIELENS, Mode, Setting
-from .tables import QUANTITIES, Table
+from .tables import QUANTITIES, PaperTable
 
 TOLERANCE = {"performance": 0.12, "communication": 0.15, "payment": 0.12}  # of the published figure
 SPREADS = 3.0  # ... or so many standard deviations of single runs, if that is more
@@ -34,7 +34,7 @@ Records = Mapping[Setting, Sequence[Record]]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FigureVerdict:
     """One figure: published and ours."""
 
     table: str
@@ -53,7 +53,7 @@ class Verdict:
         return self.ours.mean / self.published - 1.0 if self.published else math.nan
 
 
-def judge(table: Table, records: Records, mode: Mode) -> list[Verdict]:
+def judge(table: PaperTable, records: Records, mode: Mode) -> list[FigureVerdict]:
     """All figures of a table for which there are runs."""
     verdicts = []
     for block, column in table.cells():
@@ -64,8 +64,8 @@ def judge(table: Table, records: Records, mode: Mode) -> list[Verdict]:
 
 
 def _verdict(
-    table: Table, block: str, column: str, quantity: str, runs: Sequence[Record], mode: Mode
-) -> Verdict:
+    table: PaperTable, block: str, column: str, quantity: str, runs: Sequence[Record], mode: Mode
+) -> FigureVerdict:
     key = table.performance if quantity == "performance" else quantity
     ours = spread([record.figures[key] for record in runs])
     printed = table.printed(block, column)
@@ -76,7 +76,9 @@ def _verdict(
     elif published is not None:
         within = is_within(quantity, published, ours)
         why = "" if within else _reason(table.name, block, column, quantity, mode)
-    return Verdict(table.name, block, column, quantity, published, ours, len(runs), within, why)
+    return FigureVerdict(
+        table.name, block, column, quantity, published, ours, len(runs), within, why
+    )
 
 
 def is_within(quantity: str, published: float, ours: Spread) -> bool:

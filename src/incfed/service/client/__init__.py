@@ -1,1 +1,1 @@
-"""What an application embeds: a learner with a memory on disk, and its talk with a coordinator."""
+"""The client library: a learner with its state on disk, and its requests to a coordinator."""

@@ -1,8 +1,8 @@
-"""Which request comes next: the client's side of a round as a state machine without a network.
+"""Which request to send next: the client's side of a round as a state machine without I/O.
 
-Safety does not rest on the coordinator's state being new. What this client shares is fixed by what
-it froze, on disk, for one round; it is frozen until a download that was asked for after that round
-was over says whether it was shared. All else can be late, lost or said twice.
+Safety does not depend on the coordinator's state being up to date. What this client shares is fixed
+by what it froze, on disk, for one round, and stays frozen until a download requested after the end
+of that round says whether it was shared. Everything else may be late, lost or repeated.
 """
 
 from __future__ import annotations
@@ -14,255 +14,266 @@ from ...protocol.messages import Answer
 from ...support import inputs
 from .. import wire
 from ..wire import OFFERED, OPEN, OfferView, Request, RoundView, StateView
-from .keeper import Keeper
-from .patience import Patience
-from .policies import Accept, Proposal, decide
-from .refusals import refusal
+from .backoff import Backoff
+from .durable_learner import DurableLearner
+from .errors import service_error
+from .policies import Accept, CostFunction, Proposal, decide
+from .sync import PendingSync
 from .terms import Terms
-from .traffic import Meter
-from .wishes import Wish
+from .traffic import ScalarCounter
 
-WAIT = 25.0  # seconds of a long poll
-CALM = 0.5  # before the next, where a poll came back at once with nothing new
-_LATER = (404, 408, 409, 425, 429)  # ask again, with the state of then
+WAIT = 25.0  # seconds that a long poll may take
+POLL_PAUSE = 0.5  # seconds until the next poll, if one came back at once with nothing new
+_RETRY = (404, 408, 409, 425, 429)  # ask for the state, then try again
 _log = logging.getLogger("incfed.client")
 
 
 class Agent:
-    def __init__(self, keeper: Keeper, price: Any, accept: Accept, patience: Patience) -> None:
-        self.keeper = keeper
-        self.state: StateView | None = None  # None: to be asked for
-        self.patience = patience
-        self.problem: Exception | None = None  # the last thing that went wrong, until one goes well
-        self.halted = False  # for good: this state and that coordinator do not belong together
-        self.meter = Meter(keeper.terms.dim)
-        self._price, self._accept = price, accept
-        self._met = False
-        self._skip: int | None = None  # the round in which something of ours was refused
-        self._received: set[tuple[str, int, int]] = set()  # what the coordinator surely has
-        self._wishes: list[Wish] = []
-        self._calm = 0.0  # until then no poll
-        self._asked = 0  # how often for the state
-        self._called: int | None = None  # the epoch in which this client last called for a round
+    def __init__(
+        self, durable: DurableLearner, cost: CostFunction, accept: Accept, backoff: Backoff
+    ) -> None:
+        self.durable = durable
+        self.backoff = backoff
+        self.state: StateView | None = None  # the coordinator's; None: has to be requested
+        self.problem: Exception | None = None  # the last error, until a request succeeds
+        self.halted = False  # for good: this state and this coordinator do not fit
+        self.scalars = ScalarCounter(durable.terms.dim)
+        self._cost, self._accept = cost, accept
+        self._has_terms = False  # those of today
+        self._skipped: int | None = None  # a round that refused something of this client
+        self._received: set[tuple[str, int, int]] = set()  # what the coordinator has confirmed
+        self._syncs: list[PendingSync] = []
+        self._poll_after = 0.0
+        self._state_requests = 0  # sent so far
+        self._round_epoch: int | None = None  # in which this client last asked for a round
 
-    # ------------------------------------------------------------- what the driver asks
+    # ------------------------------------------------------------- for the background thread
 
-    def errand(self, now: float) -> Request | None:
-        """What to send now; None: nothing before `patience.until`, or before something happens."""
-        if self.halted or now < self.patience.until:
+    def next_request(self, now: float) -> Request | None:
+        """What to send now; None: nothing, until `pause` is over or something happens."""
+        if self.halted or now < self.backoff.until:
             return None
         try:
             return self._next(now)
-        except Exception as error:  # a full disk, or a policy of the owner's that raised
-            self._trouble(f"preparing {self._task()}", error, now)
+        except Exception as error:  # a full disk, or a policy that raised
+            self._error(f"preparing {self._task()}", error, now)
             return None
 
     def poll(self, now: float) -> Request | None:
-        """The long poll to keep going meanwhile."""
-        if self.halted or now < max(self.patience.until, self._calm) or self.state is None:
+        """The long poll that runs beside the other requests."""
+        if self.halted or now < max(self.backoff.until, self._poll_after) or self.state is None:
             return None
         return wire.get_state(self.state.version, WAIT)._replace(asked=now)
 
-    def rest(self, now: float) -> float | None:
-        """Seconds after which to ask again, if nothing happens before; None: no need to."""
-        later = [time for time in (self.patience.until, self._calm) if time > now]
+    def pause(self, now: float) -> float | None:
+        """Seconds until there may be something to send; None: not before something happens."""
+        later = [time for time in (self.backoff.until, self._poll_after) if time > now]
         return min(later) - now if later else None
 
-    def wish(self, wish: Wish) -> None:
-        """Something to be told when it is so (see Wish)."""
+    def sync(self, sync: PendingSync) -> None:
+        """Ask for the state at once, and finish `sync` when this client is up to date."""
         if self.halted and self.problem is not None:
-            wish.fail(self.problem)
+            sync.fail(self.problem)
             return
-        wish.after = self._asked
-        self._wishes.append(wish)
+        sync.after = self._state_requests
+        self._syncs.append(sync)
         self.state = None
-        self.patience.until = 0.0  # somebody waits
+        self.backoff.until = 0.0
 
-    def abandon(self, error: Exception) -> None:
-        """Nobody will do any more errands."""
+    def stop(self, error: Exception) -> None:
+        """No more requests will be sent."""
         self.problem, self.halted = self.problem if self.halted else error, True
-        self._tell(error)
+        self._fail_syncs(error)
 
-    # ------------------------------------------------------------ what comes of a request
+    # ------------------------------------------------------------------ outcome of a request
 
-    def replied(self, request: Request, status: int, said: Any, now: float) -> None:
+    def replied(self, request: Request, status: int, reply: Any, now: float) -> None:
         if self.halted:
             return
         if 200 <= status < 300:
             try:
-                self._take(request, said)
+                self._handle(request, reply)
             except wire.BadReply as error:
                 self.failed(request, error, now)
                 return
             except inputs.InputError as error:
-                self._trouble(_answer_to(request), error, now, fatal=True)
+                self._error(_handling(request), error, now, fatal=True)
                 return
             except Exception as error:  # the disk
-                self._trouble(_answer_to(request), error, now)
+                self._error(_handling(request), error, now)
                 return
             if request.kind == "poll" and now < request.asked + WAIT / 2:
-                self._calm = now + CALM if self._nothing_new(request) else 0.0
-            self.patience.succeed()
+                self._poll_after = now + POLL_PAUSE if self._nothing_new(request) else 0.0
+            self.backoff.reset()
             self.problem = None
-            self._grant()
-        elif status >= 500 or status in _LATER:
-            self.failed(request, refusal(status, said), now)
+            self._finish_syncs()
+        elif status >= 500 or status in _RETRY:
+            self.failed(request, service_error(status, reply), now)
         else:
-            refused = refusal(status, said)
+            refused = service_error(status, reply)
             self._log(logging.ERROR, f"request {request.kind!r}", refused)
             self.problem, self.state = refused, None
             if request.method == "PUT" and status not in (401, 403):
-                self._skip = request.number  # the next round may go better
-                self._met = False  # perhaps with other terms
+                self._skipped = request.number  # the next round may go better,
+                self._has_terms = False  # perhaps with new terms
             else:
-                self.patience.refuse(now)
-            self._tell(refused)
+                self.backoff.refuse(now)
+            self._fail_syncs(refused)
 
     def failed(self, request: Request, error: Exception, now: float) -> None:
-        """No answer, one that cannot be read, or one that says: not now."""
+        """No reply, one that cannot be read, or one that says: try again."""
         self._log(logging.INFO, f"request {request.kind!r}", error)
         self.problem, self.state = error, None
-        self.patience.fail(now)
+        self.backoff.fail(now)
 
-    # ------------------------------------------------------------------------ the rules
+    # ------------------------------------------------------------------------------ requests
 
     def _next(self, time: float) -> Request | None:
-        self.keeper.tidy()
-        if not self._met:
+        self.durable.rotate_if_large()
+        if not self._has_terms:
             return wire.get_federation()
-        state, learner = self.state, self.keeper.learner
+        state, learner = self.state, self.durable.learner
         if state is None:
-            self._asked += 1
-            return wire.get_state()._replace(number=self._asked)
-        told = learner.frozen
-        closed = told is None or state.over(told[0])
-        if state.epoch > learner.epoch or (told is not None and closed):
+            self._state_requests += 1
+            return wire.get_state()._replace(number=self._state_requests)
+        frozen = learner.frozen
+        closed = frozen is None or state.over(frozen[0])
+        if state.epoch > learner.epoch or (frozen is not None and closed):
             return wire.get_download(learner.epoch, closed)._replace(number=state.epoch)
         now = state.active
         if now is None:
-            return self._call(time) if learner.triggered else None
-        if now.number == self._skip:
+            return self._open_round(time) if learner.triggered else None
+        if now.number == self._skipped:
             return None
-        if now.stage == OPEN and not self._has("upload", now, now.uploaded):
-            return wire.put_upload(self.keeper.freeze(now.number, self._price))
+        if now.stage == OPEN and not self._is_received("upload", now, now.uploaded):
+            return wire.put_upload(self.durable.freeze(now.number, self._cost))
         if now.stage == OFFERED and now.offer is not None:
-            return self._offered(now, now.offer)
+            return self._handle_offer(now, now.offer)
         return None
 
-    def _call(self, time: float) -> Request | None:
-        """For a round; if the last came to nothing, not even to an epoch, not at once again."""
-        epoch = self.keeper.learner.epoch
-        if self._called == epoch:
-            self._called = None
-            self.patience.fail(time)
+    def _open_round(self, time: float) -> Request | None:
+        """Backs off first if the last round it asked for ended without a new epoch."""
+        epoch = self.durable.learner.epoch
+        if self._round_epoch == epoch:
+            self._round_epoch = None
+            self.backoff.fail(time)
             return None
         return wire.open_round(epoch)
 
-    def _offered(self, now: RoundView, offer: OfferView) -> Request | None:
-        told, keeper, attempt = self.keeper.learner.frozen, self.keeper, offer.attempt
-        answered = self._has("answer", now, now.answered)
-        if told is None:  # what an earlier life of this client uploaded is gone: no db of it
+    def _handle_offer(self, now: RoundView, offer: OfferView) -> Request | None:
+        frozen, durable, attempt = self.durable.learner.frozen, self.durable, offer.attempt
+        answered = self._is_received("answer", now, now.answered)
+        if frozen is None:  # it was uploaded from a folder that is gone: there is no db to deliver
             return None if answered else wire.put_answer(Answer(now.number, attempt, False))
         if not answered:
-            cost, steps = keeper.cost or 0.0, told[1].steps
+            cost, steps = durable.cost or 0.0, frozen[1].steps
             proposal = Proposal(now.number, attempt, offer.payment, cost, steps)
-            accepted = keeper.answer(now.number, attempt, lambda: decide(self._accept, proposal))
+            accepted = durable.answer(now.number, attempt, lambda: decide(self._accept, proposal))
             return wire.put_answer(Answer(now.number, attempt, accepted))
-        if keeper.answers.get(attempt) and not self._has("delivery", now, now.delivered):
-            return wire.put_delivery(now.number, keeper.deliver(now.number))
+        if durable.answers.get(attempt) and not self._is_received("delivery", now, now.delivered):
+            return wire.put_delivery(now.number, durable.deliver(now.number))
         return None
 
-    def _has(self, kind: str, now: RoundView, said: bool) -> bool:
+    def _is_received(self, kind: str, now: RoundView, in_state: bool) -> bool:
+        """Does the coordinator have this message, by its state or by its reply?"""
         attempt = now.offer.attempt if kind == "answer" and now.offer is not None else 0
-        return said or (kind, now.number, attempt) in self._received
+        return in_state or (kind, now.number, attempt) in self._received
 
-    def _take(self, request: Request, said: Any) -> None:
-        """An answer; BadReply if it makes no sense, InputError if it does not fit this client."""
-        keeper = self.keeper
+    # ------------------------------------------------------------------------------- replies
+
+    def _handle(self, request: Request, reply: Any) -> None:
+        """BadReply if the reply makes no sense, InputError if it does not fit this client."""
+        durable = self.durable
         if request.kind == "federation":
-            terms, epoch = wire.reply(lambda: (Terms.read(said), said.get("epoch")))
-            keeper.adopt(terms)
-            self._same_past(wire.reply(lambda: inputs.integer("epoch", epoch, low=0)))
-            self._met = True
+            terms, epoch = wire.reply(lambda: (Terms.read(reply), reply.get("epoch")))
+            durable.update_terms(terms)
+            self._check_epoch(wire.reply(lambda: inputs.integer("epoch", epoch, low=0)))
+            self._has_terms = True
         elif request.kind in ("state", "poll"):
-            self._look(request, wire.reply(lambda: wire.read(wire.StateView, said)))
+            self._update_state(request, wire.reply(lambda: wire.read(wire.StateView, reply)))
         elif request.kind == "open":
-            number = wire.reply(lambda: wire.read(wire.OpenedView, said).round)
-            for wish in self._wishes:
-                wish.opened(number)
-            self.state, self._called = None, keeper.learner.epoch
+            number = wire.reply(lambda: wire.read(wire.OpenedView, reply).round)
+            for sync in self._syncs:
+                sync.round_opened(number)
+            self.state, self._round_epoch = None, durable.learner.epoch
         elif request.kind == "download":
-            news = wire.reply(lambda: wire.read_download(said, keeper.terms.dim))
-            if news.since not in (None, keeper.learner.epoch) or news.epoch < request.number:
+            news = wire.reply(lambda: wire.read_download(reply, durable.terms.dim))
+            if news.since not in (None, durable.learner.epoch) or news.epoch < request.number:
                 raise wire.BadReply(f"a download from {news.since} to {news.epoch}")
-            told = keeper.learner.frozen
-            keeper.take_in(news, request.closed)
-            idle = told is not None and told[1].steps == 0 and request.closed
-            self.meter.downloaded(told[0] if told and idle else None)
+            frozen = durable.learner.frozen
+            durable.take_in(news, request.closed)
+            empty = frozen is not None and frozen[1].steps == 0 and request.closed
+            self.scalars.downloaded(frozen[0] if frozen and empty else None)
             self._received.clear()
         else:
             self._received.add((request.kind, request.number, request.attempt))
-            self.meter.sent(request.kind, request.number)
+            self.scalars.sent(request.kind, request.number)
 
-    def _look(self, request: Request, state: StateView) -> None:
-        """A new state. One that was asked for just now counts; a poll's only if it is newer."""
-        learner = self.keeper.learner
+    def _update_state(self, request: Request, state: StateView) -> None:
+        """The reply to a state request always counts, that of a poll only if it is newer."""
+        learner = self.durable.learner
         if request.kind == "state":
-            self._same_past(state.epoch)
+            self._check_epoch(state.epoch)
             self.state = state
             self._received.clear()
-            for wish in self._wishes:
-                wish.look(request.number, state, learner)
-            if any(wish.blind for wish in self._wishes):
-                self.state = None  # made while this state was on its way: it asks for a newer one
+            for sync in self._syncs:
+                sync.see_state(request.number, state, learner)
+            if any(sync.needs_state for sync in self._syncs):
+                self.state = None  # `sync` was called after this one was requested
         elif state.version < request.number or state.epoch < learner.epoch:
-            self.state = None  # the coordinator counts anew, or the answer was long on its way
+            self.state = None  # the coordinator was restarted, or the reply is old
         elif self.state is not None and state.version > self.state.version:
             self.state = state
 
     def _nothing_new(self, poll: Request) -> bool:
         return self.state is not None and self.state.version == poll.number
 
-    def _same_past(self, epoch: int) -> None:
-        known = self.keeper.learner.epoch
+    def _check_epoch(self, epoch: int) -> None:
+        known = self.durable.learner.epoch
         if epoch < known:
-            allowed = f"of this coordinator: it knows epoch {known}, the coordinator only {epoch}"
-            raise inputs.refuse("state", str(self.keeper.folder), allowed)
+            allowed = (
+                f"a folder of this coordinator: it knows epoch {known}, the coordinator only "
+                f"{epoch}"
+            )
+            raise inputs.refuse("state", str(self.durable.folder), allowed)
 
-    def _grant(self) -> None:
+    # ---------------------------------------------------------------------- syncs and errors
+
+    def _finish_syncs(self) -> None:
         if self.state is not None:
-            for wish in self._wishes:
-                if wish.check(self.state, self.keeper.learner):
-                    wish.grant()
-            self._wishes = [wish for wish in self._wishes if not wish.granted.done()]
+            for sync in self._syncs:
+                if sync.is_done(self.state, self.durable.learner):
+                    sync.finish()
+            self._syncs = [sync for sync in self._syncs if not sync.future.done()]
+
+    def _fail_syncs(self, error: Exception) -> None:
+        syncs, self._syncs = self._syncs, []
+        for sync in syncs:
+            sync.fail(error)
 
     def _task(self) -> str:
-        """What an errand is about just now."""
+        """What the next request is about, for the log."""
         now = self.state.active if self.state is not None else None
-        if now is None or self.keeper.problem is not None:
+        if now is None or self.durable.problem is not None:
             return "a request"
-        what = "upload of" if now.stage == OPEN else "answer to the offer of"
+        what = "upload to" if now.stage == OPEN else "answer to the offer of"
         return f"the {what} round {now.number}"
 
-    def _log(self, level: int, doing: str, error: Exception, trace: bool = False) -> None:
-        """With who says it: it may end up among the lines of the owner's application."""
-        name = self.keeper.terms.name
-        _log.log(level, "incfed client %s: %s: %s", name, doing, error, exc_info=trace)
-
-    def _trouble(self, doing: str, error: Exception, now: float, *, fatal: bool = False) -> None:
+    def _error(self, doing: str, error: Exception, now: float, *, fatal: bool = False) -> None:
+        """An error on this side, not the network's."""
         expected = isinstance(error, inputs.InputError | OSError)
         self._log(logging.ERROR, doing, error, trace=not expected)
-        fatal = fatal or self.keeper.problem is not None
+        fatal = fatal or self.durable.problem is not None
         self.problem, self.halted = error, self.halted or fatal
-        self.patience.fail(now)
+        self.backoff.fail(now)
         if fatal or not isinstance(error, OSError):  # a full disk may have room again
-            self._tell(error)
+            self._fail_syncs(error)
 
-    def _tell(self, error: Exception) -> None:
-        wishes, self._wishes = self._wishes, []
-        for wish in wishes:
-            wish.fail(error)
+    def _log(self, level: int, doing: str, error: Exception, trace: bool = False) -> None:
+        """With the client's name: the log may be the application's."""
+        name = self.durable.terms.name
+        _log.log(level, "incfed client %s: %s: %s", name, doing, error, exc_info=trace)
 
 
-def _answer_to(request: Request) -> str:
-    return f"taking in the answer to {request.kind!r}"
+def _handling(request: Request) -> str:
+    return f"handling the reply to {request.kind!r}"

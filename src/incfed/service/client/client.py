@@ -1,4 +1,4 @@
-"""One member of a real federation: chooses and learns here, shares in the background."""
+"""The public Client: chooses and learns in the application, shares in the background."""
 
 from __future__ import annotations
 
@@ -14,37 +14,33 @@ from numpy.typing import ArrayLike
 
 from ...support import inputs
 from ..wire import StateView, get_download, get_federation, get_state, read
-from . import snapshot
-from .address import address
+from . import state_folder
 from .agent import Agent
-from .contact import ask
-from .ground import entered
-from .intake import Intake
-from .keeper import Keeper, blank
-from .link import Link
-from .patience import Patience
-from .policies import Accept, Cost, accept_all, price_of, told
-from .refusals import Unreachable
-from .snapshot import Snapshot
+from .background import BackgroundThread
+from .backoff import Backoff
+from .durable_learner import DurableLearner, warm_up
+from .errors import Unreachable
+from .policies import Accept, Cost, accept_all, cost_function
+from .state_folder import Snapshot
+from .sync import PendingSync
 from .terms import Terms
-from .traffic import Traffic, Wire
-from .transport import Transport
-from .warm_up import warm_up
-from .wishes import Wish
+from .traffic import ByteCounter, Traffic
+from .transport import Transport, ask
+from .validation import check_arms, check_ca, check_cost, check_step, check_token, check_url
 
 Connect = Callable[[], Transport]
 
 
 class Client:
-    """A client of the coordinator at `url`, known there by its `token`.
+    """A client of the coordinator at `url`, which knows it by its `token`.
 
-    state: the folder that holds what it knows; one for each client, used by one process at a time.
-    cost: what sharing is to be worth: a number, or a function of a `Stake`. accept: a function of a
-    `Proposal` that says whether to take an offer (all are, by default). timeout: seconds for the
-    coordinator to answer a request. ca: a file with the certificates to trust, if not the system's.
+    state: the folder for what it learns; one for each client, used by one process at a time.
+    cost: what sharing costs you, as a number or a function of a `Stake`. accept: a function of a
+    `Proposal` that says whether to accept an offer (default: accept all). timeout: seconds to wait
+    for a reply of the coordinator. ca: a file of certificates to trust instead of the system's.
 
     `choose` and `learn` never wait for the network. The first start needs the coordinator, later
-    ones do not: a client learns alone while it is away, and catches up after.
+    ones do not: while it is away a client learns alone, and catches up afterwards.
     """
 
     def __init__(
@@ -59,82 +55,81 @@ class Client:
         ca: str | os.PathLike[str] | None = None,
     ) -> None:
         self._closed, self._pid = True, os.getpid()
-        url = address(url)
-        if not isinstance(token, str) or not token or not (token.isascii() and token.isprintable()):
-            raise inputs.refuse("token", "a token that cannot be shown here", "printable ASCII")
+        url, token = check_url(url), check_token(token)
         if not callable(accept):
             raise inputs.refuse("accept", accept, "a function of a Proposal")
         folder = inputs.path("state", state)
-        price = price_of(cost)
+        costs = cost_function(cost)
         seconds = inputs.number("timeout", timeout, low=0.0, open_low=True)
-        trust = None if ca is None else os.fspath(ca)
-        if trust is not None and not os.path.isfile(trust):
-            raise inputs.refuse("ca", trust, "a file of certificates")
-
-        self._wire = Wire()
+        certificates = check_ca(ca)
+        self._bytes = ByteCounter()
 
         def connect() -> Transport:
-            return Transport(url, token, seconds, trust, self._wire)
+            return Transport(url, token, seconds, certificates, self._bytes)
 
-        with entered(folder) as lock:
-            said, start = _meet(connect, folder)
+        with state_folder.locked(folder) as lock:
+            federation, start = _load_or_join(connect, folder)
             if not callable(cost):
-                told(cost, (start.terms if said is None else Terms.read(said)).cost_limit)
-            self._keeper = Keeper(folder, start)
+                terms = start.terms if federation is None else Terms.read(federation)
+                check_cost(cost, terms.cost_limit)
+            self._durable = DurableLearner(folder, start)
             try:
-                self._agent = Agent(self._keeper, price, accept, Patience(np.random.default_rng()))
-                _agree(connect, self._agent, said)
-                warm_up(self._keeper.terms)
+                backoff = Backoff(np.random.default_rng())
+                self._agent = Agent(self._durable, costs, accept, backoff)
+                if federation is not None:
+                    _handshake(connect, self._agent, federation)
+                warm_up(self._durable.terms)
             except BaseException:
-                self._keeper.close()
+                self._durable.close()
                 raise
         self._lock = lock
-        self._intake = Intake(self._keeper)
-        self._link = Link(self._agent, connect)
+        self._background = BackgroundThread(self._agent, connect)
         self._closed = False
-        self._link.start()
+        self._background.start()
 
     def choose(self, arms: ArrayLike) -> int:
-        """The index of one of these arms [K, d]: the largest optimistic estimate (Eq. 2)."""
-        self._mine()
-        return self._keeper.choose(self._intake.arms(arms))
+        """The index of the arm [K, d] with the largest optimistic estimate (Eq. 2)."""
+        self._check_open()
+        return self._durable.choose(check_arms(arms, self._durable.terms))
 
     def learn(self, arm: ArrayLike, reward: float) -> None:
-        """What came of an arm [d]. It is on record when this returns."""
-        self._mine()
-        if self._keeper.learn(*self._intake.step(arm, reward)):
-            self._link.wake()
+        """Learn the reward of an arm [d]. The step is on record when this returns."""
+        self._check_open()
+        if self._durable.learn(*check_step(arm, reward, self._durable.terms)):
+            self._background.wake()
 
     def sync(self, timeout: float | None = None) -> None:
-        """Be up to date: if a round is open, or if this client calls for one, wait until it is
-        over and taken in; otherwise ask the coordinator once, and take in what is new.
+        """Wait until this client is up to date: if a round is open, or if this client asks for
+        one, until it is over and its result downloaded; otherwise until the coordinator was asked
+        once, and anything new downloaded.
 
-        TimeoutError after so many seconds (None: wait for ever). A refusal by the coordinator (a
-        wrong token, say) is raised as it comes, and so is what a policy of yours raised.
+        Raises TimeoutError after `timeout` seconds (None: wait for ever), ServiceError if the
+        coordinator refuses a request (a wrong token, for example), and what a cost or accept
+        function raised.
         """
-        self._mine()
-        self._not_here("sync")
+        self._check_open()
+        self._check_thread("sync")
         if timeout is not None:
             timeout = inputs.number("timeout", timeout, low=0.0, finite=False)
             timeout = min(timeout, 1e8)
-        wish = Wish()
-        self._link.wish(wish)
+        sync = PendingSync()
+        self._background.sync(sync)
         try:
-            wish.granted.result(timeout)
+            sync.future.result(timeout)
         except TimeoutError:
-            wish.granted.cancel()
-            why = f" (the last problem: {self.problem})" if self.problem else ""
+            sync.future.cancel()
+            why = f" (last problem: {self.problem})" if self.problem else ""
             raise TimeoutError(f"not up to date within {timeout:g} s{why}") from None
 
     def close(self) -> None:
-        """Stop talking; what is on record stays there for the next start."""
+        """Stop sharing, and make everything durable for the next start."""
         if self._closed or os.getpid() != self._pid:
             return
-        self._not_here("close")
+        self._check_thread("close")
         self._closed = True
-        self._link.stop()
+        self._background.stop()
         try:
-            self._keeper.close()
+            self._durable.close()
         finally:
             self._lock.release()
 
@@ -151,80 +146,76 @@ class Client:
 
     @property
     def name(self) -> str:
-        """As it was enrolled."""
-        return self._keeper.terms.name
+        """The name it was enrolled under."""
+        return self._durable.terms.name
 
     @property
     def dim(self) -> int:
-        return self._keeper.terms.dim
+        return self._durable.terms.dim
 
     @property
     def epoch(self) -> int:
-        """Of the shared statistics that it has."""
-        return self._keeper.learner.epoch
+        """The epoch of the shared statistics that it has."""
+        return self._durable.learner.epoch
 
     @property
     def steps(self) -> int:
-        """Learned, ever."""
-        return self._keeper.steps
+        """Steps learned since the state folder was created."""
+        return self._durable.steps
 
     @property
     def pending(self) -> int:
         """Steps that are not known to be shared."""
-        return self._keeper.pending
+        return self._durable.pending
 
     @property
     def earned(self) -> float:
-        """Payments for what was shared, ever."""
-        return self._keeper.earned
+        """Payments for what was shared since the state folder was created."""
+        return self._durable.earned
 
     @property
     def traffic(self) -> Traffic:
-        """What went back and forth since this Client was made."""
-        meter, wire = self._agent.meter, self._wire
-        return Traffic(meter.up, meter.down, wire.sent, wire.received, wire.requests)
+        """What was sent and received since this Client was created."""
+        scalars, count = self._agent.scalars, self._bytes
+        return Traffic(scalars.up, scalars.down, count.sent, count.received, count.requests)
 
     @property
     def problem(self) -> Exception | None:
-        """What keeps it from being up to date; None: nothing that it knows of."""
-        return self._keeper.problem or self._agent.problem
+        """What keeps this client from being up to date; None: nothing it knows of."""
+        return self._durable.problem or self._agent.problem
 
-    def _not_here(self, what: str) -> None:
-        if self._link.here:  # it would wait for itself
-            raise RuntimeError(f"{what}: not to be called by a cost or accept function")
+    def _check_thread(self, what: str) -> None:
+        if self._background.is_current:  # it would wait for itself
+            raise RuntimeError(f"{what}: cannot be called by a cost or accept function")
 
-    def _mine(self) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError("this Client is closed")
         if os.getpid() != self._pid:
-            raise RuntimeError("this Client belongs to the process that made it, not to a fork")
+            raise RuntimeError("this Client belongs to the process that created it, not to a fork")
 
 
-def _meet(connect: Connect, folder: Path) -> tuple[Any, Snapshot]:
-    """What the coordinator says (None: it is away), and what this client knows."""
-    start = snapshot.load(folder)
+def _load_or_join(connect: Connect, folder: Path) -> tuple[Any, Snapshot]:
+    """The coordinator's settings (None: it is away), and the state to start from."""
+    start = state_folder.load(folder)
     if start is not None:
         try:
-            [said] = ask(connect, get_federation())
+            [federation] = ask(connect, get_federation())
         except Unreachable:
             return None, start
-        if conflict := start.terms.conflict(Terms.read(said)):
-            allowed = f"a folder of this client in this federation: it is {conflict}"
-            raise inputs.refuse("state", str(folder), allowed)
-        return said, start
-    said, now = ask(connect, get_federation(), get_state())
-    active = read(StateView, now).active
-    former = active.number if active and active.uploaded else None
-    return said, blank(Terms.read(said), former)
+        start.terms.require_same(Terms.read(federation), folder)
+        return federation, start
+    federation, state = ask(connect, get_federation(), get_state())
+    active = read(StateView, state).active
+    lost_round = active.number if active and active.uploaded else None
+    return federation, Snapshot.new(Terms.read(federation), lost_round)
 
 
-def _agree(connect: Connect, agent: Agent, said: Any) -> None:
-    """Settle terms, if the coordinator is there; a new client starts from what is shared."""
-    if said is None:
-        return
-    agent.replied(get_federation(), 200, said, time.monotonic())
-    new = agent.keeper.learner.epoch == 0 and agent.keeper.steps == 0
-    if not agent.problem and new and said["epoch"] > 0:
+def _handshake(connect: Connect, agent: Agent, federation: Any) -> None:
+    """Adopt the coordinator's settings; a new client downloads the shared statistics."""
+    agent.replied(get_federation(), 200, federation, time.monotonic())
+    new = agent.durable.learner.epoch == 0 and agent.durable.steps == 0
+    if not agent.problem and new and federation["epoch"] > 0:
         request = get_download(0, closed=True)
         agent.replied(request, 200, ask(connect, request)[0], time.monotonic())
     if agent.problem:

@@ -1,11 +1,11 @@
-"""What happened since the snapshot: a file that only grows, one record after the other.
+"""The write-ahead log of a client: a file of records since the snapshot, appended to only.
 
-All records of a journal are equally long, so that a damaged one does not hide those behind it. A
-record carries its number, and its checksum also covers the journal's generation: what an earlier
-file left on the disk is not taken for a record.
+All records of a journal have the same length, so that a damaged one does not hide those after it.
+A record carries its number, and its checksum covers the journal's generation as well: left-overs of
+an earlier file on the disk are not taken for records.
 
-A step is handed to the operating system and no more: that survives the end of the process, but not
-of the machine. What is about to be sent is `sync`ed first.
+A step is handed to the operating system and not flushed: it survives the end of the process, but
+not a power cut. What is about to be sent is flushed first (`sync`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 
 class Freeze(NamedTuple):
-    """The first `steps` steps of this journal, and what was pending before, were told."""
+    """The first `steps` steps of this journal, and all before it, are set aside for this round."""
 
     round: int
     steps: int
@@ -44,6 +44,8 @@ class Freeze(NamedTuple):
 
 
 class Answered(NamedTuple):
+    """An offer was accepted or declined."""
+
     round: int
     attempt: int
     accepted: bool
@@ -61,7 +63,7 @@ def _payload(dim: int) -> int:
 
 
 class Journal:
-    """A new journal, to be written."""
+    """A new journal, open for writing."""
 
     def __init__(self, folder: Path, generation: int, dim: int) -> None:
         self.generation = generation
@@ -70,10 +72,10 @@ class Journal:
         self.size = 0
         self._records = 0
         self._dim, self._width = dim, _payload(dim)
-        self._whole = True
+        self._intact = True  # False: a record may be there in part
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._fd = os.open(self.path, flags, 0o600)
-        self._counted = os.fstat(self._fd).st_nlink > 0  # does this file system count names?
+        self._counts_links = os.fstat(self._fd).st_nlink > 0  # some file systems do not
 
     def step(self, x: Floats, y: float) -> None:
         self._append(STEP, x.astype("<f8", copy=False).tobytes() + struct.pack("<d", y))
@@ -90,22 +92,22 @@ class Journal:
         os.fsync(self._fd)
 
     def check(self) -> None:
-        """OSError if this file was deleted: what goes on into it is found by nobody."""
-        if self._fd >= 0 and self._counted and os.fstat(self._fd).st_nlink == 0:
-            said = (
-                "this client's state was deleted while it was in use, with what it had not shared"
+        """OSError if this file was deleted: what is written to it now would be lost."""
+        if self._fd >= 0 and self._counts_links and os.fstat(self._fd).st_nlink == 0:
+            message = (
+                "this client's state was deleted while it was in use; what was not shared is lost"
             )
-            raise OSError(errno.ENOENT, said, str(self.path.parent))
+            raise OSError(errno.ENOENT, message, str(self.path.parent))
 
     def close(self) -> None:
-        """What comes later is refused, and not written into whatever file gets this number."""
-        fd, self._fd, self._whole = self._fd, -1, False
+        """Later writes are refused: another file may get this descriptor."""
+        fd, self._fd, self._intact = self._fd, -1, False
         if fd >= 0:
             os.close(fd)
 
     def _append(self, kind: int, payload: bytes) -> None:
-        """All of a record or, where that cannot be, an OSError and nothing."""
-        if not self._whole:
+        """Write the whole record, or raise OSError and leave the file as it was."""
+        if not self._intact:
             raise OSError(errno.EIO, "an earlier record could not be written", str(self.path))
         payload = payload.ljust(self._width, b"\0")
         number = self._records
@@ -117,10 +119,10 @@ class Journal:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
             self.check()
         except OSError:
-            self._whole = False
+            self._intact = False
             with suppress(OSError):
                 os.ftruncate(self._fd, self.size)
-                self._whole = True
+                self._intact = True
             raise
         self._records += 1
         self.size += len(data)
@@ -129,8 +131,9 @@ class Journal:
 def read(folder: Path, generation: int, dim: int) -> list[Record] | None:
     """The records of a journal, without a torn end; None: there is no such journal.
 
-    What follows a damaged record was not sent, or else a marker is behind it: then the damage is
-    not a torn end, and going on would forget what was shared.
+    Steps after a damaged record were lost in a crash before they were sent. But a freeze or an
+    answer was flushed before it was sent: damage before one of those is not a torn end, and going
+    on without it could share data twice.
     """
     path = path_of(folder, generation)
     try:
@@ -148,7 +151,7 @@ def read(folder: Path, generation: int, dim: int) -> list[Record] | None:
         elif not torn:
             records.append(record)
         elif not isinstance(record, Step):
-            allowed = "whole: it is damaged before something that was sent; start with a new folder"
+            allowed = "undamaged: records of what was sent cannot be read; start with a new folder"
             raise inputs.refuse("state", str(path), allowed)
     return records
 

@@ -1,67 +1,60 @@
-"""What the owner of a client decides: what sharing costs, and which offers are taken."""
+"""What the application decides: what sharing costs, and which offers to accept."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ...support import inputs
+from .validation import check_cost
 
 
 class Stake(NamedTuple):
-    """What a round would be told: a cost is asked for it."""
+    """What this client would upload to a round: the cost function says what that costs."""
 
     round: int
-    steps: int  # observations in it
-    value: float  # log det(V_g + dV) - log det V_g: what they add to what is shared, in nats
+    steps: int  # observations in the upload
+    value: float  # log det(V_g + dV) - log det V_g: what they add to the shared statistics, in nats
 
 
 class Proposal(NamedTuple):
-    """What a round offers for it, on top of the others' data."""
+    """What a round offers for the upload, on top of the other clients' data."""
 
     round: int
-    attempt: int  # above 1: the round was decided once more
+    attempt: int  # above 1: the round was decided again
     payment: float
-    cost: float  # as it was told
+    cost: float  # as uploaded
     steps: int
 
 
 Cost = float | Callable[[Stake], float]
+CostFunction = Callable[[int, int, float], object]  # of the fields of a Stake
 Accept = Callable[[Proposal], bool]
 
 
 def accept_all(proposal: Proposal) -> bool:
-    """An offer covers what data alone does not cover of the cost that was told: take it."""
+    """Accept every offer: data and payment together cover the cost that was uploaded."""
     return True
 
 
-def price_of(cost: Cost) -> Callable[[int, int, float], object]:
-    """The owner's cost policy, to be asked; `told` makes sure of what it says."""
+def cost_function(cost: Cost) -> CostFunction:
+    """The application's cost as a function. `check_cost` checks what it returns."""
     if callable(cost):
         function = cost
-        return lambda *stake: _ask("cost", function, Stake(*stake))
-    fixed = told(cost)
+        return lambda *stake: _call("cost", function, Stake(*stake))
+    fixed = check_cost(cost)
     return lambda *stake: fixed
 
 
-def told(cost: object, limit: float = math.inf) -> float:
-    """A cost that the federation, with this `cost_limit`, can be told."""
-    number = inputs.number("cost", cost, low=0.0)
-    if number > limit:
-        raise inputs.refuse("cost", cost, f"at most {limit:,.10g}, the federation's cost_limit")
-    return number
-
-
 def decide(accept: Accept, proposal: Proposal) -> bool:
-    return inputs.flag("accept", _ask("accept", accept, proposal))
+    return inputs.flag("accept", _call("accept", accept, proposal))
 
 
-def _ask(name: str, policy: Callable[[Any], object], given: Any) -> object:
-    """What the owner says; an exit or an interrupt is not to end the thread that asks."""
+def _call(name: str, policy: Callable[[Any], object], argument: Any) -> object:
+    """What the policy returns. SystemExit or KeyboardInterrupt must not end the thread."""
     try:
-        return policy(given)
+        return policy(argument)
     except Exception:
         raise
     except BaseException as error:
-        raise RuntimeError(f"{name}: raised {error!r}, which ends nothing here") from error
+        raise RuntimeError(f"{name}: raised {error!r}, which is ignored here") from error

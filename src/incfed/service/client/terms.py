@@ -1,12 +1,14 @@
-"""What a federation agrees on, as the coordinator tells it to a client."""
+"""The settings of a federation, as the coordinator sends them to a client."""
 
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...kernels.store import thin_limit
 from ...kernels.ucb import Rules
+from ...support import inputs
 from ..wire import ClientView, FederationView, read
 
 
@@ -22,11 +24,11 @@ class Terms(NamedTuple):
     cost_limit: float
     client: int  # its id there
     name: str
-    federation: str  # its identity: a folder belongs to one
+    federation: str  # its identity; a state folder belongs to one federation
 
     @classmethod
     def read(cls, said: Any) -> Terms:
-        """From the coordinator's JSON, or from `told`; InputError where that is wrong."""
+        """From the coordinator's JSON, or from `to_json`; InputError if that is wrong."""
         known = {"epoch": 0, **said} if isinstance(said, dict) else said
         found = vars(read(FederationView, known)).copy()
         del found["epoch"]
@@ -35,8 +37,7 @@ class Terms(NamedTuple):
             found["threshold"] = math.inf
         return cls(**found, client=client.id, name=client.name)
 
-    def told(self) -> dict[str, Any]:
-        """As JSON; `read` reads it."""
+    def to_json(self) -> dict[str, Any]:
         said = self._asdict()
         said["client"] = {"id": self.client, "name": said.pop("name")}
         if math.isinf(self.threshold):
@@ -53,13 +54,16 @@ class Terms(NamedTuple):
             limit=thin_limit(self.dim),
         )
 
-    def conflict(self, now: Terms) -> str | None:
-        """Why statistics kept under these terms are of no use under those of `now`; None: they are.
+    def require_same(self, now: Terms, folder: Path) -> None:
+        """InputError if what was learned under these terms, in this folder, does not fit `now`.
 
-        The other settings may change: they concern what a client does next, not what it knows.
+        Other settings may change: they affect what a client does next, not what it has learned.
         """
         for name in ("federation", "client", "dim", "ridge"):
             kept, new = getattr(self, name), getattr(now, name)
             if kept != new:
-                return f"of {name} {kept!r}, but the coordinator says {new!r}"
-        return None
+                allowed = (
+                    f"a folder of this client and federation: there, {name} is {kept!r}, but the "
+                    f"coordinator says {new!r}"
+                )
+                raise inputs.refuse("state", str(folder), allowed)

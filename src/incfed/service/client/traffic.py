@@ -1,4 +1,4 @@
-"""What went back and forth: as the paper counts it, and as the wire does."""
+"""How much was sent and received: scalars as the paper counts them, and bytes."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import NamedTuple
 
 
 class Traffic(NamedTuple):
-    """Since this Client was made."""
+    """Since this Client was created."""
 
-    scalars_up: int  # of the paper: d^2 for an upload, d for db
+    scalars_up: int  # as in the paper: d^2 for an upload, d for db
     scalars_down: int  # d^2 + d for a download
-    bytes_sent: int  # HTTP heads and bodies; TLS and TCP come on top
+    bytes_sent: int  # HTTP headers and bodies, without TLS and TCP
     bytes_received: int
     requests: int
 
 
 @dataclass
-class Wire:
-    """Counts, over all connections of a client."""
+class ByteCounter:
+    """Over all connections of a client."""
 
     sent: int = 0
     received: int = 0
     requests: int = 0
 
 
-class Meter:
-    """Scalars as in the simulator: each message once, however often it was sent; dV as a full
-    matrix; and d for those who took part with nothing to share."""
+class ScalarCounter:
+    """Counts as the simulator does: each message once, however often it was sent; dV as a full
+    matrix; and d for a client that took part with nothing to share."""
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
@@ -39,9 +39,9 @@ class Meter:
             self._counted.add((kind, round))
             self.up += {"upload": self._dim**2, "delivery": self._dim}.get(kind, 0)
 
-    def downloaded(self, idle: int | None) -> None:
-        """`idle`: the round that is over, and was told that there is nothing."""
-        if idle is not None and ("upload", idle) in self._counted:
+    def downloaded(self, empty_round: int | None) -> None:
+        """`empty_round`: the round that is over now, if this client's upload to it was empty."""
+        if empty_round is not None and ("upload", empty_round) in self._counted:
             self.up += self._dim
         self._counted.clear()
         self.down += self._dim**2 + self._dim

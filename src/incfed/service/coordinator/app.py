@@ -14,9 +14,8 @@ from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..._version import __version__
-from ...ledger.changes import changes
 from ...ledger.settings import Settings
-from ...ledger.store import Store
+from ...ledger.store import Store, changes
 from . import logs
 from .coordinator import Coordinator
 from .errors import TooLarge, add_exception_handlers

@@ -2,24 +2,22 @@
 
 [federation]
 dim = 25
-mechanism = { kind = "PaymentEfficient", beta = 0.7 }
+mechanism = { kind = "PaymentEfficient", beta = 0.7 }   # or { kind = "my_file.py:Mine", ... }
 threshold = 0.47                          # D_c
 budget = 10_000.0                         # the other keys: incfed.ledger.settings.Settings
 [server]
-database = "sqlite:///federation.db"      # a file's path is relative to the config
+database = "sqlite:///federation.db"      # files are relative to the config
 port = 8470
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
-from ...experiments import kinds, places
-from ...ledger.settings import KINDS, Settings
-from ...support import toml
+from ...ledger.settings import Settings
+from ...mechanisms.registry import load_code
+from ...support import places, toml
 from ...support.inputs import choice, integer, refuse
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -35,6 +33,7 @@ class Server:
     certificate: Path | None = None  # PEM files; both or neither
     key: Path | None = None
     log_level: str = "INFO"
+    mechanism_files: tuple[str, ...] = ()  # code of mechanisms that earlier settings named
 
     def __post_init__(self) -> None:
         for name in ("database", "host"):
@@ -56,47 +55,35 @@ class Config:
     server: Server
 
 
-def read_config(path: Path) -> Config:
-    """The federation in the file `path`."""
+def read_config(path: Path, *, load: bool = True) -> Config:
+    """The federation in the file `path`. Runs the files of mechanisms that it names, unless `load`
+    is false: then PaymentFree stands in for one's own, and all else is checked."""
     found = toml.read(path)
+    folder = path.resolve().parent
     with places.at(str(path)):
         places.known("", found, ["federation", "server"])
         if "federation" not in found:
             raise places.missing("federation", "given: [federation] with dim, mechanism, threshold")
-        federation = places.table("federation", found["federation"], "[federation]")
-        server = places.table("server", found.get("server", {}), "[server]")
-        folder = path.resolve().parent
-        return Config(_settings(federation, folder), _server(server, folder))
+        settings = Settings.read(found["federation"], folder, load=load)
+        server = _server(found.get("server", {}), folder)
+        for file in server.mechanism_files if load else ():
+            load_code(file, "server.mechanism_files", folder)
+        return Config(settings, server)
 
 
-def _settings(given: dict[str, Any], folder: Path) -> Settings:
-    known = [one.name for one in fields(Settings) if one.name != "identity"]
-    places.known("federation", given, known)
-    for name in ("dim", "mechanism", "threshold"):
-        if name not in given:
-            raise places.missing(f"federation.{name}", "given")
-    value = given["mechanism"]
-    spot, example = "federation.mechanism", '{ kind = "PaymentEfficient", beta = 0.7 }'
-    table = {"kind": value} if isinstance(value, str) else places.table(spot, value, example)
-    if table.get("kind") not in [*KINDS]:  # an audit has to find it again, anywhere
-        raise refuse(f"{spot}.kind", table.get("kind"), f"one of {', '.join(KINDS)}")
-    mechanism = kinds.build(kinds.MECHANISMS, table, spot, folder).value
-    threshold = given["threshold"]
-    never = isinstance(threshold, float) and threshold == math.inf
-    made = {**given, "mechanism": mechanism, "threshold": None if never else threshold}
-    with places.at("federation", known):
-        return Settings(**made)
-
-
-def _server(given: dict[str, Any], folder: Path) -> Server:
+def _server(value: object, folder: Path) -> Server:
+    made = places.table("server", value, "[server]")
     known = [one.name for one in fields(Server)]
-    places.known("server", given, known)
-    made = dict(given)
+    places.known("server", made, known)
     for name in ("certificate", "key"):
         if name in made:
             if not isinstance(made[name], str):
                 raise refuse(f"server.{name}", made[name], "the path of a file")
             made[name] = folder / made[name]
+    files = made.get("mechanism_files", [])
+    if not isinstance(files, list) or not all(isinstance(one, str) and one for one in files):
+        raise refuse("server.mechanism_files", files, "a list of files, such as ['mine.py']")
+    made["mechanism_files"] = tuple(files)
     relative = "sqlite:///"
     database = made.get("database", Server.database)
     if isinstance(database, str) and database.startswith(relative):

@@ -14,12 +14,11 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from ...ledger import tables
-from ...ledger.changes import tell
 from ...ledger.clients import Member, members, whose
-from ...ledger.founding import found
+from ...ledger.federation import found
 from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
-from ...ledger.store import Store
+from ...ledger.store import Store, tell
 from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ..wire import StateView

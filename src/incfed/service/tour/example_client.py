@@ -69,7 +69,7 @@ class ExampleClient:
         self._regret = float(self._earlier["regret"])
         world = Synthetic(**task.world)
         self._events = events_of(world, task.seed, task.who)
-        rules = client._keeper.terms.rules()
+        rules = client._durable.terms.rules()
         self._alone, self._regret_alone = Learner(client.dim, rules), 0.0
         for k in range(client.steps):  # of an earlier process: go on where it stopped
             # Steps between the last report and a kill -9 do not count: their choices are lost

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...ledger import clients
-from ...ledger.audit import Report, audit
-from ...ledger.founding import begin
+from ...ledger.audit import AuditReport, audit
+from ...ledger.federation import begin
 from ...ledger.store import Store
 from ...support.files import claim, write_text
 from ...support.inputs import refuse
@@ -94,7 +94,7 @@ def prepare_folder(options: TourOptions, path: Path, port: int) -> TourFolder:
     return folder
 
 
-def audit_folder(folder: TourFolder) -> Report:
+def audit_folder(folder: TourFolder) -> AuditReport:
     """Audit the ledger."""
     store = Store(f"sqlite:///{folder.path / 'federation.db'}")
     try:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...environments import Synthetic
-from ...ledger.settings import KINDS, Settings, make_mechanism
+from ...ledger.settings import Settings
 from ...mechanisms.base import Mechanism
+from ...mechanisms.registry import BUILT_IN, recorded_mechanism
 from ...support import inputs
 
 MOST_CLIENTS = 40  # processes, each with numpy and numba loaded
@@ -36,7 +37,7 @@ class TourOptions:
         if self.steps is not None:
             inputs.integer("--steps", self.steps, low=1, high=inputs.MOST_STEPS)
         inputs.number("--pace", self.pace, low=0.0, high=1000.0, open_low=True)
-        inputs.choice("--mechanism", self.mechanism, KINDS)
+        inputs.choice("--mechanism", self.mechanism, BUILT_IN)
         if self.beta is not None:
             if self.mechanism != PAYS:
                 raise inputs.refuse("--beta", self.beta, f"left out: it is for {PAYS} only")
@@ -65,8 +66,8 @@ class TourOptions:
     def mechanism_object(self) -> Mechanism:
         table = {"kind": self.mechanism}
         if self.mechanism == PAYS:
-            return make_mechanism({**table, "beta": 0.7 if self.beta is None else self.beta})
-        return make_mechanism(table)
+            return recorded_mechanism({**table, "beta": 0.7 if self.beta is None else self.beta})
+        return recorded_mechanism(table)
 
     @property
     def settings(self) -> Settings:

@@ -14,14 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from ...experiments.screen import COMPILING, Screen, short
+from ...experiments.screen import Screen
 from ...experiments.warm_up import compiling
 from ...support.files import alone_in
 from ...support.inputs import InputError, counted, refuse
+from ...support.terminal import COMPILING, short
+from ..client.durable_learner import warm_up
 from ..client.terms import Terms
-from ..client.warm_up import warm_up
 from .display import Display, figures
-from .folder import TourFolder, audit_folder, find_folder, prepare_folder
+from .folder import (
+    TourFolder,
+    audit_folder,
+    find_folder,
+    prepare_folder,
+)
 from .options import TourOptions
 from .processes import ChildProcess
 from .state import LogTail, TourState

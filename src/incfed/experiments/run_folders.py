@@ -1,0 +1,205 @@
+"""Whole results of an experiment on disk: runs/<label>/seed-<n>, listed in experiment.json."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..results.records import Result
+from ..results.storage import INDEX as RESULT
+from ..results.storage import ROUNDS, STEPS, load, save
+from ..support.files import alone_in, claim, write_text
+from ..support.inputs import InputError
+from .cells import Cell, Record
+from .checkpoint import OURS, Checkpoint
+
+if TYPE_CHECKING:
+    from .runs import Experiment
+
+INDEX = "experiment.json"  # marks a folder as one that `incfed run` made
+FORMAT, VERSION = "incfed.experiment", 1
+FILES = {STEPS, ROUNDS, RESULT, ".DS_Store"}  # of a saved result
+
+
+class RunFolders(Checkpoint):
+    """The checkpoint of an experiment: a finished run is a folder with its whole result.
+
+    Runs that version 0.1 made are kept under the fingerprint that they have.
+    """
+
+    full = True
+
+    def __init__(self, experiment: Experiment) -> None:
+        super().__init__()
+        self._experiment = experiment
+        self._fresh = False
+        self._cells: dict[str, list[Cell]] = {}  # by fingerprint; one for each label
+        self._old: dict[Path, str] = {}  # the fingerprints of runs that version 0.1 made
+
+    @contextmanager
+    def open(self, *, fresh: bool = False) -> Iterator[None]:
+        claim(self._experiment.output, mark=INDEX, ours=OURS)
+        with alone_in(self._experiment.output):
+            self._fresh = fresh
+            yield
+
+    def expect(self, cells: Sequence[Cell], fingerprints: Sequence[str]) -> None:
+        """Look for runs to keep; `fresh` deletes them."""
+        folders = [self._experiment.folder(cell) for cell in cells]
+        for folder in folders:
+            _refuse_foreign(folder)  # all of them before the first is touched
+        for folder in folders:
+            _clean_up(folder)
+            if self._fresh and folder.exists():
+                shutil.rmtree(folder)
+        self._fresh = False
+        self._cells = {}
+        for cell, key in zip(cells, fingerprints, strict=True):
+            self._cells.setdefault(key, []).append(cell)
+        self._look()
+        self._write_index()
+
+    def add(self, record: Record) -> None:
+        assert record.result is not None
+        for cell in self._cells[record.fingerprint]:
+            self._save(record.result, cell, record.fingerprint)
+        super().add(record)
+
+    def recover(self) -> None:
+        for cells in self._cells.values():
+            for cell in cells:
+                _clean_up(self._experiment.folder(cell))
+        self._look()
+
+    def _look(self) -> None:
+        """Make `records` what is on disk."""
+        for key, cells in self._cells.items():
+            if key in self.records:
+                continue
+            found = [self._find(cell, key) for cell in cells]
+            result = next((one for one in found if one is not None), None)
+            if result is None:
+                continue
+            for cell, there in zip(cells, found, strict=True):
+                if there is None:  # the same run under another label
+                    self._save(result, cell, key)
+            self.records[key] = Record.of(result, cells[0], key, full=True)
+
+    def _find(self, cell: Cell, key: str) -> Result | None:
+        """The run of a cell, if it is there, whole and unchanged."""
+        folder = self._experiment.folder(cell)
+        result = _load(folder)
+        if result is None or _fingerprint(result) == key:
+            return result
+        old = self._experiment.fingerprint_0_1(cell)
+        if _fingerprint(result) != old:
+            return None
+        self._old[folder] = old
+        return result
+
+    def _save(self, result: Result, cell: Cell, key: str) -> None:
+        folder = self._experiment.folder(cell)
+        if folder.exists() and _load(folder) is None:  # broken: nothing that saving could replace
+            shutil.rmtree(folder)
+        mark = {"experiment": {"label": cell.point["algorithm"], "fingerprint": key}}
+        try:
+            save(replace(result, settings={**result.settings, **mark}), folder)
+        except OSError as error:  # the disk is full
+            raise InputError(f"cannot write {folder}: {error.strerror or error}") from None
+
+    def _write_index(self) -> None:
+        """List the runs of the experiment, and how each is recognised."""
+        output = self._experiment.output
+        rows = []
+        for key, cells in self._cells.items():
+            for cell in cells:
+                folder = self._experiment.folder(cell)
+                rows.append(
+                    {
+                        "label": cell.point["algorithm"],
+                        "seed": cell.seed,
+                        "folder": folder.relative_to(output).as_posix(),
+                        "fingerprint": self._old.get(folder, key),
+                    }
+                )
+        steps = self._experiment.steps
+        index = {"format": FORMAT, "version": VERSION, "steps": steps, "runs": rows}
+        write_text(output / INDEX, json.dumps(index, indent=1, ensure_ascii=False) + "\n")
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The runs of an experiment that are on disk, by label; `total` counts the others too."""
+
+    runs: dict[str, list[Result]]
+    total: int
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.runs.values()))
+
+
+def collect(folder: Path) -> Collection:
+    """All finished runs of the experiment in `folder`."""
+    runs: dict[str, list[Result]] = {}
+    rows = _rows(folder)
+    for row in rows:
+        found = _load(folder / row["folder"])
+        if found is not None and _fingerprint(found) == row["fingerprint"]:
+            runs.setdefault(row["label"], []).append(found)
+    order = dict.fromkeys(row["label"] for row in rows)
+    return Collection({label: runs[label] for label in order if label in runs}, len(rows))
+
+
+def _rows(folder: Path) -> list[dict[str, Any]]:
+    file = folder / INDEX
+    try:
+        index = json.loads(file.read_text(encoding="utf-8"))
+        if index["format"] != FORMAT or index["version"] != VERSION:
+            raise ValueError("made by another version of incfed")
+        rows = index["runs"]
+        return [{key: str(row[key]) for key in ("label", "folder", "fingerprint")} for row in rows]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file}: cannot be used ({type(error).__name__}: {error})") from None
+
+
+def _load(folder: Path) -> Result | None:
+    """The result in `folder`; None if there is none, or a broken one."""
+    try:
+        return load(folder)
+    except InputError:
+        return None
+
+
+def _fingerprint(result: Result) -> str | None:
+    mark = result.settings.get("experiment")
+    return mark.get("fingerprint") if isinstance(mark, dict) else None
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuse a folder in the place of a run that has anything else in it."""
+    if not folder.exists() and not folder.is_symlink():
+        return
+    names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else {folder.name}
+    if others := sorted(names - FILES):
+        raise InputError(
+            f"output: {folder} must be left to incfed: it holds {', '.join(others)}, which is "
+            "not part of a run; move it away, or choose another output folder"
+        )
+
+
+def _clean_up(folder: Path) -> None:
+    """Undo a saving that was interrupted (see `results.storage.save`)."""
+    for new in folder.parent.glob(f".{folder.name}.*.new"):
+        shutil.rmtree(new, ignore_errors=True)
+    for old in folder.parent.glob(f".{folder.name}.*.old"):
+        if folder.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:  # it was about to be replaced
+            os.rename(old, folder)

@@ -1,0 +1,143 @@
+"""A federation's life: its beginning, new settings, and forgetting old uploads."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, func, insert, select, update
+
+from ..mechanisms.registry import HASH, MissingCode
+from ..support.inputs import InputError, refuse
+from . import tables
+from .chain import append, canonical, digest
+from .records import RUNNING, pack_epoch, read_body, read_settings
+from .settings import Settings
+
+FIXED = ("name", "dim", "ridge")  # all that is shared already depends on them
+
+
+def found(connection: Connection, settings: Settings, at: float) -> None:
+    """Make the federation, or put `settings` in force if they differ from those that are."""
+    begin(connection, settings, at)
+    row = connection.execute(select(tables.federation)).one()
+    present = read_body(connection, row.settings)
+    settings = replace(settings, identity=present.get("identity", ""))
+    if not _in_force(connection, row.settings, settings):
+        settings.check(present)
+        _write(connection, settings, row.settings + 1, at)
+        connection.execute(
+            update(tables.federation).values(settings=row.settings + 1, version=row.version + 1)
+        )
+    running = connection.execute(
+        select(tables.rounds.c.settings).where(tables.rounds.c.stage.in_(RUNNING))
+    ).first()
+    if running is not None:  # it ends by the settings that it began with: is their code at hand?
+        read_settings(connection, running.settings)
+
+
+def begin(connection: Connection, settings: Settings, at: float) -> None:
+    """Make the federation if there is none; one that differs in what is fixed is refused.
+
+    Its identity is a new one, whatever its name: what clients keep of another federation must not
+    be taken for this one's.
+    """
+    row = connection.execute(select(tables.federation)).first()
+    if row is not None:
+        _same(settings, read_body(connection, row.settings))
+        _same_code(settings, connection)
+        return
+    settings.check()
+    identity = f"{settings.name}-{secrets.token_hex(4)}"
+    settings = replace(settings, identity=identity)
+    V, b = pack_epoch(np.zeros((settings.dim, settings.dim)), np.zeros(settings.dim))
+    connection.execute(
+        insert(tables.federation).values(
+            id=1, name=identity, settings=1, version=1, round=0, epoch=0, spent=0.0
+        )
+    )
+    connection.execute(insert(tables.epochs).values(number=0, round=0, V=V, b=b))
+    append(connection, "founded", at, name=identity, V=digest(V), b=digest(b))
+    _write(connection, settings, 1, at)
+
+
+class Forgotten(NamedTuple):
+    """Uploads and deliveries up to this round are gone, and V_g, b_g before this epoch."""
+
+    round: int
+    epoch: int
+
+
+def prune(connection: Connection, before: float, at: float) -> Forgotten:
+    """Forget what clients sent in rounds that ended before that moment.
+
+    Epochs stay that a kept round, or a client that lags as far as it may, still needs.
+    """
+    federation = connection.execute(select(tables.federation)).one()
+    rounds, epochs = tables.rounds.c, tables.epochs.c
+    kept = connection.scalar(  # the first round that is not old
+        select(func.min(rounds.number)).where(rounds.stage.in_(RUNNING) | (rounds.ended >= before))
+    )
+    last = federation.round if kept is None else kept - 1
+    needed = federation.epoch
+    if kept is not None:
+        needed = connection.scalar(select(rounds.epoch).where(rounds.number == kept)) or 0
+    used = set() if kept is None else set(
+        connection.scalars(select(rounds.settings).where(rounds.number >= kept))
+    )  # fmt: skip
+    lags = [read_body(connection, number)["lag"] for number in {federation.settings, *used}]
+    first = max(0, needed - max(lags))
+    done = connection.scalar(
+        select(func.count()).select_from(tables.uploads).where(
+            tables.uploads.c.round <= last, tables.uploads.c.numbers.is_not(None)
+        )
+    )  # fmt: skip
+    if done or connection.scalar(
+        select(epochs.number).where(epochs.number < first, epochs.V.is_not(None)).limit(1)
+    ) is not None:  # fmt: skip
+        uploads, deliveries = tables.uploads, tables.deliveries
+        connection.execute(update(uploads).where(uploads.c.round <= last).values(numbers=None))
+        connection.execute(update(deliveries).where(deliveries.c.round <= last).values(db=None))
+        connection.execute(
+            update(tables.epochs).where(epochs.number < first).values(V=None, b=None)
+        )
+        append(connection, "pruned", at, round=last, epoch=first)
+    return Forgotten(last, first)
+
+
+def _in_force(connection: Connection, number: int, settings: Settings) -> bool:
+    try:
+        return read_settings(connection, number).body() == settings.body()
+    except MissingCode:  # another mechanism's
+        return False
+
+
+def _same(settings: Settings, present: Mapping[str, Any]) -> None:
+    for name in FIXED:
+        if getattr(settings, name) != present[name]:
+            allowed = f"{present[name]!r}, as in the database: start a new one for another"
+            raise refuse(name, getattr(settings, name), allowed)
+
+
+def _same_code(settings: Settings, connection: Connection) -> None:
+    """Refuse a mechanism's file that has changed since any of the settings recorded it."""
+    mechanism = settings.mechanism.settings()
+    rows = select(tables.settings).order_by(tables.settings.c.number)
+    for number, body in connection.execute(rows):
+        recorded = json.loads(body)["mechanism"]
+        if recorded["kind"] == mechanism["kind"] and recorded.get(HASH) != mechanism.get(HASH):
+            raise InputError(
+                f"mechanism: {mechanism['kind']} has changed: its SHA-256 is {mechanism[HASH]}, "
+                f"and settings {number} of this federation recorded {recorded.get(HASH)}. Put the "
+                "file back as it was, or give the new code a file name of its own"
+            )
+
+
+def _write(connection: Connection, settings: Settings, number: int, at: float) -> None:
+    body = settings.body()
+    connection.execute(insert(tables.settings).values(number=number, body=canonical(body)))
+    append(connection, "settings", at, settings=number, body=body)

@@ -1,0 +1,146 @@
+"""One registry of mechanisms, for `incfed run`, `plan` and `serve`.
+
+A table such as {kind = "PaymentEfficient", beta = 0.7} or {kind = "my_file.py:Mine", ...} becomes a
+mechanism. One that is served is pinned: recorded with the SHA-256 of its source file, so that
+nothing but the same code can take its place later.
+
+Loading a mechanism runs its code. Only `load_mechanism` and `load_code` do that, with what the
+user's own config or command names. `recorded_mechanism` takes what a database says, and finds its
+code among what was loaded, or refuses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import mechanisms
+from ..support import places
+from ..support.inputs import InputError, choice, refuse
+from ..support.kinds import Built, Kinds, Maker, build, find, public
+from ..support.plugins import classes, load
+from .base import Decision, Mechanism, MechanismError, Round
+from .checks import check_mechanism
+
+MECHANISMS = Kinds(Mechanism, public(mechanisms, Mechanism))
+BUILT_IN = MECHANISMS.makers
+EXAMPLE = '{ kind = "PaymentEfficient", beta = 0.7 }'
+HASH = "sha256"  # a key of what is recorded, so no option may have this name
+
+_loaded: dict[tuple[str, str], type[Mechanism]] = {}  # by name and SHA-256 of the source file
+
+
+class MissingCode(InputError):
+    """What a ledger has recorded was decided with code that is not loaded."""
+
+
+@dataclass(frozen=True)
+class Pinned(Mechanism):
+    """A mechanism of the user's own, bound to the code that it was loaded from."""
+
+    kind: str  # as in the config
+    options: Mapping[str, Any]
+    sha256: str
+    mechanism: Mechanism = field(compare=False)
+
+    @property
+    def beta(self) -> float | None:  # type: ignore[override]  # theirs
+        return self.mechanism.beta
+
+    def decide(self, round: Round) -> Decision:
+        return self.mechanism.decide(round)
+
+    def settings(self) -> dict[str, Any]:
+        return {"kind": self.kind, **self.options, HASH: self.sha256}
+
+    def check(self) -> None:
+        """Refuse it if it breaks a rule of mechanisms."""
+        try:
+            check_mechanism(self.mechanism)
+        except MechanismError as error:
+            raise InputError(f"mechanism: {self.kind} cannot be served: {error}") from None
+
+
+def mechanism_table(value: object, place: str) -> dict[str, Any]:
+    """The table of a mechanism; a name alone is short for one."""
+    return {"kind": value} if isinstance(value, str) else places.table(place, value, EXAMPLE)
+
+
+def build_mechanism(value: object, place: str, folder: Path) -> Built:
+    """The mechanism that a config names, with the files it came from; paths are relative to
+    `folder`."""
+    return build(MECHANISMS, mechanism_table(value, place), place, folder)
+
+
+def find_mechanism(value: object, place: str, folder: Path) -> Maker:
+    """The constructor of the mechanism that a config names."""
+    return find(MECHANISMS, mechanism_table(value, place), place, folder)
+
+
+def load_mechanism(value: object, place: str, folder: Path) -> Mechanism:
+    """The mechanism that a federation's config names: a built-in one, or a pinned one."""
+    table = mechanism_table(value, place)
+    maker = find_mechanism(table, place, folder)
+    if table["kind"] in BUILT_IN:
+        made: Mechanism = maker(table, place, folder).value
+        return made
+    options = {key: one for key, one in table.items() if key != "kind"}
+    if HASH in options or HASH in maker.keys:
+        raise refuse(f"{place}.{HASH}", options.get(HASH), "left out: the ledger keeps it itself")
+    if not maker.sources:
+        raise refuse(f"{place}.kind", table["kind"], "a class with a source file, to be recorded")
+    try:
+        plain = json.loads(json.dumps(options, allow_nan=False)) == options
+    except (TypeError, ValueError):
+        plain = False
+    if not plain:
+        raise refuse(place, options, "options that JSON can record: finite numbers, texts, lists")
+    built = maker(table, place, folder)
+    [sha256] = maker.sources.values()
+    if len(built.sources) > 1:
+        others = sorted(built.sources.keys() - maker.sources.keys())
+        raise refuse(
+            place, others, "without files to read: what is served may depend on code and options"
+        )
+    _loaded[_name(table["kind"]), sha256] = type(built.value)
+    return Pinned(table["kind"], options, sha256, built.value)
+
+
+def load_code(where: str, place: str, folder: Path) -> None:
+    """Load all mechanisms of a file or module, so that what was decided by them can be recomputed.
+    `place`: the setting or option that names it."""
+    with places.at(place):
+        found = classes(load(where, folder), Mechanism)
+        if not found:
+            raise InputError(f"{where} has no class derived from incfed.Mechanism")
+    for name, one in found.items():
+        _loaded[name, one.sha256] = one.made
+
+
+def recorded_mechanism(table: Mapping[str, Any]) -> Mechanism:
+    """The mechanism that `Mechanism.settings` described. Never loads code: MissingCode if that of a
+    user's own mechanism is not loaded."""
+    kind = table.get("kind")
+    options = {key: value for key, value in table.items() if key not in ("kind", HASH)}
+    if HASH not in table:
+        made: Mechanism = BUILT_IN[choice("kind", kind, BUILT_IN)](**options)
+        return made
+    sha256 = str(table[HASH])
+    name = _name(str(kind))
+    if (name, sha256) not in _loaded:
+        others = [known for one, known in _loaded if one == name]
+        hint = f"; the {name} at hand has {', '.join(others)}" if others else ""
+        raise MissingCode(
+            f"mechanism: {kind} was recorded with SHA-256 {sha256}{hint}. Only the file as it was "
+            "then will do: put it back, or name it with --mechanism-file (incfed ledger audit) or "
+            "mechanism_files in [server] (incfed serve)"
+        )
+    return Pinned(str(kind), options, sha256, _loaded[name, sha256](**options))
+
+
+def _name(kind: str) -> str:
+    """Of the class in "my_file.py:Mine": where the file stands may differ from place to place."""
+    return kind.rpartition(":")[2]

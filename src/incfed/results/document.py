@@ -1,0 +1,167 @@
+"""What people read, before it is set: a document is a list of blocks.
+
+A report, a plan or a summary is built once from these blocks; `html`, `terminal` and `markdown`
+render any of them. All strings are plain text: each renderer escapes what its format treats as
+special.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+Tone = Literal["plain", "good", "close", "bad"]
+MARKS: Mapping[Tone, str] = {"plain": "", "good": "✓", "close": "≈", "bad": "✗"}
+
+
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs: an empty line starts a new one. A note is smaller and quieter."""
+
+    text: str
+    note: bool = False
+
+    def paragraphs(self) -> list[str]:
+        parts = self.text.replace("\r\n", "\n").split("\n\n")
+        return [" ".join(part.split()) for part in parts if part.strip()]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Level 2 starts a section of the document, level 3 is a heading within one."""
+
+    text: str
+    level: Literal[2, 3] = 2
+    anchor: str = ""  # what a tile links to
+
+
+@dataclass(frozen=True)
+class Bullets:
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Callout:
+    """The sentence to read if no other is read; or a warning, if its tone is not plain."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether something is as it should be, in words."""
+
+    tone: Tone
+    text: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a cell: "29.7 ± 2.5 M", where the spread is quieter than the figure."""
+
+    text: str
+    spread: str = ""
+    unit: str = ""  # of the figure and its spread
+    below: str = ""  # a second, smaller line
+    tone: Tone = "plain"
+    why: str = ""  # shown when pointed at
+    colour: str = ""  # of its line in a figure
+
+    def __str__(self) -> str:
+        return self.text + (f" ± {self.spread}" if self.spread else "") + self.unit
+
+
+@dataclass(frozen=True)
+class Column:
+    """`drop`: on a terminal that is too narrow, columns with the highest number go first; those
+    with 0 stay."""
+
+    title: str
+    align: Literal["left", "right"] = "right"
+    drop: int = 0
+
+
+@dataclass(frozen=True)
+class TableRow:
+    cells: tuple[Cell, ...]
+    emphasis: bool = False
+    group: bool = False  # the first one of a group of rows
+
+    @classmethod
+    def of(cls, *cells: str | Cell, emphasis: bool = False, group: bool = False) -> TableRow:
+        made = tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)
+        return cls(made, emphasis, group)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The first cell of a row names it."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[TableRow, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Drawn on demand. On a terminal, `sketch` draws it with letters for a width in columns."""
+
+    caption: str
+    draw: Callable[[], Drawing] | None = None
+    sketch: Callable[[int], Sequence[str]] | None = None
+    description: str = ""  # read to those who cannot see it; the caption, if not given
+
+    @classmethod
+    def of(cls, drawing: Drawing, caption: str, description: str = "") -> Figure:
+        """One that is drawn already."""
+        return cls(caption, lambda: drawing, description=description)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Names and values, by group; a group's name may be empty. A page folds them away."""
+
+    groups: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Code:
+    """A file, shown whole, and the command that takes it."""
+
+    text: str
+    caption: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Tile:
+    anchor: str
+    title: str
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """An overview that links to the sections."""
+
+    tiles: tuple[Tile, ...]
+
+
+Block = (
+    Text | Heading | Bullets | Callout | Verdict | Table | Figure | Settings | Code | Tiles
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Document:
+    """A title (may be empty: then none is printed), blocks, and who made it."""
+
+    title: str
+    blocks: Sequence[Block] = field(default_factory=tuple)
+    footer: str = ""

@@ -1,0 +1,76 @@
+"""Documents as HTML: one file with everything in it, which needs no network and no script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import count
+from typing import TYPE_CHECKING
+
+from .document import MARKS, Block, Document, Figure, Heading, Text, Tiles
+from .svg import Svg, colour, inline_svg, page_colours
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+@dataclass(frozen=True)
+class _Section:
+    """A heading of level 2 and what follows it."""
+
+    heading: Heading
+    anchor: str
+    blocks: list[Block] = field(default_factory=list)
+
+
+def render(document: Document) -> str:
+    """The page. Templates escape every string."""
+    header, sections = _sections(document.blocks)
+    numbers = count(1)
+
+    def drawn(block: Figure) -> Svg | None:
+        if block.draw is None:
+            return None
+        described = block.description or block.caption
+        return inline_svg(block.draw(), f"f{next(numbers)}", described)
+
+    overview = any(isinstance(block, Tiles) for block in header)
+    return _template().render(
+        title=document.title,
+        header=header,
+        sections=sections,
+        contents=len(sections) > 1 and not overview,
+        footer=Text(document.footer),
+        drawn=drawn,
+        light=page_colours(dark=False),
+        dark=page_colours(dark=True),
+    )
+
+
+def _sections(blocks: Sequence[Block]) -> tuple[list[Block], list[_Section]]:
+    header: list[Block] = []
+    sections: list[_Section] = []
+    for block in blocks:
+        if isinstance(block, Heading) and block.level == 2:
+            sections.append(_Section(block, block.anchor or f"section-{len(sections) + 1}"))
+        else:
+            (sections[-1].blocks if sections else header).append(block)
+    return header, sections
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("incfed.results"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["kind"] = lambda block: type(block).__name__
+    environment.filters["colour"] = colour
+    environment.globals["MARKS"] = MARKS
+    return environment.get_template("page.html")

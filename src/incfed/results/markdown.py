@@ -1,0 +1,213 @@
+"""Documents as Markdown, and their tables as LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from .document import (
+    MARKS,
+    Block,
+    Bullets,
+    Callout,
+    Cell,
+    Code,
+    Document,
+    Figure,
+    Heading,
+    Settings,
+    Table,
+    TableRow,
+    Text,
+    Tiles,
+    Verdict,
+)
+
+SKETCH_WIDTH = 76
+
+# What Markdown (also GitHub's, with its maths and strikethrough) would not print as it is: an
+# underscore within a word, a lone bracket or an ampersand is safe, and stays readable.
+_MARKDOWN = re.compile(
+    r"[\\`*<~$|]"
+    r"|(?<![^\W_])_|_(?![^\W_])"
+    r"|\[(?=[^\]]*\][(\[:])"
+    r"|&(?=#?\w+;)"
+)
+_LINE_START = re.compile(r"^(?:[-+>=](?=\s|$|=)|#+(?=\s|$)|(?<!\d)\d+(?=[.)](?:\s|$)))")
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%",
+    "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "–": "--", "β": r"$\beta$",
+    "²": "$^2$", "±": r"$\pm$", "≈": r"$\approx$", "∞": r"$\infty$", "·": r"$\cdot$",
+    "✓": r"$\surd$", "✗": r"$\times$",
+}  # fmt: skip
+# A letter with a subscript or a square is set as one formula: D_c, N².
+_TEX = re.compile(r"\b[A-Z]_[a-z]\b|\b[A-Za-z]²|[" + re.escape("".join(_LATEX)) + "]")
+
+
+def render(document: Document) -> str:
+    """The whole document as Markdown."""
+    parts: list[str] = [f"# {escape(document.title)}"] if document.title else []
+    before: Block | None = None
+    for block in document.blocks:
+        text = _block(block)
+        if text and isinstance(block, Verdict) and isinstance(before, Verdict):
+            parts[-1] += f"\n{text}"  # one list
+        elif text:
+            parts.append(text)
+        before = block
+    parts += map(_paragraph, Text(document.footer).paragraphs())
+    return "\n\n".join(parts) + "\n"
+
+
+def render_table(table: Table) -> str:
+    lines = [_line([escape(one.title) for one in table.columns])]
+    lines.append("|" + "".join("---|" if c.align == "left" else "---:|" for c in table.columns))
+    lines += [_line([_cell(cell, row.emphasis) for cell in row.cells]) for row in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def escape(text: str) -> str:
+    """A line of text that Markdown prints as it is."""
+    return _MARKDOWN.sub(lambda match: f"\\{match[0]}", " ".join(text.split()))
+
+
+def render_latex(document: Document) -> str:
+    """The tables, for the booktabs package; all other words are comments, so that the file can be
+    read in with \\input wherever the tables are wanted."""
+    lines: list[str] = [f"% {_words(document.title)}"] if document.title else []
+    for block in document.blocks:
+        lines += _latex_table(block) if isinstance(block, Table) else _comments(block)
+    lines += [f"% {words}" for words in Text(document.footer).paragraphs()]
+    return "\n".join(lines) + "\n"
+
+
+def escape_latex(text: str) -> str:
+    def replaced(match: re.Match[str]) -> str:
+        found = match[0]
+        if len(found) > 1:
+            return f"${found}$".replace("²", "^2")
+        return _LATEX[found]
+
+    return _TEX.sub(replaced, " ".join(text.split()))
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Text():
+            return "\n\n".join(map(_paragraph, block.paragraphs()))
+        case Heading():
+            return f"{'#' * block.level} {escape(block.text)}"
+        case Bullets():
+            return "\n".join(f"- {_paragraph(item)}" for item in block.items)
+        case Callout():
+            return _paragraph(block.text)
+        case Verdict():
+            return f"- {MARKS[block.tone]} {escape(block.text)}"
+        case Table():
+            note = f"\n\n{_paragraph(block.note)}" if block.note else ""
+            return render_table(block).rstrip("\n") + note
+        case Figure():
+            if block.sketch is None:
+                return f"*{escape(block.caption)}*" if block.caption else ""
+            return _fenced("\n".join(block.sketch(SKETCH_WIDTH)))
+        case Settings():
+            return "\n\n".join(_group(name, group) for name, group in block.groups.items())
+        case Code():
+            command = f" {_inline_code(block.command)}" if block.command else ""
+            head = f"{_paragraph(block.caption)}{command}".strip()
+            return f"{head}\n\n{_fenced(block.text)}" if head else _fenced(block.text)
+        case Tiles():
+            return "\n".join(
+                f"- {_paragraph(f'{tile.title}: {tile.text} {MARKS[tile.tone]}'.rstrip())}"
+                for tile in block.tiles
+            )
+
+
+def _paragraph(text: str) -> str:
+    """As `escape`, and the beginning is not taken for a list, a quotation or a heading."""
+    return _LINE_START.sub(_escape_start, escape(text))
+
+
+def _escape_start(match: re.Match[str]) -> str:
+    found = match[0]
+    return f"{found}\\" if found.isdigit() else f"\\{found}"
+
+
+def _line(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cell(cell: Cell, emphasis: bool) -> str:
+    text = escape(str(cell))
+    if emphasis and text:
+        text = f"**{text}**"
+    below = f" ({escape(cell.below)})" if cell.below else ""
+    return f"{text}{below} {MARKS[cell.tone]}".rstrip()
+
+
+def _group(name: str, group: object) -> str:
+    assert isinstance(group, dict)
+    lines = [f"- {_paragraph(key)}: {escape(value)}" for key, value in group.items()]
+    return "\n".join([*([f"**{escape(name)}**\n"] if name else []), *lines])
+
+
+def _fenced(text: str) -> str:
+    """Between fences longer than any in the text."""
+    fence = "`" * max(3, 1 + max((len(one) for one in re.findall("`+", text)), default=0))
+    return f"{fence}\n{text.rstrip()}\n{fence}"
+
+
+def _inline_code(text: str) -> str:
+    fence = "`" * (1 + max((len(one) for one in re.findall("`+", text)), default=0))
+    space = " " if "`" in text else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _comments(block: Block) -> Iterator[str]:
+    lines: list[str]
+    match block:
+        case Text():
+            lines = block.paragraphs()
+        case Heading() | Callout() | Verdict():
+            lines = [block.text]
+        case Bullets():
+            lines = list(block.items)
+        case Figure():
+            lines = [block.caption]
+        case Settings():
+            lines = [f"{k}: {v}" for group in block.groups.values() for k, v in group.items()]
+        case Code():
+            lines = [block.caption, block.command, *block.text.splitlines()]
+        case Tiles():
+            lines = [f"{tile.title}: {tile.text}" for tile in block.tiles]
+        case Table():
+            lines = []
+    yield from (f"% {_words(line)}" for line in lines if line.strip())
+
+
+def _latex_table(table: Table) -> Iterator[str]:
+    yield rf"\begin{{tabular}}{{{''.join(column.align[0] for column in table.columns)}}}"
+    yield r"\toprule"
+    yield " & ".join(escape_latex(column.title) for column in table.columns) + r" \\"
+    ruled = any(row.group for row in table.rows)
+    for n, row in enumerate(table.rows):
+        if row.group or (n == 0 and not ruled):
+            yield r"\midrule"
+        yield " & ".join(_latex_cells(row)) + r" \\"
+    yield r"\bottomrule"
+    yield r"\end{tabular}"
+    yield from (f"% {words}" for words in Text(table.note).paragraphs())
+
+
+def _latex_cells(row: TableRow) -> Iterator[str]:
+    bold: Callable[[str], str] = (lambda text: rf"\textbf{{{text}}}") if row.emphasis else str
+    for cell in row.cells:
+        text = escape_latex(str(cell))
+        below = f" ({escape_latex(cell.below)})" if cell.below else ""
+        yield (bold(text) if text else "") + below

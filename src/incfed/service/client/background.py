@@ -1,0 +1,108 @@
+"""The background thread: sends what the agent asks for, until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ..wire import Request
+from .agent import Agent
+from .errors import Unreachable
+from .sync import PendingSync
+from .transport import Transport
+
+
+class BackgroundThread:
+    def __init__(self, agent: Agent, connect: Callable[[], Transport]) -> None:
+        self._agent = agent
+        self._connect = connect
+        self._loop = asyncio.new_event_loop()
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="incfed-client", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def is_current(self) -> bool:
+        """Is the caller in this thread, as a cost or accept function is?"""
+        return threading.current_thread() is self._thread
+
+    def wake(self) -> None:
+        """There may be something to send. Any thread may call this."""
+        self._call(self._wake.set)
+
+    def sync(self, sync: PendingSync) -> None:
+        def add() -> None:
+            self._agent.sync(sync)
+            self._wake.set()
+
+        if not self._call(add):
+            sync.fail(RuntimeError("this Client is closed"))
+
+    def stop(self) -> None:
+        """Requests under way are cancelled; they are sent again after the next start."""
+
+        def end() -> None:
+            # Python 3.11's wait_for loses a cancellation that comes together with a wake-up.
+            self._stopping = True
+            if self._task is not None:
+                self._task.cancel()
+
+        self._call(end)
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _call(self, function: Callable[[], Any]) -> bool:
+        try:
+            self._loop.call_soon_threadsafe(function)
+        except RuntimeError:  # the loop is closed
+            return False
+        return True
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._task = self._loop.create_task(self._work())
+            with suppress(asyncio.CancelledError):
+                self._loop.run_until_complete(self._task)
+        finally:
+            self._agent.stop(RuntimeError("this Client was closed"))
+            self._loop.close()
+
+    async def _work(self) -> None:
+        agent, poll = self._agent, None
+        transport = self._connect()
+        try:
+            while not self._stopping:
+                self._wake.clear()
+                if request := agent.next_request(time.monotonic()):
+                    await self._send(transport, request)
+                    continue
+                if poll is not None and poll.done():
+                    poll = None
+                if poll is None and (request := agent.poll(time.monotonic())):
+                    poll = asyncio.create_task(self._send(transport, request))
+                    poll.add_done_callback(lambda _: self._wake.set())
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), agent.pause(time.monotonic()))
+        finally:
+            if poll is not None:
+                poll.cancel()
+                with suppress(asyncio.CancelledError):
+                    await poll
+            await transport.close()
+
+    async def _send(self, transport: Transport, request: Request) -> None:
+        try:
+            status, reply = await transport.send(request)
+        except Unreachable as error:
+            self._agent.failed(request, error, time.monotonic())
+        else:
+            self._agent.replied(request, status, reply, time.monotonic())

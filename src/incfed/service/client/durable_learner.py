@@ -1,0 +1,232 @@
+"""A learner whose every step is on disk before it counts.
+
+The snapshot holds the state at some moment, the journal of its generation what came after. To write
+a new snapshot, a new journal is started first, so that `learn` does not wait for the disk; once the
+snapshot that names it is durable, the old journal is deleted. After a crash in between there are
+the old snapshot and both journals: only the last download is missing, and is repeated.
+
+What is sent was durable before: the upload to a round (`freeze`) and the answer to an offer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from ...kernels.factor import Floats
+from ...protocol.client import Learner, Observations
+from ...protocol.messages import Download, Upload
+from ...protocol.packing import pack_matrix
+from ...support import inputs
+from . import journal, state_folder
+from .journal import Answered, Freeze, Journal, Step
+from .policies import CostFunction
+from .state_folder import Frozen, Snapshot
+from .terms import Terms
+from .validation import check_cost
+
+LARGEST_JOURNAL = 16 * 2**20  # bytes, before a new snapshot is written
+
+
+class DurableLearner:
+    """Any thread may call `choose` and `learn`; all else is for the background thread."""
+
+    def __init__(self, folder: Path, start: Snapshot) -> None:
+        self.folder, self.terms = folder, start.terms
+        self.steps, self.earned, self.lost_round = start.steps, start.earned, start.lost_round
+        self.learner = Learner(start.terms.dim, start.terms.rules())
+        frozen = start.frozen
+        self.cost, self.answers = (frozen.cost, dict(frozen.answers)) if frozen else (None, {})
+        self.learner.resume(
+            start.epoch,
+            start.clock,
+            start.V,
+            start.b,
+            (frozen.round, frozen.data) if frozen else None,
+            start.fresh,
+        )
+        self._lock = threading.Lock()
+        self._durable = True  # False: a new snapshot is needed before anything is sent
+        generation = start.generation
+        while self._replay(generation):
+            generation += 1
+        self._journal = Journal(folder, generation, self.terms.dim)
+        self._frozen_at = 0  # steps of the journal that belong to the frozen data
+        self._save(self._snapshot())
+
+    # ------------------------------------------------------------------------- any thread
+
+    def choose(self, arms: Floats) -> int:
+        with self._lock:
+            return self.learner.choose(arms)
+
+    def learn(self, x: Floats, y: float) -> bool:
+        """Write the step down, then learn from it. True: this step made a round necessary."""
+        with self._lock:
+            self._journal.step(x, y)
+            self.steps += 1
+            triggered = self.learner.triggered
+            return self.learner.learn(x, y) and not triggered
+
+    @property
+    def pending(self) -> int:
+        """Steps that are not known to be shared."""
+        with self._lock:
+            frozen = self.learner.frozen
+            return self.learner.fresh.steps + (frozen[1].steps if frozen else 0)
+
+    @property
+    def problem(self) -> OSError | None:
+        """Why nothing can be stored any more; None: it can."""
+        with self._lock:
+            try:
+                self._journal.check()
+            except OSError as error:
+                return error
+        return None
+
+    # -------------------------------------------------------------- the background thread
+
+    def update_terms(self, terms: Terms) -> None:
+        """The coordinator's settings of today; InputError if this state does not fit them."""
+        self.terms.require_same(terms, self.folder)
+        with self._lock:
+            self.terms = terms
+            self.learner.rules = terms.rules()
+
+    def freeze(self, round: int, cost_function: CostFunction) -> Upload:
+        """The upload to this round, durable. The cost function is called once a round."""
+        self.flush()
+        with self._lock:
+            if self.learner.frozen is None:
+                self._frozen_at = self._journal.steps
+            upload = self.learner.freeze(round, 0.0)
+            value = self.learner.logdet - self.learner.logdet_shared
+        if self.cost is None:
+            named = cost_function(round, upload.steps, max(0.0, value)) if upload.steps else 0.0
+            cost = check_cost(named, self.terms.cost_limit)
+            with self._lock:
+                self._journal.freeze(Freeze(round, self._frozen_at, cost))
+            self.cost = cost
+            self.flush()
+        return upload._replace(cost=self.cost)
+
+    def answer(self, round: int, attempt: int, decide: Callable[[], bool]) -> bool:
+        """The answer to an offer, durable. `decide` is called once an attempt."""
+        self.flush()
+        if attempt not in self.answers:
+            accepted = decide()
+            with self._lock:
+                self._journal.answer(Answered(round, attempt, accepted))
+            self.answers[attempt] = accepted
+            self.flush()
+        return self.answers[attempt]
+
+    def deliver(self, round: int) -> Floats:
+        with self._lock:
+            return self.learner.deliver(round)
+
+    def take_in(self, download: Download, closed: bool) -> None:
+        """Add a download, durably. One that does not fit this state changes nothing."""
+        frozen = self.learner.frozen
+        known = {self.lost_round, frozen[0] if frozen else None}
+        unknown = sorted(set(download.shared) - known)
+        if unknown and (self.learner.epoch or self.steps):
+            allowed = (
+                f"up to date: this client shared data in round {unknown[0]}, which this folder "
+                "knows nothing of (is it an old copy?) and might share again; start with a new "
+                "folder"
+            )
+            raise inputs.refuse("state", str(self.folder), allowed)
+        with self._lock:
+            self.learner.take_in(download, closed)
+            if self.learner.frozen is None:
+                self.cost, self.answers = None, {}
+            self.earned += sum(download.shared.values())
+            self._durable = False
+        self.flush()
+
+    def flush(self) -> None:
+        """Everything so far is durable when this returns."""
+        if self._durable:
+            self._durable = False  # after a failed fsync, the journal cannot be trusted
+            self._journal.sync()
+            self._durable = True
+        else:
+            self.rotate()
+
+    def rotate_if_large(self) -> None:
+        """Limit the journal, however long the coordinator is away."""
+        self._journal.check()
+        if self._journal.size > LARGEST_JOURNAL:
+            self.rotate()
+
+    def rotate(self) -> None:
+        """Start a new journal and write a new snapshot."""
+        self._durable = False
+        self._journal.check()  # if it was deleted, the folder may belong to another client now
+        with self._lock:
+            old = self._journal
+            self._journal = Journal(self.folder, old.generation + 1, self.terms.dim)
+            self._frozen_at = 0
+            snapshot = self._snapshot()
+        old.close()
+        self._save(snapshot)
+
+    def close(self) -> None:
+        try:
+            self.flush()
+        finally:
+            with self._lock:
+                self._journal.close()
+
+    # -------------------------------------------------------------------------- the files
+
+    def _snapshot(self) -> Snapshot:
+        learner, frozen = self.learner, None
+        if learner.frozen is not None:
+            frozen = Frozen(learner.frozen[0], self.cost, dict(self.answers), learner.frozen[1])
+        fresh = learner.fresh.plus(Observations.empty(learner.dim))  # a copy: `learn` goes on
+        return Snapshot(
+            self._journal.generation, self.terms, learner.epoch, learner.clock, learner.V,
+            learner.b, frozen, fresh, self.steps, self.earned, self.lost_round,
+        )  # fmt: skip
+
+    def _save(self, snapshot: Snapshot) -> None:
+        state_folder.save(self.folder, snapshot)
+        self._durable = True
+        for path in self.folder.glob(state_folder.JOURNALS):
+            if path != self._journal.path:
+                path.unlink()
+
+    def _replay(self, generation: int) -> bool:
+        """Apply the records of a journal; False: there is no such journal."""
+        records = journal.read(self.folder, generation, self.terms.dim)
+        if records is None:
+            return False
+        freezes = {one.steps: one for one in records if isinstance(one, Freeze)}
+        steps = [one for one in records if isinstance(one, Step)]
+        for number in range(len(steps) + 1):
+            if freeze := freezes.get(number):
+                self.learner.freeze(freeze.round, freeze.cost)
+                self.cost, self.answers = freeze.cost, {}
+            if number < len(steps):
+                self.learner.learn(*steps[number])
+                self.steps += 1
+        for one in records:
+            if isinstance(one, Answered):
+                self.answers[one.attempt] = one.accepted
+        return True
+
+
+def warm_up(terms: Terms) -> None:
+    """Compile what a client needs, by calling each of it once."""
+    dim = terms.dim
+    learner, x = Learner(dim, terms.rules()), np.full(dim, 1e-3)
+    learner.choose(np.ones((2, dim)))
+    learner.learn(x, 0.0)
+    learner.freeze(1, 0.0)
+    learner.take_in(Download(1, None, pack_matrix(np.eye(dim)), np.ones(dim), {1: 0.0}))

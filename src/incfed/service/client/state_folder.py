@@ -1,0 +1,207 @@
+"""A client's state folder: its lock, and the snapshot that the journal starts from.
+
+The folder holds `lock`, `snapshot` and `journal-<generation>`. The snapshot is replaced as a whole:
+after a crash it is either the old one or the new one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...kernels.factor import Floats
+from ...protocol.client import Observations
+from ...protocol.floats import to_text
+from ...support import inputs
+from ...support.locks import Lock, Locked
+from ..wire import read_floats
+from .terms import Terms
+
+LOCK, SNAPSHOT, JOURNALS = "lock", "snapshot", "journal-*"
+MAGIC = b"incfed-client-1"
+
+# ------------------------------------------------------------------------------------ the lock
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[Lock]:
+    """Create and lock the folder. The caller releases the lock; if the `with` block raises, it is
+    released here, and a folder that is new is left as it was found."""
+    created = _create(folder)
+    lock, before = None, set()
+    try:
+        before = {path.name for path in folder.iterdir()}
+        try:
+            lock = Lock(folder / LOCK)
+        except Locked:
+            allowed = "a folder that no other Client, in this process or another, has open"
+            raise inputs.refuse("state", str(folder), allowed) from None
+        except OSError as error:
+            raise _not_writable(folder, error) from None
+        yield lock
+    except BaseException:
+        if lock is not None:
+            if SNAPSHOT not in before:  # else the files may have replaced older ones
+                for path in (*folder.glob(f"{SNAPSHOT}*"), *folder.glob(JOURNALS)):
+                    if path.name not in before:
+                        with suppress(OSError):
+                            path.unlink()
+            lock.release(remove=LOCK not in before)
+        for path in created:
+            with suppress(OSError):
+                path.rmdir()
+        raise
+
+
+def _create(folder: Path) -> list[Path]:
+    """The folders that did not exist, the innermost first."""
+    try:
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise inputs.refuse("state", str(folder), "a folder, not a file") from None
+    except (OSError, ValueError) as error:
+        raise _not_writable(folder, error) from None
+    return missing
+
+
+def _not_writable(folder: Path, error: Exception) -> inputs.InputError:
+    reason = getattr(error, "strerror", None) or error
+    return inputs.refuse("state", str(folder), f"a folder that can be written to ({reason})")
+
+
+# -------------------------------------------------------------------------------- the snapshot
+
+
+class Frozen(NamedTuple):
+    """What is set aside for a round: uploaded, or about to be."""
+
+    round: int
+    cost: float | None  # None: the application has not said yet
+    answers: dict[int, bool]  # to offers, by attempt
+    data: Observations
+
+
+class Snapshot(NamedTuple):
+    """All that a client knows."""
+
+    generation: int  # of the journal that continues it
+    terms: Terms
+    epoch: int
+    clock: int
+    V: Floats
+    b: Floats
+    frozen: Frozen | None
+    fresh: Observations
+    steps: int  # learned since the client was created
+    earned: float
+    lost_round: int | None  # still open at the first start, with an upload of a deleted folder
+
+    @classmethod
+    def new(cls, terms: Terms, lost_round: int | None = None) -> Snapshot:
+        """Of a client that has learned nothing yet."""
+        d = terms.dim
+        V, b, fresh = np.zeros((d, d)), np.zeros(d), Observations.empty(d)
+        return cls(0, terms, 0, 0, V, b, None, fresh, 0, 0.0, lost_round)
+
+
+def save(folder: Path, snapshot: Snapshot) -> None:
+    """Durable when this returns."""
+    body = json.dumps(_to_json(snapshot), allow_nan=False).encode()
+    temporary = folder / f"{SNAPSHOT}.tmp"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(MAGIC + b" %08x\n" % zlib.crc32(body) + body)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:  # the disk may be full: make room
+        temporary.unlink(missing_ok=True)
+        raise
+    os.replace(temporary, folder / SNAPSHOT)
+    sync_names(folder)
+
+
+def sync_names(folder: Path) -> None:
+    """Make a rename in this folder durable (Windows cannot, and need not)."""
+    if os.name == "posix":
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def load(folder: Path) -> Snapshot | None:
+    """None: the folder has no snapshot, so it is new."""
+    path = folder / SNAPSHOT
+    try:
+        head, _, body = path.read_bytes().partition(b"\n")
+    except FileNotFoundError:
+        return None
+    try:
+        if head != MAGIC + b" %08x" % zlib.crc32(body):
+            raise ValueError("the checksum is wrong")
+        return _from_json(json.loads(body))
+    except (ValueError, KeyError, TypeError) as error:  # (an InputError is a ValueError)
+        allowed = f"an undamaged snapshot of this version ({error}); start with a new folder"
+        raise inputs.refuse("state", str(path), allowed) from None
+
+
+# The names in the JSON are those of version 0.1: `told` for frozen, `heap` for its data, `former`
+# for lost_round.
+
+
+def _to_json(snapshot: Snapshot) -> dict[str, Any]:
+    said, frozen = snapshot._asdict(), snapshot.frozen
+    del said["frozen"]
+    return said | {
+        "terms": snapshot.terms.to_json(),
+        "V": to_text(snapshot.V.ravel()),
+        "b": to_text(snapshot.b),
+        "fresh": _data_to_json(snapshot.fresh),
+        "told": frozen
+        and {
+            "round": frozen.round,
+            "cost": frozen.cost,
+            "answers": {str(attempt): yes for attempt, yes in frozen.answers.items()},
+            "heap": _data_to_json(frozen.data),
+        },
+        "former": said.pop("lost_round"),
+    }
+
+
+def _from_json(said: dict[str, Any]) -> Snapshot:
+    terms, told = Terms.read(said["terms"]), said.pop("told")
+    dim, frozen = terms.dim, None
+    if told is not None:
+        answers = {int(attempt): bool(yes) for attempt, yes in told["answers"].items()}
+        frozen = Frozen(int(told["round"]), told["cost"], answers, _data(told["heap"], dim))
+    changed = {
+        "terms": terms,
+        "V": read_floats("V", said["V"], dim * dim).reshape(dim, dim),
+        "b": read_floats("b", said["b"], dim),
+        "frozen": frozen,
+        "fresh": _data(said["fresh"], dim),
+        "lost_round": said.pop("former"),
+    }
+    return Snapshot(**said | changed)
+
+
+def _data_to_json(data: Observations) -> dict[str, Any]:
+    rows = np.array(data.rows).reshape(-1)
+    numbers = {"V": data.V.reshape(-1), "b": data.b, "rows": rows}
+    return {"steps": data.steps} | {name: to_text(part) for name, part in numbers.items()}
+
+
+def _data(said: dict[str, Any], dim: int) -> Observations:
+    steps = int(said["steps"])
+    rows = read_floats("rows", said["rows"], steps * dim if steps < dim else 0).reshape(-1, dim)
+    V = read_floats("V", said["V"], dim * dim).reshape(dim, dim)
+    return Observations(steps, V, read_floats("b", said["b"], dim), list(rows.copy()))

@@ -1,0 +1,91 @@
+"""Checks of what the application passes in, before anything is changed."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...kernels.factor import Floats
+from ...support import inputs
+from .terms import Terms
+
+_LABEL = r"[\w-]{1,63}"
+_URL = re.compile(
+    rf"https?://(?:{_LABEL}(?:\.{_LABEL})*\.?|\[[0-9A-Fa-f:.]+\])(?::(\d{{1,5}}))?(?:/[^\s?#\\]*)?"
+)
+URL_ALLOWED = "https:// (or http://), a host, and perhaps a port and a path: https://host:8443/path"
+SLACK = 1.0 + 1e-12  # of a squared length: scaling a vector to the limit may round it up
+
+
+def check_url(url: object) -> str:
+    """A typing mistake must not look like a coordinator that is away. Uses no network."""
+    found = _URL.fullmatch(url) if isinstance(url, str) else None
+    if not isinstance(url, str) or not found or not 1 <= int(found[1] or 80) <= 65535:
+        raise inputs.refuse("url", url, URL_ALLOWED)
+    return url
+
+
+def check_token(token: object) -> str:
+    if not isinstance(token, str) or not token or not (token.isascii() and token.isprintable()):
+        raise inputs.refuse("token", "a token that is not shown here", "printable ASCII")
+    return token
+
+
+def check_ca(ca: str | os.PathLike[str] | None) -> str | None:
+    path = None if ca is None else os.fspath(ca)
+    if path is not None and not os.path.isfile(path):
+        raise inputs.refuse("ca", path, "an existing file of certificates")
+    return path
+
+
+def check_cost(cost: object, limit: float = math.inf) -> float:
+    number = inputs.number("cost", cost, low=0.0)
+    if number > limit:
+        raise inputs.refuse("cost", cost, f"at most {limit:,.10g}, the federation's cost_limit")
+    return number
+
+
+# `choose` and `learn` run in microseconds. Good input passes two comparisons (NaN fails them);
+# anything else takes the slow path, which converts it or names what is wrong.
+
+
+def check_arms(arms: ArrayLike, terms: Terms) -> Floats:
+    """A copy, [K, d]."""
+    allowed = f"finite numbers [K, {terms.dim}], at least one arm"
+    if not (isinstance(arms, np.ndarray) and arms.dtype.char == "d" and arms.ndim == 2):
+        arms = inputs.array("arms", arms, ndim=2, allowed=allowed)
+    if not len(arms) or arms.shape[1] != terms.dim:
+        raise inputs.refuse("arms", f"an array of shape {arms.shape}", allowed)
+    rows = np.array(arms, np.float64, order="C")
+    squares = np.einsum("kd,kd->k", rows, rows)
+    if not squares.max() <= terms.arm_norm**2 * SLACK:
+        k = int(squares.argmax())
+        rows = inputs.array("arms", rows, ndim=2, allowed=allowed)
+        raise _too_long(f"arms[{k}]", rows[k], terms)
+    return rows
+
+
+def check_step(arm: ArrayLike, reward: float, terms: Terms) -> tuple[Floats, float]:
+    """A copy of the arm, [d], and the reward."""
+    if not (isinstance(arm, np.ndarray) and arm.dtype.char == "d" and arm.ndim == 1):
+        allowed = inputs.counted(terms.dim, "finite number")
+        arm = inputs.array("arm", arm, ndim=1, allowed=allowed)
+    if len(arm) != terms.dim:
+        allowed = inputs.counted(terms.dim, "finite number")
+        raise inputs.refuse("arm", f"an array of shape {arm.shape}", allowed)
+    x = np.array(arm, np.float64, order="C")
+    if not np.einsum("d,d->", x, x) <= terms.arm_norm**2 * SLACK:
+        raise _too_long("arm", inputs.array("arm", x, ndim=1), terms)
+    bound = terms.reward_bound
+    if not (type(reward) is float and -bound <= reward <= bound):
+        reward = inputs.number("reward", reward, low=-bound, high=bound)
+    return x, reward
+
+
+def _too_long(name: str, x: Floats, terms: Terms) -> inputs.InputError:
+    length = f"a vector of length {math.hypot(*x.tolist())!r}"
+    return inputs.refuse(name, length, f"at most {terms.arm_norm!r} long")

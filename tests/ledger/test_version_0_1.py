@@ -1,0 +1,111 @@
+"""A federation that version 0.1 made is opened, audited, exported, and goes on.
+
+data/federation_0_1.sql was made by `support.federation.eventful` of that version: five closed
+rounds, one of them decided again after a failed delivery, one without money; a client revoked; and
+a sixth round open, with two uploads.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sqlalchemy import select
+
+import incfed
+from incfed.ledger import tables
+from incfed.ledger.audit import audit
+from incfed.ledger.records import read_body
+from incfed.ledger.settings import Settings
+from incfed.ledger.store import Store
+from incfed.ledger.views import clients_table, export
+from incfed.protocol.messages import Delivery
+from reference.mechanisms import FloatArray
+from support.federation import WIDE, made
+from support.single_messages import SingleCoordinator
+
+DATA = Path(__file__).parent / "data" / "federation_0_1.sql"
+SETTINGS = Settings(
+    dim=2, ridge=1.0, threshold=1.0, mechanism=incfed.PaymentEfficient(beta=0.9), budget=150.0,
+    answer_time=5.0, barred_rounds=1, live_time=1e6, **WIDE,
+)  # fmt: skip
+SPENT = 72.13
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
+        connection.executescript(DATA.read_text())
+    found = Store(f"sqlite:///{tmp_path / 'old.db'}", new=False)
+    yield found
+    found.close()
+
+
+def test_it_is_audited_clean(store: Store) -> None:
+    with store.read() as connection:
+        report = audit(connection)
+    assert report.findings == []
+    assert (report.entries, report.rounds, report.proved_from) == (68, 5, 1)
+    assert report.spent == pytest.approx(SPENT, abs=0.01)
+
+
+def test_its_audit_is_no_formality(store: Store, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "old.db")) as outside:
+        outside.execute("UPDATE rounds SET attempt = 3 WHERE number = 2")
+        outside.commit()
+    with store.read() as connection:
+        assert audit(connection).findings == ["rounds 2: attempt is not what the entries say"]
+
+
+def test_it_is_exported(store: Store, tmp_path: Path) -> None:
+    with store.read() as connection:
+        assert export(connection, tmp_path / "payments.csv") == 8
+        assert export(connection, tmp_path / "rounds.parquet", "rounds") == 6
+        assert export(connection, tmp_path / "entries.csv", "entries") == 68
+        assert "client 3 (revoked)" in clients_table(connection)
+    paid = pl.read_csv(tmp_path / "payments.csv")
+    assert paid["amount"].sum() == pytest.approx(SPENT, abs=0.01)
+
+
+def test_it_goes_on(store: Store) -> None:
+    """With the same settings none are written; the open round is closed, and one more."""
+    now = 1_000_300.0
+    coordinator = SingleCoordinator(store, SETTINGS, lambda: now)
+    with store.read() as connection:
+        assert connection.scalar(select(tables.federation.c.settings)) == 1
+        assert "sha256" not in read_body(connection, 1)["mechanism"]
+    coordinator.tick()  # the sixth round's deadline is over: two are offered a part in it
+    _deliver(coordinator, 6, np.zeros(2))
+    x = 5.0 * np.random.default_rng(0).standard_normal((2, 2))
+    opened = coordinator.open_round(2)
+    assert opened.round is not None
+    assert opened.round.number == 7
+    for client in (0, 1, 2):
+        coordinator.upload(client, made(7, opened.epoch, x, 1.0))
+    _deliver(coordinator, 7, x.sum(axis=0))
+    with store.read() as connection:
+        report = audit(connection)
+        kinds = [
+            json.loads(body)["kind"] for body in connection.scalars(select(tables.entries.c.body))
+        ]
+    assert report.findings == []
+    assert report.rounds == 7
+    assert kinds.count("settings") == 1
+
+
+def _deliver(coordinator: SingleCoordinator, number: int, db: FloatArray) -> None:
+    """From everybody who was offered a part; that closes the round."""
+    offered = 0
+    for client in (0, 1, 2):
+        seen = coordinator.state(client).round
+        if seen is not None and seen.offer is not None:
+            coordinator.deliver(client, Delivery(number, db))
+            offered += 1
+    assert offered
+    assert coordinator.state(0).epoch == number

@@ -1,0 +1,198 @@
+"""What a plan says: nothing that its held-out runs do not."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import incfed
+from incfed.planning import advice, figures, judging, planner
+from incfed.planning.advice import TWO, offer, relax
+from incfed.planning.document import plan_document
+from incfed.planning.evidence import Interval
+from incfed.planning.goals import Limit
+from incfed.planning.judging import Judged, Kept
+from incfed.planning.publish import as_data
+from incfed.planning.search import Found
+from incfed.planning.terminal import show
+from incfed.results import html
+from incfed.results.document import MARKS
+from incfed.support.terminal import Terminal
+from support.planning import CASE, SMALL
+
+FAR = 1e9  # scalars, more than any run sends
+
+
+@pytest.fixture(scope="module")
+def searched() -> tuple[incfed.Plan, Found]:
+    """A plan, and what its search had found."""
+    found: list[Found] = []
+
+    def judge(case: Any, session: Any, one: Found, *rest: Any) -> judging.Judgement:
+        found.append(one)
+        return judging.judge(case, session, one, *rest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planner, "judge", judge)
+        plan = incfed.plan(CASE, minimize="regret", budget=60, max_communication=1e6, **SMALL)
+    return plan, found[0]
+
+
+@pytest.fixture
+def made(searched: tuple[incfed.Plan, Found]) -> incfed.Plan:
+    return searched[0]
+
+
+@pytest.fixture(scope="module")
+def hopeless() -> incfed.Plan:
+    return incfed.plan(CASE, maximize="reward", min_reward="150%", max_communication=1e6, **SMALL)
+
+
+def changed(one: Judged, **change: float) -> Judged:
+    """The figures plus so much, with every seed."""
+    runs = tuple(
+        {**run, **{name: run[name] + more for name, more in change.items()}} for run in one.runs
+    )
+    return replace(one, runs=runs)
+
+
+def judged(plan: incfed.Plan, **change: Any) -> incfed.Plan:
+    return replace(plan, judgement=replace(plan.judgement, **change))
+
+
+def page(plan: incfed.Plan) -> str:
+    return html.render(plan_document(plan, configs=True))
+
+
+def test_nothing_is_left_out_of_the_frontier_by_what_held_out_runs_say(
+    searched: tuple[incfed.Plan, Found],
+) -> None:
+    plan, found = searched
+    assert {one.setting for one in plan.frontier} == set(found.frontier)
+    payments = [one["payment"].mean for one in plan.frontier]
+    assert payments == sorted(payments)
+    # With so few seeds, some of it is none here, and the plan says so.
+    assert any(step.rate < 0 for step in advice.frontier_steps(plan))
+    assert " brings " in str(plan)
+
+
+def test_a_step_may_buy_nothing(made: incfed.Plan) -> None:
+    cheap = made.frontier[0]
+
+    def said(**change: float) -> str:
+        plan = judged(made, frontier=(cheap, changed(cheap, **change)))
+        [step] = advice.frontier_steps(plan)
+        text = advice.step_words(step, "regret")
+        assert text in str(plan)
+        assert text in page(plan)
+        return text.partition(": ")[2]
+
+    assert said(payment=20.0, regret=-4.0) == "each further 1 buys 0.200 less regret"
+    assert said(payment=20.0, regret=4.0) == "each further 1 brings 0.200 more regret"
+    assert said(regret=-4.0) == "4 less regret"  # for the same money
+    noisy = replace(cheap, runs=tuple(
+        {**run, "payment": run["payment"] + 20.0, "regret": run["regret"] + more}
+        for run, more in zip(cheap.runs, (-9.0, 9.0, -9.0, 9.0, 1.0), strict=True)
+    ))  # fmt: skip
+    [step] = advice.frontier_steps(judged(made, frontier=(cheap, noisy)))
+    assert advice.step_words(step, "regret").endswith("brings 0.0100 more regret (within chance)")
+    assert advice.step_words(replace(step, bought=step.money), "reward").endswith(
+        "buys 1 more reward"
+    )
+
+
+def test_points_outside_another_limit_are_marked(made: incfed.Plan) -> None:
+    assert not any(advice.outside(made, one) for one in made.frontier)
+    assert "outside: at most 1" not in str(made)
+    far = changed(made.frontier[-1], communication=FAR)
+    plan = judged(made, frontier=(*made.frontier[:-1], far))
+    label = f"{far.label}; outside: at most 1.0 M scalars"
+    assert label in str(plan)
+    assert label in page(plan)
+    assert [bool(one["outside"]) for one in as_data(plan)["frontier"]][-2:] == [False, True]
+    assert figures.caption(plan).endswith("Hollow: outside another limit.")
+    assert "Hollow" not in figures.caption(made)
+    # The budget is one of its own axes: what is beyond is there to be seen.
+    dear = changed(made.frontier[-1], payment=1e6)
+    assert advice.outside(judged(made, frontier=(dear,)), dear) == []
+
+
+def test_the_terminal_says_the_same(made: incfed.Plan) -> None:
+    far = changed(made.frontier[0], communication=FAR, payment=30.0, regret=3.0)
+    plan = judged(made, frontier=(*made.frontier, far))
+    for one, hollow in ((made, False), (plan, True)):
+        terminal = Terminal()
+        terminal.out = Console(
+            file=io.StringIO(), force_terminal=True, width=200, color_system=None
+        )
+        show(terminal, one)
+        assert isinstance(terminal.out.file, io.StringIO)
+        text = terminal.out.file.getvalue()
+        assert ("○ outside another limit" in text) == (text.count("○") == 2) == hollow
+        assert all(advice.point_label(one, point) in text for point in one.frontier)
+        assert all(
+            f"{MARKS[advice.tone(kept)]} {advice.limit_words(kept)}" in text for kept in one.limits
+        )
+        assert all(line in text for line in advice.money_words(one))
+
+
+def test_what_to_relax_is_said_by_held_out_runs_alone(hopeless: incfed.Plan) -> None:
+    near = hopeless.judgement.easiest["reward"]
+    [said] = relax(hopeless)
+    share = near.share(hopeless.judgement.everyone, "reward")
+    assert share is not None
+    [offered] = re.findall(r"--min-reward ([\d.]+)% instead of 150% would do", said)
+    assert share.low - 1 < float(offered) <= share.low
+    assert "with the other limits kept" in said
+    rosy = [(setting, dict.fromkeys(means, 7.0)) for setting, means in hopeless.tried]
+    assert relax(replace(hopeless, tried=rosy)) == [said]
+    far = changed(near, communication=FAR)
+    [text] = relax(judged(hopeless, easiest={"reward": far}))
+    assert text.endswith("but is held-out outside of: at most 1.0 M scalars")
+    assert "the other limits kept" not in text
+    assert relax(judged(hopeless, easiest={})) == [TWO]
+    assert said in page(hopeless)
+
+
+def test_a_relaxed_share_is_a_plan(hopeless: incfed.Plan) -> None:
+    [offered] = re.findall(r"--min-reward ([\d.]+%) instead", " ".join(relax(hopeless)))
+    plan = incfed.plan(CASE, maximize="reward", min_reward=offered, max_communication=1e6, **SMALL)
+    assert plan.within
+
+
+def test_limits_that_are_kept_by_luck(made: incfed.Plan) -> None:
+    """The nearest to a limit, outside in the search and inside held-out."""
+    assert all(kept.kept for kept in made.limits)
+    lucky = replace(made, within=False)
+    assert lucky.advice.endswith(advice.LUCKY)
+    assert advice.LUCKY not in made.advice
+    near = changed(made.judgement.chosen, communication=FAR)
+    assert advice.LUCKY not in replace(judged(made, chosen=near), within=False).advice
+    lucky = judged(lucky, easiest={"payment": made.judgement.chosen})
+    [text] = relax(lucky)
+    assert text.startswith("--budget 60 is kept held-out, though not in the search, with the other")
+
+
+def test_an_offer_is_rounded_to_the_easier_side() -> None:
+    def kept(limit: Limit, *values: float) -> Kept:
+        figure = Interval.of(values)
+        return Kept(limit, figure, figure, figure if limit.share is not None else None)
+
+    assert offer(kept(Limit("payment", 9.0), 123.41, 123.41)) == (124.0, 9.0, "")
+    assert offer(kept(Limit("reward", 9.0), 7.776, 7.776)) == (7.77, 9.0, "")
+    assert offer(kept(Limit("payment", 9.0), 0.0, 0.0)) == (0.0, 9.0, "")
+    assert offer(kept(Limit("reward", 90.0, 50.0), 1.0, 9.0)) == (0.0, 50.0, "%")  # 5 +- 51
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "mark"), [(-2, -1, "✓"), (-2, 1, "≈"), (-1, 2, "✗"), (1, 2, "✗"), (0, 0, "✓")]
+)
+def test_marks(low: float, high: float, mark: str) -> None:
+    middle = Interval((low + high) / 2, (high - low) / 2, 5)
+    limit = Limit("payment", 1.0)
+    assert MARKS[advice.tone(Kept(limit, middle, middle, None))] == mark

@@ -1,0 +1,99 @@
+"""Mechanisms of the user's own are searched like the built-in ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import incfed
+from incfed.experiments.runs import read
+from incfed.planning.case import read_case
+from incfed.planning.space import Candidate
+from incfed.service.coordinator.config import read_config
+from support.planning import SMALL, TOML
+
+CODE = """
+from dataclasses import dataclass
+import incfed
+
+@dataclass(frozen=True)
+class Tips(incfed.PaymentEfficient):
+    tip: float = 1.0
+
+    def decide(self, round):
+        found = super().decide(round)
+        return incfed.Decision(found.participants, found.payments + self.tip * found.participants)
+
+class Data(incfed.Mechanism):
+    def decide(self, round):
+        return incfed.PaymentFree().decide(round)
+"""
+
+
+def write(folder: Path, mechanisms: str) -> Path:
+    (folder / "own.py").write_text(CODE)
+    (folder / "world.toml").write_text(f"{TOML}mechanisms = {mechanisms}\n")
+    return folder / "world.toml"
+
+
+def test_beta_is_searched_if_there_is_one_and_options_stay(tmp_path: Path) -> None:
+    own = '{ kind = "own.py:Tips", tip = 3.0 }'
+    case = read_case(write(tmp_path, f'[{own}, "own.py:Data", "PayEveryone"]'))
+    assert list(case.space.candidates.values()) == [
+        Candidate("own.py:Tips", (("tip", 3.0),), True),
+        Candidate("own.py:Data"),
+        Candidate("PayEveryone"),
+    ]
+    first = case.space.first(case.usual)
+    assert {one.beta for one in first if one.mechanism == "own.py:Tips"} == {0.7, 0.3, 0.05, 0.01}
+    assert {one.beta for one in first if one.mechanism == "own.py:Data"} == {None}
+    assert str(first[0]).startswith("Tips (tip 3.0), beta 0.7, D_c ")
+    table: dict[str, Any] = first[0].table({}, 0)["mechanism"]
+    assert table == {"kind": "own.py:Tips", "tip": 3.0, "beta": 0.7}
+    before = case.identity()
+    (tmp_path / "own.py").write_text(CODE + "# changed")
+    assert read_case(tmp_path / "world.toml").identity() != before
+
+
+def test_the_advice_can_be_run_and_served(tmp_path: Path) -> None:
+    source = write(tmp_path, '[{ kind = "own.py:Tips", tip = 3.0, payment_free = false }]')
+    plan = incfed.plan(source, minimize="regret", **{**SMALL, "trials": 16, "held_out": 2})
+    assert plan.setting.beta is not None
+    assert f"own.py:Tips decides who shares and who is paid at beta {plan.setting.beta:g}" in (
+        words_of(plan)
+    )
+    plan.save(tmp_path / "plan")
+    [entry] = read(tmp_path / "plan" / "run.toml").entries.values()
+    assert entry.value.mechanism.tip == 3.0
+    served = read_config(tmp_path / "plan" / "federation.toml").settings.mechanism
+    assert served.beta == plan.setting.beta
+    assert served.settings()["payment_free"] is False
+
+
+def words_of(plan: incfed.Plan) -> str:
+    from incfed.planning.advice import explain
+
+    return explain(plan.setting)
+
+
+def test_one_that_breaks_a_rule_is_planned_with_a_note(tmp_path: Path) -> None:
+    source = write(tmp_path, '[{ kind = "own.py:Tips", tip = -1.0 }, "own.py:Data"]')
+    [note] = read_case(source).notes
+    assert "No federation.toml with it: mechanism: own.py:Tips cannot be served" in note
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "said"),
+    [
+        ('["own.py:None"]', r"search\.mechanisms\[1\]\.kind: .*has no None"),
+        ('[{ kind = "own.py:Tips", tip = [1] }]', r"\[1\]\.tip: got \[1\], must be a number"),
+        ('[{ kind = "own.py:Data", tip = 1 }]', r"\[1\]\.tip: got 1, but there is no such"),
+        ("[{ tip = 1 }]", r"\[1\]\.kind: is missing"),
+        ('[{ kind = "PaymentEfficient", beta = 2 }]', r"mechanism\.beta: got 2"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, mechanisms: str, said: str) -> None:
+    with pytest.raises(incfed.InputError, match=said):
+        read_case(write(tmp_path, mechanisms))
