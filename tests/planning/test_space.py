@@ -105,7 +105,7 @@ def test_the_advice_can_be_run_and_served(tmp_path: Path) -> None:
 
 
 def words_of(plan: incfed.Plan) -> str:
-    from incfed.planning.words import explain
+    from incfed.planning.advice import explain
 
     return explain(plan.setting)
 
