@@ -1,4 +1,4 @@
-"""Before a federation: what will it cost, which settings to run."""
+"""Before you launch: what it will cost, and which settings to run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .base import Dask, Fresh, Jobs, app, path, plainly
     "[/bold]\n\n"
     "[bold]incfed plan world.toml --min-reward 99% --minimize payment[/bold]   99 % of what "
     "paying everyone gives\n\n"
-    "The file has your world, and what sharing costs in it:\n\n"
+    "The file describes your world and what sharing costs:\n\n"
     r'costs = 100   or \[10, 25, ...], or { kind = "lognormal", median = 100, spread = 2 }'
     "\n\n"
     r"\[run]" + "\n\n"
@@ -29,17 +29,23 @@ from .base import Dask, Fresh, Jobs, app, path, plainly
 )
 def plan(
     world: Annotated[
-        Path, typer.Argument(parser=path, help="A TOML file that describes your case.")
+        Path,
+        typer.Argument(
+            parser=path,
+            help="A TOML file; `incfed init --plan` writes one.",
+        ),
     ],
     minimize: Annotated[
-        str | None, typer.Option(metavar="AIM", help="regret, payment or communication.")
+        str | None,
+        typer.Option(metavar="AIM", help="regret, payment or communication."),
     ] = None,
     maximize: Annotated[str | None, typer.Option(metavar="AIM", help="reward.")] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="X", help="The most to be paid; or 10%: see --min-reward.")
+        str | None,
+        typer.Option(metavar="X", help="The most you pay; 10%: of paying everyone."),
     ] = None,
     max_communication: Annotated[
-        str | None, typer.Option(metavar="X", help="The most scalars to be sent.")
+        str | None, typer.Option(metavar="X", help="The most numbers sent.")
     ] = None,
     max_regret: Annotated[str | None, typer.Option(metavar="X", help="The most regret.")] = None,
     min_reward: Annotated[
@@ -47,12 +53,18 @@ def plan(
         typer.Option(metavar="X", help="The least reward; 99%: of what paying everyone gives."),
     ] = None,
     trials: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Settings to try; whole batches of 16.")
+        int, typer.Option(min=1, metavar="N", help="Settings to try, rounded up to batches of 16.")
     ] = 160,
     held_out: Annotated[
-        int, typer.Option("--held-out", min=2, metavar="N", help="Fresh seeds to judge with.")
+        int,
+        typer.Option(
+            "--held-out",
+            min=2,
+            metavar="N",
+            help="Seeds for the final figures.",
+        ),
     ] = 20,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Another one: another search.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the search.")] = 0,
     output: Annotated[
         Path, typer.Option("--output", "-o", parser=path, help="Folder for the plan.")
     ] = Path("plan"),
@@ -60,12 +72,12 @@ def plan(
     dask: Dask = None,
     fresh: Fresh = False,
 ) -> None:
-    """Search for settings that fit your limits, and say what they will cost.
+    """Find settings that fit your limits, and what they will cost.
 
-    Tries mechanisms, beta, D_c and lambda; hopeless ones are given up early.
-    States figures of runs that nothing was chosen on. Writes plan.html, run.toml to simulate
-    the advice, and federation.toml to serve it.
-    Each run is kept as it finishes: after Ctrl-C, the same command goes on.
+    Tries mechanisms, beta, D_c and lambda, and gives up poor ones early.
+    The figures come from runs that were not used to choose.
+    Writes plan.html, run.toml (to simulate the advice) and federation.toml (to serve it).
+    Finished runs are kept: after Ctrl-C, the same command goes on.
     """
     with plainly() as screen:
         from ..planning import plan as make_plan
@@ -94,13 +106,14 @@ def plan(
     epilog="[bold]incfed estimate --clients 200 --steps 20000 --dim 10 --beta 0.7 --cost 5[/bold]"
 )
 def estimate(
-    clients: Annotated[int, typer.Option(min=1, metavar="N", help="How many there are.")] = 50,
+    clients: Annotated[int, typer.Option(min=1, metavar="N", help="Number of clients.")] = 50,
     steps: Annotated[
-        int, typer.Option(min=2, metavar="T", help="How many they make in all.")
+        int, typer.Option(min=2, metavar="T", help="Steps of all clients together.")
     ] = 5000,
     dim: Annotated[int, typer.Option(min=1, metavar="D", help="Features of an arm.")] = 25,
     beta: Annotated[
-        float, typer.Option(metavar="BETA", help="The promise of PaymentEfficient, 0 to 1.")
+        float,
+        typer.Option(metavar="BETA", help="beta of PaymentEfficient, 0 to 1."),
     ] = 1.0,
     cost: Annotated[
         float, typer.Option(metavar="COST", help="What sharing costs a client.")
@@ -110,10 +123,10 @@ def estimate(
     ] = None,
     ridge: Annotated[float, typer.Option(metavar="LAMBDA", help="lambda.")] = 0.1,
 ) -> None:
-    """Bounds from the theorems beside one quick simulation, before any search.
+    """Compare the bounds of the theorems with one quick simulation.
 
     Rounds, communication and payment are bounded with the constants of the proof;
-    of regret only the shape is known.
+    for regret, only the growth is known.
     """
     with plainly() as screen:
         from ..planning import estimate as make_estimate

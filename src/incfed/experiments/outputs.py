@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._version import __version__
 from ..results import METRICS, Runs, Section, compare, human, markdown, overview, plot, write_report
 from ..results.document import Document, Heading
+from ..results.numbers import finite
 from ..results.plots import can_plot
 from ..results.tables import comparison_table
 from ..support.extras import install
@@ -110,12 +111,11 @@ def _figures(runs: Runs) -> dict[str, list[dict[str, Any]]]:
     return {
         label: [
             {"seed": one.settings.get("seed")}
-            | {key: _finite(value) for key, value in one.summary().items()}
+            | {
+                key: finite(value) if isinstance(value, float) else value
+                for key, value in one.summary().items()
+            }
             for one in results
         ]
         for label, results in runs.items()
     }
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..results import Section, markdown, write_report
 from ..results.document import Document
+from ..results.numbers import finite
 from ..results.plots import can_plot
 from ..results.report import BANDS
 from ..results.settings import plain
@@ -47,12 +48,8 @@ def publish_sweep(folder: Path, title: str, intro: str, records: Sequence[Record
 def _figures(one: PointSummary) -> dict[str, Any]:
     """A point as JSON; what is unknown is null."""
     spreads: dict[str, Spread] = {name: getattr(one.row, name) for name in METRICS}
-    figures = {name: {"mean": _known(s.mean), "sd": _known(s.sd)} for name, s in spreads.items()}
+    figures = {name: {"mean": finite(s.mean), "sd": finite(s.sd)} for name, s in spreads.items()}
     return {"point": plain(one.point, "point"), "seeds": list(one.seeds), **figures}
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _sections(summaries: Sequence[PointSummary]) -> list[Section]:

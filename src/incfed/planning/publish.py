@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
 from ..results import html
+from ..results.numbers import finite
 from ..support.files import write_text
 from ..support.toml import check_sealed, write_sealed
 from . import advice
@@ -76,11 +76,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
 
 def _figures(one: Judged) -> dict[str, Any]:
     found: dict[str, Any] = {
-        name: {"mean": _known(x.mean), "low": _known(x.low), "high": _known(x.high)}
+        name: {"mean": finite(x.mean), "low": finite(x.low), "high": finite(x.high)}
         for name, x in one.figures().items()
     }
     return {"setting": None if one.setting is None else asdict(one.setting), **found}
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -46,6 +46,11 @@ def percent_spread(mean: float, sd: float) -> tuple[str, str, str]:
     return f"{100 * mean:.0f}", "" if math.isnan(sd) else f"{100 * sd:.0f}", " %"
 
 
+def finite(value: float) -> float | None:
+    """As JSON holds it: null for NaN and infinity."""
+    return value if math.isfinite(value) else None
+
+
 def tick(value: float) -> str:
     """A number on an axis, as short as it gets: 2.5k, 10M."""
     for scale, unit in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
