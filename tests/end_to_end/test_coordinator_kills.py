@@ -89,10 +89,8 @@ def test_the_database_dies_in_the_middle_of_a_round(postgres: Postgres, memory: 
         assert (away.status_code, away.json()["field"]) == (503, "database")
         headers = {"Authorization": f"Bearer {site.tokens[0]}", "Incfed-Protocol": "1"}
         away = httpx.get(f"{site.url}/v1/state", headers=headers, timeout=30.0)
-        assert (away.status_code, away.json()["message"]) == (
-            503,
-            "is unavailable: try again later",
-        )
+        said = "is unavailable: try again later"
+        assert (away.status_code, away.json()["message"]) == (503, said)
         postgres.start()
         check(site, clients, 1)
         assert site.process is not None

@@ -97,7 +97,7 @@ def test_a_round_over_tls(certified: Path, tmp_path: Path) -> None:
             incfed.Client(url, token, tmp_path / "b", ca=certified / "server.ext")
         second = command(certified, "serve", "--port", str(port))
         assert second.returncode == 2
-        assert f"server.port: got {port}, must be free" in second.stderr
+        assert f"server.port: got {port}, must be a free port" in second.stderr
         assert "Traceback" not in second.stderr
 
 
@@ -108,9 +108,9 @@ def test_a_round_over_tls(certified: Path, tmp_path: Path) -> None:
         ("server.pem", "none.pem", "server.certificate: got"),
         ("server.key", "none.key", "server.key: got"),
         ('key = "server.key"', "", "server.key: got None, must be given with certificate"),
-        ("server.pem", "server.ext", "server.ext', must be in PEM"),
-        ("server.key", "server.pem", "must be the key of the certificate"),
-        ("server.key", "ca.key", "must be the key of the certificate"),
+        ("server.pem", "server.ext", "server.ext', must be a PEM file"),
+        ("server.key", "server.pem", "must be the certificate's key"),
+        ("server.key", "ca.key", "must be the certificate's key"),
     ],
 )
 def test_certificates_that_are_none(certified: Path, old: str, new: str, said: str) -> None:

@@ -36,7 +36,8 @@ from ..support import inputs
 
 Value = TypeVar("Value")
 LARGEST = 2**31 - 1  # of a plain integer column in the database
-OPEN, OFFERED, CLOSED = "open", "offered", "closed"  # stages of a round, as a client sees them
+Stage = Literal["open", "offered", "closed"]  # of a round, as a client sees it
+OPEN, OFFERED, CLOSED = get_args(Stage)
 
 # --------------------------------------------------------------------------------- annotations
 
@@ -176,7 +177,7 @@ class RoundView(Message):
     """The last round, as one client sees it."""
 
     number: Annotated[int, Bounds(ge=0)]
-    stage: Literal["open", "offered", "closed"]
+    stage: Stage
     uploaded: bool
     offer: OfferView | None
     answered: bool
@@ -325,18 +326,13 @@ def reply(read: Callable[[], Value]) -> Value:
 
 
 def write_matrix(packed: Packed) -> Matrix:
-    form: Literal["triangle", "factor"] = "factor" if packed.form == FACTOR else "triangle"
-    return Matrix(form, to_text(packed.numbers))
+    return Matrix("factor" if packed.form == FACTOR else "triangle", to_text(packed.numbers))
 
 
 def write_download(download: Download) -> DownloadView:
     shared = {str(round): paid for round, paid in download.shared.items()}
     V, b = write_matrix(download.V), to_text(download.b)
     return DownloadView(download.epoch, download.since, V, b, shared)
-
-
-def write_upload(upload: Upload) -> UploadBody:
-    return UploadBody(upload.epoch, upload.steps, upload.cost, write_matrix(upload.dV))
 
 
 def read_upload(round: int, body: UploadBody, dim: int) -> Upload:
@@ -395,8 +391,9 @@ def open_round(epoch: int) -> Request:
 
 
 def put_upload(upload: Upload) -> Request:
+    body = UploadBody(upload.epoch, upload.steps, upload.cost, write_matrix(upload.dV))
     path = UPLOAD.format(number=upload.round)
-    return Request("upload", "PUT", path, asdict(write_upload(upload)), number=upload.round)
+    return Request("upload", "PUT", path, asdict(body), number=upload.round)
 
 
 def put_answer(answer: Answer) -> Request:

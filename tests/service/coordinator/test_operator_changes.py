@@ -20,7 +20,7 @@ from incfed.ledger.federation import prune
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.protocol.messages import Answer
-from incfed.service.coordinator.errors import Conflict, Revoked
+from incfed.service.coordinator.errors import Conflict, Unauthorized
 from support.federation import Federation, made
 from support.single_messages import SingleCoordinator
 from support.sqlite import unguarded
@@ -130,7 +130,7 @@ def test_a_client_revoked_meanwhile(tmp_path: Path) -> None:
     one.coordinator.open_round(0)
     with one.store.write() as connection:
         revoke(connection, "client 1", one.clock())
-    with pytest.raises(Revoked, match="Authorization"):
+    with pytest.raises(Unauthorized, match="Authorization"):
         one.coordinator.upload(1, made(1, 0, ONE, 0.0))
     assert [event["client"] for event in one.of("uploaded")] == []
     one.store.close()

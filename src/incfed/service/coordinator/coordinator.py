@@ -23,7 +23,7 @@ from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ..wire import StateView
 from .batching import CLIENTS
-from .errors import Conflict, Revoked
+from .errors import Conflict, Unauthorized
 from .handlers import Handler
 from .round import FailPoint, RoundTransaction
 from .views import Downloads, Overview, view_states
@@ -72,7 +72,7 @@ class Coordinator:
             for n, (client, handler) in enumerate(messages):
                 try:
                     if client in revoked:
-                        raise Revoked
+                        raise Unauthorized  # since its token was checked
                     handler(transaction, client)
                 except Refusal as refusal:
                     refused[n] = refusal

@@ -19,22 +19,16 @@ from ...support.inputs import counted
 from .logs import LOG
 from .metrics import Metrics
 
-TOKEN = "'Bearer' followed by a valid token"
-
 
 class Conflict(Refusal):
     """The message is well-formed, but does not fit the state of the federation."""
 
 
-class Revoked(Refusal):
-    """The client was revoked after its token was checked."""
+class Unauthorized(Refusal):
+    """No token, a wrong one or a revoked one: the answer does not say which."""
 
     def __init__(self) -> None:
-        super().__init__("Authorization", None, TOKEN)
-
-
-class Unauthorized(Exception):
-    """No token, a wrong one or a revoked one: the answer does not say which."""
+        super().__init__("Authorization", None, "'Bearer' followed by a valid token")
 
 
 class UnknownProtocol(Exception):
@@ -61,8 +55,11 @@ def add_exception_handlers(app: FastAPI, metrics: Metrics, largest_body: int) ->
 
     @app.exception_handler(Refusal)
     async def refused(request: Request, error: Refusal) -> JSONResponse:
-        status = 409 if isinstance(error, Conflict) else 422
-        return answer(status, error.field, error.value, f"must be {error.allowed}")
+        status, headers = 409 if isinstance(error, Conflict) else 422, None
+        if isinstance(error, Unauthorized):
+            status, headers = 401, {"WWW-Authenticate": "Bearer"}
+        message = f"must be {error.allowed}"
+        return answer(status, error.field, error.value, message, headers=headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -74,12 +71,6 @@ def add_exception_handlers(app: FastAPI, metrics: Metrics, largest_body: int) ->
             return answer(422, "(unknown)", None, "is not a field of this message")
         place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
         return answer(422, ".".join(place) or "body", first.get("input"), first["msg"])
-
-    @app.exception_handler(Unauthorized)
-    @app.exception_handler(Revoked)
-    async def unauthorized(request: Request, error: Exception) -> JSONResponse:
-        headers = {"WWW-Authenticate": "Bearer"}
-        return answer(401, "Authorization", None, f"must be {TOKEN}", headers=headers)
 
     @app.exception_handler(UnknownProtocol)
     async def unknown_protocol(request: Request, error: UnknownProtocol) -> JSONResponse:

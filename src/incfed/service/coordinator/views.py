@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
@@ -12,11 +12,11 @@ from sqlalchemy import Connection, bindparam, select
 from ...kernels.factor import Floats
 from ...ledger import tables
 from ...ledger.clients import Member
-from ...ledger.records import from_bytes, read_epoch
+from ...ledger.records import RUNNING, from_bytes, read_epoch
 from ...ledger.settings import Settings
 from ...protocol.messages import Download
 from ...protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
-from ..wire import ClientView, FederationView, OfferView, RoundView, StateView
+from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
 from .batching import CLIENTS, NUMBER
 from .round import RoundTransaction
 
@@ -82,7 +82,8 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
     uploaded = set(transaction.connection.scalars(UPLOADED, values))
     offers = {row.client: row for row in transaction.connection.execute(OFFERS, values)}
     delivered = set(transaction.connection.scalars(DELIVERED, values)) if offers else set()
-    stage = _stage(round.stage)
+    # a round that ended without a decision is closed, as far as a client is concerned
+    stage: Stage = round.stage if round.stage in RUNNING else "closed"
 
     def view(client: int) -> RoundView:
         offer = offers.get(client)
@@ -97,13 +98,6 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
         )
 
     return [StateView(federation.version, federation.epoch, view(client)) for client in clients]
-
-
-def _stage(stage: str) -> Literal["open", "offered", "closed"]:
-    """A round that ended without a decision is closed, as far as a client is concerned."""
-    if stage == "open":
-        return "open"
-    return "offered" if stage == "offered" else "closed"
 
 
 class Downloads:
