@@ -19,7 +19,7 @@ import incfed
 from incfed.cli.commands import app
 from incfed.experiments import Recipe, build
 from incfed.experiments.engine import Local, run_cells
-from incfed.experiments.paper import typeset
+from incfed.experiments.paper import document
 from incfed.experiments.paper.settings import Mode, cell
 from incfed.experiments.paper.tables import TABLES
 from incfed.experiments.paper.verdicts import judge
@@ -120,8 +120,8 @@ def test_the_paper_run_again() -> None:
         cells = [cell(setting, seed, mode) for seed in range(10)]
         records = run_cells(cells, executor=Local(1)).records
         found = judge(table, {setting: records}, mode)
-        place = typeset.place(table, found[0]).removesuffix(", regret")
-        pairs = " | ".join(f"{typeset.published(one)} | {one.ours}" for one in found)
+        place = document.place(table, found[0]).removesuffix(", regret")
+        pairs = " | ".join(f"{document.published(one)} | {one.ours}" for one in found)
         rows.append(f"| {name.replace('table', 'Table ')}, {place} | {pairs} |\n")
     assert "".join(rows) in (ROOT / "README.md").read_text(encoding="utf-8")
 
