@@ -16,9 +16,9 @@ from incfed.planning.advice import TWO, offer, relax
 from incfed.planning.document import plan_document
 from incfed.planning.evidence import Interval
 from incfed.planning.goals import Limit
-from incfed.planning.judging import Judged, Kept
+from incfed.planning.judging import Judged, LimitCheck
 from incfed.planning.publish import as_data
-from incfed.planning.search import Found
+from incfed.planning.search import SearchResult
 from incfed.results import html
 from incfed.results import terminal as documents
 from incfed.results.document import MARKS
@@ -29,11 +29,11 @@ FAR = 1e9  # scalars, more than any run sends
 
 
 @pytest.fixture(scope="module")
-def searched() -> tuple[incfed.Plan, Found]:
+def searched() -> tuple[incfed.Plan, SearchResult]:
     """A plan, and what its search had found."""
-    found: list[Found] = []
+    found: list[SearchResult] = []
 
-    def judge(case: Any, session: Any, one: Found, *rest: Any) -> judging.Judgement:
+    def judge(case: Any, session: Any, one: SearchResult, *rest: Any) -> judging.Judgement:
         found.append(one)
         return judging.judge(case, session, one, *rest)
 
@@ -44,7 +44,7 @@ def searched() -> tuple[incfed.Plan, Found]:
 
 
 @pytest.fixture
-def made(searched: tuple[incfed.Plan, Found]) -> incfed.Plan:
+def made(searched: tuple[incfed.Plan, SearchResult]) -> incfed.Plan:
     return searched[0]
 
 
@@ -70,7 +70,7 @@ def page(plan: incfed.Plan) -> str:
 
 
 def test_nothing_is_left_out_of_the_frontier_by_what_held_out_runs_say(
-    searched: tuple[incfed.Plan, Found],
+    searched: tuple[incfed.Plan, SearchResult],
 ) -> None:
     plan, found = searched
     assert {one.setting for one in plan.frontier} == set(found.frontier)
@@ -179,9 +179,9 @@ def test_limits_that_are_kept_by_luck(made: incfed.Plan) -> None:
 
 
 def test_an_offer_is_rounded_to_the_easier_side() -> None:
-    def kept(limit: Limit, *values: float) -> Kept:
+    def kept(limit: Limit, *values: float) -> LimitCheck:
         figure = Interval.of(values)
-        return Kept(limit, figure, figure, figure if limit.share is not None else None)
+        return LimitCheck(limit, figure, figure, figure if limit.share is not None else None)
 
     assert offer(kept(Limit("payment", 9.0), 123.41, 123.41)) == (124.0, 9.0, "")
     assert offer(kept(Limit("reward", 9.0), 7.776, 7.776)) == (7.77, 9.0, "")
@@ -195,4 +195,4 @@ def test_an_offer_is_rounded_to_the_easier_side() -> None:
 def test_marks(low: float, high: float, mark: str) -> None:
     middle = Interval((low + high) / 2, (high - low) / 2, 5)
     limit = Limit("payment", 1.0)
-    assert MARKS[advice.tone(Kept(limit, middle, middle, None))] == mark
+    assert MARKS[advice.tone(LimitCheck(limit, middle, middle, None))] == mark

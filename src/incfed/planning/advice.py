@@ -13,7 +13,7 @@ from ..results.numbers import human
 from ..support.inputs import counted
 from .evidence import Interval
 from .goals import GAINS, METRICS, UNITS, Limit
-from .judging import Judged, Kept
+from .judging import Judged, LimitCheck
 from .selection import LESS
 from .space import ALL, FREE, PAID, Setting
 
@@ -59,14 +59,14 @@ def _paid(payment: Interval) -> str:
     return "nothing paid" if payment.high == 0 else f"{payment} paid"
 
 
-def tone(kept: Kept) -> Tone:
+def tone(kept: LimitCheck) -> Tone:
     """Kept for sure, close, or not kept."""
     if not kept.kept:
         return "bad"
     return "good" if kept.sure else "close"
 
 
-def limit_words(kept: Kept) -> str:
+def limit_words(kept: LimitCheck) -> str:
     """One limit, and how the held-out figures stand to it."""
     said, figure = f"{kept.limit}: ", kept.said
     if kept.sure:
@@ -266,7 +266,7 @@ def _relax_words(plan: Plan, limit: Limit, near: Judged) -> str:
     return f"{limit.option} {what}{others}: {has}"
 
 
-def offer(kept: Kept) -> tuple[float, float, str]:
+def offer(kept: LimitCheck) -> tuple[float, float, str]:
     """A limit that is kept up to the bad end of the held-out interval, in three digits, rounded to
     the side that is easier to keep; the limit as it is; and what both are in."""
     limit, gain = kept.limit, kept.limit.metric in GAINS

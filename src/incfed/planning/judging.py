@@ -11,7 +11,7 @@ from ..experiments.engine import Session
 from .case import JUDGE, Case
 from .evidence import EXTRA, Interval, figures_of, means_of
 from .goals import METRICS, Goal, Limit
-from .search import Found, RunsFailed, run_groups
+from .search import RunsFailed, SearchResult, run_groups
 from .space import Setting
 
 FACTORS = (0.5, 2.0)  # costs that are off by so much
@@ -54,7 +54,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Kept:
+class LimitCheck:
     """A limit, and whether held-out runs keep it: for sure, or within the interval."""
 
     limit: Limit
@@ -93,11 +93,11 @@ class Judgement:
         """What limits given as a share refer to."""
         return self.references[0]
 
-    def limits(self, goal: Goal, one: Judged | None = None) -> list[Kept]:
+    def limits(self, goal: Goal, one: Judged | None = None) -> list[LimitCheck]:
         """Whether `one` (by default what was chosen) keeps each limit."""
         judged, everyone = one or self.chosen, self.everyone
         return [
-            Kept(
+            LimitCheck(
                 limit,
                 judged[limit.metric],
                 Interval.of(limit.excesses(judged.runs, everyone.runs)),
@@ -117,7 +117,7 @@ class Judgement:
 def judge(
     case: Case,
     session: Session,
-    found: Found,
+    found: SearchResult,
     seeds: Sequence[int],
     progress: Callable[[int, int], None],
 ) -> Judgement:

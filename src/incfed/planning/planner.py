@@ -19,7 +19,7 @@ from ..support.inputs import integer
 from .case import MANY, Case, read_case
 from .evidence import Interval
 from .goals import Goal, read_goal
-from .judging import Judged, Judgement, Kept, judge
+from .judging import Judged, Judgement, LimitCheck, judge
 from .search import RunsFailed, Search, Update, Watch
 from .selection import RUNGS
 from .space import Setting
@@ -68,7 +68,7 @@ class Plan:
         return self.judgement.chosen["communication"]
 
     @property
-    def limits(self) -> list[Kept]:
+    def limits(self) -> list[LimitCheck]:
         """Each limit, and whether the held-out figures keep it."""
         return self.judgement.limits(self.goal)
 

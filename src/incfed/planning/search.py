@@ -36,7 +36,7 @@ Watch = Callable[[Update], None]
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The result of a search. Its figures are from the seeds that settings were chosen with."""
 
     evidence: Evidence
@@ -74,7 +74,7 @@ class Search:
             evidence.add(everyone, evidence.everyone)
         return goal.settle(means_of(evidence.everyone))
 
-    def run(self, goal: Goal, *, batches: int, file: Path | None, seed: int) -> Found:
+    def run(self, goal: Goal, *, batches: int, file: Path | None, seed: int) -> SearchResult:
         study = Study(file, goal, self._case.space, seed)
         first, total = self._case.space.first(self._case.usual)[:BATCH], batches * BATCH
         self._tell(goal, 0, total)
@@ -97,7 +97,7 @@ class Search:
             left = [one for one in left if self.evidence.count(one) >= rung]
             left = survivors(self.evidence, left, goal, rung)
 
-    def _finish(self, goal: Goal) -> Found:
+    def _finish(self, goal: Goal) -> SearchResult:
         evidence = self.evidence
         self._check(evidence.settings)
         wanted = promising(evidence, goal, RUNGS[0], FINALISTS)
@@ -109,7 +109,7 @@ class Search:
         self._check(full)
         chosen = choose(evidence, full, goal)
         line = front(evidence, goal, full, FULL)
-        return Found(
+        return SearchResult(
             evidence=evidence,
             goal=goal,
             chosen=chosen,
