@@ -10,13 +10,15 @@ import pytest
 from sqlalchemy import select
 
 import incfed
-from incfed.ledger import tables
+from incfed.ledger import records, tables
 from incfed.ledger.audit import audit
 from incfed.ledger.federation import found
 from incfed.ledger.records import read_settings
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
+from incfed.mechanisms import registry
 from incfed.service.coordinator.config import read_config
+from support.federation import Federation
 
 SETTINGS = Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, name="shops")
 
@@ -53,3 +55,31 @@ def test_it_is_not_for_a_config(tmp_path: Path) -> None:
     config.write_text('[federation]\ndim = 2\nidentity = "x"\n')
     with pytest.raises(incfed.InputError, match=r"federation\.identity: .*no such setting"):
         read_config(config)
+
+
+CODE = """
+import incfed
+
+class Mine(incfed.Mechanism):
+    def decide(self, round):
+        return round.settle(round.everyone)
+"""
+
+
+def test_a_round_ends_with_the_code_that_it_began_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it a coordinator does not start, whatever the config says by now."""
+    (tmp_path / "mine.py").write_text(CODE)
+    mechanism = registry.load_mechanism("mine.py:Mine", "mechanism", tmp_path)
+    federation = Federation(tmp_path / "a.db", 2, dim=2, mechanism=mechanism, threshold=1.0)
+    federation.coordinator.open_round(0)
+    federation.settings = replace(federation.settings, mechanism=incfed.PayEveryone())
+    federation.another()
+    records._parse.cache_clear()
+    monkeypatch.setattr(registry, "_loaded", {})
+    with pytest.raises(registry.MissingCode, match=r"mine\.py:Mine was recorded with SHA-256"):
+        federation.another()
+    registry.load_code("mine.py", "server.mechanism_files", tmp_path)
+    federation.another()
+    federation.store.close()

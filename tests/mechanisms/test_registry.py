@@ -73,11 +73,13 @@ def test_one_of_the_users_own_is_pinned_to_its_file(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one.payments, round.settle(round.everyone).payments + 2.0)
 
 
-def test_what_a_database_says_is_never_loaded(tmp_path: Path) -> None:
+def test_what_a_database_says_is_never_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not even a file that is there."""
     file = write(tmp_path, "open('ran', 'w')\n" + CODE, "unseen.py")
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(MissingCode, match=f"unseen.py:Share was recorded with SHA-256 {sha256}"):
         recorded_mechanism({"kind": "unseen.py:Share", "sha256": sha256})
     assert not (tmp_path / "ran").exists()
