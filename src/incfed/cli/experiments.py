@@ -1,4 +1,4 @@
-"""Experiments: the demo, configs, what was run."""
+"""Experiments: demo, run, sweep, reproduce; init to begin with, show to look at results."""
 
 from __future__ import annotations
 
@@ -10,16 +10,24 @@ import typer
 
 from .base import Dask, Fresh, Jobs, Resume, app, ended, path, plainly
 
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", parser=path, help="Output folder (default: the config's)."),
+]
+Seeds = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Number of seeds (default: the config's).")
+]
+
 
 @app.command(
-    epilog="[bold]incfed demo[/bold]   the whole of it\n\n"
+    epilog="[bold]incfed demo[/bold]   the full demo\n\n"
     "[bold]incfed demo --quick --output /tmp/try[/bold]   a smaller world, in seconds"
 )
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", parser=path, help="Folder for the results.")
+        Path, typer.Option("--output", "-o", parser=path, help="Output folder.")
     ] = Path("demo"),
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each algorithm.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of seeds.")] = 5,
     jobs: Jobs = None,
     quick: Annotated[bool, typer.Option("--quick", help="A smaller world, fewer steps.")] = False,
     fresh: Fresh = False,
@@ -47,13 +55,8 @@ def run(
     config: Annotated[
         Path, typer.Argument(parser=path, help="A TOML file; `incfed init` writes one.")
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", parser=path, help="Folder, instead of the config's."),
-    ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Number, instead of the config's.")
-    ] = None,
+    output: Output = None,
+    seeds: Seeds = None,
     jobs: Jobs = None,
     dask: Dask = None,
     resume: Resume = False,
@@ -61,7 +64,7 @@ def run(
 ) -> None:
     """Run every algorithm of a config with every seed, and compare them.
 
-    Each run is saved as it finishes: after Ctrl-C, the same command goes on.
+    Each run is saved as it finishes. After Ctrl-C, the same command continues.
     Writes report.html, plots, a summary and all runs to the output folder.
     """
     with plainly() as screen:
@@ -76,17 +79,114 @@ def run(
 
 
 @app.command(
+    epilog="[bold]incfed sweep study.toml[/bold]   on all cores\n\n"
+    "[bold]incfed sweep study.toml --dask tcp://host:8786[/bold]   on a cluster\n\n"
+    "In the config, a table like this one is added to those of [bold]incfed run[/bold]:\n\n"
+    r"\[sweep]" + "\n\n"
+    r'"world.noise" = \[0.1, 0.3]' + "\n\n"
+    r'"algorithm.costs" = \[1, 10, 100]   of every algorithm that has it' + "\n\n"
+    r'"algorithm\[paid].mechanism.beta" = \[1.0, 0.7]   of the one with this label' + "\n\n"
+    r'"run.steps" = \[1000, 5000]'
+)
+def sweep(
+    config: Annotated[
+        Path, typer.Argument(parser=path, help=r"A TOML file with a \[sweep] table.")
+    ],
+    output: Output = None,
+    seeds: Seeds = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
+    resume: Resume = False,
+    fresh: Fresh = False,
+) -> None:
+    """Run every combination of some parameters with every seed, here or on a cluster.
+
+    An algorithm that does not have a swept parameter runs once, as it is.
+    Each run is saved as it finishes. After Ctrl-C, the same command continues.
+    The numbers do not depend on where they were computed.
+    """
+    with plainly() as screen:
+        from ..experiments.engine import executor_for
+        from ..experiments.sweeps import sweep_config
+
+        done = sweep_config(
+            screen, config, executor_for(jobs, dask),
+            output=output, seeds=seeds, resume=resume, fresh=fresh,
+        )  # fmt: skip
+        ended(screen, *done)
+
+
+@app.command(
+    epilog="[bold]incfed reproduce table1 table5 figure1 --as-published[/bold]   needs no data\n\n"
+    "[bold]incfed reproduce all --movielens ml-20m[/bold]   everything\n\n"
+    "[bold]incfed reproduce all --quick[/bold]   a first look, in a minute"
+)
+def reproduce(
+    targets: Annotated[
+        list[str],
+        typer.Argument(metavar="TARGET...", help="table1 to table6, figure1 to figure4, or all."),
+    ],
+    movielens: Annotated[
+        Path | None,
+        typer.Option(
+            parser=path,
+            metavar="FOLDER",
+            help="Unpacked MovieLens data (table2-4, 6, figure3-4).",
+        ),
+    ] = None,
+    min_events: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Users of MovieLens with more events are clients "
+            r"\[default: 3000 for ml-20m, as in the paper, else 1000].",
+        ),
+    ] = None,
+    as_published: Annotated[
+        bool,
+        typer.Option("--as-published", help="Stale reads: matches the published figures."),
+    ] = False,
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of seeds.")] = 10,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One seed, and the beginning of MovieLens.")
+    ] = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", parser=path, help="Output folder.")
+    ] = Path("reproduction"),
+    jobs: Jobs = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue, and keep the finished runs in the folder.")
+    ] = False,
+    fresh: Fresh = False,
+) -> None:
+    """Reproduce the paper's tables and figures, and compare them with the published ones.
+
+    Writes reproduction.html, tables as Markdown and LaTeX, figures as PNG and SVG.
+    Each run is saved as it finishes. After Ctrl-C, continue with --resume.
+    """
+    with plainly() as screen:
+        from ..experiments.paper.reproduce import carry_out, request
+        from ..experiments.paper.settings import Mode
+
+        mode = Mode(as_published, quick, movielens, min_events)
+        asked = request(targets, seeds=seeds, mode=mode)
+        done = carry_out(screen, asked, output, jobs=jobs, resume=resume, fresh=fresh)
+        ended(screen, done, output, "--resume")
+
+
+@app.command(
     epilog="[bold]incfed init study.toml && incfed run study.toml[/bold]\n\n"
     "[bold]incfed init --plan && incfed plan world.toml[/bold]"
 )
 def init(
-    path: Annotated[Path | None, typer.Argument(parser=path, help="Where to write it.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    path: Annotated[Path | None, typer.Argument(parser=path, help="File to write.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="A case for [bold]incfed plan[/bold] instead.")
+        bool, typer.Option("--plan", help="Write a case for [bold]incfed plan[/bold] instead.")
     ] = False,
 ) -> None:
-    """Write a config with comments: a small experiment that runs as it is."""
+    """Write a commented config: a small experiment, ready to run."""
     with plainly() as screen:
         from ..experiments.template import NAME, write_template
 
@@ -105,10 +205,10 @@ def init(
 )
 def show(
     folder: Annotated[
-        Path, typer.Argument(parser=path, help="A run's folder, or that of an experiment.")
+        Path, typer.Argument(parser=path, help="The output folder, or the folder of one run.")
     ],
 ) -> None:
-    """Show a saved run, or the table of an experiment, finished or not."""
+    """Show the results in a folder: one run, an experiment or a sweep, finished or not."""
     with plainly() as screen:
         from ..experiments.show import show_folder
 

@@ -1,4 +1,4 @@
-"""Checkpoints: records of finished cells, kept so that an interrupted sweep goes on.
+"""Checkpoints: records of finished cells, kept so that an interrupted sweep can continue.
 
 `Checkpoint` keeps them in memory, `CellsFile` in a file with one JSON line a cell, `RunFolders` (in
 `run_folders`) keeps whole results in folders. What is counted as kept is on disk.
@@ -128,7 +128,7 @@ def read_cells(path: Path) -> list[Record]:
 
 
 def check_resume(mark: Path, *, resume: bool, fresh: bool) -> None:
-    """Refuse to go on where nothing was begun; `mark` is a file that every start writes."""
+    """Refuse to continue where nothing was started; `mark` is a file that every start writes."""
     if resume and fresh:
         raise InputError("--resume and --fresh: got both, must be one of them")
     if resume and not mark.exists():
