@@ -50,6 +50,13 @@ class Observations(NamedTuple):
         return pack_matrix(self.V)
 
 
+class FrozenData(NamedTuple):
+    """Set aside for a round: uploaded, or about to be."""
+
+    round: int
+    data: Observations
+
+
 class Learner:
     """One client: choose, learn, trigger; freeze, and take in what was downloaded."""
 
@@ -58,8 +65,8 @@ class Learner:
         self.rules = rules
         self.epoch = 0
         self.clock = 0  # own steps since the last download: delta t of line 8
-        self.frozen: tuple[int, Observations] | None = None  # for a round
-        self.fresh = Observations.empty(dim)  # learned since then
+        self.frozen: FrozenData | None = None
+        self.fresh = Observations.empty(dim)  # learned since that was frozen
         self.V, self.b = np.zeros((dim, dim)), np.zeros(dim)  # of the epoch
         self._U, self._t = np.empty((dim, dim)), np.empty(dim)
         self._scratch = np.empty((3, dim))
@@ -107,12 +114,13 @@ class Learner:
     @property
     def pending(self) -> Observations:
         """All that is not known to be shared."""
-        return self.fresh if self.frozen is None else self.frozen[1].plus(self.fresh)
+        return self.fresh if self.frozen is None else self.frozen.data.plus(self.fresh)
 
     def freeze(self, round: int, cost: float) -> Upload:
         """Line 10: the upload to this round. Called again, it returns the same."""
         if self.frozen is None:
-            self.frozen, self.fresh = (round, self.fresh), Observations.empty(self.dim)
+            self.frozen = FrozenData(round, self.fresh)
+            self.fresh = Observations.empty(self.dim)
         frozen, data = self.frozen
         if frozen != round:
             raise ValueError(f"still frozen for round {frozen}: nothing for round {round} yet")
@@ -120,15 +128,15 @@ class Learner:
 
     def deliver(self, round: int) -> Floats:
         """Line 12: db of what was frozen for this round."""
-        if self.frozen is None or self.frozen[0] != round:
+        if self.frozen is None or self.frozen.round != round:
             raise ValueError(f"nothing was uploaded in round {round}")
-        return self.frozen[1].b.copy()
+        return self.frozen.data.b.copy()
 
     def take_in(self, news: Download, closed: bool = True) -> None:
         """Lines 17-20, and the clock restarts.
 
-        `closed`: was the round that froze something over when the download was asked for? If not,
-        and if the download does not have it, it stays frozen.
+        `closed`: was the round of the frozen data over when the download was requested? If not,
+        and if the download does not contain that data, it stays frozen.
         """
         if news.since is not None and news.since != self.epoch:
             raise ValueError(f"a download since epoch {news.since}, but this is {self.epoch}")
@@ -151,7 +159,7 @@ class Learner:
         clock: int,
         V: Floats,
         b: Floats,
-        frozen: tuple[int, Observations] | None,
+        frozen: FrozenData | None,
         fresh: Observations,
     ) -> None:
         """Go on where another learner stopped."""

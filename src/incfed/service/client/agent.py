@@ -128,7 +128,7 @@ class Agent:
 
     # ------------------------------------------------------------------------------ requests
 
-    def _next(self, time: float) -> Request | None:
+    def _next(self, now: float) -> Request | None:
         self.durable.rotate_if_large()
         if not self._has_terms:
             return wire.get_federation()
@@ -137,47 +137,48 @@ class Agent:
             self._state_requests += 1
             return wire.get_state()._replace(number=self._state_requests)
         frozen = learner.frozen
-        closed = frozen is None or state.over(frozen[0])
+        closed = frozen is None or state.over(frozen.round)
         if state.epoch > learner.epoch or (frozen is not None and closed):
             return wire.get_download(learner.epoch, closed)._replace(number=state.epoch)
-        now = state.active
-        if now is None:
-            return self._open_round(time) if learner.triggered else None
-        if now.number == self._skipped:
+        round = state.active
+        if round is None:
+            return self._open_round(now) if learner.triggered else None
+        if round.number == self._skipped:
             return None
-        if now.stage == OPEN and not self._is_received("upload", now, now.uploaded):
-            return wire.put_upload(self.durable.freeze(now.number, self._cost))
-        if now.stage == OFFERED and now.offer is not None:
-            return self._handle_offer(now, now.offer)
+        if round.stage == OPEN and not self._is_received("upload", round, round.uploaded):
+            return wire.put_upload(self.durable.freeze(round.number, self._cost))
+        if round.stage == OFFERED and round.offer is not None:
+            return self._handle_offer(round, round.offer)
         return None
 
-    def _open_round(self, time: float) -> Request | None:
+    def _open_round(self, now: float) -> Request | None:
         """Backs off first if the last round it asked for ended without a new epoch."""
         epoch = self.durable.learner.epoch
         if self._round_epoch == epoch:
             self._round_epoch = None
-            self.backoff.fail(time)
+            self.backoff.fail(now)
             return None
         return wire.open_round(epoch)
 
-    def _handle_offer(self, now: RoundView, offer: OfferView) -> Request | None:
+    def _handle_offer(self, round: RoundView, offer: OfferView) -> Request | None:
         frozen, durable, attempt = self.durable.learner.frozen, self.durable, offer.attempt
-        answered = self._is_received("answer", now, now.answered)
+        answered = self._is_received("answer", round, round.answered)
+        delivered = self._is_received("delivery", round, round.delivered)
         if frozen is None:  # it was uploaded from a folder that is gone: there is no db to deliver
-            return None if answered else wire.put_answer(Answer(now.number, attempt, False))
+            return None if answered else wire.put_answer(Answer(round.number, attempt, False))
         if not answered:
-            cost, steps = durable.cost or 0.0, frozen[1].steps
-            proposal = Proposal(now.number, attempt, offer.payment, cost, steps)
-            accepted = durable.answer(now.number, attempt, lambda: decide(self._accept, proposal))
-            return wire.put_answer(Answer(now.number, attempt, accepted))
-        if durable.answers.get(attempt) and not self._is_received("delivery", now, now.delivered):
-            return wire.put_delivery(now.number, durable.deliver(now.number))
+            cost, steps = durable.cost or 0.0, frozen.data.steps
+            proposal = Proposal(round.number, attempt, offer.payment, cost, steps)
+            accepted = durable.answer(round.number, attempt, lambda: decide(self._accept, proposal))
+            return wire.put_answer(Answer(round.number, attempt, accepted))
+        if durable.answers.get(attempt) and not delivered:
+            return wire.put_delivery(round.number, durable.deliver(round.number))
         return None
 
-    def _is_received(self, kind: str, now: RoundView, in_state: bool) -> bool:
+    def _is_received(self, kind: str, round: RoundView, in_state: bool) -> bool:
         """Does the coordinator have this message, by its state or by its reply?"""
-        attempt = now.offer.attempt if kind == "answer" and now.offer is not None else 0
-        return in_state or (kind, now.number, attempt) in self._received
+        attempt = round.offer.attempt if kind == "answer" and round.offer is not None else 0
+        return in_state or (kind, round.number, attempt) in self._received
 
     # ------------------------------------------------------------------------------- replies
 
@@ -190,7 +191,7 @@ class Agent:
             self._check_epoch(wire.reply(lambda: inputs.integer("epoch", epoch, low=0)))
             self._has_terms = True
         elif request.kind in ("state", "poll"):
-            self._update_state(request, wire.reply(lambda: wire.read(wire.StateView, reply)))
+            self._update_state(request, wire.reply(lambda: wire.read(StateView, reply)))
         elif request.kind == "open":
             number = wire.reply(lambda: wire.read(wire.OpenedView, reply).round)
             for sync in self._syncs:
@@ -199,11 +200,14 @@ class Agent:
         elif request.kind == "download":
             news = wire.reply(lambda: wire.read_download(reply, durable.terms.dim))
             if news.since not in (None, durable.learner.epoch) or news.epoch < request.number:
-                raise wire.BadReply(f"a download from {news.since} to {news.epoch}")
+                raise wire.BadReply(
+                    f"the coordinator's reply: a download from epoch {news.since} to {news.epoch}, "
+                    f"but this client is at {durable.learner.epoch}"
+                )
             frozen = durable.learner.frozen
             durable.take_in(news, request.closed)
-            empty = frozen is not None and frozen[1].steps == 0 and request.closed
-            self.scalars.downloaded(frozen[0] if frozen and empty else None)
+            empty = frozen is not None and frozen.data.steps == 0 and request.closed
+            self.scalars.downloaded(frozen.round if frozen and empty else None)
             self._received.clear()
         else:
             self._received.add((request.kind, request.number, request.attempt))
@@ -253,11 +257,11 @@ class Agent:
 
     def _task(self) -> str:
         """What the next request is about, for the log."""
-        now = self.state.active if self.state is not None else None
-        if now is None or self.durable.problem is not None:
+        round = self.state.active if self.state is not None else None
+        if round is None or self.durable.problem is not None:
             return "a request"
-        what = "upload to" if now.stage == OPEN else "answer to the offer of"
-        return f"the {what} round {now.number}"
+        what = "upload to" if round.stage == OPEN else "answer to the offer of"
+        return f"the {what} round {round.number}"
 
     def _error(self, doing: str, error: Exception, now: float, *, fatal: bool = False) -> None:
         """An error on this side, not the network's."""

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from ...kernels.factor import Floats
-from ...protocol.client import Learner, Observations
+from ...protocol.client import FrozenData, Learner, Observations
 from ...protocol.messages import Download, Upload
 from ...protocol.packing import pack_matrix
 from ...support import inputs
@@ -45,7 +45,7 @@ class DurableLearner:
             start.clock,
             start.V,
             start.b,
-            (frozen.round, frozen.data) if frozen else None,
+            FrozenData(frozen.round, frozen.data) if frozen else None,
             start.fresh,
         )
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class DurableLearner:
         """Steps that are not known to be shared."""
         with self._lock:
             frozen = self.learner.frozen
-            return self.learner.fresh.steps + (frozen[1].steps if frozen else 0)
+            return self.learner.fresh.steps + (frozen.data.steps if frozen else 0)
 
     @property
     def problem(self) -> OSError | None:
@@ -132,7 +132,7 @@ class DurableLearner:
     def take_in(self, download: Download, closed: bool) -> None:
         """Add a download, durably. One that does not fit this state changes nothing."""
         frozen = self.learner.frozen
-        known = {self.lost_round, frozen[0] if frozen else None}
+        known = {self.lost_round, frozen.round if frozen else None}
         unknown = sorted(set(download.shared) - known)
         if unknown and (self.learner.epoch or self.steps):
             allowed = (
@@ -188,7 +188,7 @@ class DurableLearner:
     def _snapshot(self) -> Snapshot:
         learner, frozen = self.learner, None
         if learner.frozen is not None:
-            frozen = Frozen(learner.frozen[0], self.cost, dict(self.answers), learner.frozen[1])
+            frozen = Frozen(*learner.frozen, self.cost, dict(self.answers))
         fresh = learner.fresh.plus(Observations.empty(learner.dim))  # a copy: `learn` goes on
         return Snapshot(
             self._journal.generation, self.terms, learner.epoch, learner.clock, learner.V,

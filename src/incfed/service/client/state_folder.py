@@ -84,9 +84,9 @@ class Frozen(NamedTuple):
     """What is set aside for a round: uploaded, or about to be."""
 
     round: int
+    data: Observations
     cost: float | None  # None: the application has not said yet
     answers: dict[int, bool]  # to offers, by attempt
-    data: Observations
 
 
 class Snapshot(NamedTuple):
@@ -182,7 +182,7 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
     dim, frozen = terms.dim, None
     if told is not None:
         answers = {int(attempt): bool(yes) for attempt, yes in told["answers"].items()}
-        frozen = Frozen(int(told["round"]), told["cost"], answers, _data(told["heap"], dim))
+        frozen = Frozen(int(told["round"]), _data(told["heap"], dim), told["cost"], answers)
     changed = {
         "terms": terms,
         "V": read_floats("V", said["V"], dim * dim).reshape(dim, dim),

@@ -31,7 +31,7 @@ class PendingSync:
         if state.active is not None:
             self.round = state.active.number
         elif learner.frozen is not None:
-            self.round = learner.frozen[0]
+            self.round = learner.frozen.round
         else:
             self._opens_round = learner.triggered
 
@@ -48,7 +48,7 @@ class PendingSync:
         if self.round is None:
             return True
         frozen = learner.frozen
-        return state.over(self.round) and (frozen is None or frozen[0] > self.round)
+        return state.over(self.round) and (frozen is None or frozen.round > self.round)
 
     def finish(self) -> None:
         if self.future.set_running_or_notify_cancel():
