@@ -79,7 +79,7 @@ def test_as_windows_writes_it(tmp_path: Path) -> None:
         ("ratings.csv", b"\n", b'\n1,"7,4.0,9\n', "line 2: .* must be CSV"),
         ("ratings.csv", b"\n", b"\n1,\xff,4.0,9\n", "line 2: must be text in UTF-8"),
         ("movies.csv", b"\n", b"\nseven,Seven,Drama\n", "line 2: movieId: got 'seven', must be a"),
-        ("movies.csv", b"\n", b"\n7\n", "line 2: got 1 fields, must be 3: movieId, title, genres"),
+        ("movies.csv", b"\n", b"\n7\n", "line 2: got 1 field, must be 3: movieId, title, genres"),
         ("movies.csv", b"\n", b"\n7,a,b,c\n", "line 2: got 4 fields, must be 3"),
         ("movies.csv", b"\n", b"\n9999,A,B\n9999,A,B\n", "line 3: movieId: got 9999, which line 2"),
         ("movies.csv", b"movieId", b"id", "line 1: the column movieId is missing: got id"),
