@@ -16,6 +16,7 @@ from incfed.experiments.engine import Local
 from incfed.experiments.outputs import intro, matching
 from incfed.support.inputs import InputError
 from support.cli import incfed as command
+from support.cli import invoke
 from support.experiments import fingerprints, tables
 from support.logs import Sample
 
@@ -192,8 +193,8 @@ def test_the_command_line_says_what_was_dropped_and_matched(tmp_path: Path) -> N
     assert done.stderr.count(said) == 1
     assert "BadRows" not in done.stderr
     assert "Reward per matched step: alone " in done.stdout
-    assert " of 60 steps matched)" in command(tmp_path, "show", "out").stdout
-    assert "matched" in command(tmp_path, "show", "out/runs/alone/seed-0").stdout
+    assert " of 60 steps matched)" in invoke(tmp_path, "show", "out").stdout
+    assert "matched" in invoke(tmp_path, "show", "out/runs/alone/seed-0").stdout
     assert "no candidates" in (tmp_path / "out/report.html").read_text()
 
 

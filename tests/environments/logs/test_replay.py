@@ -45,7 +45,7 @@ def test_the_value_of_a_fixed_policy(tmp_path: Path) -> None:
     steps, arms = 60_000, 5
     world = live(chance, steps, arms, 4)
     log = logged(world, chance, tmp_path / "log.parquet")
-    policy = incfed.DisLinUCB(threshold=1e3, ridge=1e13, exploration=1e13)
+    policy = incfed.DisLinUCB(threshold=1e3, ridge=1e12, exploration=1e12)
     result = incfed.simulate(log, policy)
     longest = np.linalg.norm(world.items[world.arms], axis=2).argmax(axis=1)
     online = incfed.simulate(world, policy)

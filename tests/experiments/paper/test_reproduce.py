@@ -170,7 +170,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert "--resume" in again.stderr
     assert "--fresh" in again.stderr
     book = (folder / "cells.jsonl").read_bytes()
-    resumed = incfed(tmp_path, "reproduce", *names, "--seeds", "2", "-o", "out", "--resume")
+    resumed = invoke(tmp_path, "reproduce", *names, "--seeds", "2", "-o", "out", "--resume")
     assert resumed.returncode == 0, resumed.stderr
     assert "already there" in resumed.stderr + resumed.stdout
     assert (folder / "cells.jsonl").read_bytes() == book
@@ -178,13 +178,14 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     lines = book.splitlines(keepends=True)
     torn = b"".join(lines[:-3]) + lines[-3][: len(lines[-3]) // 2]  # as a kill leaves it
     (folder / "cells.jsonl").write_bytes(torn)
-    resumed = incfed(
+    resumed = invoke(
         tmp_path, "reproduce", *names, "--seeds", "2", "--jobs", "1", "-o", "out", "--resume"
     )
     assert resumed.returncode == 0, resumed.stderr
     assert recorded((folder / "cells.jsonl").read_bytes()) == recorded(book)
 
-    other = incfed(tmp_path, "reproduce", "table1", "--quick", "-o", "out", "--resume")
+    ask = ("reproduce", "table1", "--quick", "--jobs", "1", "-o", "out", "--resume")
+    other = invoke(tmp_path, *ask)
     assert other.returncode == 0, other.stderr
     assert not list((folder / "figures").iterdir())  # of the command before
 
