@@ -193,7 +193,7 @@ def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Secon
 def _protocol(learner: Learner, sent: list[Upload], settings: Settings) -> float:
     """Seconds to decide and to close the round in which this was uploaded."""
     shared = Shared.of(learner.V, learner.b, settings.ridge)
-    table = deciding.Table(
+    table = deciding.RoundInputs(
         dict(enumerate(sent)), 0, lambda epoch: shared, learner.epoch, 0, learner.epoch,
         0.0, math.inf, settings.mechanism, DIM, settings.ridge,
     )  # fmt: skip

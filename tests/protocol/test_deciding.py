@@ -9,7 +9,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from incfed.mechanisms.rehearsal import RIDGE
-from incfed.protocol.deciding import Table, decide, decide_again
+from incfed.protocol.deciding import RoundInputs, decide, decide_again
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import pack_matrix, pack_rows
 from incfed.protocol.shared import Shared
@@ -29,7 +29,7 @@ def test_nobody_who_delivered_ends_worse_off(
     shared = Shared.of(drawn.V, np.zeros(d), RIDGE)
     uploads = {j: made(1, 0, drawn.uploads[j], float(drawn.costs[j])) for j in range(n)}
     budget = data.draw(st.sampled_from([np.inf, 1.0, 20.0, 100.0]))
-    table = Table(
+    table = RoundInputs(
         uploads, 0, lambda epoch: shared, 0, 0, 0, 0.5, budget, MECHANISMS[kind](**knobs), d, RIDGE
     )
     first = decide(table)
@@ -72,12 +72,12 @@ def test_nobody_who_delivered_ends_worse_off(
         assert np.exp(some - all_) >= left.mechanism.beta * (1 - 1e-8)
 
 
-def three_at(cost: float, *, spent: float, budget: float) -> Table:
+def three_at(cost: float, *, spent: float, budget: float) -> RoundInputs:
     """det V_g(all) = 4, det V_i = 2: data is worth 1 to each of three."""
     uploads = {j: made(1, 0, np.ones((1, 1)), cost) for j in range(3)}
     pay = MECHANISMS["pay_everyone"]()
     shared = Shared.empty(1, 1.0)
-    return Table(uploads, 0, lambda epoch: shared, 0, 0, 0, spent, budget, pay, 1, 1.0)
+    return RoundInputs(uploads, 0, lambda epoch: shared, 0, 0, 0, spent, budget, pay, 1, 1.0)
 
 
 def test_what_was_offered_is_kept_when_less_is_owed() -> None:
@@ -126,7 +126,7 @@ def test_as_written_out(data: st.DataObject, mechanism: Kind, n: int, d: int, se
         for j in range(n)
     }  # fmt: skip
     kept = [Shared.of(V, np.zeros(d), RIDGE) for V in past]
-    table = Table(
+    table = RoundInputs(
         uploads, 0, kept.__getitem__, present, -1, 0, 0.0, np.inf, MECHANISMS[kind](**knobs), d,
         RIDGE,
     )  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 from incfed.support import extras
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_in_a_clone_it_is_installed_from_there() -> None:

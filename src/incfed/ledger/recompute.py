@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from ..kernels.factor import Floats
 from ..protocol import deciding
 from ..protocol.checks import check_delivery, check_upload
-from ..protocol.deciding import Table, Verdict
+from ..protocol.deciding import Offers, RoundInputs
 from . import tables
 from .records import (
     RUNNING,
@@ -72,7 +72,7 @@ def _settings(replay: Replay, e: Row) -> Settings:
     return Settings.of(json.loads(replay.settings[number]["body"]))
 
 
-def _table(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> Table:
+def _table(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> RoundInputs:
     round = replay.rounds[e["round"]]
     return lay_table(
         connection,
@@ -147,7 +147,7 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
         found.append(f"not delivered: {_missed(replay, e['round'])}")
     table = _table(connection, replay, e, [])
     sent = read_deliveries(connection, e["round"])
-    shared, closed = deciding.close(table, Verdict(owed, False), [sent[who] for who in owed])
+    shared, closed = deciding.close(table, Offers(owed, False), [sent[who] for who in owed])
     V, b = read_epoch(connection, e["epoch"], table.dim)
     for name, kept, again in (("V_g", V, shared.V), ("b_g", b, shared.b)):
         if not _same(kept, again):
@@ -157,13 +157,13 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
             found.append(f"{name} is {getattr(closed, name):.10g}")
     if e["epoch"] != replay.now["epoch"] + 1:
         found.append(f"epoch {e['epoch']} after {replay.now['epoch']}")
-    if not table.affords(Verdict(owed, False)):
+    if not table.affords(Offers(owed, False)):
         found.append("the budget is overspent")
-    replay.now["spent"] += Verdict(owed, False).total
+    replay.now["spent"] += Offers(owed, False).total
     return found
 
 
-def _again(replay: Replay, e: Row, table: Table) -> Verdict:
+def _again(replay: Replay, e: Row, table: RoundInputs) -> Offers:
     here = replay.delivered(e["round"])
     kept = {who: row["payment"] for who, row in replay.standing(e["round"]).items() if who in here}
     add = replay.rounds[e["round"]]["attempt"] < _settings(replay, e).attempts

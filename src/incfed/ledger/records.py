@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, bindparam, select
 from sqlalchemy import Table as SqlTable
 
 from ..kernels.factor import Floats
-from ..protocol.deciding import Table
+from ..protocol.deciding import RoundInputs
 from ..protocol.floats import from_bytes as from_bytes
 from ..protocol.floats import to_bytes as to_bytes
 from ..protocol.messages import Upload
@@ -110,7 +110,7 @@ def lay_table(
     trigger: int,
     spent: float,
     out: Collection[int],
-) -> Table:
+) -> RoundInputs:
     """What a decision depends on. `out`: who uploaded and takes no part (barred, or failed)."""
     known: dict[int, Shared] = {}
 
@@ -120,7 +120,7 @@ def lay_table(
             known[number] = Shared.of(*kept, settings.ridge)
         return known[number]
 
-    whole = Table(
+    whole = RoundInputs(
         uploads=read_uploads(connection, round, settings.dim),
         others=0,
         shared=shared,

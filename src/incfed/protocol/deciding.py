@@ -25,7 +25,7 @@ from .shared import Shared
 ROUNDING = 1e-9  # of the budget: far above differences in rounding between processors
 
 
-class Verdict(NamedTuple):
+class Offers(NamedTuple):
     """The participants and their payments; `data_only`: the budget did not allow payments."""
 
     payments: dict[int, float]  # by client, ascending
@@ -36,7 +36,7 @@ class Verdict(NamedTuple):
         return math.fsum(self.payments.values())
 
 
-class Table(NamedTuple):
+class RoundInputs(NamedTuple):
     """Everything that a decision depends on."""
 
     uploads: Mapping[int, Upload]  # by client: all that may take part, also without data
@@ -56,51 +56,51 @@ class Table(NamedTuple):
         """The clients with pending data, ascending."""
         return sorted(client for client, one in self.uploads.items() if one.steps)
 
-    def affords(self, verdict: Verdict) -> bool:
+    def affords(self, offers: Offers) -> bool:
         """Whether the budget covers it. The budget is never exceeded, not even by rounding. What
         costs nothing is affordable even if the budget was lowered below what is already spent."""
-        return not verdict.total or self.spent + verdict.total <= self.budget
+        return not offers.total or self.spent + offers.total <= self.budget
 
-    def afforded(self, verdict: Verdict, kept: Mapping[int, float]) -> Verdict | None:
-        """The verdict if the budget covers it, else None; never below `kept`, the earlier offers.
+    def afforded(self, offers: Offers, kept: Mapping[int, float]) -> Offers | None:
+        """The offers if the budget covers it, else None; never below `kept`, the earlier offers.
 
         If it exceeds the budget by rounding only, it is reduced to what is left: processors round
         differently, and must not decide differently."""
-        payments = dict(verdict.payments)
+        payments = dict(offers.payments)
         for client, paid in payments.items():
             total = math.fsum(payments.values())
             excess = min(self.spent + total - self.budget, total)
             if not 0.0 < excess <= ROUNDING * (1.0 + self.budget):
                 break
             payments[client] = max(kept.get(client, 0.0), paid - excess - math.ulp(self.budget))
-        fitted = Verdict(payments, verdict.data_only)
+        fitted = Offers(payments, offers.data_only)
         return fitted if self.affords(fitted) else None
 
-    def without(self, failed: Sequence[int]) -> Table:
+    def without(self, failed: Sequence[int]) -> RoundInputs:
         """The same without the clients that failed."""
         left = {client: one for client, one in self.uploads.items() if client not in failed}
         return self._replace(uploads=left, others=self.others + len(self.uploads) - len(left))
 
 
-def decide(table: Table) -> Verdict:
+def decide(inputs: RoundInputs) -> Offers:
     """Line 11. If the payments exceed the remaining budget, the round is data-only."""
-    _, round, decision = _judge(table, table.mechanism)
-    verdict = table.afforded(_verdict(round, decision, False), {})
-    if verdict is not None:
-        return verdict
-    _, round, decision = _judge(table, PaymentFree())
-    return _verdict(round, decision, True)
+    _, round, decision = _judge(inputs, inputs.mechanism)
+    offers = inputs.afforded(_offers(round, decision, False), {})
+    if offers is not None:
+        return offers
+    _, round, decision = _judge(inputs, PaymentFree())
+    return _offers(round, decision, True)
 
 
-def decide_again(table: Table, kept: Mapping[int, float], *, add: bool) -> Verdict:
+def decide_again(inputs: RoundInputs, kept: Mapping[int, float], *, add: bool) -> Offers:
     """Keep the clients that delivered (`kept`: their offers); if `add`, others may be added.
 
     Each is paid the larger of its offer and what it is owed now. If the budget does not cover that,
     even with nobody else paid, each is paid its offer, which was reserved.
     """
-    mechanisms = (table.mechanism, PaymentFree()) if add else (None,)
+    mechanisms = (inputs.mechanism, PaymentFree()) if add else (None,)
     for data_only, mechanism in enumerate(mechanisms):
-        _, round, decision = _judge(table, mechanism or PaymentFree())
+        _, round, decision = _judge(inputs, mechanism or PaymentFree())
         held = np.isin(round.clients, list(kept))
         S = held | decision.participants if mechanism else held
         owed = round.settle(S).payments
@@ -111,55 +111,55 @@ def decide_again(table: Table, kept: Mapping[int, float], *, add: bool) -> Verdi
             for place, client in enumerate(round.clients.tolist())
             if S[place]
         }
-        verdict = table.afforded(Verdict(payments, bool(data_only)), kept)
-        if verdict is not None:
-            return verdict
-    return Verdict({client: kept.get(client, 0.0) for client in payments}, True)
+        offers = inputs.afforded(Offers(payments, bool(data_only)), kept)
+        if offers is not None:
+            return offers
+    return Offers({client: kept.get(client, 0.0) for client in payments}, True)
 
 
-def close(table: Table, verdict: Verdict, db: Sequence[Floats]) -> tuple[Shared, Closed]:
+def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Shared, Closed]:
     """Lines 12-14: the new statistics (db of the participants, in order of id) and the outcome."""
-    server, round, _ = _judge(table, PaymentFree())
-    members = np.isin(round.clients, list(verdict.payments))
+    server, round, _ = _judge(inputs, PaymentFree())
+    members = np.isin(round.clients, list(offers.payments))
     payments = np.zeros(len(round))
-    payments[members] = list(verdict.payments.values())
-    closed = server.close(round, Decision(members, payments), np.array(db).reshape(-1, table.dim))
-    everyone = len(table.uploads) + table.others
-    scalars = communication(everyone, table.dim, closed.idle + len(closed.participants))
+    payments[members] = list(offers.payments.values())
+    closed = server.close(round, Decision(members, payments), np.array(db).reshape(-1, inputs.dim))
+    everyone = len(inputs.uploads) + inputs.others
+    scalars = communication(everyone, inputs.dim, closed.idle + len(closed.participants))
     return server.shared, closed._replace(communication=scalars)
 
 
-def _judge(table: Table, mechanism: Mechanism) -> tuple[Server, Round, Decision]:
+def _judge(inputs: RoundInputs, mechanism: Mechanism) -> tuple[Server, Round, Decision]:
     """The simulator's server, set up for this round."""
-    clients = table.active
-    sent = [table.uploads[client] for client in clients]
+    clients = inputs.active
+    sent = [inputs.uploads[client] for client in clients]
     costs = np.zeros(max(clients, default=-1) + 1)
     costs[clients] = [one.cost for one in sent]
     server = Server(
-        count=len(table.uploads),
-        dim=table.dim,
+        count=len(inputs.uploads),
+        dim=inputs.dim,
         mechanism=mechanism,
         costs=costs,
-        ridge=table.ridge,
-        shared=table.shared(table.epoch),
-        rounds=table.rounds,
-        spent=table.spent,
-        budget_left=max(0.0, table.budget - table.spent),
+        ridge=inputs.ridge,
+        shared=inputs.shared(inputs.epoch),
+        rounds=inputs.rounds,
+        spent=inputs.spent,
+        budget_left=max(0.0, inputs.budget - inputs.spent),
     )
     epochs = np.array([one.epoch for one in sent], np.int64)
-    pending = gather([one.dV for one in sent], table.dim)
+    pending = gather([one.dV for one in sent], inputs.dim)
     logdets, gains = np.empty(len(sent)), np.empty(len(sent))
     for epoch in np.unique(epochs).tolist():  # log det(V_g(epoch_i) + dV_i)
-        old, among = table.shared(epoch), epochs == epoch
-        log_gains(old.V, old.factor, old.logdet, table.ridge, pending, among, gains)
+        old, among = inputs.shared(epoch), epochs == epoch
+        log_gains(old.V, old.factor, old.logdet, inputs.ridge, pending, among, gains)
         logdets[among] = old.logdet + gains[among]
     uploads = Uploads(
-        np.array(clients, np.int64), logdets, pending, bool((epochs != table.epoch).any())
+        np.array(clients, np.int64), logdets, pending, bool((epochs != inputs.epoch).any())
     )
-    return server, *server.decide(uploads, step=0, trigger=table.trigger)
+    return server, *server.decide(uploads, step=0, trigger=inputs.trigger)
 
 
-def _verdict(round: Round, decision: Decision, data_only: bool) -> Verdict:
+def _offers(round: Round, decision: Decision, data_only: bool) -> Offers:
     members = decision.participants
     pairs = zip(round.clients[members].tolist(), decision.payments[members].tolist(), strict=True)
-    return Verdict(dict(pairs), data_only)
+    return Offers(dict(pairs), data_only)

@@ -27,7 +27,7 @@ from ...ledger.records import (
     read_settings,
 )
 from ...protocol import deciding
-from ...protocol.deciding import Table, Verdict
+from ...protocol.deciding import Offers, RoundInputs
 from .batching import NUMBER, BatchRows
 
 FailPoint = Callable[[str], None]
@@ -169,7 +169,7 @@ class RoundTransaction:
         """Is there an offer whose delivery may still come?"""
         return self.connection.scalar(UNDELIVERED, {"number": self.round.number}) is not None
 
-    def _table(self) -> Table:
+    def _table(self) -> RoundInputs:
         """What the decision depends on, without clients that are barred or failed in this round."""
         offers = tables.offers
         failed = self.connection.scalars(
@@ -218,7 +218,7 @@ class RoundTransaction:
         self.failpoint("deciding again")
         self._offer(verdict, [one.client for one in failed], list(kept))
 
-    def _offer(self, verdict: Verdict, failed: list[int], kept: list[int]) -> None:
+    def _offer(self, verdict: Offers, failed: list[int], kept: list[int]) -> None:
         number, attempt = self.round.number, self.round.attempt + 1
         deadline = self.now + self.settings.answer_time
         offers, new = tables.offers, []
@@ -239,7 +239,7 @@ class RoundTransaction:
 
     def _close(self, payments: dict[int, float]) -> None:
         """Add everything that was delivered and book all payments, in this one transaction."""
-        verdict = Verdict(payments, False)
+        verdict = Offers(payments, False)
         delivered = read_deliveries(self.connection, self.round.number)
         db = [delivered[client] for client in payments]
         shared, closed = deciding.close(self._table(), verdict, db)

@@ -121,7 +121,7 @@ def warm_up(settings: Settings) -> None:
     rows: Floats = np.eye(d)[: d // 2] * 0.1
     few = Upload(1, 0, max(1, len(rows)), 1.0, pack_rows(rows))
     many = Upload(1, 1, d, 1.0, pack_matrix(np.eye(d)))
-    table = deciding.Table(
+    table = deciding.RoundInputs(
         {0: few, 1: many, 2: many}, 0, past.__getitem__, 1, 0, 1, 0.0, np.inf,
         settings.mechanism, d, ridge,
     )  # fmt: skip
