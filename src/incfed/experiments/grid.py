@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..support import places
-from ..support.inputs import InputError, refuse
+from ..support.inputs import InputError, counted, refuse
 from . import kinds
 from .cells import Cell
 from .config import Outline
@@ -109,7 +109,7 @@ def cells(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Cell]:
     runs = len(found) * len(outline.seeds)
     if runs > MOST_CELLS:
         place = "sweep" if axes else "run"
-        raise InputError(f"{place}: has {runs:,} runs, must have at most {MOST_CELLS:,}")
+        raise InputError(f"{place}: has {counted(runs, 'run')}, must have at most {MOST_CELLS:,}")
     return [replace(cell, seed=seed) for cell in found.values() for seed in outline.seeds]
 
 

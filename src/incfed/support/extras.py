@@ -53,7 +53,7 @@ def install(*extras: str) -> str:
 
 def _source_tree() -> Path | None:
     """The folder of the clone that contains this file, if any."""
-    folder = Path(__file__).resolve().parents[2]
+    folder = Path(__file__).resolve().parents[3]
     return folder if (folder / "pyproject.toml").is_file() else None
 
 
