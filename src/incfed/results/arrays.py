@@ -37,7 +37,7 @@ def integers(name: str, value: ArrayLike) -> IntArray:
     return array
 
 
-class Record:
+class ArrayRecord:
     """Equality and pickling for frozen dataclasses with array fields.
 
     Numpy would answer `==` with an array, and would unpickle arrays as writeable: both are wrong
@@ -50,7 +50,7 @@ class Record:
         return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other) or not isinstance(other, Record):
+        if type(self) is not type(other) or not isinstance(other, ArrayRecord):
             return NotImplemented
         return all(map(_same, self._values(), other._values()))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..support.inputs import InputError, counted
-from .arrays import FloatArray, Record, floats
+from .arrays import ArrayRecord, FloatArray, floats
 from .numbers import human
 from .rounds import RoundRecord, Rounds
 from .settings import plain
@@ -24,7 +24,7 @@ __all__ = ["Result", "RoundRecord", "Rounds"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Record):
+class Result(ArrayRecord):
     """A finished run. The four curves are cumulative: entry t counts steps 0 to t.
 
     So is `matched`, the number of steps that were not skipped: all of them, but for a log in which

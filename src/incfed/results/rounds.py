@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..support.inputs import InputError, counted
-from .arrays import FloatArray, IntArray, Record, floats, integers
+from .arrays import ArrayRecord, FloatArray, IntArray, floats, integers
 from .numbers import human
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RoundRecord(Record):
+class RoundRecord(ArrayRecord):
     """One communication round. `participants[k]` was paid `payments[k]`."""
 
     step: int
@@ -58,7 +58,7 @@ class RoundRecord(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rounds(Record):
+class Rounds(ArrayRecord):
     """All rounds of a run, one array a column: `len`, iteration and `rounds[-1]` give records.
 
     Round r's participants are `participants[offsets[r]:offsets[r + 1]]`, their payments likewise.

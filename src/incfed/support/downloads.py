@@ -18,7 +18,7 @@ HEADERS = {"User-Agent": f"incfed/{__version__}"}
 Progress = Callable[[int, int | None], None]  # bytes so far, bytes in all if known
 
 
-class Unreachable(InputError):
+class DownloadError(InputError):
     """The server did not respond, or not with the file."""
 
 
@@ -87,11 +87,11 @@ def _plainly(address: str) -> Iterator[None]:
         yield
     except requests.HTTPError as error:
         answer: Any = error.response
-        raise Unreachable(f"{address} answered {answer.status_code} {answer.reason}") from None
+        raise DownloadError(f"{address} answered {answer.status_code} {answer.reason}") from None
     except requests.exceptions.InvalidURL as error:
         raise InputError(f"address: got {address!r}, must be a web address ({error})") from None
     except requests.exceptions.ChunkedEncodingError as error:
-        raise Unreachable(f"{address} broke off ({error})") from None
+        raise DownloadError(f"{address} broke off ({error})") from None
     except requests.RequestException as error:
         cause = getattr(error.args[0] if error.args else error, "reason", None) or error
-        raise Unreachable(f"cannot reach {address} ({cause})") from None
+        raise DownloadError(f"cannot reach {address} ({cause})") from None

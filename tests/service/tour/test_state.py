@@ -15,7 +15,7 @@ from rich.console import Console
 import incfed
 from incfed.service.coordinator.config import read_config
 from incfed.service.tour.display import Display, board, size
-from incfed.service.tour.example_client import ExampleClient, Task, events_of
+from incfed.service.tour.example_client import ClientTask, ExampleClient, events_of
 from incfed.service.tour.folder import audit_folder, find_folder, prepare_folder
 from incfed.service.tour.options import TourOptions
 from incfed.service.tour.state import LogTail, TourState
@@ -220,7 +220,7 @@ def test_regret_and_that_of_learning_alone_are_of_the_same_steps(tmp_path: Path)
     """Also after a kill -9 between two reports. Who never shares is as good as alone."""
     world = {key: value for key, value in TourOptions().world.settings().items() if key != "kind"}
     with serving(Fake(1, 10, threshold=1e9, reward_bound=2.0)) as (url, _):
-        task = Task(url, str(tmp_path), 0, 3, 0.0, 1.0, world)
+        task = ClientTask(url, str(tmp_path), 0, 3, 0.0, 1.0, world)
         for steps, reported in ((20, True), (5, False), (10, True)):
             with incfed.Client(url, "token-0", tmp_path / "state") as client:
                 example = ExampleClient(task, client)

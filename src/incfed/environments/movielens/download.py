@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from ...support.downloads import Progress, Unreachable, download, read_text
+from ...support.downloads import DownloadError, Progress, download, read_text
 from ...support.files import digest
 from ...support.inputs import InputError, choice, counted
 from .release import recognise
@@ -58,7 +58,7 @@ def obtain(
             try:
                 wanted = _sum_in(f"{source}.md5", read_text(f"{source}.md5"))
                 download(source, archive, f"md5:{wanted}", progress)
-            except Unreachable as error:
+            except DownloadError as error:
                 raise _by_hand(error, source, release, folder) from None
         unpack(archive, scratch / "unpacked")
         whole = scratch / "unpacked" / release
@@ -105,7 +105,7 @@ def _sum_in(where: str, text: str) -> str:
     return found[0].lower()
 
 
-def _by_hand(error: Unreachable, source: str, release: str, folder: Path) -> InputError:
+def _by_hand(error: DownloadError, source: str, release: str, folder: Path) -> InputError:
     again = ["incfed", "data", "movielens", release, "--folder", str(folder)]
     return InputError(
         f"{error}\n"

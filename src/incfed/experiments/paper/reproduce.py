@@ -34,7 +34,7 @@ TARGETS = (*TABLES, *figures.DRAWINGS)
 
 
 @dataclass(frozen=True)
-class Request:
+class ReproduceRequest:
     """What is asked for, checked."""
 
     targets: tuple[str, ...]
@@ -60,7 +60,7 @@ class Request:
         }
 
 
-def request(names: Sequence[str], *, seeds: int, mode: Mode) -> Request:
+def request(names: Sequence[str], *, seeds: int, mode: Mode) -> ReproduceRequest:
     """Check the names, and that MovieLens is there where it is needed."""
     for name in names:
         if name not in (*TARGETS, ALL):
@@ -75,7 +75,7 @@ def request(names: Sequence[str], *, seeds: int, mode: Mode) -> Request:
     kept = tuple(name for name in wanted if name not in missing)
     if mode.movielens is not None and any(_world(name) == MOVIELENS for name in kept):
         mode = replace(mode, data=_look(mode.movielens, mode.active))
-    asked = Request(kept, tuple(missing), mode, 1 if mode.quick else seeds)
+    asked = ReproduceRequest(kept, tuple(missing), mode, 1 if mode.quick else seeds)
     if (runs := asked.seeds * len(asked.settings())) > MOST_CELLS:
         raise refuse(
             "seeds", seeds, f"so few that there are at most {MOST_CELLS:,} runs, not {runs:,}"
@@ -91,7 +91,13 @@ def _look(folder: Path, active: int) -> Data:
 
 
 def carry_out(
-    screen: Screen, asked: Request, folder: Path, *, jobs: int | None, resume: bool, fresh: bool
+    screen: Screen,
+    asked: ReproduceRequest,
+    folder: Path,
+    *,
+    jobs: int | None,
+    resume: bool,
+    fresh: bool,
 ) -> Outcome:
     """Run what is asked for under one progress bar, and write about it."""
     claim(folder, mark=NAME, ours=OURS)
@@ -145,7 +151,7 @@ def _refuse_finished(book: Path, *, resume: bool, fresh: bool) -> None:
         )
 
 
-def _evaluate(asked: Request, records: Sequence[Record]) -> Reproduction:
+def _evaluate(asked: ReproduceRequest, records: Sequence[Record]) -> Reproduction:
     by_setting: dict[Setting, list[Record]] = {}
     for record in records:
         given = {key: value for key, value in record.point.items() if key != "reads"}

@@ -24,7 +24,7 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Server:
+class ServerConfig:
     """Where the coordinator keeps its state and listens."""
 
     database: str = "sqlite:///federation.db"
@@ -52,7 +52,7 @@ class Server:
 @dataclass(frozen=True)
 class Config:
     settings: Settings
-    server: Server
+    server: ServerConfig
 
 
 def read_config(path: Path, *, load: bool = True) -> Config:
@@ -71,9 +71,9 @@ def read_config(path: Path, *, load: bool = True) -> Config:
         return Config(settings, server)
 
 
-def _server(value: object, folder: Path) -> Server:
+def _server(value: object, folder: Path) -> ServerConfig:
     made = places.table("server", value, "[server]")
-    known = [one.name for one in fields(Server)]
+    known = [one.name for one in fields(ServerConfig)]
     places.known("server", made, known)
     for name in ("certificate", "key"):
         if name in made:
@@ -85,10 +85,10 @@ def _server(value: object, folder: Path) -> Server:
         raise refuse("server.mechanism_files", files, "a list of files, such as ['mine.py']")
     made["mechanism_files"] = tuple(files)
     relative = "sqlite:///"
-    database = made.get("database", Server.database)
+    database = made.get("database", ServerConfig.database)
     if isinstance(database, str) and database.startswith(relative):
         file = database.removeprefix(relative)
         if file not in ("", ":memory:"):
             made["database"] = f"{relative}{folder / file}"
     with places.at("server", known):
-        return Server(**made)
+        return ServerConfig(**made)

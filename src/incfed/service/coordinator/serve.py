@@ -28,7 +28,7 @@ from ...protocol.shared import Shared
 from ...support.inputs import refuse
 from . import logs
 from .app import make_app
-from .config import Config, Server
+from .config import Config, ServerConfig
 from .notifications import Notifications
 from .round import FailPoint
 
@@ -131,7 +131,7 @@ def warm_up(settings: Settings) -> None:
         deciding.close(table, one, [np.zeros(d)] * len(one.payments))
 
 
-def preflight(server: Server) -> None:
+def preflight(server: ServerConfig) -> None:
     """InputError, by the name of the setting, if the certificate, its key or the address to listen
     on cannot be used."""
     if server.certificate is not None and server.key is not None:

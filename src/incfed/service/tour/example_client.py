@@ -29,7 +29,7 @@ REPORT_EVERY = 0.2  # seconds
 THINKING_TIME = 0.25  # seconds that an owner takes to name a price or to answer, at a slow pace
 
 
-class Task(NamedTuple):
+class ClientTask(NamedTuple):
     """What the client is to do, as JSON on its command line."""
 
     url: str
@@ -60,7 +60,7 @@ def events_of(world: Synthetic, seed: int, who: int) -> Iterator[Event]:
 
 
 class ExampleClient:
-    def __init__(self, task: Task, client: Client) -> None:
+    def __init__(self, task: ClientTask, client: Client) -> None:
         self.client = client
         self._progress = Path(task.folder) / "progress.json"
         self._earlier: dict[str, Any] = {"steps": 0, "regret": 0.0, "scalars": 0, "bytes": 0}
@@ -103,7 +103,7 @@ class ExampleClient:
         return {**now, **kept, "problem": str(client.problem) if client.problem else None}
 
 
-def run(task: Task) -> None:
+def run(task: ClientTask) -> None:
     """Until SIGTERM."""
     chance = np.random.default_rng([task.seed, task.who])
     token = (Path(task.folder) / "token").read_text(encoding="ascii")
@@ -146,7 +146,7 @@ def print_report(report: dict[str, Any]) -> None:
 def main(text: str) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt, BrokenPipeError):
-        run(Task(**json.loads(text)))
+        run(ClientTask(**json.loads(text)))
 
 
 if __name__ == "__main__":
