@@ -94,7 +94,7 @@ def up(
             "-o",
             parser=path,
             metavar="FOLDER",
-            help="Folder to keep it in, or of an earlier run to continue; else a temporary one.",
+            help="Folder, new or of an earlier run to continue; a temporary one if not given.",
         ),
     ] = None,
 ) -> None:
