@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .records import Result, Rounds
 
 CURVES = ("regret", "reward", "communication", "payment")
+SOME = ("packed", "matched")  # curves that a saved result may lack
 ROUND_COLUMNS = ("step", "trigger", "pending", "idle", "communication", "ratio")
 
 
@@ -59,8 +60,10 @@ def rounds_pandas(rounds: Rounds) -> pandas.DataFrame:
 def _step_columns(result: Result) -> dict[str, NDArray[Any]]:
     curves = {name: getattr(result, name) for name in CURVES}
     steps = np.arange(result.regret.size)
-    matched = {} if np.array_equal(result.matched, steps + 1) else {"matched": result.matched}
-    return {"step": steps, **curves, **matched}
+    some = {} if np.isnan(result.packed).any() else {"packed": result.packed}
+    if not np.array_equal(result.matched, steps + 1):
+        some["matched"] = result.matched
+    return {"step": steps, **curves, **some}
 
 
 def _round_columns(rounds: Rounds) -> dict[str, NDArray[Any]]:

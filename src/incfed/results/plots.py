@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-METRICS = ("regret", "reward", "communication", "payment", "participation")
+METRICS = ("regret", "reward", "communication", "packed", "payment", "participation")
 
 
 def plot(runs: Runs, metric: str, *, pens: Pens | None = None) -> Figure:

@@ -1,4 +1,4 @@
-"""What a run leaves behind: four curves over the steps, and one record for every round."""
+"""What a run leaves behind: curves over the steps, and one record for every round."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ __all__ = ["Result", "RoundRecord", "Rounds"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(ArrayRecord):
-    """A finished run. The four curves are cumulative: entry t counts steps 0 to t.
+    """A finished run. The curves are cumulative: entry t counts steps 0 to t.
+
+    `communication` counts scalars as the paper does; `packed` counts what a careful implementation
+    sends (symmetric matrices by half or by their factors, models only when they are needed). It is
+    NaN in results of versions that did not count it.
 
     So is `matched`, the number of steps that were not skipped: all of them, but for a log in which
     a pick need not be what was shown (`ReplayLog`). reward / matched is then the replay estimate.
@@ -38,11 +42,14 @@ class Result(ArrayRecord):
     rounds: Rounds
     settings: Mapping[str, Any]
     matched: FloatArray = None  # type: ignore[assignment]  # None: every step
+    packed: FloatArray = None  # type: ignore[assignment]  # None: not known
 
     def __post_init__(self) -> None:
         if self.matched is None:
             object.__setattr__(self, "matched", np.arange(1.0, np.size(self.regret) + 1.0))
-        for name in ("regret", "reward", "communication", "payment", "matched"):
+        if self.packed is None:
+            object.__setattr__(self, "packed", np.full(np.size(self.regret), np.nan))
+        for name in ("regret", "reward", "communication", "payment", "matched", "packed"):
             object.__setattr__(self, name, floats(name, getattr(self, name)))
             if getattr(self, name).size != self.regret.size:
                 raise InputError(
@@ -69,6 +76,7 @@ class Result(ArrayRecord):
             "regret": _last(self.regret),
             "reward": _last(self.reward),
             "communication": _last(self.communication),
+            "packed": _last(self.packed),
             "payment": _last(self.payment),
             "rounds": len(self.rounds),
             "participation": float(shares.mean()) if shares.size else float("nan"),
@@ -81,13 +89,14 @@ class Result(ArrayRecord):
         return str(dict(self.settings.get("algorithm") or {}).get("kind", "result"))
 
     def to_polars(self) -> polars.DataFrame:
-        """One row a step: step, regret, reward, communication, payment; matched if not all did."""
+        """One row a step: step, regret, reward, communication, payment, packed; `matched` if some
+        steps were skipped."""
         from .frames import steps_polars
 
         return steps_polars(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row a step: step, regret, reward, communication, payment; matched if not all did."""
+        """The same as a pandas frame."""
         from .frames import steps_pandas
 
         return steps_pandas(self)

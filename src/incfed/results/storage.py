@@ -21,7 +21,7 @@ from ..support import inputs
 from ..support.extras import needs
 from ..support.files import digest
 from ..support.inputs import InputError
-from .frames import CURVES, ROUND_COLUMNS
+from .frames import CURVES, ROUND_COLUMNS, SOME
 from .records import Result, Rounds
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def load(path: str | PathLike[str]) -> Result:
     try:
         steps = polars.read_parquet(folder / STEPS)
         rounds = polars.read_parquet(folder / ROUNDS)
-        skipping = [name for name in ("matched",) if name in steps.columns]  # not all steps count
+        some = [name for name in SOME if name in steps.columns]
         return Result(
-            **{name: steps[name].to_numpy() for name in [*CURVES, *skipping]},
+            **{name: steps[name].to_numpy() for name in [*CURVES, *some]},
             rounds=_rounds(rounds),
             settings=index["settings"],
         )

@@ -50,7 +50,9 @@ class Terms(NamedTuple):
             noise=self.noise,
             surprise=2.0 * math.log(1.0 / self.delta),
             exploration=math.nan if self.exploration is None else self.exploration,
+            mixture=False,
             threshold=self.threshold,
+            clocked=True,
             limit=thin_limit(self.dim),
         )
 
