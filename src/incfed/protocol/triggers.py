@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from ..kernels.factor import Floats
 from ..kernels.signals import Signals, signals
 from ..mechanisms.base import MEETS, Round
-from ..support import inputs
+from ..support import inputs, places
+from ..support.kinds import Built, Kinds, build
 
 ROWS, GROWTH = "rows", "growth"
 
@@ -151,3 +153,13 @@ class Patient(Trigger):
             count, dim, ridge, rows=rows, least=self.news, patient=True, costs=costs,
             factor=1.0 if rows else self.factor,
         )  # fmt: skip
+
+
+TRIGGERS = Kinds(Trigger, {one.__name__: one for one in (Threshold, GrowthRatio, News, Patient)})
+EXAMPLE = '{ kind = "Patient", news = 5.0 }'
+
+
+def build_trigger(value: object, place: str, folder: Path) -> Built:
+    """The trigger that a config names; a name alone is short for a table."""
+    table = {"kind": value} if isinstance(value, str) else places.table(place, value, EXAMPLE)
+    return build(TRIGGERS, table, place, folder)
