@@ -118,7 +118,7 @@ def test_in_a_config(tmp_path: Path) -> None:
     assert build_trigger("Patient", "trigger", tmp_path).value == incfed.Patient()
     for name, kind in TRIGGERS.makers.items():
         assert getattr(incfed, name) is kind
-    with pytest.raises(incfed.InputError, match="trigger.kind: got 'Patience'"):
+    with pytest.raises(incfed.InputError, match=r"trigger.kind: got 'Patience'"):
         build_trigger("Patience", "trigger", tmp_path)
     with pytest.raises(incfed.InputError, match=r"trigger.news: got -1"):
         build_trigger({"kind": "Patient", "news": -1}, "algorithm[1].trigger", tmp_path)
