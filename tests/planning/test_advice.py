@@ -87,7 +87,7 @@ def test_a_step_may_buy_nothing(made: incfed.Plan) -> None:
     def said(**change: float) -> str:
         plan = judged(made, frontier=(cheap, changed(cheap, **change)))
         [step] = advice.frontier_steps(plan)
-        text = advice.step_words(step, "regret")
+        text = str(step)
         assert text in str(plan)
         assert text in page(plan)
         return text.partition(": ")[2]
@@ -100,9 +100,9 @@ def test_a_step_may_buy_nothing(made: incfed.Plan) -> None:
         for run, more in zip(cheap.runs, (-9.0, 9.0, -9.0, 9.0, 1.0), strict=True)
     ))  # fmt: skip
     [step] = advice.frontier_steps(judged(made, frontier=(cheap, noisy)))
-    assert advice.step_words(step, "regret").endswith("brings 0.0100 more regret (within chance)")
-    assert advice.step_words(replace(step, bought=step.money), "reward").endswith(
-        "buys 1 more reward"
+    assert str(step).endswith("brings 0.0100 more regret (within chance)")
+    assert str(replace(step, dear=changed(cheap, payment=20.0, reward=20.0), metric="reward")) == (
+        str(step).partition("brings")[0] + "buys 1 more reward"
     )
 
 

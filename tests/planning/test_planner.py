@@ -69,7 +69,7 @@ def test_what_each_further_sum_buys(made: incfed.Plan) -> None:
         paid = dear["payment"].mean - cheap["payment"].mean
         assert step.rate == pytest.approx(step.unit * bought / paid)
         assert top / 100 < step.unit <= top / 10
-        assert advice.step_words(step, "regret") in str(made)
+        assert str(step) in str(made)
 
 
 def test_less_traffic_is_only_named_if_it_holds_up(made: incfed.Plan) -> None:

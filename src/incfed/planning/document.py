@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from .judging import Judged
     from .planner import Plan
 
-CONFIG, FEDERATION = "run.toml", "federation.toml"  # to go on with
+CONFIG, FEDERATION = "run.toml", "federation.toml"
 
 
 def plan_document(plan: Plan, *, configs: bool = False) -> doc.Document:
-    """With `configs`, the page: it has a title, and shows the files that are saved beside it."""
+    """With `configs`, the page: it has a title, and shows the configs that are saved beside it."""
     blocks: list[doc.Block] = [*_header(plan), *_expectations(plan), *_frontier(plan)]
     blocks += _sensitivity(plan)
     if configs:
@@ -33,12 +33,8 @@ def plan_document(plan: Plan, *, configs: bool = False) -> doc.Document:
 
 
 def _header(plan: Plan) -> Iterator[doc.Block]:
-    case = plan.case
     yield doc.Callout(plan.advice, "plain" if plan.within else "bad")
-    yield doc.Text(
-        f"{counted(case.world.count, 'client')}, {counted(case.world.dim, 'feature')}, "
-        f"{counted(case.steps, 'step')}; sharing costs {case.costs}. Asked for: {plan.goal}."
-    )
+    yield doc.Text(f"{plan.case}. Asked for: {plan.goal}.")
     yield from (doc.Verdict(advice.tone(one), advice.limit_words(one)) for one in plan.limits)
     if ways := advice.relax(plan):
         yield doc.Heading("What to relax", level=3)

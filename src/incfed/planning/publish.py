@@ -1,4 +1,4 @@
-"""What a plan leaves in its folder: plan.html, plan.json, run.toml, federation.toml."""
+"""The files of a plan: plan.html, plan.json, run.toml, federation.toml."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PAGE, DATA = "plan.html", "plan.json"
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a folder whose configs somebody has changed since, or wrote."""
+    """Refuse a folder with configs that were edited, or that no plan wrote."""
     for name in (CONFIG, FEDERATION):
         check_sealed(folder / name)
 
 
 def publish(plan: Plan, folder: Path) -> Path:
-    """Each file whole or not at all; the path of the page, which is written last."""
+    """Write each file whole or not at all; the path of the page, which is written last."""
     check_free(folder)
     write_sealed(folder / CONFIG, plan.config)
     if plan.federation is None:
@@ -42,7 +42,7 @@ def publish(plan: Plan, folder: Path) -> Path:
 
 
 def as_data(plan: Plan) -> dict[str, Any]:
-    """The plan as JSON holds it; what is unknown is null."""
+    """The plan as JSON; unknown figures are null."""
     judgement = plan.judgement
     return {
         "incfed": __version__,
@@ -51,13 +51,8 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "within": plan.within,
         "aim": plan.goal.aim,
         "limits": [
-            {
-                "metric": kept.limit.metric,
-                "limit": kept.limit.value,
-                "kept": kept.kept,
-                "sure": kept.sure,
-            }
-            for kept in plan.limits
+            {"metric": x.limit.metric, "limit": x.limit.value, "kept": x.kept, "sure": x.sure}
+            for x in plan.limits
         ],
         "figures": _figures(judgement.chosen),
         "frontier": [
