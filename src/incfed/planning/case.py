@@ -1,20 +1,5 @@
 """The user's case: a world to choose settings in, what sharing costs the clients in it, and another
-part of that world to judge settings by.
-
-[run]
-steps = 5000                    # may be left out for a log: half of it
-[world]
-kind = "Synthetic"              # or Trace, ReplayLog, MovieLens; keys as for `incfed run`
-clients = 50
-[costs]                         # or costs = 100, or a list with one for each client
-kind = "lognormal"
-median = 100
-spread = 2
-[algorithm]                     # settings that are not searched
-noise = 0.1
-[search]                        # ranges other than the usual ones; a single value is fixed
-beta = [0.01, 1.0]
-"""
+part of that world to judge settings by. `template.toml` shows what its file may say."""
 
 from __future__ import annotations
 

@@ -63,24 +63,31 @@ def config_text(plan: Plan) -> str:
 
 def federation_text(plan: Plan) -> str | None:
     """None if it makes no valid settings of a federation."""
-    try:
-        table = _federation(plan)
-    except InputError:
-        return None
-    world = plan.case.world
+    rules, world, folder = plan.algorithm(), plan.case.world, plan.case.folder
+    mechanism = plan.setting.table({}, 0)["mechanism"]
+    costs = plan.case.costs.of(plan.held_out[0])
+    dearest = max(costs) if isinstance(costs, list) else costs
+    longest, largest = sizes(world, plan.held_out[0])
     where = "in " if world.length is None else "in the log's "
     where += counted(_looked_at(world), "step")
-    said = {
-        "dim": "features of an arm",
-        "threshold": "D_c",
-        "ridge": "lambda",
-        "noise": "sigma",
-        "exploration": "alpha",
-        "budget": _budget(plan)[1],
-        "arm_norm": f"a guess: no arm was longer {where}",
-        "reward_bound": f"a guess: no reward was larger {where}",
-        "cost_limit": "a guess: nobody's cost may be larger",
+    settings: dict[str, tuple[Any, str]] = {  # with a comment
+        "dim": (world.dim, "features of an arm"),
+        "mechanism": (_portable(mechanism, MECHANISMS, folder), ""),
+        "threshold": (plan.setting.threshold, "D_c"),
+        "ridge": (rules.ridge, "lambda"),
+        "noise": (rules.noise, "sigma"),
+        "delta": (rules.delta, ""),
+        "exploration": (rules.exploration, "alpha"),
+        "budget": _budget(plan),
+        "arm_norm": (longest, f"a guess: no arm was longer {where}"),
+        "reward_bound": (largest, f"a guess: no reward was larger {where}"),
+        "cost_limit": (_up(ROOM * dearest), "a guess: nobody's cost may be larger"),
     }
+    given = {key: value for key, (value, _) in settings.items() if value is not None}
+    try:
+        Settings.read(given, folder).check()
+    except InputError:
+        return None
     return "\n".join([
         "# What `incfed plan` advises, for real clients. Needs incfed[service].",
         "#     incfed client enrol NAME --config federation.toml      once for each client",
@@ -90,8 +97,8 @@ def federation_text(plan: Plan) -> str | None:
         "",
         "[federation]",
         *(
-            f"{key} = {toml(value)}" + (f"  # {said[key]}" if key in said else "")
-            for key, value in table.items()
+            f"{key} = {toml(value)}" + (f"  # {settings[key][1]}" if settings[key][1] else "")
+            for key, value in given.items()
         ),
         "",
         "[server]",
@@ -99,31 +106,6 @@ def federation_text(plan: Plan) -> str | None:
         'host = "127.0.0.1"  # a guess: only this machine can reach it',
         "",
     ])  # fmt: skip
-
-
-def _federation(plan: Plan) -> dict[str, Any]:
-    """The [federation] table, or an InputError of its settings."""
-    rules, folder = plan.algorithm(), plan.case.folder
-    mechanism = plan.setting.table({}, 0)["mechanism"]
-    costs = plan.case.costs.of(plan.held_out[0])
-    dearest = max(costs) if isinstance(costs, list) else costs
-    longest, largest = sizes(plan.case.world, plan.held_out[0])
-    table = {
-        "dim": plan.case.world.dim,
-        "mechanism": _portable(mechanism, MECHANISMS, folder),
-        "threshold": plan.setting.threshold,
-        "ridge": rules.ridge,
-        "noise": rules.noise,
-        "delta": rules.delta,
-        "exploration": rules.exploration,
-        "budget": _budget(plan)[0],
-        "arm_norm": longest,
-        "reward_bound": largest,
-        "cost_limit": _up(ROOM * dearest),
-    }
-    table = {key: value for key, value in table.items() if value is not None}
-    Settings.read(table, folder).check()
-    return table
 
 
 def differences(plan: Plan) -> list[str]:

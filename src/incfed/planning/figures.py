@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..results import axes as style
 from ..results.axes import TITLES
@@ -129,7 +129,7 @@ def sketch(plan: Plan, width: int) -> list[str]:
     broken = [one for one in plan.frontier if outside(plan, one)]
     marks = {"□": _references(plan), "○": broken, "●": inside, "◆": [plan.judgement.chosen]}
     dots = [
-        Dot(one["payment"].mean, one[plan.goal.bought].mean, mark)
+        (one["payment"].mean, one[plan.goal.bought].mean, mark)
         for mark, marked in marks.items()
         for one in marked
     ]
@@ -138,25 +138,19 @@ def sketch(plan: Plan, width: int) -> list[str]:
     return [*chart(dots, width=width, across="paid to clients"), legend]
 
 
-class Dot(NamedTuple):
-    x: float
-    y: float
-    mark: str
-
-
-def chart(dots: Sequence[Dot], *, width: int, across: str) -> list[str]:
-    """Lines of text; later dots cover earlier ones. The x axis has a square-root scale, to tell
-    small sums apart."""
-    low, high = min(dot.y for dot in dots), max(dot.y for dot in dots)
-    most = max(dot.x for dot in dots)
+def chart(dots: Sequence[tuple[float, float, str]], *, width: int, across: str) -> list[str]:
+    """Lines of text with a mark at each (x, y); later ones cover earlier ones. The x axis has a
+    square-root scale, to tell small sums apart."""
+    low, high = min(y for _, y, _ in dots), max(y for _, y, _ in dots)
+    most = max(x for x, _, _ in dots)
     labels = [tick(float(f"{value:.4g}")) for value in (high, (high + low) / 2, low)]
     margin = max(map(len, labels))
     inner = max(width - margin - 3, 20)
     rows = [[" "] * inner for _ in range(HEIGHT)]
-    for dot in dots:
-        column = round(math.sqrt(dot.x / most) * (inner - 1)) if most > 0 else 0
-        share = (dot.y - low) / (high - low) if high > low else 0.5
-        rows[round((1 - share) * (HEIGHT - 1))][column] = dot.mark
+    for x, y, mark in dots:
+        column = round(math.sqrt(x / most) * (inner - 1)) if most > 0 else 0
+        share = (y - low) / (high - low) if high > low else 0.5
+        rows[round((1 - share) * (HEIGHT - 1))][column] = mark
     said = {HEIGHT // 2: labels[1]}
     if high > low:
         said |= {0: labels[0], HEIGHT - 1: labels[2]}

@@ -10,7 +10,7 @@ from ..experiments.engine import Session
 from .case import JUDGE, Case
 from .evidence import EXTRA, Interval, means_of
 from .goals import METRICS, Figures, Goal, Limit
-from .search import SearchResult, run_needed
+from .search import SearchResult, needed, run_groups
 from .space import Setting
 
 FACTORS = (0.5, 2.0)  # by which costs may be off
@@ -127,7 +127,7 @@ def judge(
     )
     groups = [case.cells(one, seeds, JUDGE) for one in settings]
     groups += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
-    runs = iter(run_needed(session, [*groups, case.alone(seeds)], progress))
+    runs = iter(needed(run_groups(session, [*groups, case.alone(seeds)], progress)))
     judged = {one: Judged(str(one), next(runs), one) for one in settings}
     off = {factor: Judged(f"costs x {factor:g}", next(runs), found.chosen) for factor in FACTORS}
     chosen = judged[found.chosen]

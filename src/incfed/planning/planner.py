@@ -177,8 +177,7 @@ def plan(
             begin(case, goal)
         search = Search(case, session, search_seeds, progress or (lambda update: None), slow)
         try:
-            settled = search.settle(goal)
-            found = search.run(settled, batches=batches, file=file, seed=seed)
+            found = search.run(goal, batches=batches, file=file, seed=seed)
             judgement = judge(case, session, found, held, search.report)
         except RunsFailed as error:
             raise inputs.InputError(f"no plan: the runs failed: {error}") from None

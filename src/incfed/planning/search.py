@@ -67,16 +67,17 @@ class Search:
         self.evidence = Evidence(seeds)
         self._faults: dict[Setting, str] = {}
 
-    def settle(self, goal: Goal) -> Goal:
+    def _settle(self, goal: Goal) -> Goal:
         """The goal with its limits as numbers."""
         evidence, everyone = self.evidence, self._case.everyone
         cells = self._case.cells(everyone, evidence.seeds, SEARCH)
-        [evidence.everyone] = run_needed(self._session, [cells], self.report, self._slow)
+        [evidence.everyone] = needed(run_groups(self._session, [cells], self.report, self._slow))
         if self._case.space.holds(everyone):
             evidence.add(everyone, evidence.everyone)
         return goal.settle(means_of(evidence.everyone))
 
     def run(self, goal: Goal, *, batches: int, file: Path | None, seed: int) -> SearchResult:
+        goal = self._settle(goal)
         study = Study(file, goal, self._case.space, seed)
         first, total = self._case.space.first(self._case.usual)[:BATCH], batches * BATCH
         self._tell(goal, 0, total)
@@ -174,16 +175,11 @@ def run_groups(
     ]
 
 
-def run_needed(
-    session: Session,
-    groups: Sequence[Sequence[Cell]],
-    progress: Callable[[int, int], None],
-    slow: Callable[[], None] | None = None,
-) -> list[list[Figures]]:
-    """As `run_groups`; RunsFailed if any run failed."""
-    found: list[list[Figures]] = []
-    for runs in run_groups(session, groups, progress, slow):
+def needed(found: Sequence[list[Figures] | str]) -> list[list[Figures]]:
+    """What `run_groups` returned; RunsFailed if any run failed."""
+    figures = []
+    for runs in found:
         if isinstance(runs, str):
             raise RunsFailed(runs)
-        found.append(runs)
-    return found
+        figures.append(runs)
+    return figures

@@ -11,6 +11,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ..support.extras import install
@@ -151,17 +152,6 @@ class Study:
         )
 
 
-class _Unlocked:
-    """Takes the place of Optuna's lock, which can turn a Ctrl-C into an error of its own. No lock
-    is needed: the folder is locked."""
-
-    def acquire(self) -> bool:
-        return True
-
-    def release(self) -> None:
-        pass
-
-
 def _storage(file: Path) -> Any:
     """The journal in `file`, without the half line that a killed process may have left."""
     from optuna.storages import JournalStorage
@@ -172,5 +162,7 @@ def _storage(file: Path) -> Any:
         whole = lines.rfind(b"\n") + 1
         if whole < len(lines):
             os.truncate(file, whole)
-    lock: Any = _Unlocked()
+    # Optuna's own lock can turn a Ctrl-C into another error. Other processes are locked out of the
+    # whole folder, so that a lock of this process will do.
+    lock: Any = RLock()
     return JournalStorage(JournalFileBackend(str(file), lock))

@@ -1,4 +1,4 @@
-"""Results as data frames. Columns come straight from numpy, so pandas needs no pyarrow."""
+"""Results as data frames, made from numpy columns, so that pandas needs no pyarrow."""
 
 from __future__ import annotations
 
@@ -68,6 +68,5 @@ def _round_columns(rounds: Rounds) -> dict[str, NDArray[Any]]:
 
 
 def _parts(rounds: Rounds, flat: NDArray[Any]) -> list[NDArray[Any]]:
-    """The flat column cut into one piece a round."""
-    bounds = rounds.offsets.tolist()
-    return [flat[start:stop] for start, stop in pairwise(bounds)]
+    """A flat column, cut into one array for each round."""
+    return [flat[start:stop] for start, stop in pairwise(rounds.offsets.tolist())]

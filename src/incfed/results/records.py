@@ -1,4 +1,4 @@
-"""What a run leaves behind: four curves over the steps, and one record for every round."""
+"""The result of a run: four curves over the steps, and a record of every round."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..support.inputs import InputError, counted
 from .arrays import ArrayRecord, FloatArray, floats
+from .frames import CURVES
 from .numbers import human
 from .rounds import RoundRecord, Rounds
 from .settings import plain
@@ -27,8 +28,8 @@ __all__ = ["Result", "RoundRecord", "Rounds"]
 class Result(ArrayRecord):
     """A finished run. The four curves are cumulative: entry t counts steps 0 to t.
 
-    So is `matched`, the number of steps that were not skipped: all of them, but for a log in which
-    a pick need not be what was shown (`ReplayLog`). reward / matched is then the replay estimate.
+    So is `matched`, the number of steps that were not skipped. Only a `ReplayLog` skips steps, if
+    the arm picked is not the one that was shown. reward / matched is then the replay estimate.
     """
 
     regret: FloatArray
@@ -42,11 +43,12 @@ class Result(ArrayRecord):
     def __post_init__(self) -> None:
         if self.matched is None:
             object.__setattr__(self, "matched", np.arange(1.0, np.size(self.regret) + 1.0))
-        for name in ("regret", "reward", "communication", "payment", "matched"):
-            object.__setattr__(self, name, floats(name, getattr(self, name)))
-            if getattr(self, name).size != self.regret.size:
+        for name in (*CURVES, "matched"):
+            column = floats(name, getattr(self, name))
+            object.__setattr__(self, name, column)
+            if column.size != self.regret.size:
                 raise InputError(
-                    f"{name}: {counted(getattr(self, name).size, 'step')}; allowed are the "
+                    f"{name}: {counted(column.size, 'step')}; allowed are the "
                     f"{self.regret.size} of regret"
                 )
         object.__setattr__(self, "settings", plain(self.settings))
@@ -66,10 +68,7 @@ class Result(ArrayRecord):
             "steps": self.regret.size,
             "matched": int(_last(self.matched)),
             "clients": self.settings.get("clients"),
-            "regret": _last(self.regret),
-            "reward": _last(self.reward),
-            "communication": _last(self.communication),
-            "payment": _last(self.payment),
+            **{name: _last(getattr(self, name)) for name in CURVES},
             "rounds": len(self.rounds),
             "participation": float(shares.mean()) if shares.size else float("nan"),
             "paid": int(np.count_nonzero(self.rounds.payments > 0)),
@@ -77,7 +76,7 @@ class Result(ArrayRecord):
 
     @property
     def name(self) -> str:
-        """What kind of algorithm this was, for people."""
+        """The kind of its algorithm."""
         return str(dict(self.settings.get("algorithm") or {}).get("kind", "result"))
 
     def to_polars(self) -> polars.DataFrame:
@@ -93,7 +92,7 @@ class Result(ArrayRecord):
         return steps_pandas(self)
 
     def plot(self, metric: str | None = None) -> Figure:
-        """A matplotlib figure of one metric, or the four most telling ones."""
+        """A matplotlib figure of one metric, or of the four main ones."""
         from .plots import overview, plot
 
         runs = {self.name: [self]}
@@ -115,11 +114,10 @@ class Result(ArrayRecord):
     def __repr__(self) -> str:
         final = self.summary()
         clients = final["clients"]
-        figures = ("regret", "reward", "communication", "payment")
         return (
             f"<{self.name}: {counted(final['steps'], 'step')}, "
             f"{'? clients' if clients is None else counted(clients, 'client')}: "
-            f"{', '.join(f'{name} {human(final[name])}' for name in figures)}, "
+            f"{', '.join(f'{name} {human(final[name])}' for name in CURVES)}, "
             f"{counted(final['rounds'], 'round')}>"
         )
 
