@@ -25,7 +25,7 @@ from rich.progress import track
 
 from crowd import Simulated
 from incfed.ledger import clients
-from incfed.ledger.federation import begin
+from incfed.ledger.federation import create
 from incfed.ledger.settings import Settings
 from incfed.ledger.store import Store
 from incfed.protocol import deciding
@@ -106,7 +106,7 @@ def _federation(url: str, count: int) -> Iterator[tuple[Path, list[str]]]:
         path.write_text(CONFIG.format(dim=DIM, beta=BETA, url=url, port=port))
         store = Store(url)
         with store.write() as connection:
-            begin(connection, read_config(path).settings, time.time())
+            create(connection, read_config(path).settings, time.time())
             tokens = [clients.enrol(connection, f"c{n}", time.time())[1] for n in range(count)]
         store.close()
         yield path, tokens

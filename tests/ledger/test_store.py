@@ -13,9 +13,9 @@ from sqlalchemy import update
 
 import incfed
 from incfed.ledger import tables
-from incfed.ledger.federation import begin
+from incfed.ledger.federation import create
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store, changes, tell
+from incfed.ledger.store import Store, changes, notify
 from support.postgres import running
 
 
@@ -42,13 +42,13 @@ def change(store: Store) -> None:
     with store.write() as connection:
         version = tables.federation.c.version
         connection.execute(update(tables.federation).values(version=version + 1))
-        tell(connection, store.name)
+        notify(connection, store.name)
 
 
 def founded(url: str) -> Store:
     store = Store(url)
     with store.write() as connection:
-        begin(connection, Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0), 0.0)
+        create(connection, Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0), 0.0)
     return store
 
 

@@ -21,7 +21,7 @@ import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.clients import enrol
-from incfed.ledger.federation import begin
+from incfed.ledger.federation import create
 from incfed.ledger.records import read_epoch
 from incfed.ledger.store import Store
 from incfed.service.coordinator.config import read_config
@@ -74,7 +74,7 @@ class Live:
         self.dim = config.settings.dim
         self.store = Store(config.server.database)
         with self.store.write() as connection:
-            begin(connection, config.settings, time.time())
+            create(connection, config.settings, time.time())
             self.tokens = [enrol(connection, f"shop {i}", time.time())[1] for i in range(count)]
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]

@@ -62,10 +62,10 @@ def enrol(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) 
 
     with _opened(config, new=True, load=True) as (screen, store, found):
         from ..ledger import clients
-        from ..ledger.federation import begin
+        from ..ledger.federation import create
 
         with store.write() as connection:
-            begin(connection, found.settings, time.time())
+            create(connection, found.settings, time.time())
             number, token = clients.enrol(connection, name, time.time())
         screen.note(f"Client {number}, {name}. Its token, which cannot be shown again:")
         screen.say(token)

@@ -1,5 +1,5 @@
-"""The database: SQLite in one file, or PostgreSQL by its URL. `changes` reports what others
-changed: PostgreSQL notifies, SQLite is polled."""
+"""The database: a SQLite file, or PostgreSQL. `changes` reports what other processes changed:
+PostgreSQL notifies, SQLite is polled."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from .tables import federation
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY = 30.0  # seconds to wait for another process's transaction
-CONNECT = 5  # seconds for a server to answer at all
+CONNECT = 5  # seconds to wait for a server to answer
 CHANNEL = "incfed"  # of notifications (PostgreSQL)
 POLL = 0.25  # seconds between looks at SQLite, and at whether to stop
-RETRY = 1.0  # seconds before a database that is away is tried again
-LOCK = 41969  # any number: what processes that start together agree on (PostgreSQL)
+RETRY = 1.0  # seconds before an unreachable database is tried again
+LOCK = 41969  # of the advisory lock that processes take when they start (PostgreSQL)
 
 
 class Store:
@@ -54,7 +54,7 @@ class Store:
             raise _missing(url)
         self.name = secrets.token_hex(8)  # of this process, to others over the same database
         self.sqlite = parsed.get_backend_name() == "sqlite"
-        # SQLite has one writer; who finds it busy sleeps, and for too long: threads take turns here
+        # SQLite has one writer, and those who wait sleep for too long: threads take turns here.
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
         self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
         try:
@@ -128,7 +128,7 @@ def plainly() -> Iterator[None]:
         raise InputError(f"database: {why}") from None
 
 
-def tell(connection: Connection, sender: str) -> None:
+def notify(connection: Connection, sender: str) -> None:
     """Notify the other processes, once this transaction is committed."""
     if connection.dialect.name == "postgresql":
         values = {"channel": CHANNEL, "sender": sender}
@@ -159,7 +159,7 @@ def _poll(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
 def _listen(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
     pooled = store.engine.raw_connection()
     listening: Any = pooled.driver_connection
-    pooled.detach()  # it must not go back to the pool
+    pooled.detach()  # it must not return to the pool
     try:
         listening.autocommit = True
         listening.execute(f"LISTEN {CHANNEL}")
@@ -192,7 +192,7 @@ def _parse(url: str) -> URL:
             raise ArgumentError
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        raise refuse("database", "what is no address of a database", allowed) from None
+        raise refuse("database", "an invalid address", allowed) from None
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername != "sqlite" or parsed.database in (None, "", ":memory:"):
@@ -223,7 +223,7 @@ def _sqlite(url: URL) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        # IMMEDIATE: who will write takes the lock before it reads, so that nothing changes between
+        # IMMEDIATE takes the lock before the first read, so that nothing changes in between.
         writes = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 

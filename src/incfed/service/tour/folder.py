@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...ledger import clients
 from ...ledger.audit import AuditReport, audit
-from ...ledger.federation import begin
+from ...ledger.federation import create
 from ...ledger.store import Store
 from ...support.files import claim, write_text
 from ...support.inputs import refuse
@@ -82,7 +82,7 @@ def prepare_folder(options: TourOptions, path: Path, port: int) -> TourFolder:
     store = Store(f"sqlite:///{folder.path / 'federation.db'}")
     try:
         with store.write() as connection:
-            begin(connection, options.settings, time.time())
+            create(connection, options.settings, time.time())
             known = {one.name for one in clients.members(connection)}
             for name in options.names:
                 if name not in known:
