@@ -15,10 +15,10 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from ...ledger import tables
 from ...ledger.clients import Member, find_by_token, members
+from ...ledger.database import Database, notify
 from ...ledger.federation import apply_settings
 from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
-from ...ledger.store import Store, notify
 from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ..wire import StateView
@@ -45,7 +45,7 @@ class Coordinator:
 
     def __init__(
         self,
-        store: Store,
+        store: Database,
         settings: Settings,
         clock: Callable[[], float],
         *,

@@ -40,7 +40,7 @@ RETRY = 1.0  # seconds before an unreachable database is tried again
 LOCK = 41969  # of the advisory lock that processes take when they start (PostgreSQL)
 
 
-class Store:
+class Database:
     """Transactions over the database at `url`, whose schema is migrated to the latest. `new`: a
     missing file is created."""
 
@@ -135,20 +135,20 @@ def notify(connection: Connection, sender: str) -> None:
         connection.execute(text("SELECT pg_notify(:channel, :sender)"), values)
 
 
-def changes(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
+def changes(database: Database, stop: Callable[[], bool]) -> Iterator[None]:
     """Yields whenever another process has changed something; blocks meanwhile."""
-    away = (SQLAlchemyError, store.engine.dialect.loaded_dbapi.Error)
+    away = (SQLAlchemyError, database.engine.dialect.loaded_dbapi.Error)
     while not stop():
         try:
-            yield from _poll(store, stop) if store.sqlite else _listen(store, stop)
+            yield from _poll(database, stop) if database.sqlite else _listen(database, stop)
         except away:  # requests report it
             time.sleep(RETRY)
 
 
-def _poll(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
+def _poll(database: Database, stop: Callable[[], bool]) -> Iterator[None]:
     seen = None
     while not stop():
-        with store.read() as connection:
+        with database.read() as connection:
             version = connection.scalar(select(federation.c.version))
         if version != seen:
             seen = version
@@ -156,8 +156,8 @@ def _poll(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
         time.sleep(POLL)
 
 
-def _listen(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
-    pooled = store.engine.raw_connection()
+def _listen(database: Database, stop: Callable[[], bool]) -> Iterator[None]:
+    pooled = database.engine.raw_connection()
     listening: Any = pooled.driver_connection
     pooled.detach()  # it must not return to the pool
     try:
@@ -166,7 +166,7 @@ def _listen(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
         yield  # for what happened before
         while not stop():
             for word in listening.notifies(timeout=POLL, stop_after=1):
-                if word.payload != store.name:
+                if word.payload != database.name:
                     yield
     finally:
         listening.close()
