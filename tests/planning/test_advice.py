@@ -13,11 +13,10 @@ from rich.console import Console
 import incfed
 from incfed.planning import advice, figures, judging, planner
 from incfed.planning.advice import TWO, offer, relax
-from incfed.planning.document import plan_document
 from incfed.planning.evidence import Interval
 from incfed.planning.goals import Limit
 from incfed.planning.judging import Judged, LimitCheck
-from incfed.planning.publish import as_data
+from incfed.planning.report import as_data, plan_document
 from incfed.planning.search import SearchResult
 from incfed.results import html
 from incfed.results import terminal as documents

@@ -22,10 +22,9 @@ from incfed.experiments import read
 from incfed.experiments.checkpoint import read_cells
 from incfed.planning import advice, planner
 from incfed.planning.case import JUDGE, SEARCH, read_case
-from incfed.planning.document import plan_document
 from incfed.planning.goals import Goal, Limit
 from incfed.planning.judging import Judged
-from incfed.planning.publish import as_data
+from incfed.planning.report import as_data, plan_document
 from incfed.planning.search import Update
 from incfed.planning.study import Study
 from incfed.results import html

@@ -81,7 +81,7 @@ def plan(
     """
     with plainly() as screen:
         from ..planning import plan as make_plan
-        from ..planning.document import plan_document
+        from ..planning.report import plan_document
         from ..planning.terminal import introduce, show_files, show_progress
 
         try:

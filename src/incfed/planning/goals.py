@@ -84,7 +84,7 @@ class Goal:
     @property
     def bought(self) -> str:
         """What money buys, on the frontier."""
-        return self.partner if self.aim == "payment" else self.aim
+        return self.performance if self.aim == "payment" else self.aim
 
     def order(self, means: Figures) -> tuple[float, ...]:
         """A sort key, the best first: by the aim, then (often several settings pay nothing) by what

@@ -21,11 +21,10 @@ from ..support.inputs import integer
 from .advice import advice
 from .case import MANY, Case, read_case
 from .config_files import config_text, federation_text
-from .document import plan_document
 from .evidence import Interval
 from .goals import Figures, Goal, read_goal
 from .judging import Judged, Judgement, LimitCheck, judge
-from .publish import DATA, PAGE, check_free, publish
+from .report import DATA, PAGE, check_free, plan_document, publish
 from .search import RunsFailed, Search, Watch
 from .selection import RUNGS
 from .space import Setting

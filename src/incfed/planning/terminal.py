@@ -8,10 +8,9 @@ from pathlib import Path
 from ..results.numbers import human
 from ..support.terminal import Bar, Terminal
 from .case import Case
-from .document import CONFIG, FEDERATION
 from .goals import GAINS, UNITS, Goal
 from .planner import Plan
-from .publish import PAGE
+from .report import CONFIG, FEDERATION, PAGE
 from .search import Update
 
 
