@@ -152,7 +152,7 @@ def test_what_to_relax_is_said_by_held_out_runs_alone(hopeless: incfed.Plan) -> 
     assert relax(replace(hopeless, tried=rosy)) == [said]
     far = changed(near, communication=FAR)
     [text] = relax(judged(hopeless, easiest={"reward": far}))
-    assert text.endswith("but is held-out outside of: at most 1.0 M scalars")
+    assert text.endswith("but in held-out runs it breaks: at most 1.0 M scalars")
     assert "the other limits kept" not in text
     assert relax(judged(hopeless, easiest={})) == [TWO]
     assert said in page(hopeless)
@@ -174,7 +174,7 @@ def test_limits_that_are_kept_by_luck(made: incfed.Plan) -> None:
     assert advice.LUCKY not in replace(judged(made, chosen=near), within=False).advice
     lucky = judged(lucky, easiest={"payment": made.judgement.chosen})
     [text] = relax(lucky)
-    assert text.startswith("--budget 60 is kept held-out, though not in the search, with the other")
+    assert text.startswith("--budget 60 is kept in held-out runs, though not in the search, with ")
 
 
 def test_an_offer_is_rounded_to_the_easier_side() -> None:

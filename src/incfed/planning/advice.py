@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .planner import Plan
 
 COSTLY = {0.5: "half", 1.0: "as planned", 2.0: "twice"}  # by the factor that costs are off by
-LUCKY = "Held-out it keeps them all, but in the search it did not: do not count on it."
-NOTHING_MORE = "In the search, of what keeps the other limits, nothing that costs more is better."
+LUCKY = "It keeps them in the held-out runs, but not in the search: do not count on it."
+NOTHING_MORE = "In the search, no dearer setting that keeps the other limits was better."
 TWO = "No single limit is in the way: relax at least two of them."
 
 
@@ -35,8 +35,8 @@ def advice(plan: Plan) -> str:
         return said if broken else f"{said} {LUCKY}"
     if broken:
         return (
-            f"{first} In the search it kept all limits, but held-out not: {'; '.join(broken)}. "
-            "To be safe, ask for a little more than you need."
+            f"{first} It kept all limits in the search, but not in the held-out runs: "
+            f"{'; '.join(broken)}. To be safe, ask for a little more than you need."
         )
     return first
 
@@ -67,7 +67,7 @@ def limit_words(kept: LimitCheck) -> str:
     if kept.sure:
         return f"{kept.limit}: {'kept' if kept.kept else 'not kept'} ({kept.said})"
     side = "inside" if kept.kept else "outside"
-    return f"{kept.limit}: close ({kept.said}): the mean is {side}, its interval reaches across"
+    return f"{kept.limit}: close ({kept.said}): the mean is {side}, but not the whole interval"
 
 
 def thrift(plan: Plan) -> list[str]:
@@ -120,12 +120,11 @@ def basis(plan: Plan) -> list[str]:
     case, seeds = plan.case, len(plan.held_out)
     tried = (
         f"Tried {counted(len(plan.tried), 'setting')} in {counted(plan.runs, 'run')} with up to "
-        f"{counted(len(plan.search_seeds), 'seed')} each; hopeless ones got fewer."
+        f"{counted(len(plan.search_seeds), 'seed')} each; poor ones got fewer."
     )
     means = "± is a 95 % interval of the mean, not the spread of single runs."
     if case.share is None:
-        fresh = f"All figures come from {seeds} other seeds, on which nothing was chosen. {means}"
-        return [tried, fresh]
+        return [tried, f"All figures come from {seeds} seeds that were not used to choose. {means}"]
     part = f"the first {case.share:.0%} of the log"
     if case.table.get("kind") == "MovieLens":  # see MovieLens.part
         part = "one half" if case.share == 0.5 else f"{case.share:.0%}"
@@ -134,8 +133,8 @@ def basis(plan: Plan) -> list[str]:
         how = f"{seeds} other seeds, which draw the order and what is shown"
     else:
         how = (
-            f"{seeds} starting points in it, since a log leaves nothing else to chance: they tell "
-            "how much the start matters, not how another log would differ"
+            f"{seeds} starting points in it, since nothing else in a log is random: they show how "
+            "much the start matters, not how much another log would differ"
         )
     fresh = (
         f"Settings were chosen on {part}. All figures come from the rest, run from scratch for "
@@ -146,7 +145,7 @@ def basis(plan: Plan) -> list[str]:
         fresh += (
             f" Of the {counted(case.steps, 'step')} about {human(round(matched))} matched what the "
             "log showed; payments and traffic are those of the matched steps, and the reward is "
-            "that of all steps if they paid like the matched ones."
+            "scaled up to all steps."
         )
     return [tried, fresh]
 
@@ -154,20 +153,22 @@ def basis(plan: Plan) -> list[str]:
 def explain(setting: Setting) -> str:
     """What a setting means."""
     if setting.mechanism == FREE:
-        who = "Nobody is paid: whoever others' data repays shares (PaymentFree)."
+        who = "Nobody is paid: clients share if others' data is worth their cost (PaymentFree)."
     elif setting.mechanism == ALL:
-        who = "All data is bought, at what others' data leaves to pay (PayEveryone)."
+        who = (
+            "Everyone shares, and is paid the cost that others' data does not cover (PayEveryone)."
+        )
     elif setting.mechanism != PAID or setting.beta is None:
         beta = "" if setting.beta is None else f" at beta {setting.beta:g}"
         who = f"{setting.mechanism} decides who shares and who is paid{beta}."
     else:
         who = (
-            f"As few are paid as it takes for det V of what is shared to be {setting.beta:.4g} of "
-            f"that of all data (PaymentEfficient, beta {setting.beta:g})."
+            f"As few are paid as needed for det V of the shared data to reach {setting.beta:.4g} "
+            f"times that of all data (PaymentEfficient, beta {setting.beta:g})."
         )
     return (
-        f"{who} A round is asked for at D_c = {setting.threshold:g}; ridge regression with lambda "
-        f"= {setting.ridge:g}."
+        f"{who} Clients ask for a round at D_c = {setting.threshold:g}; ridge regression with "
+        f"lambda = {setting.ridge:g}."
     )
 
 
@@ -238,12 +239,12 @@ def _relax_words(plan: Plan, limit: Limit, near: Judged) -> str:
     broken = plan.judgement.broken(rest, near)
     has = f"{near.setting} has {UNITS[limit.metric].format(kept.said)}"
     if broken:
-        has += f", but is held-out outside of: {'; '.join(broken)}"
+        has += f", but in held-out runs it breaks: {'; '.join(broken)}"
         others = " for this limit"
     else:
         others = ", with the other limits kept" if rest.limits else ", with nothing else asked"
     enough, asked, unit = offer(kept)
-    what = f"{asked:.10g}{unit} is kept held-out, though not in the search"
+    what = f"{asked:.10g}{unit} is kept in held-out runs, though not in the search"
     if enough < asked if limit.metric in GAINS else enough > asked:
         what = f"{enough:.10g}{unit} instead of {asked:.10g}{unit} would do"
     return f"{limit.option} {what}{others}: {has}"

@@ -43,7 +43,7 @@ def config_text(plan: Plan) -> str:
         "",
         "[run]",
         f"steps = {case.steps}",
-        "# Those that the plan's figures come from; nothing was chosen with them.",
+        "# The plan's figures come from these seeds, which were not used to choose.",
         f"seeds = {toml(plan.held_out)}",
         'output = "results"',
         "",
@@ -123,7 +123,7 @@ def _budget(plan: Plan) -> tuple[float | None, str]:
     federation, no sum ever exceeds it."""
     for limit in plan.goal.limits:
         if limit.metric == "payment":
-            note = f"in all, ever; the plan is for {counted(plan.case.steps, 'step')}"
+            note = f"for all payments ever; the plan is for {counted(plan.case.steps, 'step')}"
             paid = plan.payment
             if paid.high > limit.value:
                 note += f" and {human(paid.mean)} paid: it may not last, and then nobody is paid"

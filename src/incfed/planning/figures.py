@@ -32,12 +32,12 @@ def caption(plan: Plan) -> str:
     better = "higher" if plan.goal.bought in GAINS else "lower"
     broken = any(outside(plan, one) for one in plan.frontier)
     hollow = " Hollow: outside another limit." if broken else ""
-    why = "are too rosy" if plan.case.share is None else "come from the other part of the log"
+    why = "are too optimistic" if plan.case.share is None else "come from the other part of the log"
     return (
         f"Held-out means with 95 % intervals; {better} is better. Dashed: limits. Pale dots are "
-        f"settings as the search saw them: such figures {why}, and are stated nowhere else. The "
-        "line joins what the search found best for the money; held-out, a dearer point may be no "
-        f"better.{hollow}"
+        f"all settings of the search: those figures {why}, and are used nowhere else. The line "
+        "joins the settings that the search found best for the money; in held-out runs, a dearer "
+        f"one may be no better.{hollow}"
     )
 
 

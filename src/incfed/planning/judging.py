@@ -91,15 +91,14 @@ class Judgement:
         """What limits given as a share refer to."""
         return self.references[0]
 
-    def limits(self, goal: Goal, one: Judged | None = None) -> list[LimitCheck]:
-        """Whether `one` (by default what was chosen) keeps each limit."""
-        judged, everyone = one or self.chosen, self.everyone
+    def limits(self, goal: Goal, one: Judged) -> list[LimitCheck]:
+        """Whether `one` keeps each limit."""
         return [
             LimitCheck(
                 limit,
-                judged[limit.metric],
-                Interval.of(limit.excesses(judged.runs, everyone.runs)),
-                None if limit.share is None else judged.share(everyone, limit.metric),
+                one[limit.metric],
+                Interval.of(limit.excesses(one.runs, self.everyone.runs)),
+                None if limit.share is None else one.share(self.everyone, limit.metric),
             )
             for limit in goal.limits
         ]

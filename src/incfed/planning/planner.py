@@ -72,7 +72,7 @@ class Plan:
     @property
     def limits(self) -> list[LimitCheck]:
         """Each limit, and whether the held-out figures keep it."""
-        return self.judgement.limits(self.goal)
+        return self.judgement.limits(self.goal, self.judgement.chosen)
 
     @property
     def frontier(self) -> tuple[Judged, ...]:

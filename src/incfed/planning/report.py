@@ -33,7 +33,7 @@ def plan_document(plan: Plan, *, configs: bool = False) -> doc.Document:
     blocks += _sensitivity(plan)
     if configs:
         blocks += _configs(plan)
-    blocks.append(doc.Heading("What the figures rest on"))
+    blocks.append(doc.Heading("Where the figures come from"))
     blocks += map(doc.Text, (*advice.basis(plan), *plan.case.notes))
     title = f"Plan for {Path(plan.case.name).stem}"
     return doc.Document(title, blocks, footer()) if configs else doc.Document("", blocks)
@@ -77,7 +77,7 @@ def _sensitivity(plan: Plan) -> Iterator[doc.Block]:
 
 
 def _configs(plan: Plan) -> Iterator[doc.Block]:
-    yield doc.Heading("What to do with it")
+    yield doc.Heading("How to use it")
     yield doc.Text("The configs are saved beside this page.")
     yield doc.Code(plan.config, "To simulate it:", f"incfed run {CONFIG}")
     if plan.federation is not None:

@@ -151,7 +151,7 @@ def read_space(table: Mapping[str, Any], ridge: Any, usual: float, folder: Path 
     """
     places.known("search", table, KEYS)
     if ridge is not None and "ridge" in table:
-        raise inputs.InputError("search.ridge: is fixed by algorithm.ridge, must be in one of them")
+        raise inputs.InputError("search.ridge: algorithm.ridge is given too, must be one of them")
     given = {**table, **({} if ridge is None else {"ridge": ridge})}
     return Space(
         candidates=_candidates(given.get("mechanisms", list(MECHANISMS)), folder),
