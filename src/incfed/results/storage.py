@@ -106,7 +106,7 @@ def _rounds(frame: polars.DataFrame) -> Rounds:
 
 def _index(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
-        raise InputError(f"path: no folder {folder}; allowed is a saved result")
+        raise InputError(f"path: folder not found: {folder}; allowed is a saved result")
     try:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
     except FileNotFoundError:
