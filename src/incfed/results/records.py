@@ -8,10 +8,11 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..support.extras import needs
 from ..support.inputs import InputError, counted
 from .arrays import ArrayRecord, FloatArray, floats
-from .frames import CURVES
 from .numbers import human
 from .rounds import RoundRecord, Rounds
 from .settings import plain
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
 
-__all__ = ["Result", "RoundRecord", "Rounds"]
+__all__ = ["CURVES", "Result", "RoundRecord", "Rounds"]
+
+CURVES = ("regret", "reward", "communication", "payment")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,15 +84,21 @@ class Result(ArrayRecord):
 
     def to_polars(self) -> polars.DataFrame:
         """One row a step: step, regret, reward, communication, payment; matched if not all did."""
-        from .frames import steps_polars
-
-        return steps_polars(self)
+        with needs("polars", "to_polars()"):
+            import polars
+        return polars.DataFrame(self._columns())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row a step: step, regret, reward, communication, payment; matched if not all did."""
-        from .frames import steps_pandas
+        """The same columns as `to_polars`."""
+        with needs("pandas", "to_pandas()", "pandas"):
+            import pandas
+        return pandas.DataFrame(self._columns())
 
-        return steps_pandas(self)
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        curves = {name: getattr(self, name) for name in CURVES}
+        steps = np.arange(self.regret.size)
+        matched = {} if np.array_equal(self.matched, steps + 1) else {"matched": self.matched}
+        return {"step": steps, **curves, **matched}
 
     def plot(self, metric: str | None = None) -> Figure:
         """A matplotlib figure of one metric, or of the four main ones."""

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..support.extras import needs
 from ..support.inputs import InputError, counted
 from .arrays import ArrayRecord, FloatArray, IntArray, floats, integers
-from .frames import ROUND_COLUMNS
 from .numbers import human
 
 if TYPE_CHECKING:
     import pandas
     import polars
+
+COLUMNS = ("step", "trigger", "pending", "idle", "communication", "ratio")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +84,7 @@ class Rounds(ArrayRecord):
             object.__setattr__(self, name, integers(f"rounds.{name}", getattr(self, name)))
         for name in ("communication", "ratio", "payments"):
             object.__setattr__(self, name, floats(f"rounds.{name}", getattr(self, name)))
-        for name in ROUND_COLUMNS:
+        for name in COLUMNS:
             if getattr(self, name).size != len(self):
                 raise InputError(
                     f"rounds.{name}: {counted(getattr(self, name).size, 'value')}; allowed is one "
@@ -106,9 +110,7 @@ class Rounds(ArrayRecord):
     def collect(cls, records: Iterable[RoundRecord]) -> Rounds:
         """The columns of these records."""
         rows = list(records)
-        columns: dict[str, Any] = {
-            name: [getattr(row, name) for row in rows] for name in ROUND_COLUMNS
-        }
+        columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
         return cls(
             **columns,
             offsets=np.cumsum([0, *(row.participants.size for row in rows)]),
@@ -122,7 +124,7 @@ class Rounds(ArrayRecord):
     def __getitem__(self, index: int) -> RoundRecord:
         row = range(len(self))[index]  # IndexError and negative numbers as in a list
         part = slice(self.offsets[row], self.offsets[row + 1])
-        columns = {name: getattr(self, name)[row].item() for name in ROUND_COLUMNS}
+        columns = {name: column[row].item() for name, column in self._columns().items()}
         return RoundRecord(
             **columns, participants=self.participants[part], payments=self.payments[part]
         )
@@ -150,15 +152,33 @@ class Rounds(ArrayRecord):
 
     def to_polars(self) -> polars.DataFrame:
         """One row a round; participants and payments are list columns."""
-        from .frames import rounds_polars
-
-        return rounds_polars(self)
+        with needs("polars", "to_polars()"):
+            import polars
+        # The types are named, so that no rounds at all still give list columns.
+        kinds = {"participants": polars.List(polars.Int64), "payments": polars.List(polars.Float64)}
+        lists = {
+            name: polars.Series(self._lists(name), dtype=kind).cast(kind)
+            for name, kind in kinds.items()
+        }
+        return polars.DataFrame({**self._columns(), **lists})
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a round; participants and payments are columns of lists."""
-        from .frames import rounds_pandas
+        with needs("pandas", "to_pandas()", "pandas"):
+            import pandas
+        lists = {
+            name: pandas.Series([part.tolist() for part in self._lists(name)], dtype=object)
+            for name in ("participants", "payments")
+        }
+        return pandas.DataFrame({**self._columns(), **lists})
 
-        return rounds_pandas(self)
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {name: getattr(self, name) for name in COLUMNS}
+
+    def _lists(self, name: str) -> list[NDArray[Any]]:
+        """A flat column, cut into one array for each round."""
+        flat = getattr(self, name)
+        return [flat[start:stop] for start, stop in pairwise(self.offsets.tolist())]
 
     def __repr__(self) -> str:
         paid = int(np.count_nonzero(self.payments > 0))

@@ -19,9 +19,9 @@ from ..support import inputs
 from ..support.extras import needs
 from ..support.files import digest
 from ..support.inputs import InputError
-from .frames import CURVES, ROUND_COLUMNS
 from .numbers import finite
-from .records import Result, Rounds
+from .records import CURVES, Result
+from .rounds import COLUMNS, Rounds
 
 if TYPE_CHECKING:
     import polars
@@ -98,7 +98,7 @@ def _rounds(frame: polars.DataFrame) -> Rounds:
     # An exploded empty list may leave a null behind; payments themselves are never null.
     flat = {name: frame[name].explode().drop_nulls() for name in ("participants", "payments")}
     return Rounds(
-        **{name: frame[name].to_numpy() for name in ROUND_COLUMNS},
+        **{name: frame[name].to_numpy() for name in COLUMNS},
         **{name: series.to_numpy() for name, series in flat.items()},
         offsets=np.cumsum([0, *frame["participants"].list.len().to_list()]),
     )
