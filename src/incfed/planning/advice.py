@@ -12,7 +12,7 @@ from ..results.document import Tone
 from ..results.numbers import human
 from ..support.inputs import counted
 from .evidence import Interval
-from .goals import GAINS, METRICS, UNITS, Limit
+from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit
 from .judging import Judged, LimitCheck
 from .selection import LESS
 from .space import ALL, FREE, PAID, Setting
@@ -28,7 +28,8 @@ TWO = "No single limit is in the way: relax at least two of them."
 
 def advice(plan: Plan) -> str:
     """What to run and what to expect, in a sentence or two."""
-    first = f"{_capital(str(plan.setting))}: expect {expectation(plan)}."
+    setting = str(plan.setting)
+    first = f"{setting[:1].upper()}{setting[1:]}: expect {expectation(plan)}."
     broken = plan.judgement.broken(plan.goal, plan.judgement.chosen)
     if not plan.within:
         said = f"No setting was found that keeps all limits. The nearest: {first}"
@@ -247,7 +248,7 @@ def _relax_words(plan: Plan, limit: Limit, near: Judged) -> str:
     what = f"{asked:.10g}{unit} is kept in held-out runs, though not in the search"
     if enough < asked if limit.metric in GAINS else enough > asked:
         what = f"{enough:.10g}{unit} instead of {asked:.10g}{unit} would do"
-    return f"{limit.option} {what}{others}: {has}"
+    return f"{OPTIONS[limit.metric]} {what}{others}: {has}"
 
 
 def offer(kept: LimitCheck) -> tuple[float, float, str]:
@@ -263,7 +264,3 @@ def offer(kept: LimitCheck) -> tuple[float, float, str]:
     digit = 10.0 ** (math.floor(math.log10(abs(end))) - 2) if end else 1.0
     enough = (math.floor if gain else math.ceil)(end / digit) * digit
     return float(f"{enough:.3g}"), asked, unit
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -41,10 +41,6 @@ class Limit:
     value: float
     share: float | None = None
 
-    @property
-    def option(self) -> str:
-        return OPTIONS[self.metric]
-
     def excesses(self, runs: Sequence[Figures], everyone: Sequence[Figures]) -> list[float]:
         """How far outside the limit each run is, as a share of the limit; negative inside. A limit
         given as a share is compared with paying everyone with the same seed: what a seed does to

@@ -97,12 +97,8 @@ class Space:
     ridge: Range
 
     @property
-    def mechanisms(self) -> tuple[str, ...]:
-        return tuple(self.candidates)
-
-    @property
-    def searches_beta(self) -> bool:
-        return any(one.searched for one in self.candidates.values())
+    def ranges(self) -> dict[str, Range]:
+        return {"beta": self.beta, "threshold": self.threshold, "ridge": self.ridge}
 
     def make(self, mechanism: str, beta: float, threshold: float, ridge: float) -> Setting:
         one = self.candidates[mechanism]
@@ -116,11 +112,10 @@ class Space:
 
     def holds(self, setting: Setting) -> bool:
         """Whether it may be tried."""
-        ranges = (self.beta, self.threshold, self.ridge)
-        values = (setting.beta, setting.threshold, setting.ridge)
+        values = {name: getattr(setting, name) for name in self.ranges}
         return setting.candidate in self.candidates and all(
-            value is None or one.low <= value <= one.high
-            for one, value in zip(ranges, values, strict=True)
+            values[name] is None or one.low <= values[name] <= one.high
+            for name, one in self.ranges.items()
         )
 
     def first(self, usual: float) -> list[Setting]:
@@ -134,8 +129,7 @@ class Space:
         return list(tried)
 
     def identity(self) -> list[Any]:
-        ranges = (self.beta, self.threshold, self.ridge)
-        return [list(self.mechanisms), [[one.low, one.high] for one in ranges]]
+        return [list(self.candidates), [[one.low, one.high] for one in self.ranges.values()]]
 
 
 def usual_threshold(steps: int, clients: int, dim: int) -> float:

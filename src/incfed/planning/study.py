@@ -127,13 +127,12 @@ class Study:
         from optuna.distributions import CategoricalDistribution, FloatDistribution
 
         found: dict[str, BaseDistribution] = {}
-        if len(self._space.mechanisms) > 1:
-            found["mechanism"] = CategoricalDistribution(self._space.mechanisms)
-        for name in ("beta", "threshold", "ridge"):
-            if name == "beta" and not self._space.searches_beta:
-                continue
-            one = getattr(self._space, name)
-            if not one.fixed:
+        candidates = self._space.candidates
+        if len(candidates) > 1:
+            found["mechanism"] = CategoricalDistribution(tuple(candidates))
+        for name, one in self._space.ranges.items():
+            used = name != "beta" or any(each.searched for each in candidates.values())
+            if used and not one.fixed:
                 found[name] = FloatDistribution(one.low, one.high, log=one.low > 0)
         return found
 
@@ -143,13 +142,9 @@ class Study:
         return {name: known[name] for name in self._distributions()}
 
     def _setting(self, trial: Any) -> Setting:
-        known = trial.params
-        return self._space.make(
-            known.get("mechanism", self._space.mechanisms[0]),
-            known.get("beta", self._space.beta.low),
-            known.get("threshold", self._space.threshold.low),
-            known.get("ridge", self._space.ridge.low),
-        )
+        known, space = trial.params, self._space
+        values = {name: known.get(name, one.low) for name, one in space.ranges.items()}
+        return space.make(known.get("mechanism", next(iter(space.candidates))), **values)
 
 
 def _storage(file: Path) -> Any:
