@@ -14,8 +14,8 @@ from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..._version import __version__
+from ...ledger.database import Database, changes
 from ...ledger.settings import Settings
-from ...ledger.store import Store, changes
 from . import logs
 from .coordinator import Coordinator
 from .errors import TooLarge, add_exception_handlers
@@ -29,7 +29,7 @@ NOTIFY = ("opened", "decided", "closed", "void")  # events that clients wait for
 
 
 def make_app(
-    store: Store,
+    store: Database,
     settings: Settings,
     *,
     clock: Callable[[], float] = time.time,

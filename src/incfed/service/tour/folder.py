@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ...ledger import clients
 from ...ledger.audit import AuditReport, audit
-from ...ledger.federation import begin
-from ...ledger.store import Store
+from ...ledger.database import Database
+from ...ledger.federation import create
 from ...support.files import claim, write_text
 from ...support.inputs import refuse
 from ...support.toml import toml
@@ -79,10 +79,10 @@ def prepare_folder(options: TourOptions, path: Path, port: int) -> TourFolder:
     write_text(path / MARK, json.dumps(fixed))
     folder = TourFolder(path.resolve(), again)
     write_text(folder.config, _config(options, port))
-    store = Store(f"sqlite:///{folder.path / 'federation.db'}")
+    store = Database(f"sqlite:///{folder.path / 'federation.db'}")
     try:
         with store.write() as connection:
-            begin(connection, options.settings, time.time())
+            create(connection, options.settings, time.time())
             known = {one.name for one in clients.members(connection)}
             for name in options.names:
                 if name not in known:
@@ -96,7 +96,7 @@ def prepare_folder(options: TourOptions, path: Path, port: int) -> TourFolder:
 
 def audit_folder(folder: TourFolder) -> AuditReport:
     """Audit the ledger."""
-    store = Store(f"sqlite:///{folder.path / 'federation.db'}")
+    store = Database(f"sqlite:///{folder.path / 'federation.db'}")
     try:
         with store.read() as connection:
             return audit(connection)
