@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..results.document import Cell, Column, Table, TableRow
+from ..results.document import Column, Table, TableCell, TableRow
 from ..results.frames import CURVES
 from ..results.tables import ComparisonRow, known_metrics, metric_columns, row, spread_note
 from ..support.extras import needs
@@ -92,7 +92,7 @@ def points_table(summaries: Sequence[PointSummary]) -> Table:
         # Empty where the point does not have a parameter.
         point = ["" if one.point.get(name) is None else shown(one.point[name]) for name in names]
         figures = [getattr(one.row, name).cell() for name in metrics]
-        rows.append(TableRow((*map(Cell, [*point, str(len(one.seeds))]), *figures)))
+        rows.append(TableRow((*map(TableCell, [*point, str(len(one.seeds))]), *figures)))
     return Table(tuple(columns), tuple(rows), spread_note({len(one.seeds) for one in summaries}))
 
 

@@ -102,6 +102,6 @@ def _row(label: str, one: Judged, metrics: Sequence[str], *, emphasis: bool) -> 
     return doc.TableRow.of(label, *(_cell(one[name]) for name in metrics), emphasis=emphasis)
 
 
-def _cell(one: Interval) -> doc.Cell:
+def _cell(one: Interval) -> doc.TableCell:
     mean, _, half = str(one).partition(" ± ")
-    return doc.Cell(mean, half)
+    return doc.TableCell(mean, half)

@@ -61,7 +61,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """What stands in a cell: "29.7 ± 2.5 M", where the spread is quieter than the figure."""
 
     text: str
@@ -88,13 +88,13 @@ class Column:
 
 @dataclass(frozen=True)
 class TableRow:
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     emphasis: bool = False
     group: bool = False  # the first one of a group of rows
 
     @classmethod
-    def of(cls, *cells: str | Cell, emphasis: bool = False, group: bool = False) -> TableRow:
-        made = tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)
+    def of(cls, *cells: str | TableCell, emphasis: bool = False, group: bool = False) -> TableRow:
+        made = tuple(TableCell(cell) if isinstance(cell, str) else cell for cell in cells)
         return cls(made, emphasis, group)
 
 

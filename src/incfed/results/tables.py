@@ -10,7 +10,7 @@ from typing import Any
 
 from ..support.inputs import InputError, counted
 from . import markdown
-from .document import Cell, Column, Table, TableRow
+from .document import Column, Table, TableCell, TableRow
 from .numbers import human_spread, percent_spread
 from .palette import Pens
 from .records import Result
@@ -39,8 +39,8 @@ class Spread:
         mean, sd, unit = self.parts()
         return f"{mean} ± {sd}{unit}" if sd else mean + unit
 
-    def cell(self) -> Cell:
-        return Cell(*self.parts())
+    def cell(self) -> TableCell:
+        return TableCell(*self.parts())
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def comparison_table(
     lines = []
     for row in rows:
         colour = pens[row.label].colour if pens and row.label in pens else ""
-        count = [Cell(str(row.seeds))] if counted_each else []
+        count = [TableCell(str(row.seeds))] if counted_each else []
         figures = [getattr(row, name).cell() for name in shown]
-        lines.append(TableRow((Cell(row.label, colour=colour), *count, *figures)))
+        lines.append(TableRow((TableCell(row.label, colour=colour), *count, *figures)))
     return Table(tuple(columns), tuple(lines), spread_note(counts))
 
 

@@ -17,7 +17,7 @@ from incfed.experiments.paper import reproduce
 from incfed.experiments.paper.document import Reproduction, page_document, tables_document
 from incfed.experiments.paper.figures import COSTS, DRAWINGS, draw
 from incfed.experiments.paper.reproduce import request
-from incfed.experiments.paper.settings import MOVIELENS, Data, Mode, Setting
+from incfed.experiments.paper.settings import MOVIELENS, Data, Mode, PaperSetting
 from incfed.experiments.paper.tables import TABLES
 from incfed.experiments.paper.verdicts import FigureVerdict
 from incfed.results import html, markdown
@@ -106,7 +106,7 @@ def test_another_data_set_is_marked() -> None:
         assert "another data set than the paper's: 54 users, 86,654 events." in text
 
 
-def curve_record(setting: Setting, seed: int, scale: float) -> Record:
+def curve_record(setting: PaperSetting, seed: int, scale: float) -> Record:
     step = [1.0, 50.0, 100.0]
     lines = ("regret", "reward", "communication", "payment")
     curve = {"step": step} | {name: [scale * x for x in step] for name in lines}

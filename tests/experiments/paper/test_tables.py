@@ -18,7 +18,7 @@ from incfed.experiments.paper.settings import (
     SYNTHETIC,
     Data,
     Mode,
-    Setting,
+    PaperSetting,
     cell,
 )
 from incfed.experiments.paper.tables import TABLES, Printed
@@ -37,7 +37,7 @@ from incfed.results.tables import Spread
 PUBLISHED = Mode(published=True)
 
 
-def record(setting: Setting, seed: int, **figures: float) -> Record:
+def record(setting: PaperSetting, seed: int, **figures: float) -> Record:
     known = {"clients": 50.0, "steps": 5000.0, "reward": 0.0, **figures}
     return Record({}, seed, "", known, {})
 
@@ -82,13 +82,13 @@ def test_what_is_run_for_a_cell() -> None:
 def test_every_setting_can_be_built() -> None:
     runner = CellRunner()
     for variant in ("full", "w/o PF", "w/o IS", "w/o PF + IS"):
-        setting = Setting(SYNTHETIC, "high", cost=1.0, beta=0.7, variant=variant)
+        setting = PaperSetting(SYNTHETIC, "high", cost=1.0, beta=0.7, variant=variant)
         made = runner.build(cell(setting, 0, Mode())).algorithm
         assert isinstance(made, incfed.IncFedUCB)
         assert isinstance(made.mechanism, incfed.PaymentEfficient)
         assert made.mechanism.payment_free == ("PF" not in variant)
         assert made.mechanism.iterative == ("IS" not in variant)
-    free = runner.build(cell(Setting(SYNTHETIC, "high", method=FREE, cost=1.0), 0, Mode()))
+    free = runner.build(cell(PaperSetting(SYNTHETIC, "high", method=FREE, cost=1.0), 0, Mode()))
     assert isinstance(free.algorithm, incfed.IncFedUCB)
     assert isinstance(free.algorithm.mechanism, incfed.PaymentFree)
 

@@ -187,14 +187,14 @@ def _rows(
             if any(found):
                 first = quantity == QUANTITIES[0]
                 label = table.block_title(block) if first else ""
-                cells = [doc.Cell("") if v is None else _cell(v, differences) for v in found]
+                cells = [doc.TableCell("") if v is None else _cell(v, differences) for v in found]
                 yield doc.TableRow.of(label, titles[quantity], *cells, group=first)
 
 
-def _cell(verdict: FigureVerdict, differences: bool) -> doc.Cell:
+def _cell(verdict: FigureVerdict, differences: bool) -> doc.TableCell:
     mean, spread, unit = verdict.ours.parts()
     below = [published(verdict), *([change(verdict)] if differences else [])]
-    return doc.Cell(
+    return doc.TableCell(
         mean,
         spread,
         unit,

@@ -11,7 +11,7 @@ import numpy as np
 from ...results.curves import Curve, mean_and_sd
 from ...results.palette import INK, Pens, pens_for
 from ..cells import Record
-from .settings import FREE, MOVIELENS, PAID, SYNTHETIC, VARIANTS, Setting
+from .settings import FREE, MOVIELENS, PAID, SYNTHETIC, VARIANTS, PaperSetting
 from .verdicts import Records, spread
 
 if TYPE_CHECKING:
@@ -32,18 +32,18 @@ class Drawing:
     world: str
     ablation: bool
 
-    def settings(self) -> list[Setting]:
+    def settings(self) -> list[PaperSetting]:
         return [self.setting(label, cost) for label in self.labels for cost in COSTS]
 
     @property
     def labels(self) -> list[str]:
         return list(VARIANTS) if self.ablation else [FREE, PAID]
 
-    def setting(self, label: str, cost: float) -> Setting:
+    def setting(self, label: str, cost: float) -> PaperSetting:
         if label == FREE:
-            return Setting(self.world, THRESHOLD, method=FREE, cost=cost)
+            return PaperSetting(self.world, THRESHOLD, method=FREE, cost=cost)
         variant = label if self.ablation else "full"
-        return Setting(self.world, THRESHOLD, cost=cost, beta=BETA, variant=variant)
+        return PaperSetting(self.world, THRESHOLD, cost=cost, beta=BETA, variant=variant)
 
     @property
     def performance(self) -> str:

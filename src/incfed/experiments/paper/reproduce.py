@@ -21,7 +21,7 @@ from ..screen import Screen
 from ..tidy import cells_frame
 from . import figures
 from .document import Reproduction, page_document, result_document, tables_document
-from .settings import MOVIELENS, Data, Mode, Setting, cell
+from .settings import MOVIELENS, Data, Mode, PaperSetting, cell
 from .tables import TABLES
 from .verdicts import incomparable, judge
 
@@ -42,9 +42,9 @@ class ReproduceRequest:
     mode: Mode
     seeds: int
 
-    def settings(self) -> list[Setting]:
+    def settings(self) -> list[PaperSetting]:
         """Everything that must be run, once each."""
-        found: dict[Setting, None] = {}
+        found: dict[PaperSetting, None] = {}
         for name in self.targets:
             if name in TABLES:
                 table = TABLES[name]
@@ -53,7 +53,7 @@ class ReproduceRequest:
                 found.update((setting, None) for setting in figures.DRAWINGS[name].settings())
         return list(found)
 
-    def cells(self) -> dict[Setting, list[Cell]]:
+    def cells(self) -> dict[PaperSetting, list[Cell]]:
         return {
             setting: [cell(setting, seed, self.mode) for seed in range(self.seeds)]
             for setting in self.settings()
@@ -152,10 +152,10 @@ def _refuse_finished(book: Path, *, resume: bool, fresh: bool) -> None:
 
 
 def _evaluate(asked: ReproduceRequest, records: Sequence[Record]) -> Reproduction:
-    by_setting: dict[Setting, list[Record]] = {}
+    by_setting: dict[PaperSetting, list[Record]] = {}
     for record in records:
         given = {key: value for key, value in record.point.items() if key != "reads"}
-        by_setting.setdefault(Setting(**given), []).append(record)
+        by_setting.setdefault(PaperSetting(**given), []).append(record)
     verdicts = {
         name: judge(TABLES[name], by_setting, asked.mode)
         for name in asked.targets

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-from .settings import ALTRUISTIC, MOVIELENS, SYNTHETIC, Setting
+from .settings import ALTRUISTIC, MOVIELENS, SYNTHETIC, PaperSetting
 
 QUANTITIES = ("performance", "communication", "payment")
 THRESHOLDS = {
@@ -60,13 +60,13 @@ class PaperTable:
         found = _published()[self.name][block].get(column)
         return None if found is None else Printed(*found)
 
-    def setting(self, block: str, column: str) -> Setting:
+    def setting(self, block: str, column: str) -> PaperSetting:
         threshold, cost = (
             (block, 100.0) if self.threshold is None else (self.threshold, float(block))
         )
         if column == ALTRUISTIC:
-            return Setting(self.world, threshold, method=ALTRUISTIC)
-        return Setting(self.world, threshold, cost=cost, beta=float(column))
+            return PaperSetting(self.world, threshold, method=ALTRUISTIC)
+        return PaperSetting(self.world, threshold, cost=cost, beta=float(column))
 
     def cells(self) -> Iterator[tuple[str, str]]:
         """Block and column of every cell that is printed."""

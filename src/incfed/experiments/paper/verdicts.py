@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...results.tables import Spread
 from ..cells import Record
-from .settings import MOVIELENS, Mode, Setting
+from .settings import MOVIELENS, Mode, PaperSetting
 from .tables import QUANTITIES, PaperTable
 
 TOLERANCE = {"performance": 0.12, "communication": 0.15, "payment": 0.12}  # of the published figure
@@ -30,7 +30,7 @@ STALE = "The published figures come from stale reads, these from fresh ones (see
 PART_OF_IT = "Only the beginning of the data: not to be compared figure by figure."
 OTHER_DATA = "Another data set than the paper's: not to be compared figure by figure."
 
-Records = Mapping[Setting, Sequence[Record]]
+Records = Mapping[PaperSetting, Sequence[Record]]
 
 
 @dataclass(frozen=True)
