@@ -17,10 +17,10 @@ from . import tables
 from .records import (
     RUNNING,
     from_bytes,
-    lay_table,
     read_deliveries,
     read_epoch,
     read_own,
+    read_round_inputs,
     read_upload,
 )
 from .replay import Replay, Row
@@ -74,7 +74,7 @@ def _settings(replay: Replay, e: Row) -> Settings:
 
 def _table(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> RoundInputs:
     round = replay.rounds[e["round"]]
-    return lay_table(
+    return read_round_inputs(
         connection,
         _settings(replay, e),
         round=e["round"],

@@ -101,7 +101,7 @@ def pack_epoch(V: Floats, b: Floats) -> tuple[bytes, bytes]:
     return to_bytes(pack_matrix(V).numbers), to_bytes(b)
 
 
-def lay_table(
+def read_round_inputs(
     connection: Connection,
     settings: Settings,
     *,
@@ -111,7 +111,7 @@ def lay_table(
     spent: float,
     out: Collection[int],
 ) -> RoundInputs:
-    """What a decision depends on. `out`: who uploaded and takes no part (barred, or failed)."""
+    """What a decision depends on. `out`: clients that are excluded (barred, or failed)."""
     known: dict[int, Shared] = {}
 
     def shared(number: int) -> Shared:

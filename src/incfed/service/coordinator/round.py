@@ -21,9 +21,9 @@ from ...ledger.records import (
     OPEN,
     RUNNING,
     VOID,
-    lay_table,
     pack_epoch,
     read_deliveries,
+    read_round_inputs,
     read_settings,
 )
 from ...protocol import deciding
@@ -178,7 +178,7 @@ class RoundTransaction:
             )
         )
         barred = [one.id for one in members(self.connection) if one.barred >= self.round.number]
-        return lay_table(
+        return read_round_inputs(
             self.connection,
             self.settings,
             round=self.round.number,
