@@ -11,7 +11,7 @@ import pytest
 
 from incfed.experiments.engine import Local, run_cells
 from incfed.experiments.paper.settings import FREE, SYNTHETIC, Mode, PaperSetting, cell
-from incfed.experiments.paper.verdicts import spread
+from incfed.results.tables import spread
 
 SEEDS = 5
 COSTS = (1.0, 10.0, 100.0)
@@ -21,7 +21,7 @@ COSTS = (1.0, 10.0, 100.0)
 def mean(setting: PaperSetting, metric: str, published: bool = False) -> float:
     cells = [cell(setting, seed, Mode(published=published)) for seed in range(SEEDS)]
     done = run_cells(cells, executor=Local(1))
-    return spread(record.figures[metric] for record in done.records).mean
+    return spread([record.figures[metric] for record in done.records]).mean
 
 
 def paid(cost: float, beta: float, threshold: str = "high", variant: str = "full") -> PaperSetting:

@@ -28,10 +28,11 @@ from ..mechanisms.registry import build_mechanism
 from ..results.settings import plain
 from ..support import places, toml
 from ..support.inputs import MOST_STEPS, InputError, integer, refuse
+from ..support.kinds import find
 from . import kinds
 
 RUN_KEYS = ("steps", "seeds", "output")
-MANY = 100_000  # seeds: more is a slip of the pen
+MANY = 100_000  # seeds: more is a typing error
 FORMULAS: dict[str, Callable[..., float]] = {
     name: formula
     for name, formula in inspect.getmembers(thresholds, inspect.isfunction)
@@ -66,19 +67,18 @@ class Component:
 
 
 def load(path: str | Path, *, seeds: int | None = None, output: Path | None = None) -> Recipe:
-    """The tables in the file `path`, not checked yet."""
+    """The tables in the file `path`, not checked yet; `seeds` and `output` replace its own."""
     file = Path(path)
     tables = toml.read(file, f"Write one with: incfed init {file}")
-    recipe = Recipe(tables, file.resolve().parent, str(file))
+    return override(Recipe(tables, file.resolve().parent, str(file)), seeds, output)
+
+
+def override(recipe: Recipe, seeds: int | None, output: Path | None) -> Recipe:
+    """The recipe with other seeds and another output folder; None leaves them as they are."""
     changes = {"seeds": seeds, "output": None if output is None else str(output.absolute())}
-    return override(recipe, **changes)
-
-
-def override(recipe: Recipe, **changes: Any) -> Recipe:
-    """The recipe with other values in its [run] table; None leaves a value as it is."""
     given = {key: value for key, value in changes.items() if value is not None}
     run = recipe.tables.get("run", {})
-    if not given or not isinstance(run, Mapping):  # check_outline says what is wrong with it
+    if not isinstance(run, Mapping):  # check_outline says what is wrong with it
         return recipe
     return replace(recipe, tables={**recipe.tables, "run": {**run, **given}})
 
@@ -126,7 +126,7 @@ def check_steps(value: object, world: World) -> int:
     """T: as given, or all that a recorded world has."""
     if value is None:
         if world.length is None:
-            raise places.missing("run.steps", "given: this world has no end of its own")
+            raise places.missing("run.steps", "given: this world has no length of its own")
         return integer("the length of the trace", world.length, low=1)
     steps = integer("run.steps", value, low=1, high=MOST_STEPS)
     if world.length is not None and steps > world.length:
@@ -146,22 +146,19 @@ def _labelled(value: object) -> dict[str, dict[str, Any]]:
     for n, one in enumerate(value, 1):
         place = f"algorithm[{n}]"
         table = places.table(place, one, example)
-        label = _label(table.get("label", table.get("kind")), place)
+        label = table.get("label", table.get("kind"))
+        if label is None:
+            raise places.missing(f"{place}.label", "a short text, such as 'beta 0.7'")
+        if not isinstance(label, str) or not label.strip() or not label.isprintable():
+            raise refuse(f"{place}.label", label, "a short text, such as 'beta 0.7'")
+        if len(label) > 80:
+            raise refuse(f"{place}.label", label, "a text of at most 80 characters")
+        label = label.strip()
         if label in entries:
-            allowed = f"unlike that of algorithm[{[*entries].index(label) + 1}]"
+            allowed = f"different from that of algorithm[{[*entries].index(label) + 1}]"
             raise refuse(f"{place}.label", label, allowed)
         entries[label] = table
     return entries
-
-
-def _label(value: object, place: str) -> str:
-    if value is None:
-        raise places.missing(f"{place}.label", "a short text, such as 'beta 0.7'")
-    if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise refuse(f"{place}.label", value, "a short text, such as 'beta 0.7'")
-    if len(value) > 80:
-        raise refuse(f"{place}.label", value, "a text of at most 80 characters")
-    return value.strip()
 
 
 def build_world(table: Mapping[str, Any], folder: Path) -> Component:
@@ -176,7 +173,7 @@ def build_algorithm(
 ) -> Component:
     """The algorithm of a table; the threshold may depend on the world and the steps."""
     given = {key: value for key, value in table.items() if key != "label"}
-    maker = kinds.find(kinds.ALGORITHMS, given, place, folder)
+    maker = find(kinds.ALGORITHMS, given, place, folder)
     maker.check(given, place, extra=("label",))
     sources: dict[str, str] = {}
     if "mechanism" in given:
@@ -211,8 +208,8 @@ def _threshold(name: str, place: str, **known: Any) -> float:
         raise InputError(f"{place}: got {name!r}{close}, must be a number or one of {words}")
     needed = inspect.signature(FORMULAS[name]).parameters
     if "beta" in needed and known["beta"] is None:
-        raise refuse(place, name, "a number or a formula without beta: the mechanism promises none")
+        raise refuse(place, name, "a number or a formula without beta: the mechanism has none")
     try:
         return FORMULAS[name](**{key: known[key] for key in needed})
     except InputError as error:
-        raise InputError(f"{place}: {name!r} cannot be worked out from {error}") from None
+        raise InputError(f"{place}: {name!r} cannot be computed: {error}") from None

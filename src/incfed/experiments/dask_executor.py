@@ -86,7 +86,7 @@ class Dask(Executor):
                 if isinstance(found, Exception):
                     raise InputError(
                         f"--dask: the worker {worker} cannot use {library} ({found}); install "
-                        f"there what is here: {library} {ours}"
+                        f"the version of this machine there: {library} {ours}"
                     )
                 if found != ours:
                     raise InputError(

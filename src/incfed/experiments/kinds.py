@@ -1,4 +1,4 @@
-"""What a config can name: worlds, algorithms, mechanisms."""
+"""The worlds and algorithms that a config can name; mechanisms are in `mechanisms.registry`."""
 
 from __future__ import annotations
 
@@ -10,22 +10,9 @@ from typing import Any
 
 from .. import algorithms, environments
 from ..environments.trace import Trace
-from ..mechanisms.registry import MECHANISMS
 from ..support import kinds, places
 from ..support.inputs import InputError, refuse
-from ..support.kinds import Built, Kinds, Maker, find, public
-
-__all__ = [
-    "ALGORITHMS",
-    "CUT",
-    "MECHANISMS",
-    "WORLDS",
-    "Built",
-    "Kinds",
-    "Maker",
-    "build",
-    "find",
-]
+from ..support.kinds import Built, Kinds, public
 
 CUT = ("part", "turn")  # keys that every table of a recorded world may have
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
-from ..experiments.checkpoint import NAME, CellsFile
+from ..experiments.checkpoint import NAME, CellsFile, Checkpoint
 from ..experiments.engine import Session, executor_for
 from ..results.settings import plain
 from ..support import inputs
@@ -183,7 +183,7 @@ def plan(
     from .publish import DATA, PAGE, check_free
 
     folder = None if output is None else inputs.path("output", output).absolute()
-    checkpoint = file = None
+    checkpoint, file = Checkpoint(), None
     if folder is not None:
         check_free(folder)
         checkpoint = CellsFile(folder / NAME, ours=(PAGE, DATA))

@@ -43,6 +43,13 @@ class Spread:
         return TableCell(*self.parts())
 
 
+def spread(values: Sequence[float], share: bool = False) -> Spread:
+    """Mean and spread of the figures of single runs; NaN of none."""
+    mean = math.fsum(values) / len(values) if values else math.nan
+    sd = statistics.stdev(values) if len(values) > 1 and math.isfinite(mean) else math.nan
+    return Spread(mean, sd, share)
+
+
 @dataclass(frozen=True)
 class ComparisonRow:
     """One algorithm over its seeds."""
@@ -71,7 +78,7 @@ def row(label: str, finals: Sequence[Mapping[str, Any]]) -> ComparisonRow:
     """The row of some runs with these final figures (see `Result.summary`)."""
     columns = {name: [float(final[name]) for final in finals] for name in METRICS}
     columns["participation"] = [x for x in columns["participation"] if not math.isnan(x)]
-    spreads = {name: _spread(column, name) for name, column in columns.items()}
+    spreads = {name: spread(values, name == "participation") for name, values in columns.items()}
     return ComparisonRow(label=label, seeds=len(finals), **spreads)
 
 
@@ -132,9 +139,3 @@ def checked(runs: Runs) -> Runs:
         if not results:
             raise InputError(f"runs[{label!r}]: has no results; allowed is at least one")
     return runs
-
-
-def _spread(values: Sequence[float], name: str) -> Spread:
-    mean = math.fsum(values) / len(values) if values else math.nan
-    sd = statistics.stdev(values) if len(values) > 1 and math.isfinite(mean) else math.nan
-    return Spread(mean, sd, share=name == "participation")

@@ -29,10 +29,9 @@ from incfed.experiments.paper.verdicts import (
     FigureVerdict,
     is_within,
     judge,
-    spread,
 )
 from incfed.results import markdown
-from incfed.results.tables import Spread
+from incfed.results.tables import Spread, spread
 
 PUBLISHED = Mode(published=True)
 
@@ -43,19 +42,17 @@ def record(setting: PaperSetting, seed: int, **figures: float) -> Record:
 
 
 def test_figures_by_heart() -> None:
-    assert TABLES["table1"].printed("10", "0.7") == Printed(48.21, 7779425, 9050.61)
-    assert TABLES["table5"].printed("theory", "0.01") == Printed(53.72, 2981175, 1200)
-    assert TABLES["table1"].printed("0", ALTRUISTIC) == Printed(48.46, 7605000, None)
-    assert TABLES["table1"].printed("10", ALTRUISTIC) is None
+    assert TABLES["table1"].figures["10", "0.7"] == Printed(48.21, 7779425, 9050.61)
+    assert TABLES["table5"].figures["theory", "0.01"] == Printed(53.72, 2981175, 1200)
+    assert TABLES["table1"].figures["0", ALTRUISTIC] == Printed(48.46, 7605000, None)
+    assert ("10", ALTRUISTIC) not in TABLES["table1"].figures
 
 
 def test_every_published_communication_is_a_number_of_rounds() -> None:
     """docs/paper.md, reading 11: N d^2 + N (d^2 + d) a round, and d for every participant."""
     for table in TABLES.values():
         N, d = (54 if table.world == MOVIELENS else 50), 25
-        for where in table.cells():
-            printed = table.printed(*where)
-            assert printed is not None
+        for where, printed in table.figures.items():
             fixed = N * (2 * d * d + d)
             most = int(printed.communication // fixed)
             least = math.ceil(printed.communication / (fixed + N * d))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...results import axes as style
 from ...results.curves import Curve, mean_and_sd
 from ...results.palette import INK, Pens, pens_for
+from ...results.plots import new_figure, panel
+from ...results.tables import spread
 from ..cells import Record
 from .settings import FREE, MOVIELENS, PAID, SYNTHETIC, VARIANTS, PaperSetting
-from .verdicts import Records, spread
+from .verdicts import Records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,9 +81,6 @@ def draw(drawing: Drawing, records: Records) -> Figure | None:
 
 def _comparison(drawing: Drawing, records: Records) -> Figure:
     """Performance above, communication below; a column for each cost."""
-    from ...results import axes as style
-    from ...results.plots import new_figure, panel
-
     pens = pens_for(drawing.labels)
     figure = new_figure(10.4, 6.6)
     grid = figure.subplots(2, len(COSTS))
@@ -92,16 +92,13 @@ def _comparison(drawing: Drawing, records: Records) -> Figure:
         top = max(axes.get_ylim()[1] for axes in row)  # one scale for all costs
         for axes in row:
             axes.set_ylim(0, top)
-        row[0].set_ylabel(_axis(metric), fontsize=9.5, color=INK)
+        row[0].set_ylabel(style.TITLES[metric][0], fontsize=9.5, color=INK)
     style.legend(figure, pens)
     return figure
 
 
 def _ablation(drawing: Drawing, records: Records) -> Figure:
     """Performance, communication, and bars of payment at each cost."""
-    from ...results import axes as style
-    from ...results.plots import new_figure, panel
-
     pens = pens_for(drawing.labels)
     runs = {
         label: [run for cost in COSTS for run in records[drawing.setting(label, cost)]]
@@ -117,12 +114,10 @@ def _ablation(drawing: Drawing, records: Records) -> Figure:
 
 
 def _bars(axes: Axes, drawing: Drawing, records: Records, pens: Pens) -> None:
-    from ...results import axes as style
-
     width = 0.8 / len(drawing.labels)
     for group, cost in enumerate(COSTS):
         paid = {
-            label: spread(run.figures["payment"] for run in records[drawing.setting(label, cost)])
+            label: spread([run.figures["payment"] for run in records[drawing.setting(label, cost)]])
             for label in drawing.labels
         }
         most = max(one.mean for one in paid.values()) or 1.0
@@ -141,20 +136,14 @@ def _bars(axes: Axes, drawing: Drawing, records: Records, pens: Pens) -> None:
 def _lines(
     runs: Mapping[str, Sequence[Record]], metric: str, *, bands: bool = True
 ) -> dict[str, Curve]:
-    return {label: _curve(records, metric, bands) for label, records in runs.items()}
-
-
-def _curve(records: Iterable[Record], metric: str, bands: bool) -> Curve:
     """Mean and spread over runs, which all have their points at the same steps."""
-    curves = [record.curve for record in records]
-    step = np.array(curves[0]["step"])
-    if metric == "gain":
-        values = np.array([np.array(curve["reward"]) / (step / ARMS) for curve in curves])
-    else:
-        values = np.array([curve[metric] for curve in curves])
-    mean, sd = mean_and_sd(values, np.ones_like(values))
-    return Curve(step.astype(np.int64), mean, sd if bands else np.full_like(sd, np.nan))
-
-
-def _axis(metric: str) -> str:
-    return {"gain": "Normalised reward", "regret": "Regret"}.get(metric, "Communication")
+    lines = {}
+    for label, records in runs.items():
+        step = np.array(records[0].curve["step"])
+        if metric == "gain":
+            values = np.array([record.curve["reward"] for record in records]) / (step / ARMS)
+        else:
+            values = np.array([record.curve[metric] for record in records])
+        mean, sd = mean_and_sd(values, np.ones_like(values))
+        lines[label] = Curve(step.astype(np.int64), mean, sd if bands else np.full_like(sd, np.nan))
+    return lines

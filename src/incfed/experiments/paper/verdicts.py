@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...results.tables import Spread
+from ...results.tables import Spread, spread
 from ..cells import Record
 from .settings import MOVIELENS, Mode, PaperSetting
 from .tables import QUANTITIES, PaperTable
@@ -56,29 +56,21 @@ class FigureVerdict:
 def judge(table: PaperTable, records: Records, mode: Mode) -> list[FigureVerdict]:
     """All figures of a table for which there are runs."""
     verdicts = []
-    for block, column in table.cells():
+    unlike = incomparable(mode) if table.world == MOVIELENS else ""
+    otherwise = "No explanation found so far." if mode.published else STALE
+    for (block, column), printed in table.figures.items():
         runs = records.get(table.setting(block, column), ())
-        if runs:
-            verdicts += [_verdict(table, block, column, name, runs, mode) for name in QUANTITIES]
+        for quantity in QUANTITIES if runs else ():
+            key = table.performance if quantity == "performance" else quantity
+            ours = spread([record.figures[key] for record in runs])
+            published = getattr(printed, quantity)
+            place = (table.name, block, column, quantity)
+            within, why = None, unlike
+            if published is not None and not unlike:
+                within = is_within(quantity, published, ours)
+                why = "" if within else KNOWN.get(place, otherwise)
+            verdicts.append(FigureVerdict(*place, published, ours, len(runs), within, why))
     return verdicts
-
-
-def _verdict(
-    table: PaperTable, block: str, column: str, quantity: str, runs: Sequence[Record], mode: Mode
-) -> FigureVerdict:
-    key = table.performance if quantity == "performance" else quantity
-    ours = spread([record.figures[key] for record in runs])
-    printed = table.printed(block, column)
-    published = None if printed is None else getattr(printed, quantity)
-    within, why = None, ""
-    if table.world == MOVIELENS and (reason := incomparable(mode)):
-        why = reason
-    elif published is not None:
-        within = is_within(quantity, published, ours)
-        why = "" if within else _reason(table.name, block, column, quantity, mode)
-    return FigureVerdict(
-        table.name, block, column, quantity, published, ours, len(runs), within, why
-    )
 
 
 def is_within(quantity: str, published: float, ours: Spread) -> bool:
@@ -87,22 +79,8 @@ def is_within(quantity: str, published: float, ours: Spread) -> bool:
     return abs(ours.mean - published) <= max(TOLERANCE[quantity] * published, spreads)
 
 
-def spread(values: Iterable[float]) -> Spread:
-    """Mean and sample standard deviation of single runs."""
-    known = list(values)
-    mean = math.fsum(known) / len(known)
-    if len(known) < 2:
-        return Spread(mean, math.nan)
-    return Spread(mean, math.sqrt(math.fsum((x - mean) ** 2 for x in known) / (len(known) - 1)))
-
-
 def incomparable(mode: Mode) -> str:
     """Why MovieLens figures cannot be compared with the published ones; empty: they can."""
     if mode.data is None or (mode.data.clients, mode.data.events) != ML_20M:
         return OTHER_DATA
     return PART_OF_IT if mode.quick else ""
-
-
-def _reason(table: str, block: str, column: str, quantity: str, mode: Mode) -> str:
-    otherwise = "No explanation found so far." if mode.published else STALE
-    return KNOWN.get((table, block, column, quantity), otherwise)
