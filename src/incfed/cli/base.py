@@ -64,6 +64,7 @@ app = typer.Typer(
 def group(name: str, help: str, panel: str | None = None) -> typer.Typer:
     """A command with commands of its own."""
     made = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=help)
+    made.callback(help=help)(lambda: None)  # or typer would drop the name of a single command
     app.add_typer(made, name=name, rich_help_panel=panel)
     return made
 

@@ -12,11 +12,6 @@ from .base import group, option, path, plainly
 data = group("data", "Download data sets.")
 
 
-@data.callback()
-def _data() -> None:
-    """Download data sets."""
-
-
 @data.command(
     epilog="[bold]incfed data movielens ml-latest-small[/bold]   1 MB, for a first try\n\n"
     "[bold]incfed data movielens ml-20m --folder data[/bold]   used by the paper, 190 MB\n\n"

@@ -16,8 +16,7 @@ FOLDER = "Folder, new or of an earlier run to continue (default: a temporary one
 PANEL = "A real federation"  # of `incfed --help`
 
 ConfigFile = Annotated[
-    Path,
-    option("FILE", "The federation's TOML file.", "--config", "-c", parser=path),
+    Path, option("FILE", "The federation's TOML file.", "--config", "-c", parser=path)
 ]
 DEFAULT = Path("federation.toml")
 
@@ -84,10 +83,7 @@ def up(
     port: Annotated[
         int | None, option("N", "Port of the coordinator (default: any free port).")
     ] = None,
-    output: Annotated[
-        Path | None,
-        option("FOLDER", FOLDER, "--output", "-o", parser=path),
-    ] = None,
+    output: Annotated[Path | None, option("FOLDER", FOLDER, "--output", "-o", parser=path)] = None,
 ) -> None:
     """Watch a federation: a coordinator and a few clients on this machine.
 

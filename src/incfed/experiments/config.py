@@ -17,26 +17,29 @@ costs = 10.0
 from __future__ import annotations
 
 import inspect
+import warnings
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from .. import algorithms, environments
 from ..algorithms import thresholds
 from ..environments.base import World
+from ..environments.trace import Trace
 from ..mechanisms.registry import build_mechanism
 from ..results.settings import plain
-from ..support import places, toml
+from ..support import kinds, places, toml
 from ..support.inputs import MOST_STEPS, InputError, integer, refuse
-from ..support.kinds import find
-from . import kinds
+from ..support.kinds import Kinds, public
 
+CUT = ("part", "turn")  # keys that every table of a recorded world may have
 RUN_KEYS = ("steps", "seeds", "output")
 MANY = 100_000  # seeds: more is a typing error
 FORMULAS: dict[str, Callable[..., float]] = {
-    name: formula
-    for name, formula in inspect.getmembers(thresholds, inspect.isfunction)
-    if not name.startswith("_")
+    one.__name__: one for one in (thresholds.high, thresholds.low, thresholds.theory)
 }
 
 
@@ -60,6 +63,7 @@ class Component:
     sources: Mapping[str, str]
     table: Mapping[str, Any]
 
+    @cached_property
     def identity(self) -> dict[str, Any]:
         """All that the numbers depend on."""
         own = {"files": sorted(self.sources.values()), "table": plain(self.table, "table")}
@@ -162,10 +166,42 @@ def _labelled(value: object) -> dict[str, dict[str, Any]]:
 
 
 def build_world(table: Mapping[str, Any], folder: Path) -> Component:
-    """The world of a [world] table."""
+    """The world of a [world] table; of a recorded one perhaps a part, see `World.part`."""
     table = places.table("world", table, '[world] with kind = "Synthetic"')
-    built = kinds.build(kinds.WORLDS, table, "world", folder)
-    return Component(built.value, built.sources, table)
+    rest = {key: value for key, value in table.items() if key not in CUT}
+    with warnings.catch_warnings():  # the world's notes say it once for all
+        warnings.simplefilter("ignore", environments.BadRows)
+        built = kinds.build(WORLDS, rest, "world", folder)
+    world = built.value
+    if rest != table:
+        with places.at("world", CUT):
+            shares = table.get("part", [0.0, 1.0])
+            if not isinstance(shares, list) or len(shares) != 2:
+                raise refuse("part", shares, "two shares of the steps, such as [0.5, 1.0]")
+            world = world.part(*shares, turn=table.get("turn", False))
+    return Component(world, built.sources, table)
+
+
+def _trace(file: Path) -> Trace:
+    """A Trace from its .npz file: no config can hold the arrays."""
+    if not isinstance(file, Path):
+        raise InputError(f"file: got {file!r}, must be the path of an .npz file")
+    if file.is_file() and not zipfile.is_zipfile(file):
+        raise InputError(f"file: got '{file}', must be a readable .npz file")
+    try:
+        return Trace.load(file)
+    except InputError as error:
+        said = str(error)
+        what = said.removeprefix("path: ") if said.startswith("path: ") else f"{file}: {said}"
+        raise InputError(f"file: {what}") from None
+
+
+WORLDS = Kinds(
+    environments.World,
+    public(environments, environments.World) | {"Trace": _trace},
+    paths={"ReplayLog": ("items",)},
+)
+ALGORITHMS = Kinds(algorithms.Algorithm, public(algorithms, algorithms.Algorithm))
 
 
 def build_algorithm(
@@ -173,7 +209,7 @@ def build_algorithm(
 ) -> Component:
     """The algorithm of a table; the threshold may depend on the world and the steps."""
     given = {key: value for key, value in table.items() if key != "label"}
-    maker = find(kinds.ALGORITHMS, given, place, folder)
+    maker = kinds.find(ALGORITHMS, given, place, folder)
     maker.check(given, place, extra=("label",))
     sources: dict[str, str] = {}
     if "mechanism" in given:

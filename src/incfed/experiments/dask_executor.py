@@ -43,9 +43,8 @@ class Dask(Executor):
             from distributed import Client
             from distributed.comm import resolve_address
         except ModuleNotFoundError as error:
-            how = install("dask")
             raise InputError(
-                f"--dask: needs the package distributed ({error}); install it with: {how}"
+                f"--dask: needs distributed ({error}); install it with: {install('dask')}"
             ) from None
         self._level = self._log.level
         self._log.setLevel(logging.CRITICAL)  # a scheduler that goes away is said by us, in a line

@@ -51,9 +51,8 @@ class Demo(Experiment):
 
 def demo(output: Path, *, seeds: int = 5, quick: bool = False) -> Demo:
     """The experiment behind `incfed demo`; `quick` is a smaller world and fewer steps."""
-    entries: list[dict[str, Any]] = [
-        {"label": ALTRUISTIC, "kind": "DisLinUCB", "threshold": "high"},
-    ]
+    entries: list[dict[str, Any]]
+    entries = [{"label": ALTRUISTIC, "kind": "DisLinUCB", "threshold": "high"}]
     for cost in COSTS:
         for label, mechanism in _mechanisms().items():
             entry = {"label": _full(label, cost), "kind": "IncFedUCB", "mechanism": mechanism}

@@ -24,8 +24,7 @@ from ..support import places
 from ..support.inputs import InputError, counted, refuse
 from ..support.kinds import Kinds, find
 from .cells import Cell
-from .config import Outline
-from .kinds import ALGORITHMS, WORLDS
+from .config import ALGORITHMS, WORLDS, Outline
 
 MOST_CELLS = 1_000_000  # more is a typing error
 OWN_COLUMNS = (
@@ -67,13 +66,10 @@ def axes(table: object, labels: Sequence[str]) -> list[Axis]:
     if not given:
         raise refuse("sweep", {}, f"at least one parameter, such as {example}")
     found = [_axis(path, values, labels) for path, values in given.items()]
-    seen: dict[tuple[str, str | None, tuple[str, ...]], str] = {}
-    for axis in found:
-        for only in (axis.only, None) if axis.only else (None, *labels):
-            other = seen.get((axis.section, only, axis.keys))
-            if other is not None:
-                raise InputError(f"sweep.{axis.path}: is the same as sweep.{other}; give only one")
-        seen[axis.section, axis.only, axis.keys] = axis.path
+    for one, two in itertools.combinations(found, 2):
+        same = (one.section, one.keys) == (two.section, two.keys)
+        if same and (one.only == two.only or None in (one.only, two.only)):
+            raise InputError(f"sweep.{two.path}: is the same as sweep.{one.path}; give only one")
     return [replace(axis, column=_column(axis, found)) for axis in found]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
 from ..results import METRICS, Runs, Section, compare, human, markdown, overview, plot, write_report
-from ..results.document import Block, Document, Heading, Text
+from ..results.document import Document, Heading, Text
 from ..results.numbers import finite
 from ..results.plots import can_plot
 from ..results.tables import comparison_table, known_metrics
@@ -62,22 +62,17 @@ def publish(folder: Path, title: str, intro: str, chapters: Sequence[Chapter]) -
     ]
     figures = {one.heading: _figures(one.runs) for one in chapters}
     sections = [Section.of(one.heading, one.runs, one.text) for one in chapters]
-    return write_summary(folder, title, intro, tables, figures, sections)
+    return write_summary(folder, Document(title, tables), figures, intro, sections)
 
 
 def write_summary(
-    folder: Path,
-    title: str,
-    intro: str,
-    tables: Sequence[Block],
-    figures: object,
-    sections: Sequence[Section],
+    folder: Path, tables: Document, figures: object, intro: str, sections: Sequence[Section]
 ) -> Path:
-    """Write the tables as summary.md, the figures as summary.json, and report.html; the last's
-    path. Each file appears whole or not at all."""
-    write_text(folder / "summary.md", markdown.render(Document(title, tables)))
+    """Write the tables as summary.md, the figures as summary.json, and report.html; the path of
+    the report. Each file appears whole or not at all."""
+    write_text(folder / "summary.md", markdown.render(tables))
     write_text(folder / "summary.json", json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
-    return write_report(folder / "report.html", title, intro, sections, footer=footer())
+    return write_report(folder / "report.html", tables.title, intro, sections, footer=footer())
 
 
 def draw(folder: Path, runs: Runs) -> Path | None:

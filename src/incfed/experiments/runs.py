@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .._version import __version__
 from ..algorithms.base import Algorithm
@@ -56,19 +56,12 @@ class Experiment(Suite):
         """How the saved run of a cell is recognised. It has not changed since version 0.1, so that
         runs of that version are kept."""
         label = cell.point["algorithm"]
-        world, algorithm = self._identities[None], self._identities[label]
+        world, algorithm = self.environment.identity, self.entries[label].identity
         return fingerprint([__version__, label, cell.seed, self.steps, world, algorithm])
 
     @cached_property
     def _slugs(self) -> dict[str, str]:
         return slugs(list(self.entries))
-
-    @cached_property
-    def _identities(self) -> dict[str | None, Any]:
-        """Of the algorithms by label, and of the world."""
-        return {None: self.environment.identity()} | {
-            label: entry.identity() for label, entry in self.entries.items()
-        }
 
     def checkpoint(self) -> RunFolders:
         return RunFolders(self)

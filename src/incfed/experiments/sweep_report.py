@@ -42,28 +42,26 @@ def cells_frame(records: Sequence[Record]) -> polars.DataFrame:
     import polars
 
     names = dict.fromkeys(name for one in records for name in one.figures)
-    own = _point_columns(records)
+    runs = _run_columns(records)
     figures = {
         name: polars.Series([one.figures.get(name) for one in records], dtype=polars.Float64).cast(
             polars.Int64 if name in COUNTS else polars.Float64
         )
         for name in names
-        if name not in own
+        if name not in runs
     }
-    seeds = polars.Series([one.seed for one in records], dtype=polars.Int64)
-    return polars.DataFrame({**own, "seed": seeds, **figures})
+    return polars.DataFrame({**runs, **figures})
 
 
 def curves_frame(records: Sequence[Record]) -> polars.DataFrame:
     """One row for each kept step of each run: its point, seed, step (from 1) and metrics."""
     import polars
 
-    runs = {**_point_columns(records), "seed": [one.seed for one in records]}
     curves = {
         name: polars.Series([one.curve[name] for one in records], dtype=polars.List(polars.Float64))
         for name in ("step", *CURVES)
     }
-    frame = polars.DataFrame({**runs, **curves}).explode(*curves)
+    frame = polars.DataFrame({**_run_columns(records), **curves}).explode(*curves)
     return frame.with_columns(polars.col("step").cast(polars.Int64))
 
 
@@ -128,8 +126,8 @@ def publish_sweep(folder: Path, title: str, intro: str, records: Sequence[Record
             frame(records).write_parquet(fresh)
     points = summarise(records)
     figures = [_figures(one) for one in points]
-    tables = [points_table(points)]
-    return write_summary(folder, title, intro, tables, figures, _sections(points))
+    table = Document(title, (points_table(points),))
+    return write_summary(folder, table, figures, intro, _sections(points))
 
 
 def _figures(one: PointSummary) -> dict[str, Any]:
@@ -167,11 +165,7 @@ def _layout(summaries: Sequence[PointSummary]) -> tuple[str | None, list[str]]:
     """The parameter across (numbers, the most values), and those that set sections apart."""
     values = {name: _values(summaries, name) for name in headings(summaries) if name != "algorithm"}
     varied = {name: found for name, found in values.items() if len({*found} - {"null"}) > 1}
-    numeric = [
-        name
-        for name, found in varied.items()
-        if all(_number(value) for value in found.values() if value is not None)
-    ]
+    numeric = [name for name, found in varied.items() if all(map(_number, found.values()))]
     across = max(numeric, key=lambda name: len(varied[name]), default=None)
     if across is None:
         return None, []
@@ -229,10 +223,14 @@ def _rest(one: PointSummary, without: Collection[str]) -> str:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Can it stand on an axis? None means that the point does not have the parameter."""
+    if value is None or isinstance(value, bool):
+        return value is None
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
-def _point_columns(records: Sequence[Record]) -> dict[str, polars.Series]:
+def _run_columns(records: Sequence[Record]) -> dict[str, polars.Series]:
+    """What names a run: its point and its seed."""
     import polars
 
     columns = {}
@@ -248,4 +246,5 @@ def _point_columns(records: Sequence[Record]) -> dict[str, polars.Series]:
         else:  # words, lists, tables, or a mixture
             texts = [None if value is None else shown(value, limit=None) for value in values]
             columns[name] = polars.Series(texts, dtype=polars.String)
+    columns["seed"] = polars.Series([one.seed for one in records], dtype=polars.Int64)
     return columns

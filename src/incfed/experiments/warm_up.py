@@ -46,12 +46,11 @@ class _Once(event.Listener):  # type: ignore[misc]
     """Says once that something is being compiled."""
 
     def __init__(self, say: Callable[[], None]) -> None:
-        self._say: Callable[[], None] | None = say
+        self._say = say
 
     def on_start(self, event: Any) -> None:
-        say, self._say = self._say, None
-        if say is not None:
-            say()
+        say, self._say = self._say, lambda: None
+        say()
 
     def on_end(self, event: Any) -> None:
         pass

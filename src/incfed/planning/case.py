@@ -26,9 +26,8 @@ from typing import Any
 import numpy as np
 
 from ..environments.base import World
-from ..experiments import kinds
 from ..experiments.cells import Cell
-from ..experiments.config import Recipe, build_algorithm, check_steps, load
+from ..experiments.config import CUT, Recipe, build_algorithm, build_world, check_steps, load
 from ..mechanisms.registry import BUILT_IN, Pinned, load_mechanism
 from ..support import places
 from ..support.inputs import InputError, counted, number, refuse
@@ -218,16 +217,16 @@ def build_case(recipe: Recipe) -> Case:
         fixed = places.table("algorithm", tables.get("algorithm", {}), "[algorithm]")
         places.known("algorithm", fixed, [*FIXED, "ridge"])
         search = places.table("search", tables.get("search", {}), "[search]")
-        built = kinds.build(kinds.WORLDS, table, "world", recipe.folder)
+        built = build_world(table, recipe.folder)
         world: World = built.value
         share = _share(search, world)
         if share is None:
             steps = check_steps(run.get("steps"), world)
         else:
-            uncut = {key: value for key, value in table.items() if key not in kinds.CUT}
+            uncut = {key: value for key, value in table.items() if key not in CUT}
             whole = world
             if uncut != table:  # a part of a part may be dealt in another way
-                whole = kinds.build(kinds.WORLDS, uncut, "world", recipe.folder).value
+                whole = build_world(uncut, recipe.folder).value
             steps = _steps(run.get("steps"), world, whole, _parts(table, share))
         usual = usual_threshold(steps, world.count, world.dim)
         case = Case(

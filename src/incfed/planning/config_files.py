@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..environments.base import World
-from ..experiments.kinds import WORLDS
+from ..experiments.config import WORLDS
 from ..ledger.settings import Settings
 from ..mechanisms.registry import MECHANISMS
 from ..results.numbers import human

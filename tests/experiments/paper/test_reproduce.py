@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from incfed.experiments.cells import Record
 from incfed.experiments.paper import reproduce
 from incfed.experiments.paper.document import Reproduction, page_document, tables_document
-from incfed.experiments.paper.figures import COSTS, DRAWINGS, draw
+from incfed.experiments.paper.figures import COSTS, FIGURES, draw
 from incfed.experiments.paper.reproduce import paper_suite
 from incfed.experiments.paper.settings import MOVIELENS, Data, Mode, PaperSetting
 from incfed.experiments.paper.tables import TABLES
@@ -36,7 +36,7 @@ def _data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_is_everything() -> None:
     asked = paper_suite(["all"], seeds=3, mode=DATA)
-    assert asked.targets == (*TABLES, *DRAWINGS)
+    assert asked.targets == (*TABLES, *FIGURES)
     assert asked.missing == ()
     assert len(asked.cells) == 3 * len(asked.settings)
 
@@ -113,9 +113,9 @@ def curve_record(setting: PaperSetting, seed: int, scale: float) -> Record:
     return Record({}, seed, "", {"payment": 100 * scale}, curve)
 
 
-@pytest.mark.parametrize("name", list(DRAWINGS))
+@pytest.mark.parametrize("name", list(FIGURES))
 def test_figures_draw_what_the_runs_say(name: str) -> None:
-    drawing = DRAWINGS[name]
+    drawing = FIGURES[name]
     records = {
         setting: [curve_record(setting, seed, 1.0 + n + seed) for seed in (0, 1)]
         for n, setting in enumerate(drawing.settings())

@@ -27,7 +27,7 @@ ARMS = 25  # a random policy earns a reward of 1 in so many steps
 
 
 @dataclass(frozen=True)
-class Drawing:
+class PaperFigure:
     """One figure of the paper."""
 
     name: str
@@ -56,30 +56,32 @@ class Drawing:
     def caption(self) -> str:
         bands = "Mean over seeds; bands are one standard deviation wide on each side."
         if self.ablation:
-            bands = f"Trajectories are means over seeds and over D = 1, 10, 100. {PAYMENTS}"
+            bands = (
+                "Trajectories are means over seeds and over D = 1, 10, 100. "
+                "Payments are relative to the largest at the same D."
+            )
         return f"{self.title} (β = {BETA}, {THRESHOLD} D_c; neither is printed). {bands}"
 
 
-PAYMENTS = "Payments are relative to the largest at the same D."
-DRAWINGS = {
+FIGURES = {
     drawing.name: drawing
     for drawing in (
-        Drawing("figure1", "Synthetic: payment-free and payment-efficient", SYNTHETIC, False),
-        Drawing("figure2", "Synthetic: what each part of the search is worth", SYNTHETIC, True),
-        Drawing("figure3", "MovieLens: payment-free and payment-efficient", MOVIELENS, False),
-        Drawing("figure4", "MovieLens: what each part of the search is worth", MOVIELENS, True),
+        PaperFigure("figure1", "Synthetic: payment-free and payment-efficient", SYNTHETIC, False),
+        PaperFigure("figure2", "Synthetic: what each part of the search is worth", SYNTHETIC, True),
+        PaperFigure("figure3", "MovieLens: payment-free and payment-efficient", MOVIELENS, False),
+        PaperFigure("figure4", "MovieLens: what each part of the search is worth", MOVIELENS, True),
     )
 }
 
 
-def draw(drawing: Drawing, records: Records) -> Figure | None:
+def draw(drawing: PaperFigure, records: Records) -> Figure | None:
     """The figure; None while a setting of it has no run yet."""
     if not all(records.get(setting) for setting in drawing.settings()):
         return None
     return _ablation(drawing, records) if drawing.ablation else _comparison(drawing, records)
 
 
-def _comparison(drawing: Drawing, records: Records) -> Figure:
+def _comparison(drawing: PaperFigure, records: Records) -> Figure:
     """Performance above, communication below; a column for each cost."""
     pens = pens_for(drawing.labels)
     figure = new_figure(10.4, 6.6)
@@ -97,7 +99,7 @@ def _comparison(drawing: Drawing, records: Records) -> Figure:
     return figure
 
 
-def _ablation(drawing: Drawing, records: Records) -> Figure:
+def _ablation(drawing: PaperFigure, records: Records) -> Figure:
     """Performance, communication, and bars of payment at each cost."""
     pens = pens_for(drawing.labels)
     runs = {
@@ -113,7 +115,7 @@ def _ablation(drawing: Drawing, records: Records) -> Figure:
     return figure
 
 
-def _bars(axes: Axes, drawing: Drawing, records: Records, pens: Pens) -> None:
+def _bars(axes: Axes, drawing: PaperFigure, records: Records, pens: Pens) -> None:
     width = 0.8 / len(drawing.labels)
     for group, cost in enumerate(COSTS):
         paid = {

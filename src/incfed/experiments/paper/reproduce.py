@@ -23,14 +23,14 @@ from ..outputs import save_figure
 from ..suite import Suite
 from ..sweep_report import cells_frame
 from .document import Reproduction, page_document, result_document, tables_document
-from .figures import DRAWINGS, Drawing, draw
+from .figures import FIGURES, PaperFigure, draw
 from .settings import MOVIELENS, Data, Mode, PaperSetting, cell
 from .tables import TABLES, PaperTable
 from .verdicts import incomparable, judge
 
 ALL = "all"
 OURS = ("reproduction.html", "tables.md", "tables.tex", "figures", "cells.parquet")
-TARGETS: dict[str, PaperTable | Drawing] = {**TABLES, **DRAWINGS}
+TARGETS: dict[str, PaperTable | PaperFigure] = {**TABLES, **FIGURES}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,9 +116,7 @@ def _evaluate(asked: PaperSuite, records: Sequence[Record]) -> Reproduction:
         by_setting.setdefault(PaperSetting(**given), []).append(record)
     mode, targets = asked.mode, asked.targets
     drawn = {
-        name: draw(DRAWINGS[name], by_setting)
-        for name in targets
-        if name in DRAWINGS and can_plot()
+        name: draw(FIGURES[name], by_setting) for name in targets if name in FIGURES and can_plot()
     }
     data = ""  # other MovieLens data than the paper's
     if mode.data is not None and incomparable(mode):
