@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +25,8 @@ def warm_up(algorithms: Iterable[Algorithm], slow: Callable[[], None] | None = N
         ):
             for costs in (1.0, [0.0, 1.0, 1.0, 1.0]):  # nobody, and somebody, shares for nothing
                 algorithm = IncFedUCB(mechanism, threshold=0.05, costs=costs, reads=reads)
-                simulate(world, algorithm, steps=300)
+                with _no_ctrl_c_lost():
+                    simulate(world, algorithm, steps=300)
 
 
 def _akin(mechanism: Mechanism) -> list[Mechanism]:
@@ -34,6 +36,27 @@ def _akin(mechanism: Mechanism) -> list[Mechanism]:
     if isinstance(mechanism, PaymentFree | PayEveryone):
         return [mechanism]
     return [PaymentEfficient(beta=0.5), PaymentEfficient(beta=0.5, order="ascending")]
+
+
+@contextmanager
+def _no_ctrl_c_lost() -> Iterator[None]:
+    """Raise a KeyboardInterrupt that struck in a callback of the compiler and got lost there."""
+    lost, before = False, sys.unraisablehook
+
+    def note(told: sys.UnraisableHookArgs) -> None:
+        nonlocal lost
+        if told.exc_type is KeyboardInterrupt:
+            lost = True
+        else:
+            before(told)
+
+    sys.unraisablehook = note
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+    if lost:
+        raise KeyboardInterrupt
 
 
 def compiling(slow: Callable[[], None]) -> AbstractContextManager[object]:
