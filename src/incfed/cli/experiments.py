@@ -35,7 +35,7 @@ OwnOutput = Annotated[
 ]
 OwnSeeds = Annotated[int | None, option("N", "Number of seeds (default: the config's).", min=1)]
 MIN_EVENTS = (
-    "Users of MovieLens with more events are clients "
+    "MovieLens users with more than N events are clients "
     r"\[default: 3000 for ml-20m, as in the paper, else 1000]."
 )
 EXPERIMENT = "incfed.toml", "incfed.experiments", "run"  # file, template, command

@@ -148,7 +148,7 @@ def prune(
     before: Annotated[str, typer.Option(help="A day, or a moment, in UTC (ISO 8601).")],
     config: ConfigFile = DEFAULT,
 ) -> None:
-    """Delete what clients uploaded in rounds that ended before; decisions and payments stay."""
+    """Delete the uploads of rounds that ended before a date. Decisions and payments stay."""
     import time
     from datetime import UTC, datetime
 

@@ -53,7 +53,7 @@ def plan(
     Tries mechanisms, beta, D_c and lambda, and gives up poor ones early.
     The figures come from runs that were not used to choose.
     Writes plan.html, run.toml (to simulate the advice) and federation.toml (to serve it).
-    Finished runs are kept: after Ctrl-C, the same command goes on.
+    Finished runs are kept. After Ctrl-C, the same command continues.
     """
     kept = f"finished runs, if any, are kept in {output}; continue with: {same_command()}"
     with plainly(f"stopped: {kept}") as terminal:

@@ -56,7 +56,7 @@ class Recipe:
 class Component:
     """A world or an algorithm, with what its own settings may not tell.
 
-    `sources` are the user's files it came from (by SHA-256), `table` is how it was asked for.
+    `sources`: the SHA-256 of each of the user's files that it came from; `table`: as in the config.
     """
 
     value: Any
@@ -89,7 +89,7 @@ def override(recipe: Recipe, seeds: int | None, output: Path | None) -> Recipe:
 
 @dataclass(frozen=True)
 class Outline:
-    """A config whose parts are there and in order; what is in them is yet to be checked."""
+    """The parts of a config. Their structure is checked, their contents are not yet."""
 
     steps: Any
     seeds: tuple[int, ...]

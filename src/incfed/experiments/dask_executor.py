@@ -82,15 +82,13 @@ class Dask(Executor):
                 pkgutil.resolve_name, f"{library}:__version__", on_error="return"
             )
             for worker, found in theirs.items():
-                if isinstance(found, Exception):
-                    raise InputError(
-                        f"--dask: the worker {worker} cannot use {library} ({found}); install "
-                        f"the version of this machine there: {library} {ours}"
-                    )
                 if found != ours:
+                    state = f"has {library} {found}"
+                    if isinstance(found, Exception):
+                        state = f"cannot use {library} ({found})"
                     raise InputError(
-                        f"--dask: the worker {worker} has {library} {found}, but here it is "
-                        f"{ours}; the numbers could differ, so install the same version"
+                        f"--dask: the worker {worker} {state}; for the same numbers as here, "
+                        f"install {library} {ours} there"
                     )
 
     def run(

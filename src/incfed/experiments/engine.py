@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]  # steps done, steps in all
 
 @dataclass
 class Outcome:
-    """What came of some cells."""
+    """What became of some cells."""
 
     total: int
     kept: int = 0  # of them, found in the checkpoint

@@ -25,7 +25,7 @@ from .cell_runner import CellRunner
 from .cells import Failure, Record, Task
 from .warm_up import warm_up
 
-Answer = tuple[int, Record | Failure]  # the number of the task, and what came of it
+Answer = tuple[int, Record | Failure]  # the number of the task, and its record or failure
 Answers = Generator[Answer, None, None]
 Watch = Callable[[int], None]  # told the steps made in tasks that are under way
 Slow = Callable[[], None] | None  # called if kernels have to be compiled first
@@ -119,7 +119,7 @@ def cores() -> int:
 
 
 class Stopped(BaseException):
-    """The parent wants no more; not an Exception, so that no `except` of a user swallows it."""
+    """The parent asked for it. Not an Exception, so that no `except` of a user swallows it."""
 
 
 @dataclass
@@ -132,8 +132,8 @@ class Worker:
 
 
 class WorkerPool:
-    """`count` processes that take task after task until `stop`. They leave Ctrl-C to their parent,
-    and stop within moments when it says so or is gone.
+    """`count` processes that take task after task until `stop`. They ignore Ctrl-C, and stop soon
+    after their parent asks them to, or is gone.
 
     A `ProcessPoolExecutor` loses all tasks under way when one process dies, does not say which task
     that was, and leaves its processes behind if it is killed itself.

@@ -74,7 +74,7 @@ def axes(table: object, labels: Sequence[str]) -> list[Axis]:
 
 
 def cells(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Cell]:
-    """Every combination for every algorithm with every seed, those that come to the same left out.
+    """Every combination for every algorithm with every seed, without duplicates.
 
     Parts of a table are set after the table they are in: a sweep over mechanisms and over beta
     sets beta in those mechanisms that have one.

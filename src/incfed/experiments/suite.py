@@ -21,6 +21,8 @@ from .engine import Executor, Outcome, run_cells
 
 @dataclass(frozen=True, kw_only=True)
 class Suite(ABC):
+    """Some runs, described; what kind of suite it is decides how they are kept and reported."""
+
     name: str  # of the config, for messages
     cells: list[Cell]
     output: Path

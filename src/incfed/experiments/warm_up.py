@@ -17,7 +17,7 @@ from ..simulation import simulate
 
 
 def warm_up(algorithms: Iterable[Algorithm], slow: Callable[[], None] | None = None) -> None:
-    """Use every kernel that they need; `slow` is called if one must be compiled."""
+    """Run every kernel that the algorithms need; `slow` is called if one must be compiled."""
     world = Synthetic(clients=4, dim=3, arms=3, pool=10)
     with compiling(slow or (lambda: None)):
         for reads, mechanism in dict.fromkeys(
@@ -30,7 +30,7 @@ def warm_up(algorithms: Iterable[Algorithm], slow: Callable[[], None] | None = N
 
 
 def _akin(mechanism: Mechanism) -> list[Mechanism]:
-    """Mechanisms that use the same kernels, and all of them; of one's own: any."""
+    """Mechanisms that use all kernels that this one may use; for one of the user's own, any."""
     if isinstance(mechanism, PaymentEfficient):
         return [replace(mechanism, beta=0.5)]
     if isinstance(mechanism, PaymentFree | PayEveryone):

@@ -78,7 +78,7 @@ def test_quick_is_one_seed_and_less_of_movielens() -> None:
 
 
 def verdict(within: bool | None, why: str = "") -> FigureVerdict:
-    return FigureVerdict("table1", "1", "0.3", "payment", 22.34, Spread(32.1, 5.2), 10, within, why)
+    return FigureVerdict("1", "0.3", "payment", 22.34, Spread(32.1, 5.2), within, why)
 
 
 def test_the_page_shows_green_and_amber_with_the_reason() -> None:
@@ -94,9 +94,7 @@ def test_the_page_shows_green_and_amber_with_the_reason() -> None:
 
 
 def test_another_data_set_is_marked() -> None:
-    found = FigureVerdict(
-        "table2", "0", "1", "performance", 38353, Spread(14_800, 20), 3, None, "other"
-    )
+    found = FigureVerdict("0", "1", "performance", 38353, Spread(14_800, 20), None, "other")
     told = Reproduction(DATA, 3, {"table2": [found]}, data="54 users, 86,654 events")
     page = html.render(page_document(told))
     assert "another data set than the paper&#39;s: 54 users, 86,654 events." in page

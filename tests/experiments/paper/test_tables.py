@@ -172,10 +172,8 @@ def test_other_movielens_data_is_not_judged() -> None:
 
 def verdicts() -> list[FigureVerdict]:
     return [
-        FigureVerdict("table1", "1", "0.3", "performance", 48.38, Spread(47.5, 3.2), 10, True),
-        FigureVerdict(
-            "table1", "1", "0.3", "communication", 7733575, Spread(9.9e6, 2e5), 10, False, "X"
-        ),
+        FigureVerdict("1", "0.3", "performance", 48.38, Spread(47.5, 3.2), True),
+        FigureVerdict("1", "0.3", "communication", 7733575, Spread(9.9e6, 2e5), False, "X"),
     ]
 
 

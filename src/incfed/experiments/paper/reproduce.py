@@ -103,7 +103,7 @@ def paper_suite(
 
 
 def _look(folder: Path, active: int) -> Data:
-    """What MovieLens data is there, or an InputError; what was read is cached."""
+    """How much MovieLens data there is, or an InputError. Reading it also fills the cache."""
     with places.at("movielens"):
         world = MovieLens(folder, min_events=active)
     return Data(world.count, world.length)

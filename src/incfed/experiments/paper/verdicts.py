@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from ...results.tables import Spread, spread
 from ..cells import Record
-from .settings import MOVIELENS, Mode, PaperSetting
+from .settings import MOVIELENS, Data, Mode, PaperSetting
 from .tables import QUANTITIES, PaperTable
 
 TOLERANCE = {"performance": 0.12, "communication": 0.15, "payment": 0.12}  # of the published figure
 SPREADS = 3.0  # ... or so many standard deviations of single runs, if that is more
 
-ML_20M = (54, 214_729)  # clients and steps of the paper's MovieLens data
+ML_20M = Data(clients=54, events=214_729)  # the paper's MovieLens data
 
 # Figures that are known to be outside, and what was found about them.
 _LOWER = (
@@ -37,13 +37,11 @@ Records = Mapping[PaperSetting, Sequence[Record]]
 class FigureVerdict:
     """One figure: published and ours."""
 
-    table: str
     block: str
     column: str
     quantity: str
     published: float | None
     ours: Spread
-    seeds: int
     within: bool | None  # None: nothing to compare
     why: str = ""  # it is not within, or not compared
 
@@ -60,16 +58,17 @@ def judge(table: PaperTable, records: Records, mode: Mode) -> list[FigureVerdict
     otherwise = "No explanation found so far." if mode.published else STALE
     for (block, column), printed in table.figures.items():
         runs = records.get(table.setting(block, column), ())
-        for quantity in QUANTITIES if runs else ():
+        if not runs:
+            continue
+        for quantity, published in zip(QUANTITIES, printed, strict=True):
             key = table.performance if quantity == "performance" else quantity
             ours = spread([record.figures[key] for record in runs])
-            published = getattr(printed, quantity)
-            place = (table.name, block, column, quantity)
             within, why = None, unlike
             if published is not None and not unlike:
                 within = is_within(quantity, published, ours)
-                why = "" if within else KNOWN.get(place, otherwise)
-            verdicts.append(FigureVerdict(*place, published, ours, len(runs), within, why))
+                known = KNOWN.get((table.name, block, column, quantity), otherwise)
+                why = "" if within else known
+            verdicts.append(FigureVerdict(block, column, quantity, published, ours, within, why))
     return verdicts
 
 
@@ -81,6 +80,6 @@ def is_within(quantity: str, published: float, ours: Spread) -> bool:
 
 def incomparable(mode: Mode) -> str:
     """Why MovieLens figures cannot be compared with the published ones; empty: they can."""
-    if mode.data is None or (mode.data.clients, mode.data.events) != ML_20M:
+    if mode.data != ML_20M:
         return OTHER_DATA
     return PART_OF_IT if mode.quick else ""
