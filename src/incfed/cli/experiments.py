@@ -25,7 +25,6 @@ from .base import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from ..experiments.engine import Executor
     from ..experiments.suite import Suite
     from ..support.terminal import Terminal
 
@@ -46,16 +45,19 @@ TOO_EARLY = "stopped before the first run; nothing new was kept"
 def _run(
     terminal: Terminal,
     suite: Suite,
-    executor: Executor,
     *again: str,
+    jobs: int | None,
+    dask: str | None = None,
     resume: bool = False,
-    fresh: bool = False,
+    fresh: bool,
 ) -> None:
     """Run a suite, report on it, and exit with the code of how it ended. `again` are the options
     to continue it with, if it is interrupted."""
+    from ..experiments.engine import executor_for
     from ..experiments.suite import run_and_report
     from ..support.inputs import counted
 
+    executor = executor_for(jobs, dask)
     outcome = run_and_report(terminal, suite, executor, resume=resume, fresh=fresh)
     if outcome.interrupted and not outcome.records:
         total = counted(outcome.total, "run")
@@ -87,9 +89,8 @@ def demo(
     """
     with plainly(TOO_EARLY) as terminal:
         from ..experiments.demo import demo as read
-        from ..experiments.engine import Local
 
-        _run(terminal, read(output, seeds=seeds, quick=quick), Local(jobs), fresh=fresh)
+        _run(terminal, read(output, seeds=seeds, quick=quick), jobs=jobs, fresh=fresh)
 
 
 @app.command(
@@ -115,11 +116,10 @@ def run(
     Writes report.html, plots, a summary and all runs to the output folder.
     """
     with plainly(TOO_EARLY) as terminal:
-        from ..experiments.engine import executor_for
         from ..experiments.runs import read
 
         suite = read(config, seeds=seeds, output=output)
-        _run(terminal, suite, executor_for(jobs, dask), resume=resume, fresh=fresh)
+        _run(terminal, suite, jobs=jobs, dask=dask, resume=resume, fresh=fresh)
 
 
 @app.command(
@@ -150,11 +150,10 @@ def sweep(
     The numbers do not depend on where they were computed.
     """
     with plainly(TOO_EARLY) as terminal:
-        from ..experiments.engine import executor_for
         from ..experiments.sweeps import read_sweep
 
         suite = read_sweep(config, seeds=seeds, output=output)
-        _run(terminal, suite, executor_for(jobs, dask), resume=resume, fresh=fresh)
+        _run(terminal, suite, jobs=jobs, dask=dask, resume=resume, fresh=fresh)
 
 
 @app.command(
@@ -190,13 +189,12 @@ def reproduce(
     Each run is saved as it finishes. After Ctrl-C, continue with --resume.
     """
     with plainly(TOO_EARLY) as terminal:
-        from ..experiments.engine import Local
         from ..experiments.paper.reproduce import paper_suite
         from ..experiments.paper.settings import Mode
 
         mode = Mode(as_published, quick, movielens, min_events)
         suite = paper_suite(targets, seeds=seeds, mode=mode, output=output)
-        _run(terminal, suite, Local(jobs), "--resume", resume=resume, fresh=fresh)
+        _run(terminal, suite, "--resume", jobs=jobs, resume=resume, fresh=fresh)
 
 
 @app.command(
