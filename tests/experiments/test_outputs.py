@@ -12,22 +12,23 @@ from rich.console import Console
 
 from incfed.experiments import demo
 from incfed.experiments.outputs import Chapter, draw, publish
-from incfed.experiments.screen import Screen
-from incfed.results import Result, compare
+from incfed.results import Result
+from incfed.results.terminal import show
 from incfed.support.files import replacing, write_text
 from incfed.support.inputs import InputError
+from incfed.support.terminal import Terminal
 from support.results import sample, silent
 
 RUNS = {"[b]all": [sample(scale=s) for s in (1.0, 2.0)], "none": [silent(), silent()]}
 
 
-def printed(screen: Screen) -> str:
+def printed(screen: Terminal) -> str:
     assert isinstance(screen.out.file, io.StringIO)
     return screen.out.file.getvalue()
 
 
-def terminal(width: int) -> Screen:
-    screen = Screen()
+def terminal(width: int) -> Terminal:
+    screen = Terminal()
     screen.out = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
     return screen
 
@@ -62,7 +63,7 @@ def test_unknown_regret_is_not_drawn(tmp_path: Path) -> None:
 def test_tables_fit_the_terminal() -> None:
     for width in (60, 140):
         screen = terminal(width)
-        screen.table("Title", compare(RUNS), "Words")
+        show(screen, Chapter("Title", RUNS, "Words").document())
         text = printed(screen)
         assert "Title\nWords\n" in text
         assert "mean ± standard deviation over 2 seeds" in " ".join(text.split())
@@ -72,9 +73,9 @@ def test_tables_fit_the_terminal() -> None:
 
 
 def test_without_a_terminal_tables_are_markdown() -> None:
-    screen = Screen()
+    screen = Terminal()
     screen.out = Console(file=io.StringIO(), force_terminal=False, width=40)
-    screen.table("Title", compare(RUNS))
+    show(screen, Chapter("Title", RUNS).document())
     assert printed(screen).startswith("## Title\n\n| Algorithm | Seeds | Regret |")
     screen.hint("nobody reads this")
     assert "nobody" not in printed(screen)

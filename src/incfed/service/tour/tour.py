@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ...experiments.screen import Screen
 from ...experiments.warm_up import compiling
 from ...support.files import alone_in
 from ...support.inputs import InputError, counted, refuse
-from ...support.terminal import COMPILING, short
+from ...support.terminal import COMPILING, Terminal, short
 from ..client.durable_learner import warm_up
 from ..client.terms import Terms
 from .display import Display, figures
@@ -37,7 +36,7 @@ EXAMPLE_CLIENT = "incfed.service.tour.example_client"
 
 
 def run(
-    screen: Screen,
+    screen: Terminal,
     options: TourOptions,
     folder: Path | None,
     port: int | None,
@@ -51,7 +50,7 @@ def run(
 
 
 def _run(
-    screen: Screen, options: TourOptions, folder: TourFolder, port: int, serve: Sequence[str]
+    screen: Terminal, options: TourOptions, folder: TourFolder, port: int, serve: Sequence[str]
 ) -> bool:
     before = audit_folder(folder)
     state = TourState(options, before.rounds, before.spent)
@@ -222,7 +221,7 @@ def _title(options: TourOptions) -> str:
     return f"{options.mechanism}{beta}, D_c {options.threshold:g}"
 
 
-def _conclude(screen: Screen, folder: TourFolder, state: TourState) -> bool:
+def _conclude(screen: Terminal, folder: TourFolder, state: TourState) -> bool:
     report = audit_folder(folder)
     for finding in report.findings:
         screen.error(finding)
