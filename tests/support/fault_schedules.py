@@ -23,8 +23,7 @@ from incfed.ledger.clients import enrol
 from incfed.ledger.settings import Settings
 from incfed.service import wire
 from incfed.service.client.sync import PendingSync
-from incfed.service.client.terms import Terms
-from incfed.service.wire import Request
+from incfed.service.wire import FederationView, Request, read
 from support.failpoints import FAILPOINTS, client_failpoints
 from support.federation import WIDE, Clock
 from support.in_process_transport import DIM, Reply, reply
@@ -189,7 +188,7 @@ class Schedule(EventQueue):
     def _rise(self, member: Member) -> None:
         said = reply(self.coordinator, member.number, wire.get_federation())[1]
         try:
-            member.start(Terms.read(said))
+            member.start(read(FederationView, said))
         except Killed:
             self.later(0.5, partial(self._rise, member))
         else:

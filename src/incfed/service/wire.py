@@ -43,33 +43,26 @@ OPEN, OFFERED, CLOSED = get_args(Stage)
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """Limits of a number. The hook is called by pydantic, if there is one."""
+class NumberRange:
+    """The range of a number; if it is `open`, the limits themselves are excluded."""
 
-    ge: float | None = None
-    gt: float | None = None
-    le: float | None = None
-    lt: float | None = None
+    low: int
+    high: int | None = None
+    open: bool = False
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        limits = {name: limit for name, limit in vars(self).items() if limit is not None}
+        """Called by pydantic, where there is one."""
+        limits = {"gt" if self.open else "ge": self.low}
+        if self.high is not None:
+            limits["lt" if self.open else "le"] = self.high
         finite = {"allow_inf_nan": False} if source is float else {}
         return {**handler(source), **limits, **finite}
 
     def check(self, name: str, value: object, kind: type) -> float:
-        low = self.ge if self.gt is None else self.gt
-        high = self.le if self.lt is None else self.lt
         if kind is int:
-            least, most = (None if one is None else int(one) for one in (low, high))
-            return inputs.integer(name, value, low=least, high=most)
-        return inputs.number(
-            name,
-            value,
-            low=-math.inf if low is None else low,
-            high=math.inf if high is None else high,
-            open_low=self.gt is not None,
-            open_high=self.lt is not None,
-        )
+            return inputs.integer(name, value, low=self.low, high=self.high)
+        high, open = math.inf if self.high is None else self.high, self.open
+        return inputs.number(name, value, low=self.low, high=high, open_low=open, open_high=open)
 
 
 class Base64Text:
@@ -82,9 +75,10 @@ class Base64Text:
         return {**handler(schema), "examples": [""]}
 
 
-Count = Annotated[int, Bounds(ge=0, le=LARGEST)]
-Amount = Annotated[float, Bounds(ge=0)]
-Positive = Annotated[float, Bounds(gt=0)]
+Natural = Annotated[int, NumberRange(0)]
+Count = Annotated[int, NumberRange(0, LARGEST)]
+Amount = Annotated[float, NumberRange(0)]
+Positive = Annotated[float, NumberRange(0, open=True)]
 Base64 = Annotated[str, Base64Text()]
 
 
@@ -118,7 +112,7 @@ class UploadBody(Message):
     """What a client has learned since it last shared, and its price for sharing it."""
 
     epoch: Count
-    steps: Annotated[int, Bounds(ge=0, le=MOST_STEPS)]
+    steps: Annotated[int, NumberRange(0, MOST_STEPS)]
     cost: Amount
     dV: Matrix
 
@@ -142,7 +136,7 @@ class DeliveryBody(Message):
 class ClientView(Message):
     """The client that asks."""
 
-    id: Annotated[int, Bounds(ge=0)]
+    id: Natural
     name: str
 
 
@@ -151,24 +145,24 @@ class FederationView(Message):
     """The settings that a client needs."""
 
     federation: str  # its identity: the name and a random part
-    dim: Annotated[int, Bounds(ge=1, le=inputs.MOST_DIM)]
+    dim: Annotated[int, NumberRange(1, inputs.MOST_DIM)]
     ridge: Positive
     noise: Amount
-    delta: Annotated[float, Bounds(gt=0, lt=1)]
+    delta: Annotated[float, NumberRange(0, 1, open=True)]
     exploration: Amount | None
     threshold: Amount | None  # None: infinite
     arm_norm: Positive
     reward_bound: Positive
     cost_limit: Amount
     client: ClientView
-    epoch: Annotated[int, Bounds(ge=0)]
+    epoch: Natural
 
 
 @dataclass(frozen=True)
 class OfferView(Message):
     """What a client is offered for taking part, in money."""
 
-    attempt: Annotated[int, Bounds(ge=0)]
+    attempt: Natural
     payment: Amount
 
 
@@ -176,7 +170,7 @@ class OfferView(Message):
 class RoundView(Message):
     """The last round, as one client sees it."""
 
-    number: Annotated[int, Bounds(ge=0)]
+    number: Natural
     stage: Stage
     uploaded: bool
     offer: OfferView | None
@@ -188,8 +182,8 @@ class RoundView(Message):
 class StateView(Message):
     """The federation as one client sees it. The version grows with every change."""
 
-    version: Annotated[int, Bounds(ge=0)]
-    epoch: Annotated[int, Bounds(ge=0)]
+    version: Natural
+    epoch: Natural
     round: RoundView | None
 
     def over(self, number: int) -> bool:
@@ -207,15 +201,15 @@ class StateView(Message):
 class OpenedView(Message):
     """The round that was opened or joined."""
 
-    round: Annotated[int, Bounds(ge=0)]
+    round: Natural
 
 
 @dataclass(frozen=True)
 class DownloadView(Message):
     """The shared statistics: whole, or what was added after `since`."""
 
-    epoch: Annotated[int, Bounds(ge=0)]
-    since: Annotated[int, Bounds(ge=0)] | None
+    epoch: Natural
+    since: Natural | None
     V: Matrix
     b: Base64
     shared: dict[str, float]  # rounds in which this client took part, and its payments
@@ -259,8 +253,8 @@ def _value(name: str, hint: Any, value: object) -> Any:
     if get_origin(hint) is Literal:
         return inputs.choice(name, value, options)
     if get_origin(hint) is Annotated:
-        bounds, kind = options[1], options[0]
-        return bounds.check(name, value, kind) if isinstance(bounds, Bounds) else value
+        kind, rule = options
+        return rule.check(name, value, kind) if isinstance(rule, NumberRange) else value
     if isinstance(hint, type) and is_dataclass(hint):
         return read(hint, value, name)
     if hint is bool:

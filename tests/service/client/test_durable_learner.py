@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.service.client import state_folder
-from incfed.service.client.durable_learner import DurableLearner
-from incfed.service.client.terms import Terms
-from support.client_state import DIM, news, reopen, rows, same, terms
+from incfed.service.client.durable_learner import DurableLearner, rules
+from incfed.service.client.state_folder import Snapshot
+from incfed.service.wire import ClientView, FederationView, read
+from support.client_state import DIM, federation_settings, news, reopen, rows, same
 from support.fake_coordinator import Fake
 
 
@@ -152,29 +153,32 @@ def test_an_old_copy_of_the_folder_is_found_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("now", "word"),
     [
-        (terms(dim=4), "dim is 3, .* 4"),
-        (terms(who=1), "client is 0, .* 1"),
-        (terms(ridge=0.5), "ridge"),
-        (terms(federation="f2"), "federation is 'f1'"),
+        (federation_settings(dim=4), "dim is 3, .* 4"),
+        (federation_settings(who=1), "client is 0, .* 1"),
+        (federation_settings(ridge=0.5), "ridge"),
+        (federation_settings(federation="f2"), "federation is 'f1'"),
     ],
 )
-def test_whose_folder_it_is(now: Terms, word: str, tmp_path: Path) -> None:
+def test_whose_folder_it_is(now: FederationView, word: str, tmp_path: Path) -> None:
     one = reopen(tmp_path)
     with pytest.raises(incfed.InputError, match=word):
-        one.update_terms(now)
-    one.update_terms(terms(threshold=9.0, noise=0.5))
+        one.update_settings(now)
+    one.update_settings(federation_settings(threshold=9.0, noise=0.5))
     assert one.learner.rules.threshold == 9.0
     one.rotate()
     one.close()
-    assert reopen(tmp_path).terms.threshold == 9.0
+    assert reopen(tmp_path).settings.threshold == 9.0
 
 
-def test_terms_are_kept_as_they_were_told() -> None:
+def test_settings_are_kept_as_they_were_told(tmp_path: Path) -> None:
     said = Fake(1, DIM, threshold=None).handle(0, "GET", "/v1/federation", None)[1]
-    read = Terms.read(said)
-    assert (read.client, read.name, read.federation) == (0, "client-0", "f1")
-    assert read.threshold == math.inf, "JSON knows no infinity: null"
-    assert Terms.read(read.to_json()) == read
+    found = read(FederationView, said)
+    assert (found.client, found.federation) == (ClientView(0, "client-0"), "f1")
+    assert rules(found).threshold == math.inf, "JSON knows no infinity: null"
+    state_folder.save(tmp_path, Snapshot.new(found))
+    loaded = state_folder.load(tmp_path)
+    assert loaded is not None
+    assert loaded.settings == found
 
 
 @pytest.mark.parametrize(
@@ -186,7 +190,7 @@ def test_terms_are_kept_as_they_were_told() -> None:
         ({"federation": None}, "federation: got None"),
     ],
 )
-def test_terms_in_another_form(changed: dict[str, Any], said: str) -> None:
+def test_settings_in_another_form(changed: dict[str, Any], said: str) -> None:
     told = Fake(1, DIM).handle(0, "GET", "/v1/federation", None)[1]
     with pytest.raises(incfed.InputError, match=said):
-        Terms.read(told | changed)
+        read(FederationView, told | changed)

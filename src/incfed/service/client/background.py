@@ -11,9 +11,8 @@ from typing import Any
 
 from ..wire import Request
 from .agent import Agent
-from .errors import Unreachable
 from .sync import PendingSync
-from .transport import Transport
+from .transport import Transport, Unreachable
 
 
 class BackgroundThread:

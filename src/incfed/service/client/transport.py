@@ -1,4 +1,4 @@
-"""Requests over HTTP, with httpx."""
+"""Requests over HTTP, with httpx, and what can go wrong with them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,51 @@ import json
 import ssl
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 from ...protocol.messages import VERSION
 from ...support import inputs
 from ...support.extras import needs
 from ..wire import Request
-from .errors import Unreachable, service_error
-from .traffic import ByteCounter
+from .traffic import Traffic
 from .validation import URL_ALLOWED
 
 LARGEST_REPLY = 2**28  # bytes
+
+
+class ServiceError(RuntimeError):
+    """The coordinator refused a request; `status` is the HTTP status, `field` what was wrong."""
+
+    def __init__(self, status: int, field: str | None, message: str) -> None:
+        where = f"{field}: " if field else ""
+        super().__init__(f"the coordinator refused ({status}): {where}{message}")
+        self.status, self.field = status, field
+
+
+class Unreachable(ConnectionError):
+    """No reply, or one that cannot be read. The request is sent again later."""
+
+
+def service_error(status: int, reply: Any) -> ServiceError:
+    """From the JSON of an error reply, whatever it contains."""
+    if not isinstance(reply, dict):
+        return ServiceError(status, None, "no reason given")
+    field = reply.get("field")
+    return ServiceError(status, field and str(field)[:100], str(reply.get("message"))[:500])
 
 
 class Transport:
     """Sends requests with a client's token and counts bytes. Belongs to one event loop."""
 
     def __init__(
-        self, url: str, token: str, timeout: float, ca: str | None, counter: ByteCounter
+        self, url: str, token: str, timeout: float, ca: str | None, traffic: Traffic
     ) -> None:
         with needs("httpx", "a Client", "client"):
             import httpx
         self._httpx = httpx
         self._timeout = timeout
-        self._counter = counter
+        self._traffic = traffic
         headers = {"Authorization": f"Bearer {token}", "Incfed-Protocol": str(VERSION)}
         context = _ssl_context(ca) if url.startswith("https:") else False
         # No redirects: the token is for this address only.
@@ -43,24 +64,24 @@ class Transport:
 
     async def send(self, request: Request) -> tuple[int, Any]:
         """The status, and the JSON of the reply (None: an error reply without JSON)."""
-        httpx, counter = self._httpx, self._counter
+        httpx, traffic = self._httpx, self._traffic
         timeout = httpx.Timeout(self._timeout, read=self._timeout + request.wait)
         sent = self._client.build_request(
             request.method, request.path, json=request.body, timeout=timeout
         )
-        counter.requests += 1
-        counter.sent += _head_size(sent.headers.raw, sent.method.encode(), sent.url.raw_path)
-        counter.sent += len(sent.content)
+        traffic.requests += 1
+        traffic.bytes_sent += _head_size(sent.headers.raw, sent.method.encode(), sent.url.raw_path)
+        traffic.bytes_sent += len(sent.content)
         try:
             reply = await self._client.send(sent, stream=True)
             try:
                 body = await _body(reply)
             finally:
-                counter.received += reply.num_bytes_downloaded
+                traffic.bytes_received += reply.num_bytes_downloaded
                 await reply.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
             raise Unreachable(f"{request.method} {sent.url}: {_reason(error)}") from None
-        counter.received += _head_size(
+        traffic.bytes_received += _head_size(
             reply.headers.raw,
             b"%d" % reply.status_code,
             reply.extensions.get("reason_phrase", b""),
@@ -82,11 +103,10 @@ def ask(connect: Callable[[], Transport], *requests: Request) -> list[Any]:
     For the first start, before there is a background thread. Uses a thread of its own, because the
     caller's may have an event loop running.
     """
-    replies: list[Any] = []
-    errors: list[Exception] = []
+    replies: Future[list[Any]] = Future()
 
-    async def talk() -> None:
-        transport = connect()
+    async def talk() -> list[Any]:
+        transport, received = connect(), []
         try:
             for request in requests:
                 status, reply = await transport.send(request)
@@ -94,22 +114,19 @@ def ask(connect: Callable[[], Transport], *requests: Request) -> list[Any]:
                     raise Unreachable(str(service_error(status, reply)))
                 if not 200 <= status < 300:
                     raise service_error(status, reply)
-                replies.append(reply)
+                received.append(reply)
         finally:
             await transport.close()
+        return received
 
     def run() -> None:
         try:
-            asyncio.run(talk())
-        except Exception as error:
-            errors.append(error)
+            replies.set_result(asyncio.run(talk()))
+        except BaseException as error:
+            replies.set_exception(error)
 
-    thread = threading.Thread(target=run, name="incfed-handshake", daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return replies
+    threading.Thread(target=run, name="incfed-handshake", daemon=True).start()
+    return replies.result()
 
 
 def _ssl_context(ca: str | None) -> ssl.SSLContext:

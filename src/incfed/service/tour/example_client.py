@@ -24,6 +24,7 @@ from ...kernels.factor import Floats
 from ...protocol.client import Learner
 from ...support.files import write_text
 from ..client.client import Client
+from ..client.durable_learner import rules
 
 REPORT_EVERY = 0.2  # seconds
 THINKING_TIME = 0.25  # seconds that an owner takes to name a price or to answer, at a slow pace
@@ -69,8 +70,7 @@ class ExampleClient:
         self._regret = float(self._earlier["regret"])
         world = Synthetic(**task.world)
         self._events = events_of(world, task.seed, task.who)
-        rules = client._durable.terms.rules()
-        self._alone, self._regret_alone = Learner(client.dim, rules), 0.0
+        self._alone, self._regret_alone = Learner(client.dim, rules(client.settings)), 0.0
         for k in range(client.steps):  # of an earlier process: go on where it stopped
             # Steps between the last report and a kill -9 do not count: their choices are lost
             self._step_alone(next(self._events), counts=k < self._earlier["steps"])

@@ -20,7 +20,7 @@ from ...support.files import alone_in
 from ...support.inputs import InputError, counted, refuse
 from ...support.terminal import COMPILING, short
 from ..client.durable_learner import warm_up
-from ..client.terms import Terms
+from ..wire import FederationView, read
 from .display import Display, figures
 from .folder import (
     TourFolder,
@@ -205,8 +205,8 @@ def _find_port(port: int | None) -> int:
 def _warm_up(options: TourOptions) -> None:
     """Compile what clients need; the coordinator compiles its own."""
     settings = options.settings
-    said = {**settings.body(), "federation": settings.name, "client": {"id": 0, "name": "shop-1"}}
-    warm_up(Terms.read(said))
+    more = {"federation": settings.name, "client": {"id": 0, "name": "shop-1"}, "epoch": 0}
+    warm_up(read(FederationView, settings.body() | more))
     options.world.open(np.random.SeedSequence(0)).take(1)
 
 
