@@ -14,7 +14,7 @@ from ..support import inputs
 from .chain import append
 from .tables import clients, presence
 
-EVERYBODY = select(clients, presence.c.heard).outerjoin(presence)
+EVERYBODY = select(clients, presence.c.heard.label("last_seen")).outerjoin(presence)
 WHOSE = EVERYBODY.where(clients.c.token.in_(bindparam("tokens", expanding=True)))
 PREFIX = "incfed_"  # so that scanners recognise a token wherever it turns up
 
@@ -24,7 +24,7 @@ class Member(NamedTuple):
     name: str
     revoked: bool
     barred: int
-    heard: float | None
+    last_seen: float | None
 
 
 def hashed(token: str) -> str:
@@ -73,4 +73,4 @@ def whose(connection: Connection, tokens: Sequence[str]) -> list[Member | None]:
 
 
 def _member(row: Any) -> Member:
-    return Member(row.id, row.name, row.revoked, row.barred, row.heard)
+    return Member(row.id, row.name, row.revoked, row.barred, row.last_seen)

@@ -16,10 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..._version import __version__
 from ...ledger.settings import Settings
 from ...ledger.store import Store, changes
-from . import logs
 from .coordinator import Coordinator
 from .errors import TooLarge, add_exception_handlers
-from .metrics import Metrics
+from .monitoring import LOG, Metrics, log_event
 from .notifications import Notifications
 from .round import FailPoint
 from .routes import Services, for_clients, for_operators
@@ -40,7 +39,7 @@ def make_app(
     notifications = Notifications(partial(changes, store))
 
     def on_event(event: dict[str, Any]) -> None:
-        logs.log_event(event)
+        log_event(event)
         metrics.event(event)
         if event["event"] in NOTIFY:
             notifications.publish()
@@ -84,8 +83,8 @@ async def _check_deadlines(coordinator: Coordinator, notifications: Notification
             last_error = ""
         except Exception as error:  # the database may answer again the next time
             if last_error != (last_error := type(error).__name__):
-                logs.LOG.error("checking the deadlines failed", exc_info=error)
-        await notifications.wait_for_stop(TICK)
+                LOG.error("checking the deadlines failed", exc_info=error)
+        await asyncio.sleep(TICK)
 
 
 class RequestMiddleware:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 
@@ -103,8 +104,6 @@ class BatchRows:
         self.clients = sorted(set(clients))
         self._connection, self._round = connection, round
         self._rows: dict[Table, dict[int, SimpleNamespace]] = {}
-        self._last_shared: dict[int, int] | None = None
-        self._first_epoch: int | None = None
         self._new: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
         self._answers: list[dict[str, Any]] = []
 
@@ -114,18 +113,16 @@ class BatchRows:
             return read_own(self._connection, table, round, client)
         return self._read(table).get(client)
 
-    def last_shared(self, client: int) -> int:
-        """The last epoch to which this client contributed; 0: none."""
-        if self._last_shared is None:
-            rows = self._connection.execute(LAST_SHARED, {"clients": self.clients})
-            self._last_shared = {row.client: row.epoch for row in rows}
-        return self._last_shared.get(client, 0)
+    @cached_property
+    def last_shared(self) -> dict[int, int]:
+        """For each client that has contributed, the last epoch to which it did."""
+        rows = self._connection.execute(LAST_SHARED, {"clients": self.clients})
+        return {row.client: row.epoch for row in rows}
 
+    @cached_property
     def first_epoch(self) -> int:
         """The oldest epoch that was not pruned."""
-        if self._first_epoch is None:
-            self._first_epoch = self._connection.scalar(FIRST_EPOCH) or 0
-        return self._first_epoch
+        return self._connection.scalar(FIRST_EPOCH) or 0
 
     def add(self, table: Table, **row: Any) -> None:
         """A new row of this round."""

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from ...ledger import tables
-from ...ledger.clients import Member, members, whose
+from ...ledger.clients import Member, whose
 from ...ledger.federation import found
 from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
@@ -23,10 +23,11 @@ from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ..wire import StateView
 from .batching import CLIENTS
-from .errors import Conflict, Unauthorized
-from .handlers import Handler
+from .errors import Unauthorized
+from .handlers import Sent
+from .monitoring import Overview
 from .round import FailPoint, RoundTransaction
-from .views import Downloads, Overview, view_states
+from .views import Downloads, view_overview, view_states
 
 LAST_SEEN = select(tables.presence).where(tables.presence.c.client.in_(CLIENTS))
 REVOKED = select(tables.clients.c.id).where(
@@ -62,25 +63,26 @@ class Coordinator:
 
     # ------------------------------------------------------------------------------ messages
 
-    def handle(self, messages: Sequence[tuple[int, Handler]]) -> list[StateView | Refusal]:
-        """Handle messages, each with the client that sent it, in one transaction. A refused message
-        changes nothing; any other error undoes the whole transaction."""
+    def handle(self, batch: Sequence[Sent]) -> list[StateView | Refusal]:
+        """Handle messages in one transaction. A refused message changes nothing; any other error
+        undoes the whole transaction."""
+        clients = [client for client, _, _ in batch]
         refused: dict[int, Refusal] = {}
-        with self._write([client for client, _ in messages]) as transaction:
+        with self._write(clients) as transaction:
             values = {"clients": transaction.rows.clients}
             revoked = set(transaction.connection.scalars(REVOKED, values))
-            for n, (client, handler) in enumerate(messages):
+            for n, (client, handler, message) in enumerate(batch):
                 try:
                     if client in revoked:
                         raise Unauthorized  # since its token was checked
-                    handler(transaction, client)
+                    handler(transaction, client, message)
                 except Refusal as refusal:
                     refused[n] = refusal
-            seen = {client for n, (client, _) in enumerate(messages) if n not in refused}
+            seen = {client for n, client in enumerate(clients) if n not in refused}
             if seen:
                 _mark_seen(transaction.connection, seen, transaction.now)
                 transaction.advance()
-            states = view_states(transaction, [client for client, _ in messages])
+            states = view_states(transaction, clients)
         return [refused.get(n, state) for n, state in enumerate(states)]
 
     def tick(self) -> None:
@@ -120,11 +122,7 @@ class Coordinator:
         """For each client, what is new since its epoch (None: everything)."""
         with self._read() as transaction:
             epoch, dim = transaction.federation.epoch, transaction.settings.dim
-            found = self._downloads.make(transaction.connection, asked, epoch, dim)
-        return [
-            Conflict("since", since, f"an epoch from 0 to {epoch}") if one is None else one
-            for one, (_, since) in zip(found, asked, strict=True)
-        ]
+            return self._downloads.make(transaction.connection, asked, epoch, dim)
 
     # ------------------------------------------------------------------------- for operators
 
@@ -139,9 +137,7 @@ class Coordinator:
 
     def overview(self) -> Overview:
         with self._read() as transaction:
-            live = sum(transaction.live(one) for one in members(transaction.connection))
-            federation = transaction.federation
-            return Overview(federation.epoch, federation.spent, transaction.settings.budget, live)
+            return view_overview(transaction)
 
     # --------------------------------------------------------------------------- transactions
 

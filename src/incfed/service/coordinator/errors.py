@@ -16,8 +16,7 @@ from starlette.exceptions import HTTPException
 from ...protocol.checks import Refusal
 from ...protocol.messages import VERSION
 from ...support.inputs import counted
-from .logs import LOG
-from .metrics import Metrics
+from .monitoring import LOG, Metrics
 
 
 class Conflict(Refusal):

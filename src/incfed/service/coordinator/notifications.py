@@ -1,7 +1,7 @@
 """Notifications: wake the requests that wait for news, without asking the database repeatedly.
 
 What this process does wakes its waiters at once. What another coordinator does over the same
-database is noticed by one thread for all of them (ledger/changes.py).
+database is noticed by one thread for all of them (`changes` in ledger/store.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ class Notifications:
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
         self._changed = asyncio.Event()
-        self._stopped = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watcher = threading.Thread(
             target=self._watch, name="incfed-notifications", daemon=True
@@ -40,7 +39,6 @@ class Notifications:
 
     async def stop(self) -> None:
         self.stopping = True
-        self._stopped.set()
         self._wake()
         await asyncio.to_thread(self._watcher.join)
 
@@ -57,10 +55,6 @@ class Notifications:
         """Until something changes, for at most so many seconds."""
         with suppress(TimeoutError):
             await asyncio.wait_for(change.wait(), seconds)
-
-    async def wait_for_stop(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stopped.wait(), seconds)
 
     def _wake(self) -> None:
         self._changed.set()

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from ...ledger import tables
 from ...ledger.chain import Chain, digest
-from ...ledger.clients import Member, members
+from ...ledger.clients import members
 from ...ledger.records import (
     CLOSED,
     OFFERED,
@@ -33,18 +33,20 @@ from .batching import NUMBER, BatchRows
 FailPoint = Callable[[str], None]
 
 # Statements are built once: building one takes longer than running it.
-AWAITED = (
+LIVE = (
     select(tables.clients.c.id)
     .join_from(tables.clients, tables.presence)
     .where(
-        tables.presence.c.heard.between(bindparam("low"), bindparam("high")),
+        tables.presence.c.heard.between(bindparam("earliest"), bindparam("latest")),
         tables.clients.c.revoked.is_(False),
-        tables.clients.c.id.not_in(
-            select(tables.uploads.c.client).where(tables.uploads.c.round == NUMBER)
-        ),
     )
-    .limit(1)
 )
+LIVE_COUNT = select(func.count()).select_from(LIVE.subquery())
+AWAITED = LIVE.where(
+    tables.clients.c.id.not_in(
+        select(tables.uploads.c.client).where(tables.uploads.c.round == NUMBER)
+    )
+).limit(1)
 UNDELIVERED = (
     select(tables.offers.c.client)
     .where(
@@ -153,16 +155,14 @@ class RoundTransaction:
         self._chain.flush()
         return bool(self.federation.version != self._version)
 
-    def live(self, client: Member) -> bool:
-        """Was this client seen lately?"""
-        last_seen = client.heard
-        recent = last_seen is not None and abs(self.now - last_seen) <= self.settings.live_time
-        return recent and not client.revoked
+    def live_between(self) -> dict[str, float]:
+        """When a live client was last seen; later than now, if a clock was set back since."""
+        near = self.settings.live_time
+        return {"earliest": self.now - near, "latest": self.now + near}
 
     def _awaited(self) -> bool:
         """Is there a live client that has not uploaded yet?"""
-        near = self.settings.live_time
-        values = {"number": self.round.number, "low": self.now - near, "high": self.now + near}
+        values = {"number": self.round.number, **self.live_between()}
         return self.connection.scalar(AWAITED, values) is not None
 
     def _undelivered(self) -> bool:
@@ -200,10 +200,7 @@ class RoundTransaction:
         """Without those that failed. Those that had not declined are barred for some rounds."""
         number = self.round.number
         for one in failed:
-            chosen = update(tables.offers).where(
-                tables.offers.c.round == number, tables.offers.c.client == one.client
-            )
-            self.connection.execute(chosen.values(failed=True))
+            self._update_offer(one.client, failed=True)
         barred = [one.client for one in failed if one.accepted is not False]
         table = self._table()  # before they are barred: here they are left out as failed
         if self.settings.barred_rounds:
@@ -221,16 +218,15 @@ class RoundTransaction:
     def _offer(self, verdict: Offers, failed: list[int], kept: list[int]) -> None:
         number, attempt = self.round.number, self.round.attempt + 1
         deadline = self.now + self.settings.answer_time
-        offers, new = tables.offers, []
+        new = []
         for client, payment in verdict.payments.items():
             if client in kept:
-                chosen = update(offers).where(offers.c.round == number, offers.c.client == client)
-                self.connection.execute(chosen.values(attempt=attempt, payment=payment))
+                self._update_offer(client, attempt=attempt, payment=payment)
             else:
                 row = {"round": number, "client": client, "attempt": attempt, "payment": payment}
                 new.append(row | {"accepted": None, "failed": False})
         if new:
-            self.connection.execute(insert(offers), new)
+            self.connection.execute(insert(tables.offers), new)
         self._update_round(stage=OFFERED, attempt=attempt, deadline=deadline)
         self.record("decided", round=number, attempt=attempt, failed=failed, deadline=deadline,
                     offers=_by_client(verdict.payments), data_only=verdict.data_only)  # fmt: skip
@@ -277,7 +273,14 @@ class RoundTransaction:
     def _update_round(self, **changes: Any) -> None:
         chosen = update(tables.rounds).where(tables.rounds.c.number == self.round.number)
         self.connection.execute(chosen.values(changes))
-        self._load_round(self.round.number)
+        self._load_round()
+
+    def _update_offer(self, client: int, **changes: Any) -> None:
+        offers = tables.offers.c
+        chosen = update(tables.offers).where(
+            offers.round == self.round.number, offers.client == client
+        )
+        self.connection.execute(chosen.values(changes))
 
     def _update_federation(self, **changes: Any) -> None:
         """Change the federation's row; its version grows, which wakes waiting clients."""
@@ -285,9 +288,8 @@ class RoundTransaction:
         self.connection.execute(update(tables.federation).values(version=version, **changes))
         self.federation = self.connection.execute(FEDERATION).one()
 
-    def _load_round(self, number: int | None = None) -> None:
-        number = self.federation.round if number is None else number
-        self.round = self.connection.execute(ROUND, {"number": number}).first()
+    def _load_round(self) -> None:
+        self.round = self.connection.execute(ROUND, {"number": self.federation.round}).first()
 
 
 def _by_client(payments: dict[int, float]) -> dict[str, float]:

@@ -19,8 +19,8 @@ from . import handlers
 from .batching import Batcher
 from .coordinator import Coordinator
 from .errors import Unauthorized, UnknownProtocol
-from .handlers import Handler
-from .metrics import CONTENT_TYPE, Metrics
+from .handlers import Sent
+from .monitoring import CONTENT_TYPE, Metrics
 from .notifications import Notifications
 from .views import view_federation
 
@@ -55,7 +55,7 @@ class Services:
         self.authenticate = Batcher[str, Member | None](coordinator.authenticate, database)
         self.state = Batcher[int, wire.StateView](coordinator.states, database)
         self.download = Batcher[tuple[int, int | None], Download](coordinator.downloads, database)
-        self.handle = Batcher[tuple[int, Handler], wire.StateView](coordinator.handle, database)
+        self.handle = Batcher[Sent, wire.StateView](coordinator.handle, database)
 
 
 async def get_services(request: Request) -> Services:
@@ -129,7 +129,7 @@ async def open_round(
     ] = None,
 ) -> wire.OpenedView:
     """Open a round, or join the one in progress."""
-    opened = (await services.handle((client.id, handlers.open_round(epoch)))).round
+    opened = (await services.handle((client.id, handlers.open_round, epoch))).round
     assert opened is not None
     return wire.OpenedView(round=opened.number)
 
@@ -140,7 +140,7 @@ async def upload(
 ) -> wire.StateView:
     """Upload dV, which is fixed for this round from then on."""
     message = wire.read_upload(number, body, services.settings.dim)
-    return await services.handle((client.id, handlers.upload(message)))
+    return await services.handle((client.id, handlers.upload, message))
 
 
 @for_clients.put(wire.ANSWER)
@@ -149,7 +149,7 @@ async def answer(
 ) -> wire.StateView:
     """Accept or decline an offer."""
     message = Answer(number, body.attempt, body.accepted)
-    return await services.handle((client.id, handlers.answer(message)))
+    return await services.handle((client.id, handlers.answer, message))
 
 
 @for_clients.put(wire.DELIVERY)
@@ -158,7 +158,7 @@ async def delivery(
 ) -> wire.StateView:
     """Deliver db, as a participant of the round."""
     message = Delivery(number, wire.decode("db", body.db))
-    return await services.handle((client.id, handlers.delivery(message)))
+    return await services.handle((client.id, handlers.delivery, message))
 
 
 @for_clients.get(wire.DOWNLOAD)

@@ -26,9 +26,9 @@ from ...protocol.messages import Upload
 from ...protocol.packing import pack_matrix, pack_rows
 from ...protocol.shared import Shared
 from ...support.inputs import refuse
-from . import logs
 from .app import make_app
 from .config import Config, ServerConfig
+from .monitoring import LOG, set_up_logging
 from .notifications import Notifications
 from .round import FailPoint
 
@@ -38,14 +38,14 @@ GRACE = 10  # seconds that requests in progress get when the coordinator stops
 def serve(config: Config) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer the requests in progress and stop."""
     server = config.server
-    logs.set_up(server.log_level)
+    set_up_logging(server.log_level)
     store = Store(server.database)
     try:
         app = make_app(store, config.settings, failpoint=failpoint_from(os.environ))
         began = time.perf_counter()
         warm_up(config.settings)
         fields = {"seconds": round(time.perf_counter() - began, 1)}
-        logs.LOG.info("kernels ready", extra={"fields": fields})
+        LOG.info("kernels ready", extra={"fields": fields})
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after stopping
             GracefulServer(
                 uvicorn.Config(
@@ -63,7 +63,7 @@ def serve(config: Config) -> None:
             ).run()
     finally:
         store.close()
-        logs.LOG.info("stopped")
+        LOG.info("stopped")
 
 
 class GracefulServer(uvicorn.Server):

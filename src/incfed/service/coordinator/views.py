@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
@@ -14,11 +13,14 @@ from ...ledger import tables
 from ...ledger.clients import Member
 from ...ledger.records import RUNNING, from_bytes, read_epoch
 from ...ledger.settings import Settings
+from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ...protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
 from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
 from .batching import CLIENTS, NUMBER
-from .round import RoundTransaction
+from .errors import Conflict
+from .monitoring import Overview
+from .round import LIVE_COUNT, RoundTransaction
 
 CACHED = 8  # downloads that are kept in memory: after a round, all clients ask for the same
 
@@ -43,17 +45,11 @@ PAYMENTS = (
 )
 
 
-class Overview(NamedTuple):
-    """The federation in a few figures."""
-
-    epoch: int
-    spent: float
-    budget: float | None
-    live: int
-
-    @property
-    def left(self) -> float:
-        return math.inf if self.budget is None else max(0.0, self.budget - self.spent)
+def view_overview(transaction: RoundTransaction) -> Overview:
+    federation, budget = transaction.federation, transaction.settings.budget
+    left = math.inf if budget is None else max(0.0, budget - federation.spent)
+    live = transaction.connection.scalar(LIVE_COUNT, transaction.live_between()) or 0
+    return Overview(federation.epoch, federation.spent, left, live)
 
 
 def view_federation(settings: Settings, client: Member, epoch: int) -> FederationView:
@@ -112,19 +108,19 @@ class Downloads:
         asked: Sequence[tuple[int, int | None]],
         epoch: int,
         dim: int,
-    ) -> list[Download | None]:
-        """(V_g, b_g) of `epoch` for each client and the epoch that it has, with the rounds since
-        then in which it took part. None: there is no such epoch."""
+    ) -> list[Download | Refusal]:
+        """(V_g, b_g) of `epoch` for each client and the epoch that it has (None: none yet), with
+        the rounds since then in which it took part."""
         shared: dict[tuple[int, int | None], dict[int, float]] = {one: {} for one in asked}
         for since in {since for _, since in asked}:
             clients = sorted({client for client, known in shared if known == since})
             values = {"clients": clients, "since": since or 0, "epoch": epoch}
             for row in connection.execute(PAYMENTS, values):
                 shared[row.client, since][row.round] = row.amount
-        found: list[Download | None] = []
+        found: list[Download | Refusal] = []
         for client, since in asked:
             if since is not None and not 0 <= since <= epoch:
-                found.append(None)
+                found.append(Conflict("since", since, f"an epoch from 0 to {epoch}"))
                 continue
             known, V, b = self._statistics(connection, since, epoch, dim)
             found.append(Download(epoch, known, V, b, shared[client, since]))
