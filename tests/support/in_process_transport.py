@@ -57,7 +57,7 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             return coordinator.answer(who, Answer(number, answer.attempt, answer.accepted))
         case "delivery":
             delivery = TypeAdapter(wire.DeliveryBody).validate_json(body)
-            db = wire.decode("db", delivery.db)
+            db = wire.read_floats("db", delivery.db, DIM)
             return coordinator.deliver(who, Delivery(number, db))
         case "download":
             return wire.write_download(coordinator.download(who, query["since"]))

@@ -68,6 +68,11 @@ class NumberRange:
 class Base64Text:
     """A string of base64."""
 
+    def check(self, name: str, value: object, kind: type) -> str:
+        if not isinstance(value, str):
+            raise inputs.refuse(name, value, "a string of base64")
+        return value
+
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         return {**handler(source), "pattern": r"^[A-Za-z0-9+/]*={0,2}$"}
 
@@ -254,7 +259,7 @@ def _value(name: str, hint: Any, value: object) -> Any:
         return inputs.choice(name, value, options)
     if get_origin(hint) is Annotated:
         kind, rule = options
-        return rule.check(name, value, kind) if isinstance(rule, NumberRange) else value
+        return rule.check(name, value, kind)
     if isinstance(hint, type) and is_dataclass(hint):
         return read(hint, value, name)
     if hint is bool:
@@ -277,30 +282,27 @@ def read_download(said: object, dim: int) -> Download:
     return Download(view.epoch, view.since, V, read_floats("b", view.b, dim), shared)
 
 
-def read_floats(name: str, text: object, count: int | None = None) -> Floats:
-    """`count` finite numbers (None: any number of them)."""
+def read_floats(name: str, text: str, count: int | None = None) -> Floats:
+    """`count` finite numbers (None: any number of them). What is refused is never repeated: it may
+    be data."""
     allowed = f"{'' if count is None else f'{count} '}finite float64 numbers in base64"
-    if not isinstance(text, str):
-        raise inputs.refuse(name, type(text).__name__, allowed)
     try:
         numbers = from_text(text)
     except ValueError:
-        raise inputs.refuse(name, inputs.counted(len(text), "character"), allowed) from None
+        raise Refusal(name, inputs.counted(len(text), "character"), allowed) from None
     if count is not None and len(numbers) != count:
-        raise inputs.refuse(name, inputs.counted(len(numbers), "number"), allowed)
+        raise Refusal(name, inputs.counted(len(numbers), "number"), allowed)
     if not np.isfinite(numbers).all():
-        raise inputs.refuse(name, "a number that is not finite", allowed)
+        raise Refusal(name, "a number that is not finite", allowed)
     return numbers
 
 
 def read_matrix(name: str, matrix: Matrix, dim: int) -> Packed:
-    if matrix.form == TRIANGLE:
-        numbers = read_floats(f"{name}.numbers", matrix.numbers, dim * (dim + 1) // 2)
-    else:
-        numbers = read_floats(f"{name}.numbers", matrix.numbers)
-        if len(numbers) % dim or len(numbers) > dim * dim:
-            allowed = f"at most {inputs.counted(dim, 'row')} of {inputs.counted(dim, 'number')}"
-            raise inputs.refuse(f"{name}.numbers", inputs.counted(len(numbers), "number"), allowed)
+    count = dim * (dim + 1) // 2 if matrix.form == TRIANGLE else None
+    numbers = read_floats(f"{name}.numbers", matrix.numbers, count)
+    if matrix.form == FACTOR and (len(numbers) % dim or len(numbers) > dim * dim):
+        allowed = f"at most {inputs.counted(dim, 'row')} of {inputs.counted(dim, 'number')}"
+        raise Refusal(f"{name}.numbers", inputs.counted(len(numbers), "number"), allowed)
     return Packed(matrix.form, dim, numbers)
 
 
@@ -330,19 +332,8 @@ def write_download(download: Download) -> DownloadView:
 
 
 def read_upload(round: int, body: UploadBody, dim: int) -> Upload:
-    """Refusal where the numbers cannot be decoded; `check_upload` judges what they are."""
-    numbers = decode("dV.numbers", body.dV.numbers)
-    if body.dV.form == FACTOR and len(numbers) % dim:
-        raise Refusal("dV.numbers", inputs.counted(len(numbers), "number"), f"whole rows of {dim}")
-    packed = Packed(body.dV.form, dim, np.ascontiguousarray(numbers))
-    return Upload(round, body.epoch, body.steps, body.cost, packed)
-
-
-def decode(field: str, text: str) -> Floats:
-    try:
-        return from_text(text)
-    except ValueError:
-        raise Refusal(field, None, "base64 of float64 numbers, little-endian") from None
+    """`check_upload` judges whether its numbers are possible."""
+    return Upload(round, body.epoch, body.steps, body.cost, read_matrix("dV", body.dV, dim))
 
 
 # ------------------------------------------------------------------------------------- requests

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import incfed
 from incfed.service.client import state_folder
 from incfed.service.client.durable_learner import DurableLearner, rules
+from incfed.service.client.policies import Stake
 from incfed.service.client.state_folder import Snapshot
 from incfed.service.wire import ClientView, FederationView, read
 from support.client_state import DIM, federation_settings, news, reopen, rows, same
@@ -37,7 +38,7 @@ def test_any_life_is_there_again_after_a_crash(acts: str) -> None:
                 one.learn(x[t], 0.5)
             elif act == "f":
                 round = told[0] if told else round + 1
-                one.freeze(round, lambda *stake: 1.5)
+                one.freeze(round, lambda stake: 1.5)
             elif act == "a" and told:
                 one.answer(round, 1 + t % 2, lambda: bool(chance.integers(2)))
             elif act == "r":
@@ -91,11 +92,11 @@ def test_a_folder_of_version_0_1_goes_on(tmp_path: Path) -> None:
 def test_the_cost_is_asked_once_and_kept(tmp_path: Path) -> None:
     one = reopen(tmp_path)
     one.learn(rows(1)[0], 1.0)
-    first = one.freeze(4, lambda *stake: 1.25)
+    first = one.freeze(4, lambda stake: 1.25)
     one.learn(rows(1)[0], 1.0)
     one._journal.close()
     two = reopen(tmp_path)
-    again = two.freeze(4, lambda *stake: 99.0)
+    again = two.freeze(4, lambda stake: 99.0)
     assert again[:4] == first[:4] == (4, 0, 1, 1.25)
     assert again.dV.numbers.tobytes() == first.dV.numbers.tobytes()
     assert two.pending == 2
@@ -106,9 +107,9 @@ def test_steps_learned_while_the_owner_thinks_are_not_frozen(tmp_path: Path) -> 
     one, x = reopen(tmp_path), rows(3)
     one.learn(x[0], 1.0)
 
-    def think(round: int, steps: int, value: float) -> float:
+    def think(stake: Stake) -> float:
         one.learn(x[1], 1.0)
-        return float(steps)
+        return float(stake.steps)
 
     assert one.freeze(1, think)[2:4] == (1, 1.0)
     one.learn(x[2], 1.0)
@@ -133,7 +134,7 @@ def test_an_answer_is_durable_before_it_is_given(
     one = reopen(tmp_path)
     one.learn(rows(1)[0], 1.0)
     assert events[-1] == "write", "a step waits for no disk"
-    one.freeze(1, lambda *stake: 1.0)
+    one.freeze(1, lambda stake: 1.0)
     assert events[-2:] == ["write", "sync"]
     assert one.answer(1, 1, lambda: True)
     assert events[-2:] == ["write", "sync"]

@@ -20,7 +20,7 @@ from .durable_learner import DurableLearner
 from .policies import Accept, CostFunction, Proposal, decide
 from .sync import PendingSync
 from .traffic import ScalarCounter, Traffic
-from .transport import service_error
+from .transport import ServiceError
 
 WAIT = 25.0  # seconds that a long poll may take
 POLL_PAUSE = 0.5  # seconds until the next poll, if one came back at once with nothing new
@@ -137,9 +137,9 @@ class Agent:
             self.problem = None
             self._finish_syncs()
         elif status >= 500 or status in _RETRY:
-            self.failed(request, service_error(status, reply), now)
+            self.failed(request, ServiceError(status, reply), now)
         else:
-            refused = service_error(status, reply)
+            refused = ServiceError(status, reply)
             self._log(logging.ERROR, f"request {request.kind!r}", refused)
             self.problem, self.state = refused, None
             if request.method == "PUT" and status not in (401, 403):

@@ -20,15 +20,15 @@ import numpy as np
 from ...kernels.factor import Floats
 from ...kernels.store import thin_limit
 from ...kernels.ucb import Rules
-from ...protocol.client import FrozenData, Learner, Observations
+from ...protocol.client import Learner, Observations
 from ...protocol.messages import Download, Upload
 from ...protocol.packing import pack_matrix
 from ...support import inputs
 from ..wire import FederationView
 from . import journal, state_folder
 from .journal import Answered, Freeze, Journal, Step
-from .policies import CostFunction
-from .state_folder import Frozen, Snapshot
+from .policies import CostFunction, Stake
+from .state_folder import Snapshot
 from .validation import check_cost
 
 LARGEST_JOURNAL = 16 * 2**20  # bytes, before a new snapshot is written
@@ -41,16 +41,8 @@ class DurableLearner:
         self.folder, self.settings = folder, start.settings
         self.steps, self.earned, self.lost_round = start.steps, start.earned, start.lost_round
         self.learner = Learner(start.settings.dim, rules(start.settings))
-        frozen = start.frozen
-        self.cost, self.answers = (frozen.cost, dict(frozen.answers)) if frozen else (None, {})
-        self.learner.resume(
-            start.epoch,
-            start.clock,
-            start.V,
-            start.b,
-            FrozenData(frozen.round, frozen.data) if frozen else None,
-            start.fresh,
-        )
+        self.cost, self.answers = start.cost, dict(start.answers)
+        self.learner.resume(start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh)
         self._lock = threading.Lock()
         self._durable = True  # False: a new snapshot is needed before anything is sent
         generation = start.generation
@@ -109,7 +101,8 @@ class DurableLearner:
             upload = self.learner.freeze(round, 0.0)
             value = self.learner.logdet - self.learner.logdet_shared
         if self.cost is None:
-            named = cost_function(round, upload.steps, max(0.0, value)) if upload.steps else 0.0
+            stake = Stake(round, upload.steps, max(0.0, value))
+            named = cost_function(stake) if upload.steps else 0.0
             cost = check_cost(named, self.settings.cost_limit)
             with self._lock:
                 self._journal.freeze(Freeze(round, self._frozen_at, cost))
@@ -189,13 +182,12 @@ class DurableLearner:
     # -------------------------------------------------------------------------- the files
 
     def _snapshot(self) -> Snapshot:
-        learner, frozen = self.learner, None
-        if learner.frozen is not None:
-            frozen = Frozen(*learner.frozen, self.cost, dict(self.answers))
+        learner = self.learner
         fresh = learner.fresh.plus(Observations.empty(learner.dim))  # a copy: `learn` goes on
         return Snapshot(
             self._journal.generation, self.settings, learner.epoch, learner.clock, learner.V,
-            learner.b, frozen, fresh, self.steps, self.earned, self.lost_round,
+            learner.b, learner.frozen, self.cost, dict(self.answers), fresh,
+            self.steps, self.earned, self.lost_round,
         )  # fmt: skip
 
     def _save(self, snapshot: Snapshot) -> None:

@@ -23,22 +23,17 @@ LARGEST_REPLY = 2**28  # bytes
 class ServiceError(RuntimeError):
     """The coordinator refused a request; `status` is the HTTP status, `field` what was wrong."""
 
-    def __init__(self, status: int, field: str | None, message: str) -> None:
-        where = f"{field}: " if field else ""
+    def __init__(self, status: int, reply: Any) -> None:
+        """`reply`: its JSON, whatever that contains."""
+        said = reply if isinstance(reply, dict) else {"message": "no reason given"}
+        self.status, self.field = status, said.get("field") and str(said["field"])[:100]
+        where = f"{self.field}: " if self.field else ""
+        message = str(said.get("message"))[:500]
         super().__init__(f"the coordinator refused ({status}): {where}{message}")
-        self.status, self.field = status, field
 
 
 class Unreachable(ConnectionError):
     """No reply, or one that cannot be read. The request is sent again later."""
-
-
-def service_error(status: int, reply: Any) -> ServiceError:
-    """From the JSON of an error reply, whatever it contains."""
-    if not isinstance(reply, dict):
-        return ServiceError(status, None, "no reason given")
-    field = reply.get("field")
-    return ServiceError(status, field and str(field)[:100], str(reply.get("message"))[:500])
 
 
 class Transport:
@@ -111,9 +106,9 @@ def ask(connect: Callable[[], Transport], *requests: Request) -> list[Any]:
             for request in requests:
                 status, reply = await transport.send(request)
                 if status >= 500:
-                    raise Unreachable(str(service_error(status, reply)))
+                    raise Unreachable(str(ServiceError(status, reply)))
                 if not 200 <= status < 300:
-                    raise service_error(status, reply)
+                    raise ServiceError(status, reply)
                 received.append(reply)
         finally:
             await transport.close()

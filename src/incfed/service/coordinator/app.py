@@ -64,9 +64,8 @@ def make_app(
     app.state.services = Services(coordinator, notifications, metrics, settings)
     app.include_router(for_clients)
     app.include_router(for_operators)
-    largest = largest_body(settings.dim)
-    add_exception_handlers(app, metrics, largest)
-    app.add_middleware(RequestMiddleware, metrics=metrics, largest=largest)
+    add_exception_handlers(app, metrics)
+    app.add_middleware(RequestMiddleware, metrics=metrics, largest=largest_body(settings.dim))
     return app
 
 
@@ -108,7 +107,7 @@ class RequestMiddleware:
             message = await receive()
             read += len(message.get("body", b""))
             if read > self.largest:
-                raise TooLarge
+                raise TooLarge(self.largest)
             return message
 
         async def watched_send(message: Message) -> None:

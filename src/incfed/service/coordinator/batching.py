@@ -17,7 +17,6 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import BindParameter, Connection, Table, bindparam, func, insert, select, update
 
 from ...ledger import tables
-from ...ledger.records import read_own
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -97,21 +96,19 @@ ACCEPT = (
 
 
 class BatchRows:
-    """The rows of a round that belong to the clients of a batch: each table is read when first
+    """The rows of rounds that belong to the clients of a batch: each table is read when first
     needed, and changes are kept until `write`."""
 
-    def __init__(self, connection: Connection, round: int, clients: Iterable[int]) -> None:
+    def __init__(self, connection: Connection, clients: Iterable[int]) -> None:
         self.clients = sorted(set(clients))
-        self._connection, self._round = connection, round
-        self._rows: dict[Table, dict[int, SimpleNamespace]] = {}
+        self._connection = connection
+        self._rows: dict[tuple[Table, int], dict[int, SimpleNamespace]] = {}
         self._new: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
         self._answers: list[dict[str, Any]] = []
 
     def find(self, table: Table, round: int, client: int) -> Any:
-        """This client's row, or None. A row of another round is looked up by itself."""
-        if round != self._round:
-            return read_own(self._connection, table, round, client)
-        return self._read(table).get(client)
+        """This client's row, or None."""
+        return self._read(table, round).get(client)
 
     @cached_property
     def last_shared(self) -> dict[int, int]:
@@ -125,8 +122,7 @@ class BatchRows:
         return self._connection.scalar(FIRST_EPOCH) or 0
 
     def add(self, table: Table, **row: Any) -> None:
-        """A new row of this round."""
-        self._read(table)[row["client"]] = SimpleNamespace(**row)
+        self._read(table, row["round"])[row["client"]] = SimpleNamespace(**row)
         self._new[table].append(row)
 
     def accept(self, offer: Any, accepted: bool) -> None:
@@ -142,9 +138,9 @@ class BatchRows:
         self._new.clear()
         self._answers = []
 
-    def _read(self, table: Table) -> dict[int, SimpleNamespace]:
-        if table not in self._rows:
-            values = {"number": self._round, "clients": self.clients}
+    def _read(self, table: Table, round: int) -> dict[int, SimpleNamespace]:
+        if (table, round) not in self._rows:
+            values = {"number": round, "clients": self.clients}
             rows = self._connection.execute(OWN_ROWS[table], values).mappings()
-            self._rows[table] = {row["client"]: SimpleNamespace(**row) for row in rows}
-        return self._rows[table]
+            self._rows[table, round] = {row["client"]: SimpleNamespace(**row) for row in rows}
+        return self._rows[table, round]

@@ -131,10 +131,6 @@ class Coordinator:
         with self._read() as transaction:
             return read_settings(transaction.connection, transaction.federation.settings)
 
-    def version(self) -> int:
-        with self.store.read() as connection:
-            return connection.scalar(select(tables.federation.c.version)) or 0
-
     def overview(self) -> Overview:
         with self._read() as transaction:
             return view_overview(transaction)

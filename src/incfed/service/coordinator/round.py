@@ -79,7 +79,7 @@ class RoundTransaction:
         self.settings = read_settings(connection, self.federation.settings)
         self.round: Any = None
         self._load_round()
-        self.rows = BatchRows(connection, self.federation.round, clients)
+        self.rows = BatchRows(connection, clients)
         if self.round is not None and self.round.stage in RUNNING:
             # a round keeps the settings that it was opened with
             self.settings = read_settings(connection, self.round.settings)
@@ -108,8 +108,6 @@ class RoundTransaction:
         self.record("opened", round=number, client=client, epoch=federation.epoch,
                     settings=federation.settings, deadline=deadline)  # fmt: skip
         self._load_round()
-        self.rows.write()
-        self.rows = BatchRows(self.connection, number, self.rows.clients)
         self.failpoint("opened")
 
     def advance(self) -> None:
@@ -191,7 +189,10 @@ class RoundTransaction:
     def _decide(self) -> None:
         table = self._table()
         if not table.uploads and not table.others:
-            self._void("nobody uploaded")
+            # nothing is shared, nobody is paid
+            self._update_round(stage=VOID, ended=self.now, deadline=None)
+            self.record("void", round=self.round.number, reason="nobody uploaded")
+            self._update_federation()
             return
         self.failpoint("deciding")
         self._offer(deciding.decide(table), [], [])
@@ -255,12 +256,6 @@ class RoundTransaction:
                     ratio=closed.ratio, idle=closed.idle)  # fmt: skip
         self._update_federation(epoch=epoch, spent=self.federation.spent + verdict.total)
         self.failpoint("closing")
-
-    def _void(self, reason: str) -> None:
-        """End the round: nothing is shared, nobody is paid."""
-        self._update_round(stage=VOID, ended=self.now, deadline=None)
-        self.record("void", round=self.round.number, reason=reason)
-        self._update_federation()
 
     def _repair_deadline(self) -> None:
         """A clock that was set back must not make everybody wait."""

@@ -157,7 +157,7 @@ async def delivery(
     number: Number, body: wire.DeliveryBody, services: Shared, client: Client
 ) -> wire.StateView:
     """Deliver db, as a participant of the round."""
-    message = Delivery(number, wire.decode("db", body.db))
+    message = Delivery(number, wire.read_floats("db", body.db, services.settings.dim))
     return await services.handle((client.id, handlers.delivery, message))
 
 
@@ -176,7 +176,7 @@ async def download(
 @for_operators.get("/healthz")
 async def healthz(services: Shared) -> dict[str, str]:
     """Whether the database answers."""
-    await run_in_threadpool(services.coordinator.version)
+    await run_in_threadpool(services.coordinator.settings)
     return {"status": "ok", "incfed": __version__}
 
 

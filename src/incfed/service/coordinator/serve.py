@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import selectors
-import signal
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -35,13 +34,14 @@ from .round import FailPoint
 GRACE = 10  # seconds that requests in progress get when the coordinator stops
 
 
-def serve(config: Config) -> None:
-    """Serve until SIGTERM or Ctrl-C, then answer the requests in progress and stop."""
+def serve(config: Config, failpoint: FailPoint = lambda point: None) -> None:
+    """Serve until SIGTERM or Ctrl-C, then answer the requests in progress and stop. `failpoint` is
+    for tests (see round.py)."""
     server = config.server
     set_up_logging(server.log_level)
     store = Store(server.database)
     try:
-        app = make_app(store, config.settings, failpoint=failpoint_from(os.environ))
+        app = make_app(store, config.settings, failpoint=failpoint)
         began = time.perf_counter()
         warm_up(config.settings)
         fields = {"seconds": round(time.perf_counter() - began, 1)}
@@ -142,18 +142,13 @@ def preflight(server: ServerConfig) -> None:
         )
     except (OSError, UnicodeError):
         raise refuse("server.host", server.host, "an address of this machine") from None
-    for family, kind, number, _, address in found:
-        with socket.socket(family, kind, number) as one:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            try:
-                one.bind(address)
-                one.listen(1)  # without it, a port in use could be bound to again
-            except OSError as error:
-                why = (error.strerror or str(error)).lower()
-                allowed = f"a free port on {server.host} ({why})"
-                raise refuse("server.port", server.port, allowed) from None
+    for family, _, _, _, address in found:
+        try:
+            socket.create_server(address, family=family).close()
+        except OSError as error:
+            why = os.strerror(error.errno or 0).lower()
+            allowed = f"a free port on {server.host} ({why})"
+            raise refuse("server.port", server.port, allowed) from None
 
 
 def _check_certificate(certificate: Path, key: Path) -> None:
@@ -169,19 +164,3 @@ def _check_certificate(certificate: Path, key: Path) -> None:
         why = getattr(error, "reason", None) or error.strerror
         allowed = f"the certificate's key, a PEM file without a password ({why})"
         raise refuse("server.key", str(key), allowed) from None
-
-
-def failpoint_from(environment: Mapping[str, str]) -> FailPoint:
-    """For tests: INCFED_FAILPOINT="paying:2" kills this process the second time that it reaches the
-    point `paying` (round.py lists the points)."""
-    name, _, times = environment.get("INCFED_FAILPOINT", "").partition(":")
-    left = int(times or 1)
-
-    def failpoint(point: str) -> None:
-        nonlocal left
-        if point == name:
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    return failpoint

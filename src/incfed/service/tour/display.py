@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 
+from rich import filesize
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -14,6 +15,10 @@ from ...support.inputs import counted
 from .state import ClientStatus, RoundStatus, TourState
 
 SHARED, PAID, OUT, WAITING = "●", "$", "·", "○"
+FIGURES = ("Cost", "Steps", "Pending", "Epoch", "Earned", "Scalars", "Bytes", "Regret", "Alone")
+LEGEND = (
+    f"{SHARED} for data  {PAID} also paid  {OUT} not in   ratio: of all data's det V  left: budget"
+)
 OTHER_LINES = 11  # lines that are neither clients, rounds nor messages
 LEAST, MOST = 3, 10  # rounds that are shown, and messages
 EVERY = 10.0  # seconds between lines of figures, without a terminal
@@ -25,12 +30,12 @@ def board(state: TourState, title: str, clock: str, height: int) -> RenderableTy
     rounds = min(MOST, max(LEAST, (spare + 1) // 2))
     messages = min(MOST, max(LEAST, spare - rounds))
     head = Table.grid(expand=True)
-    head.add_column(no_wrap=True)
-    head.add_column(justify="right", no_wrap=True)
+    head.add_column()
+    head.add_column(justify="right")
     head.add_row(Text("incfed up", "bold"), Text(clock, "dim"))
     return Group(
         head,
-        Text(title, "dim", no_wrap=True, overflow="ellipsis"),
+        _line(title, "dim"),
         "",
         _clients(state),
         "",
@@ -38,8 +43,12 @@ def board(state: TourState, title: str, clock: str, height: int) -> RenderableTy
         "",
         *_messages(state, messages),
         "",
-        _legend(),
+        _line(LEGEND, "dim"),
     )
+
+
+def _line(text: str, style: str) -> Text:
+    return Text(text, style, no_wrap=True, overflow="ellipsis")
 
 
 def _table() -> Table:
@@ -51,15 +60,13 @@ def _table() -> Table:
 def _clients(state: TourState) -> Table:
     table, total = _table(), state.total
     table.add_column("Client", no_wrap=True)
-    for name in (
-        "Cost", "Steps", "Pending", "Epoch", "Earned", "Scalars", "Bytes", "Regret", "Alone"
-    ):  # fmt: skip
+    for name in FIGURES:
         table.add_column(name, justify="right", no_wrap=True)
     for client in state.clients:
         table.add_row(*_client(client))
     table.add_row(
         "together", "", f"{total('steps'):,}", f"{total('pending')}", "",
-        f"{total('earned'):.2f}", human(total("scalars")), size(total("bytes")),
+        f"{total('earned'):.2f}", human(total("scalars")), filesize.decimal(total("bytes")),
         f"{total('regret'):.1f}", f"{total('alone'):.1f}", style="bold",
     )  # fmt: skip
     return table
@@ -72,7 +79,7 @@ def _client(client: ClientStatus) -> list[RenderableType]:
     return [
         mark, f"{client.cost:.2f}", f"{client.steps:,}", str(client.pending), str(client.epoch),
         Text(f"{client.earned:.2f}", "green" if client.earned else "dim"),
-        human(client.scalars), size(client.bytes), f"{client.regret:.1f}",
+        human(client.scalars), filesize.decimal(client.bytes), f"{client.regret:.1f}",
         Text(f"{client.alone:.1f}", "dim"),
     ]  # fmt: skip
 
@@ -91,12 +98,6 @@ def _rounds(state: TourState, most: int) -> RenderableType:
     for _ in range(most - len(shown)):
         table.add_row()
     return table
-
-
-def _legend() -> Text:
-    marks = f"{SHARED} for data  {PAID} also paid  {OUT} not in"
-    figures = "ratio: of all data's det V  left: budget"
-    return Text(f"{marks}   {figures}", "dim", no_wrap=True, overflow="ellipsis")
 
 
 def _end(round: RoundStatus) -> list[RenderableType]:
@@ -132,19 +133,10 @@ def marks(state: TourState, round: RoundStatus) -> Text:
 
 
 def _messages(state: TourState, most: int) -> list[Text]:
-    shown = state.messages[-most:]
-    lines = [Text(line, "dim" if n + 1 < len(shown) else "", no_wrap=True, overflow="ellipsis")
-             for n, line in enumerate(shown)]  # fmt: skip
-    return lines + [Text("")] * (most - len(shown))
-
-
-def size(count: float) -> str:
-    """A number of bytes, with a unit."""
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} GB"
+    """The last ones, and empty lines in place of those that are still to come."""
+    *older, last = state.messages[-most:] or [""]
+    lines = [*(_line(text, "dim") for text in older), _line(last, "")]
+    return lines + [Text("")] * (most - len(lines))
 
 
 class Display:
@@ -167,7 +159,7 @@ class Display:
         self._print_messages()
         if now >= self._next:
             self._next = now + EVERY
-            self._line(f"after {now:.0f} s: {figures(self._state)}")
+            self._print(f"after {now:.0f} s: {figures(self._state)}")
 
     def last(self, now: float) -> None:
         """The last board, which stays on the terminal."""
@@ -181,20 +173,20 @@ class Display:
 
     def _print_messages(self) -> None:
         for line in self._state.messages[self._printed :]:
-            self._line(line)
+            self._print(line)
         self._printed = len(self._state.messages)
 
-    def _line(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self._console.print(text, markup=False, emoji=False, soft_wrap=True)
 
 
 def figures(state: TourState) -> str:
     """The main figures in one line."""
-    total = state.total
+    total, sent = state.total, filesize.decimal(state.total("bytes"))
     return (
         f"{counted(total('steps'), 'step')}, {counted(state.closed, 'round')}, "
         f"{state.spent:.2f} paid, {state.left:.2f} of the budget left, "
-        f"regret {total('regret'):.1f} (alone: {total('alone'):.1f}), {size(total('bytes'))} sent"
+        f"regret {total('regret'):.1f} (alone: {total('alone'):.1f}), {sent} sent"
     )
 
 
