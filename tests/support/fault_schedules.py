@@ -24,15 +24,13 @@ from incfed.ledger.settings import Settings
 from incfed.service import wire
 from incfed.service.client.sync import PendingSync
 from incfed.service.wire import FederationView, Request, read
-from support.failpoints import FAILPOINTS, client_failpoints
+from support.failpoints import FAILPOINTS, POINTS, client_failpoints, coordinator_failpoints
 from support.federation import WIDE, Clock
 from support.in_process_transport import DIM, Reply, reply
 from support.simulated_client import Killed, Member
 from support.single_messages import SingleCoordinator
 from support.sqlite import Disk
 
-POINTS = ("before", "opened", "uploaded", "deciding", "offered", "answered", "delivered",
-          "deciding again", "adding", "paying", "closing", "committing", "committed")  # fmt: skip
 TIMEOUT = 1.0  # seconds that a client waits for an answer
 TICK = 0.5
 NEWS = ("opened", "decided", "closed", "void")
@@ -102,7 +100,7 @@ class Schedule(EventQueue):
     def run(self, seconds: float) -> None:
         self.faults = True
         try:
-            with client_failpoints(self._place):
+            with client_failpoints(self._place), coordinator_failpoints(self._reached):
                 self.until(seconds, self._set_clock)
         finally:
             self.faults = False
@@ -148,9 +146,7 @@ class Schedule(EventQueue):
         self.clock.now = 1_000_000.0 + self.time + self.jump
 
     def _begin(self) -> SingleCoordinator:
-        return SingleCoordinator(
-            self.store, self.settings, self.clock, on_event=self._said, failpoint=self._reached
-        )
+        return SingleCoordinator(self.store, self.settings, self.clock, self._said)
 
     def _said(self, event: dict[str, Any]) -> None:
         self.events.append(event)

@@ -29,6 +29,7 @@ from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.serve import serve
 from reference.mechanisms import FloatArray
 from support import processes
+from support.failpoints import coordinator_failpoints
 
 # long enough for a process to be started again in between
 SETTINGS = """
@@ -45,11 +46,12 @@ def _serve(folder: Path, port: int, dies: str) -> None:
     """`incfed serve`, in a process of its own."""
     os.dup2(os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
     config = read_config(folder / "federation.toml")
-    serve(replace(config, server=replace(config.server, port=port)), dying_at(dies))
+    with coordinator_failpoints(dying_at(dies)):
+        serve(replace(config, server=replace(config.server, port=port)))
 
 
 def dying_at(which: str) -> Callable[[str], None]:
-    """A failpoint: "paying:2" kills this process the second time that it comes to `paying`."""
+    """The point "paying:2" kills this process the second time that it comes to `paying`."""
     name, _, times = which.partition(":")
     left = int(times or 1)
 

@@ -55,8 +55,7 @@ class NumberRange:
         limits = {"gt" if self.open else "ge": self.low}
         if self.high is not None:
             limits["lt" if self.open else "le"] = self.high
-        finite = {"allow_inf_nan": False} if source is float else {}
-        return {**handler(source), **limits, **finite}
+        return {**handler(source), **limits}
 
     def check(self, name: str, value: object, kind: type) -> float:
         if kind is int:
@@ -88,11 +87,12 @@ Base64 = Annotated[str, Base64Text()]
 
 
 class Message:
-    """Pydantic's settings: no unknown fields, no conversion of values, infinity is null."""
+    """Pydantic's settings: no unknown fields, no conversion of values, no NaN; infinity is null."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {
         "extra": "forbid",
         "strict": True,
+        "allow_inf_nan": False,
         "ser_json_inf_nan": "null",
     }
 

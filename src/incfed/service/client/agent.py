@@ -125,11 +125,9 @@ class Agent:
             except wire.BadReply as error:
                 self.failed(request, error, now)
                 return
-            except inputs.InputError as error:
-                self._error(_handling(request), error, now, fatal=True)
-                return
-            except Exception as error:  # the disk
-                self._error(_handling(request), error, now)
+            except Exception as error:  # it does not fit this client; or the disk is full
+                fatal = isinstance(error, inputs.InputError)
+                self._error(f"handling the reply to {request.kind!r}", error, now, fatal=fatal)
                 return
             if request.kind == "poll" and now < request.asked + WAIT / 2:
                 self._poll_after = now + POLL_PAUSE if self._nothing_new(request) else 0.0
@@ -306,7 +304,3 @@ class Agent:
         """With the client's name: the log may be the application's."""
         name = self.durable.settings.client.name
         _log.log(level, "incfed client %s: %s: %s", name, doing, error, exc_info=trace)
-
-
-def _handling(request: Request) -> str:
-    return f"handling the reply to {request.kind!r}"

@@ -56,11 +56,7 @@ def check_cost(cost: object, limit: float = math.inf) -> float:
 def check_arms(arms: ArrayLike, settings: FederationView) -> Floats:
     """A copy, [K, d]."""
     allowed = f"finite numbers [K, {settings.dim}], at least one arm"
-    if not (isinstance(arms, np.ndarray) and arms.dtype.char == "d" and arms.ndim == 2):
-        arms = inputs.array("arms", arms, ndim=2, allowed=allowed)
-    if not len(arms) or arms.shape[1] != settings.dim:
-        raise inputs.refuse("arms", f"an array of shape {arms.shape}", allowed)
-    rows = np.array(arms, np.float64, order="C")
+    rows = _copy("arms", arms, 2, settings.dim, allowed)
     squares = np.einsum("kd,kd->k", rows, rows)
     if not squares.max() <= settings.arm_norm**2 * SLACK:
         k = int(squares.argmax())
@@ -71,19 +67,21 @@ def check_arms(arms: ArrayLike, settings: FederationView) -> Floats:
 
 def check_step(arm: ArrayLike, reward: float, settings: FederationView) -> tuple[Floats, float]:
     """A copy of the arm, [d], and the reward."""
-    if not (isinstance(arm, np.ndarray) and arm.dtype.char == "d" and arm.ndim == 1):
-        allowed = inputs.counted(settings.dim, "finite number")
-        arm = inputs.array("arm", arm, ndim=1, allowed=allowed)
-    if len(arm) != settings.dim:
-        allowed = inputs.counted(settings.dim, "finite number")
-        raise inputs.refuse("arm", f"an array of shape {arm.shape}", allowed)
-    x = np.array(arm, np.float64, order="C")
+    x = _copy("arm", arm, 1, settings.dim, inputs.counted(settings.dim, "finite number"))
     if not np.einsum("d,d->", x, x) <= settings.arm_norm**2 * SLACK:
         raise _too_long("arm", inputs.array("arm", x, ndim=1), settings)
     bound = settings.reward_bound
     if not (type(reward) is float and -bound <= reward <= bound):
         reward = inputs.number("reward", reward, low=-bound, high=bound)
     return x, reward
+
+
+def _copy(name: str, value: ArrayLike, ndim: int, dim: int, allowed: str) -> Floats:
+    if not (isinstance(value, np.ndarray) and value.dtype.char == "d" and value.ndim == ndim):
+        value = inputs.array(name, value, ndim=ndim, allowed=allowed)
+    if not len(value) or value.shape[-1] != dim:
+        raise inputs.refuse(name, f"an array of shape {value.shape}", allowed)
+    return np.array(value, np.float64, order="C")
 
 
 def _too_long(name: str, x: Floats, settings: FederationView) -> inputs.InputError:

@@ -20,7 +20,6 @@ from .coordinator import Coordinator
 from .errors import TooLarge, add_exception_handlers
 from .monitoring import LOG, Metrics, log_event
 from .notifications import Notifications
-from .round import FailPoint
 from .routes import Services, for_clients, for_operators
 
 TICK = 0.25  # seconds between checks of the deadlines
@@ -28,11 +27,7 @@ NOTIFY = ("opened", "decided", "closed", "void")  # events that clients wait for
 
 
 def make_app(
-    store: Store,
-    settings: Settings,
-    *,
-    clock: Callable[[], float] = time.time,
-    failpoint: FailPoint = lambda point: None,
+    store: Store, settings: Settings, *, clock: Callable[[], float] = time.time
 ) -> FastAPI:
     """The application. Closing the store is up to the caller."""
     metrics = Metrics()
@@ -44,7 +39,7 @@ def make_app(
         if event["event"] in NOTIFY:
             notifications.publish()
 
-    coordinator = Coordinator(store, settings, clock, on_event=on_event, failpoint=failpoint)
+    coordinator = Coordinator(store, settings, clock, on_event)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

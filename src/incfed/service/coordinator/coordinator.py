@@ -26,7 +26,7 @@ from .batching import CLIENTS
 from .errors import Unauthorized
 from .handlers import Sent
 from .monitoring import Overview
-from .round import FailPoint, RoundTransaction
+from .round import RoundTransaction
 from .views import Downloads, view_overview, view_states
 
 LAST_SEEN = select(tables.presence).where(tables.presence.c.client.in_(CLIENTS))
@@ -42,21 +42,18 @@ MARK_SEEN = (
 
 class Coordinator:
     """`clock` returns the time in seconds; `on_event` is called with each event of a round, after
-    its commit; `failpoint` is for tests (see round.py)."""
+    its commit."""
 
     def __init__(
         self,
         store: Store,
         settings: Settings,
         clock: Callable[[], float],
-        *,
         on_event: Callable[[dict[str, Any]], None] = lambda event: None,
-        failpoint: FailPoint = lambda point: None,
     ) -> None:
         self.store = store
         self.clock = clock
         self._on_event = on_event
-        self._failpoint = failpoint
         self._downloads = Downloads()
         with store.write() as connection:
             found(connection, settings, clock())
@@ -140,20 +137,21 @@ class Coordinator:
     @contextmanager
     def _read(self) -> Iterator[RoundTransaction]:
         with self.store.read() as connection:
-            yield RoundTransaction(connection, self.clock(), self._failpoint)
+            yield RoundTransaction(connection, self.clock())
 
     @contextmanager
     def _write(self, clients: Sequence[int] = ()) -> Iterator[RoundTransaction]:
-        self._failpoint("before")
         with self.store.write() as connection:
             # Read the clock once the lock is held: the time must not go back between transactions.
-            transaction = RoundTransaction(connection, self.clock(), self._failpoint, clients)
+            transaction = RoundTransaction(connection, self.clock(), clients)
             yield transaction
             if transaction.finish():
                 tell(connection, self.store.name)
-            self._failpoint("committing")
-        self._failpoint("committed")
-        for event in transaction.events:
+        self._publish(transaction.events)
+
+    def _publish(self, events: Sequence[dict[str, Any]]) -> None:
+        """Of a transaction that was committed."""
+        for event in events:
             self._on_event(event)
 
 

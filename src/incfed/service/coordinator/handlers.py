@@ -45,7 +45,6 @@ def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
     }
     transaction.rows.add(tables.uploads, **row, numbers=numbers)
     transaction.record("uploaded", **row, numbers=digest(numbers))
-    transaction.failpoint("uploaded")
 
 
 def answer(transaction: RoundTransaction, client: int, message: Answer) -> None:
@@ -56,7 +55,6 @@ def answer(transaction: RoundTransaction, client: int, message: Answer) -> None:
             raise Conflict("attempt", message.attempt, f"{offer.attempt}, the latest one")
         transaction.rows.accept(offer, bool(message.accepted))
         transaction.record("answered", **message._asdict(), client=client)
-        transaction.failpoint("answered")
     elif offer.accepted != message.accepted:
         allowed = f"{str(bool(offer.accepted)).lower()}, as in your first answer"
         raise Conflict("accepted", message.accepted, allowed)
@@ -77,7 +75,6 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
         rows.add(tables.deliveries, round=number, client=client, db=db)
         rows.accept(offer, True)  # a delivery is an acceptance
         transaction.record("delivered", round=number, client=client, db=digest(db))
-        transaction.failpoint("delivered")
     elif delivered.db != db:
         raise Conflict("db", None, "the same as in your first delivery")
 

@@ -1,13 +1,8 @@
-"""A round inside one transaction: open, wait for clients, decide, decide again, close.
-
-`failpoint` is called at named points, where tests stop the coordinator: before, opened, uploaded,
-deciding, offered, answered, delivered, "deciding again", adding, paying, closing, committing,
-committed.
-"""
+"""A round inside one transaction: open, wait for clients, decide, decide again, close."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
@@ -29,8 +24,6 @@ from ...ledger.records import (
 from ...protocol import deciding
 from ...protocol.deciding import Offers, RoundInputs
 from .batching import NUMBER, BatchRows
-
-FailPoint = Callable[[str], None]
 
 # Statements are built once: building one takes longer than running it.
 LIVE = (
@@ -66,12 +59,9 @@ ROUND = select(tables.rounds).where(tables.rounds.c.number == NUMBER)
 class RoundTransaction:
     """The federation and its last round, read and changed in one transaction."""
 
-    def __init__(
-        self, connection: Connection, now: float, failpoint: FailPoint, clients: Iterable[int] = ()
-    ) -> None:
+    def __init__(self, connection: Connection, now: float, clients: Iterable[int] = ()) -> None:
         self.connection = connection
         self.now = now
-        self.failpoint = failpoint
         self.federation = connection.execute(FEDERATION).one()
         self.events: list[dict[str, Any]] = []  # to be logged after the commit
         self._chain = Chain(connection)
@@ -108,7 +98,6 @@ class RoundTransaction:
         self.record("opened", round=number, client=client, epoch=federation.epoch,
                     settings=federation.settings, deadline=deadline)  # fmt: skip
         self._load_round()
-        self.failpoint("opened")
 
     def advance(self) -> None:
         """Move the round on until it has to wait for a client."""
@@ -167,7 +156,7 @@ class RoundTransaction:
         """Is there an offer whose delivery may still come?"""
         return self.connection.scalar(UNDELIVERED, {"number": self.round.number}) is not None
 
-    def _table(self) -> RoundInputs:
+    def _inputs(self) -> RoundInputs:
         """What the decision depends on, without clients that are barred or failed in this round."""
         offers = tables.offers
         failed = self.connection.scalars(
@@ -187,15 +176,14 @@ class RoundTransaction:
         )
 
     def _decide(self) -> None:
-        table = self._table()
-        if not table.uploads and not table.others:
+        inputs = self._inputs()
+        if not inputs.uploads and not inputs.others:
             # nothing is shared, nobody is paid
             self._update_round(stage=VOID, ended=self.now, deadline=None)
             self.record("void", round=self.round.number, reason="nobody uploaded")
             self._update_federation()
             return
-        self.failpoint("deciding")
-        self._offer(deciding.decide(table), [], [])
+        self._offer(deciding.decide(inputs), [], [])
 
     def _decide_again(self, failed: list[Any], delivered: list[Any]) -> None:
         """Without those that failed. Those that had not declined are barred for some rounds."""
@@ -203,7 +191,7 @@ class RoundTransaction:
         for one in failed:
             self._update_offer(one.client, failed=True)
         barred = [one.client for one in failed if one.accepted is not False]
-        table = self._table()  # before they are barred: here they are left out as failed
+        inputs = self._inputs()  # before they are barred: here they are left out as failed
         if self.settings.barred_rounds:
             until = number + self.settings.barred_rounds
             for client in barred:
@@ -212,15 +200,14 @@ class RoundTransaction:
                 self.record("barred", round=number, client=client, until=until)
         kept = {one.client: one.payment for one in delivered}
         add = self.round.attempt < self.settings.attempts
-        verdict = deciding.decide_again(table, kept, add=add)
-        self.failpoint("deciding again")
-        self._offer(verdict, [one.client for one in failed], list(kept))
+        offers = deciding.decide_again(inputs, kept, add=add)
+        self._offer(offers, [one.client for one in failed], list(kept))
 
-    def _offer(self, verdict: Offers, failed: list[int], kept: list[int]) -> None:
+    def _offer(self, offers: Offers, failed: list[int], kept: list[int]) -> None:
         number, attempt = self.round.number, self.round.attempt + 1
         deadline = self.now + self.settings.answer_time
         new = []
-        for client, payment in verdict.payments.items():
+        for client, payment in offers.payments.items():
             if client in kept:
                 self._update_offer(client, attempt=attempt, payment=payment)
             else:
@@ -230,32 +217,28 @@ class RoundTransaction:
             self.connection.execute(insert(tables.offers), new)
         self._update_round(stage=OFFERED, attempt=attempt, deadline=deadline)
         self.record("decided", round=number, attempt=attempt, failed=failed, deadline=deadline,
-                    offers=_by_client(verdict.payments), data_only=verdict.data_only)  # fmt: skip
+                    offers=_by_client(offers.payments), data_only=offers.data_only)  # fmt: skip
         self._update_federation()
-        self.failpoint("offered")
 
     def _close(self, payments: dict[int, float]) -> None:
         """Add everything that was delivered and book all payments, in this one transaction."""
-        verdict = Offers(payments, False)
+        offers = Offers(payments, False)
         delivered = read_deliveries(self.connection, self.round.number)
         db = [delivered[client] for client in payments]
-        shared, closed = deciding.close(self._table(), verdict, db)
+        shared, closed = deciding.close(self._inputs(), offers, db)
         number, epoch = self.round.number, self.round.epoch + 1
         V, b = pack_epoch(shared.V, shared.b)
         new = {"number": epoch, "round": number, "V": V, "b": b}
         self.connection.execute(insert(tables.epochs).values(new))
-        self.failpoint("adding")
         row = {"federation": self.federation.name, "round": number, "epoch": epoch}
         booked = [{**row, "client": client, "amount": paid} for client, paid in payments.items()]
         if booked:
             self.connection.execute(insert(tables.payments), booked)
-        self.failpoint("paying")
         self._update_round(stage=CLOSED, ended=self.now, deadline=None)
         self.record("closed", round=number, epoch=epoch, payments=_by_client(payments),
                     V=digest(V), b=digest(b), communication=closed.communication,
                     ratio=closed.ratio, idle=closed.idle)  # fmt: skip
-        self._update_federation(epoch=epoch, spent=self.federation.spent + verdict.total)
-        self.failpoint("closing")
+        self._update_federation(epoch=epoch, spent=self.federation.spent + offers.total)
 
     def _repair_deadline(self) -> None:
         """A clock that was set back must not make everybody wait."""

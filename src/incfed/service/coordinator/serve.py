@@ -29,19 +29,17 @@ from .app import make_app
 from .config import Config, ServerConfig
 from .monitoring import LOG, set_up_logging
 from .notifications import Notifications
-from .round import FailPoint
 
 GRACE = 10  # seconds that requests in progress get when the coordinator stops
 
 
-def serve(config: Config, failpoint: FailPoint = lambda point: None) -> None:
-    """Serve until SIGTERM or Ctrl-C, then answer the requests in progress and stop. `failpoint` is
-    for tests (see round.py)."""
+def serve(config: Config) -> None:
+    """Serve until SIGTERM or Ctrl-C, then answer the requests in progress and stop."""
     server = config.server
     set_up_logging(server.log_level)
     store = Store(server.database)
     try:
-        app = make_app(store, config.settings, failpoint=failpoint)
+        app = make_app(store, config.settings)
         began = time.perf_counter()
         warm_up(config.settings)
         fields = {"seconds": round(time.perf_counter() - began, 1)}
@@ -121,14 +119,14 @@ def warm_up(settings: Settings) -> None:
     rows: Floats = np.eye(d)[: d // 2] * 0.1
     few = Upload(1, 0, max(1, len(rows)), 1.0, pack_rows(rows))
     many = Upload(1, 1, d, 1.0, pack_matrix(np.eye(d)))
-    table = deciding.RoundInputs(
+    inputs = deciding.RoundInputs(
         {0: few, 1: many, 2: many}, 0, past.__getitem__, 1, 0, 1, 0.0, np.inf,
         settings.mechanism, d, ridge,
     )  # fmt: skip
-    verdict = deciding.decide(table)
-    again = deciding.decide_again(table, {1: 0.0}, add=True)
-    for one in (verdict, again):
-        deciding.close(table, one, [np.zeros(d)] * len(one.payments))
+    offers = deciding.decide(inputs)
+    again = deciding.decide_again(inputs, {1: 0.0}, add=True)
+    for one in (offers, again):
+        deciding.close(inputs, one, [np.zeros(d)] * len(one.payments))
 
 
 def preflight(server: ServerConfig) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 import time
 from pathlib import Path
@@ -110,6 +109,5 @@ def _check_same(path: Path, fixed: dict[str, int]) -> None:
 def _write_token(folder: Path, token: str) -> None:
     """Readable by its owner only."""
     folder.mkdir(parents=True, exist_ok=True)
-    fd = os.open(folder / "token", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(fd, "w", encoding="ascii") as file:
-        file.write(token)
+    (folder / "token").touch(mode=0o600)
+    (folder / "token").write_text(token, encoding="ascii")
