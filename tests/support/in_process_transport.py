@@ -51,7 +51,7 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             return wire.OpenedView(round=opened.number)
         case "upload":
             upload = TypeAdapter(wire.UploadBody).validate_json(body)
-            return coordinator.upload(who, wire.read_upload(number, upload, DIM))
+            return coordinator.upload(who, wire.read_upload_body(number, upload, DIM))
         case "answer":
             answer = TypeAdapter(wire.AnswerBody).validate_json(body)
             return coordinator.answer(who, Answer(number, answer.attempt, answer.accepted))

@@ -331,7 +331,7 @@ def write_download(download: Download) -> DownloadView:
     return DownloadView(download.epoch, download.since, V, b, shared)
 
 
-def read_upload(round: int, body: UploadBody, dim: int) -> Upload:
+def read_upload_body(round: int, body: UploadBody, dim: int) -> Upload:
     """`check_upload` judges whether its numbers are possible."""
     return Upload(round, body.epoch, body.steps, body.cost, read_matrix("dV", body.dV, dim))
 

@@ -20,7 +20,7 @@ from incfed.ledger.store import Store
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer, Delivery
 from incfed.service.coordinator.batching import Batcher
-from incfed.service.coordinator.handlers import Sent, answer, delivery, open_round, upload
+from incfed.service.coordinator.handlers import SentMessage, answer, delivery, open_round, upload
 from reference.mechanisms import FloatArray
 from support.federation import Federation, made
 
@@ -55,7 +55,7 @@ def played(one: Federation, batches: Iterator[int]) -> None:
     """Some rounds: the same messages in batches of these sizes, refused ones among them."""
     chance = np.random.default_rng(5)
 
-    def send(messages: list[Sent]) -> None:
+    def send(messages: list[SentMessage]) -> None:
         while messages:
             size = next(batches)
             one.coordinator.handle(messages[:size])
@@ -104,7 +104,7 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     before = kept(one.store)
     nan = made(1, 0, np.full((1, DIM), np.nan), 1.0)
     late = made(2, 0, np.ones((1, DIM)), 1.0)
-    batch: list[Sent] = [
+    batch: list[SentMessage] = [
         (1, upload, nan),
         (2, upload, late),
         (3, answer, Answer(1, 1, True)),

@@ -68,7 +68,7 @@ class Agent:
         self.halted = False  # for good: this state and this coordinator do not fit
         self._scalars = ScalarCounter(durable.settings.dim, traffic)
         self._cost, self._accept = cost, accept
-        self._has_settings = False  # those of today
+        self._has_settings = False  # of this coordinator, as they are today
         self._skipped: int | None = None  # a round that refused something of this client
         self._received: set[tuple[str, int, int]] = set()  # what the coordinator has confirmed
         self._syncs: list[PendingSync] = []

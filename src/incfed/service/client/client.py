@@ -67,8 +67,7 @@ class Client:
         with state_folder.locked(folder) as lock:
             federation, start = _load_or_join(connect, folder)
             if not callable(cost):
-                now = start.settings if federation is None else read(FederationView, federation)
-                check_cost(cost, now.cost_limit)
+                check_cost(cost, start.settings.cost_limit)
             self._durable = DurableLearner(folder, start)
             try:
                 backoff = Backoff(np.random.default_rng())
@@ -90,7 +89,7 @@ class Client:
         return self._durable.choose(check_arms(arms, self.settings))
 
     def learn(self, arm: ArrayLike, reward: float) -> None:
-        """Learn the reward of an arm [d]. The step is on record when this returns."""
+        """Learn the reward of an arm [d]. The step is recorded when this returns."""
         self._check_open()
         if self._durable.learn(*check_step(arm, reward, self.settings)):
             self._background.wake()
@@ -199,8 +198,9 @@ def _load_or_join(connect: Connect, folder: Path) -> tuple[Any, Snapshot]:
             [federation] = ask(connect, get_federation())
         except Unreachable:
             return None, start
-        state_folder.check_owner(folder, start.settings, read(FederationView, federation))
-        return federation, start
+        settings = read(FederationView, federation)
+        state_folder.check_owner(folder, start.settings, settings)
+        return federation, start._replace(settings=settings)
     federation, state = ask(connect, get_federation(), get_state())
     active = read(StateView, state).active
     lost_round = active.number if active and active.uploaded else None

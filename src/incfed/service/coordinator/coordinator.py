@@ -24,7 +24,7 @@ from ...protocol.messages import Download
 from ..wire import StateView
 from .batching import CLIENTS
 from .errors import Unauthorized
-from .handlers import Sent
+from .handlers import SentMessage
 from .monitoring import Overview
 from .round import RoundTransaction
 from .views import Downloads, view_overview, view_states
@@ -60,7 +60,7 @@ class Coordinator:
 
     # ------------------------------------------------------------------------------ messages
 
-    def handle(self, batch: Sequence[Sent]) -> list[StateView | Refusal]:
+    def handle(self, batch: Sequence[SentMessage]) -> list[StateView | Refusal]:
         """Handle messages in one transaction. A refused message changes nothing; any other error
         undoes the whole transaction."""
         clients = [client for client, _, _ in batch]

@@ -69,7 +69,7 @@ def add_exception_handlers(app: FastAPI, metrics: Metrics) -> None:
         kind = first["type"]
         if kind == "json_invalid":
             return answer(422, "body", None, "must be JSON")
-        if kind == "unexpected_keyword_argument":  # the sender's own words are not repeated
+        if kind == "unexpected_keyword_argument":  # what the sender wrote is not repeated
             return answer(422, "(unknown)", None, "is not a field of this message")
         place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
         return answer(422, ".".join(place) or "body", first.get("input"), first["msg"])

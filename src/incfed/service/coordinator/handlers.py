@@ -18,7 +18,7 @@ from .errors import Conflict
 from .round import RoundTransaction
 
 Handler = Callable[[RoundTransaction, int, Any], None]  # the client that sent it, and the message
-Sent = tuple[int, Handler, Any]  # a client, and its message with what handles that
+SentMessage = tuple[int, Handler, Any]  # a client, and its message with what handles that
 
 
 def open_round(transaction: RoundTransaction, client: int, epoch: int | None) -> None:

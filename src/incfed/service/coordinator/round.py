@@ -123,14 +123,9 @@ class RoundTransaction:
         """The offers that have not failed, by client, each with its db if that was delivered."""
         offers, deliveries = tables.offers, tables.deliveries
         same = (offers.c.round == deliveries.c.round) & (offers.c.client == deliveries.c.client)
-        return list(
-            self.connection.execute(
-                select(offers, deliveries.c.db)
-                .outerjoin(deliveries, same)
-                .where(offers.c.round == self.round.number, offers.c.failed.is_(False))
-                .order_by(offers.c.client)
-            )
-        )
+        query = select(offers, deliveries.c.db).outerjoin(deliveries, same)
+        mine = query.where(offers.c.round == self.round.number, offers.c.failed.is_(False))
+        return list(self.connection.execute(mine.order_by(offers.c.client)))
 
     def record(self, kind: str, **what: Any) -> None:
         """An entry in the ledger, and an event for the log after the commit."""
@@ -158,12 +153,11 @@ class RoundTransaction:
 
     def _inputs(self) -> RoundInputs:
         """What the decision depends on, without clients that are barred or failed in this round."""
-        offers = tables.offers
-        failed = self.connection.scalars(
-            select(offers.c.client).where(
-                offers.c.round == self.round.number, offers.c.failed.is_(True)
-            )
+        offers = tables.offers.c
+        query = select(offers.client).where(
+            offers.round == self.round.number, offers.failed.is_(True)
         )
+        failed = self.connection.scalars(query)
         barred = [one.id for one in members(self.connection) if one.barred >= self.round.number]
         return lay_table(
             self.connection,
@@ -195,8 +189,8 @@ class RoundTransaction:
         if self.settings.barred_rounds:
             until = number + self.settings.barred_rounds
             for client in barred:
-                chosen = update(tables.clients).where(tables.clients.c.id == client)
-                self.connection.execute(chosen.values(barred=until))
+                statement = update(tables.clients).where(tables.clients.c.id == client)
+                self.connection.execute(statement.values(barred=until))
                 self.record("barred", round=number, client=client, until=until)
         kept = {one.client: one.payment for one in delivered}
         add = self.round.attempt < self.settings.attempts
@@ -249,16 +243,16 @@ class RoundTransaction:
             self.record("deadline", round=self.round.number, deadline=latest)
 
     def _update_round(self, **changes: Any) -> None:
-        chosen = update(tables.rounds).where(tables.rounds.c.number == self.round.number)
-        self.connection.execute(chosen.values(changes))
+        statement = update(tables.rounds).where(tables.rounds.c.number == self.round.number)
+        self.connection.execute(statement.values(changes))
         self._load_round()
 
     def _update_offer(self, client: int, **changes: Any) -> None:
         offers = tables.offers.c
-        chosen = update(tables.offers).where(
+        statement = update(tables.offers).where(
             offers.round == self.round.number, offers.client == client
         )
-        self.connection.execute(chosen.values(changes))
+        self.connection.execute(statement.values(changes))
 
     def _update_federation(self, **changes: Any) -> None:
         """Change the federation's row; its version grows, which wakes waiting clients."""

@@ -153,14 +153,15 @@ def _difference(
     """
     rows, total, count = [np.empty((0, dim))], np.zeros(dim), 0
     if since < epoch:
-        paid, sent, given = tables.payments, tables.uploads, tables.deliveries
-        theirs = (paid.c.round == sent.c.round) & (paid.c.client == sent.c.client)
-        also = (paid.c.round == given.c.round) & (paid.c.client == given.c.client)
-        query = select(sent.c.form, sent.c.steps, sent.c.numbers, given.c.db).select_from(
-            paid.join(sent, theirs).join(given, also)
+        paid, uploads, deliveries = tables.payments.c, tables.uploads.c, tables.deliveries.c
+        query = (
+            select(uploads.form, uploads.numbers, deliveries.db)
+            .where(uploads.round == paid.round, uploads.client == paid.client)
+            .where(deliveries.round == paid.round, deliveries.client == paid.client)
+            .where(paid.epoch > since, paid.epoch <= epoch)
+            .order_by(paid.round, paid.client)
         )
-        after = query.where(paid.c.epoch > since, paid.c.epoch <= epoch)
-        for row in connection.execute(after.order_by(paid.c.round, paid.c.client)):
+        for row in connection.execute(query):
             if row.form != FACTOR or row.numbers is None or row.db is None:
                 return None
             rows.append(from_bytes(row.numbers).reshape(-1, dim))

@@ -70,6 +70,13 @@ def read_report(folder: Path) -> dict[str, Any]:
     return report
 
 
+def take_step(learner: Client | Learner, now: Event) -> float:
+    """What an application does: choose, observe the reward, learn. Returns the regret."""
+    picked = learner.choose(now.arms)
+    learner.learn(now.arms[picked], float(now.rewards[picked]))
+    return float(now.expected.max() - now.expected[picked])
+
+
 class ExampleClient:
     def __init__(self, task: ClientTask, client: Client) -> None:
         self.client, self._folder = client, Path(task.folder)
@@ -79,22 +86,14 @@ class ExampleClient:
         self._events = events_of(Synthetic(**task.world), task.seed, task.who)
         self._alone, self._regret_alone = Learner(client.dim, rules(client.settings)), 0.0
         for k in range(client.steps):  # of an earlier process: go on where it stopped
-            # Steps between the last report and a kill -9 do not count: their choices are lost
-            self._step_alone(next(self._events), counts=k < self._earlier["steps"])
+            regret = take_step(self._alone, next(self._events))
+            if k < self._earlier["steps"]:  # else after its last report: its choices are lost
+                self._regret_alone += regret
 
     def step(self) -> None:
-        """What an application does: choose, observe the reward, learn."""
         now = next(self._events)
-        picked = self.client.choose(now.arms)
-        self.client.learn(now.arms[picked], float(now.rewards[picked]))
-        self._regret += float(now.expected.max() - now.expected[picked])
-        self._step_alone(now)
-
-    def _step_alone(self, now: Event, counts: bool = True) -> None:
-        picked = self._alone.choose(now.arms)
-        self._alone.learn(now.arms[picked], float(now.rewards[picked]))
-        if counts:
-            self._regret_alone += float(now.expected.max() - now.expected[picked])
+        self._regret += take_step(self.client, now)
+        self._regret_alone += take_step(self._alone, now)
 
     def report(self) -> None:
         client, traffic = self.client, self.client.traffic
