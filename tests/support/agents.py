@@ -23,8 +23,8 @@ class Harness:
         self.fake = Fake(count, 2, **settings)
         said = self.fake.handle(0, "GET", "/v1/federation", None)[1]
         self.durable = DurableLearner(folder, Snapshot.new(read(FederationView, said)))
-        backoff = Backoff(np.random.default_rng(0))
-        self.agent = Agent(self.durable, cost_function(1.0), accept_all, backoff, Traffic())
+        self.agent = Agent(self.durable, cost_function(1.0), accept_all, Traffic())
+        self.agent.backoff = Backoff(np.random.default_rng(0))
         self.now = 0.0
 
     def next(self) -> Request | None:

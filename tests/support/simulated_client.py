@@ -51,8 +51,8 @@ class Member:
             self._count(*self._last)  # died when it was written, before anybody was told
         self._last = None
         assert self.durable.steps == self.steps
-        backoff = Backoff(self.chance)
-        self.agent = Agent(self.durable, cost_function(self.cost), self._accept, backoff, Traffic())
+        self.agent = Agent(self.durable, cost_function(self.cost), self._accept, Traffic())
+        self.agent.backoff = Backoff(self.chance)
         self.alive = True
 
     def die(self) -> None:

@@ -47,9 +47,9 @@ class Member:
             _, said = self.net.fake.handle(self.who, "GET", "/v1/federation", None)
             start = Snapshot.new(read(FederationView, said))
         self.durable = DurableLearner(self.folder, start)
-        backoff = Backoff(np.random.default_rng(self.who))
         cost = cost_function(lambda stake: 0.05 * stake.steps)
-        self.agent = Agent(self.durable, cost, self.net.accept, backoff, Traffic())
+        self.agent = Agent(self.durable, cost, self.net.accept, Traffic())
+        self.agent.backoff = Backoff(np.random.default_rng(self.who))
         self.late.clear()
 
     def crash(self) -> None:

@@ -54,15 +54,10 @@ class Backoff:
 
 class Agent:
     def __init__(
-        self,
-        durable: DurableLearner,
-        cost: CostFunction,
-        accept: Accept,
-        backoff: Backoff,
-        traffic: Traffic,
+        self, durable: DurableLearner, cost: CostFunction, accept: Accept, traffic: Traffic
     ) -> None:
         self.durable = durable
-        self.backoff = backoff
+        self.backoff = Backoff(np.random.default_rng())
         self.state: StateView | None = None  # the coordinator's; None: has to be requested
         self.problem: Exception | None = None  # the last error, until a request succeeds
         self.halted = False  # for good: this state and this coordinator do not fit

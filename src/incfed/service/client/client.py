@@ -9,13 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ...support import inputs
 from ..wire import FederationView, StateView, get_download, get_federation, get_state, read
 from . import state_folder
-from .agent import Agent, Backoff
+from .agent import Agent
 from .background import BackgroundThread
 from .durable_learner import DurableLearner, warm_up
 from .policies import Accept, Cost, accept_all, cost_function
@@ -70,8 +69,7 @@ class Client:
                 check_cost(cost, start.settings.cost_limit)
             self._durable = DurableLearner(folder, start)
             try:
-                backoff = Backoff(np.random.default_rng())
-                self._agent = Agent(self._durable, costs, accept, backoff, self._traffic)
+                self._agent = Agent(self._durable, costs, accept, self._traffic)
                 if federation is not None:
                     _handshake(connect, self._agent, federation)
                 warm_up(self.settings)

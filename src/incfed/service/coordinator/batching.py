@@ -79,18 +79,16 @@ OWN_ROWS = {
     table: select(table).where(table.c.round == NUMBER, table.c.client.in_(CLIENTS))
     for table in (tables.uploads, tables.offers, tables.deliveries)
 }
+_paid, _offers = tables.payments.c, tables.offers.c
 LAST_SHARED = (
-    select(tables.payments.c.client, func.max(tables.payments.c.epoch).label("epoch"))
-    .where(tables.payments.c.client.in_(CLIENTS))
-    .group_by(tables.payments.c.client)
+    select(_paid.client, func.max(_paid.epoch).label("epoch"))
+    .where(_paid.client.in_(CLIENTS))
+    .group_by(_paid.client)
 )
 FIRST_EPOCH = select(func.min(tables.epochs.c.number)).where(tables.epochs.c.V.is_not(None))
 ACCEPT = (
     update(tables.offers)
-    .where(
-        tables.offers.c.round == bindparam("of_round"),
-        tables.offers.c.client == bindparam("of_client"),
-    )
+    .where(_offers.round == bindparam("of_round"), _offers.client == bindparam("of_client"))
     .values(accepted=bindparam("accepted"))
 )
 

@@ -35,21 +35,16 @@ LIVE = (
     )
 )
 LIVE_COUNT = select(func.count()).select_from(LIVE.subquery())
-AWAITED = LIVE.where(
-    tables.clients.c.id.not_in(
-        select(tables.uploads.c.client).where(tables.uploads.c.round == NUMBER)
-    )
-).limit(1)
+UPLOADED, DELIVERED = (
+    select(table.c.client).where(table.c.round == NUMBER)
+    for table in (tables.uploads, tables.deliveries)
+)
+AWAITED = LIVE.where(tables.clients.c.id.not_in(UPLOADED)).limit(1)
+_offers = tables.offers.c
 UNDELIVERED = (
-    select(tables.offers.c.client)
-    .where(
-        tables.offers.c.round == NUMBER,
-        tables.offers.c.failed.is_(False),
-        tables.offers.c.accepted.is_not(False),
-        tables.offers.c.client.not_in(
-            select(tables.deliveries.c.client).where(tables.deliveries.c.round == NUMBER)
-        ),
-    )
+    select(_offers.client)
+    .where(_offers.round == NUMBER, _offers.failed.is_(False), _offers.accepted.is_not(False))
+    .where(_offers.client.not_in(DELIVERED))
     .limit(1)
 )
 FEDERATION = select(tables.federation)

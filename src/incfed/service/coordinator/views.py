@@ -17,30 +17,21 @@ from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ...protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
 from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
-from .batching import CLIENTS, NUMBER
+from .batching import CLIENTS, OWN_ROWS
 from .errors import Conflict
 from .monitoring import Overview
-from .round import LIVE_COUNT, RoundTransaction
+from .round import DELIVERED, LIVE_COUNT, UPLOADED, RoundTransaction
 
 CACHED = 8  # downloads that are kept in memory: after a round, all clients ask for the same
 
 # Statements are built once: building one takes longer than running it.
-UPLOADED, OFFERS, DELIVERED = (
-    select(*columns).where(table.c.round == NUMBER, table.c.client.in_(CLIENTS))
-    for table, columns in (
-        (tables.uploads, [tables.uploads.c.client]),
-        (tables.offers, [tables.offers]),
-        (tables.deliveries, [tables.deliveries.c.client]),
-    )
-)
+OWN_UPLOADS = UPLOADED.where(tables.uploads.c.client.in_(CLIENTS))
+OWN_DELIVERIES = DELIVERED.where(tables.deliveries.c.client.in_(CLIENTS))
 _paid = tables.payments.c
 PAYMENTS = (
     select(_paid.client, _paid.round, _paid.amount)
-    .where(
-        _paid.client.in_(CLIENTS),
-        _paid.epoch > bindparam("since"),
-        _paid.epoch <= bindparam("epoch"),
-    )
+    .where(_paid.client.in_(CLIENTS))
+    .where(_paid.epoch > bindparam("since"), _paid.epoch <= bindparam("epoch"))
     .order_by(_paid.round)
 )
 
@@ -75,9 +66,11 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
     if round is None:
         return [StateView(federation.version, federation.epoch, None)] * len(clients)
     values = {"number": round.number, "clients": sorted(set(clients))}
-    uploaded = set(transaction.connection.scalars(UPLOADED, values))
-    offers = {row.client: row for row in transaction.connection.execute(OFFERS, values)}
-    delivered = set(transaction.connection.scalars(DELIVERED, values)) if offers else set()
+    uploaded = set(transaction.connection.scalars(OWN_UPLOADS, values))
+    offers = {
+        row.client: row for row in transaction.connection.execute(OWN_ROWS[tables.offers], values)
+    }
+    delivered = set(transaction.connection.scalars(OWN_DELIVERIES, values)) if offers else set()
     # a round that ended without a decision is closed, as far as a client is concerned
     stage: Stage = round.stage if round.stage in RUNNING else "closed"
 
