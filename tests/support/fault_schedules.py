@@ -254,7 +254,7 @@ class Schedule(EventQueue):
     def _arrive(self, member: Member, request: Request, number: int) -> None:
         answer = self._ask(member.number, request)
         known = answer is not None and answer[0] == 200 and answer[1].get("version", 0)
-        if request.kind == "poll" and member.polling == number and 0 < known <= request.number:
+        if request.kind == "poll" and member.polling == number and 0 < known <= request.version:
             self._waiting.append(lambda: self._arrive(member, request, number))
             return
         if self.faults and self.chance.random() < 0.03:

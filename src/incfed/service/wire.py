@@ -353,9 +353,12 @@ class Request(NamedTuple):
     path: str
     body: dict[str, Any] | None = None
     wait: float = 0.0  # seconds that the coordinator may hold the reply back
-    number: int = 0  # the round it is about; for a poll: the version that the client knows
+    number: int = 0  # of the round
     attempt: int = 0
+    sequence: int = 0  # of a state: how many were requested so far, this one included
+    version: int = 0  # of a poll: the version that the client knows
     asked: float = 0.0  # of a poll: when it was sent
+    epoch: int = 0  # of a download: the coordinator's, as far as the client knows
     closed: bool = True  # of a download: is the round that this client uploaded to over?
 
 
@@ -367,7 +370,7 @@ def get_state(after: int | None = None, wait: float = 0.0) -> Request:
     if after is None:
         return Request("state", "GET", STATE)
     path = f"{STATE}?after={after}&wait={wait:g}"
-    return Request("poll", "GET", path, wait=wait, number=after)
+    return Request("poll", "GET", path, wait=wait, version=after)
 
 
 def open_round(epoch: int) -> Request:

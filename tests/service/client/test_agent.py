@@ -60,7 +60,7 @@ def test_an_old_poll_does_not_make_it_say_things_twice(harness: Harness) -> None
     old["round"] |= {"stage": "open", "uploaded": False, "offer": None}
     poll = harness.agent.poll(harness.now)
     assert poll is not None
-    harness.agent.replied(poll, 200, old | {"version": poll.number + 1}, harness.now)
+    harness.agent.replied(poll, 200, old | {"version": poll.version + 1}, harness.now)
     assert harness.work() == []
 
 

@@ -157,11 +157,11 @@ class Agent:
         state, learner = self.state, self.durable.learner
         if state is None:
             self._state_requests += 1
-            return wire.get_state()._replace(number=self._state_requests)
+            return wire.get_state()._replace(sequence=self._state_requests)
         frozen = learner.frozen
         closed = frozen is None or state.over(frozen.round)
         if state.epoch > learner.epoch or (frozen is not None and closed):
-            return wire.get_download(learner.epoch, closed)._replace(number=state.epoch)
+            return wire.get_download(learner.epoch, closed)._replace(epoch=state.epoch)
         round = state.active
         if round is None:
             return self._open_round(now) if learner.triggered else None
@@ -221,7 +221,7 @@ class Agent:
             self.state, self._round_epoch = None, durable.learner.epoch
         elif request.kind == "download":
             news = wire.reply(lambda: wire.read_download(reply, durable.settings.dim))
-            if news.since not in (None, durable.learner.epoch) or news.epoch < request.number:
+            if news.since not in (None, durable.learner.epoch) or news.epoch < request.epoch:
                 raise wire.BadReply(
                     f"the coordinator's reply: a download from epoch {news.since} to {news.epoch}, "
                     f"but this client is at {durable.learner.epoch}"
@@ -243,16 +243,16 @@ class Agent:
             self.state = state
             self._received.clear()
             for sync in self._syncs:
-                sync.see_state(request.number, state, learner)
+                sync.see_state(request.sequence, state, learner)
             if any(sync.needs_state for sync in self._syncs):
                 self.state = None  # `sync` was called after this one was requested
-        elif state.version < request.number or state.epoch < learner.epoch:
+        elif state.version < request.version or state.epoch < learner.epoch:
             self.state = None  # the coordinator was restarted, or the reply is old
         elif self.state is not None and state.version > self.state.version:
             self.state = state
 
     def _nothing_new(self, poll: Request) -> bool:
-        return self.state is not None and self.state.version == poll.number
+        return self.state is not None and self.state.version == poll.version
 
     def _check_epoch(self, epoch: int) -> None:
         known = self.durable.learner.epoch

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -15,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..._version import __version__
 from ...ledger.settings import Settings
-from ...ledger.store import Store, changes
+from ...ledger.store import Store
 from .coordinator import Coordinator
 from .errors import TooLarge, add_exception_handlers
 from .monitoring import LOG, Metrics, log_event
@@ -31,7 +30,7 @@ def make_app(
 ) -> FastAPI:
     """The application. Closing the store is up to the caller."""
     metrics = Metrics()
-    notifications = Notifications(partial(changes, store))
+    notifications = Notifications(store)
 
     def on_event(event: dict[str, Any]) -> None:
         log_event(event)

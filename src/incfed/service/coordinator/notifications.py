@@ -1,25 +1,21 @@
 """Notifications: wake the requests that wait for news, without asking the database repeatedly.
 
 What this process does wakes its waiters at once. What another coordinator does over the same
-database is noticed by one thread for all of them (`changes` in ledger/store.py).
+database is noticed by one thread for all of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-Changes = Callable[[Callable[[], bool]], Iterable[None]]
+from ...ledger.store import Store, changes
 
 
 class Notifications:
-    """`changes(over)` blocks, yields when another process changed something, and ends once
-    `over()` is true."""
-
-    def __init__(self, changes: Changes) -> None:
-        self._changes = changes
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._changed = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watcher = threading.Thread(
@@ -61,5 +57,5 @@ class Notifications:
         self._changed = asyncio.Event()
 
     def _watch(self) -> None:
-        for _ in self._changes(lambda: self.stopping):
+        for _ in changes(self._store, lambda: self.stopping):
             self.publish()
