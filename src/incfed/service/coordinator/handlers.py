@@ -31,10 +31,6 @@ def open_round(transaction: RoundTransaction, client: int, epoch: int | None) ->
 
 
 def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
-    if _uploaded_before(transaction, client, message):
-        return
-    _check_upload(transaction, client, message)
-    numbers = to_bytes(message.dV.numbers)
     row: dict[str, Any] = {
         "round": message.round,
         "client": client,
@@ -42,9 +38,15 @@ def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
         "steps": message.steps,
         "cost": message.cost,
         "form": message.dV.form,
+        "numbers": to_bytes(message.dV.numbers),
     }
-    transaction.rows.add(tables.uploads, **row, numbers=numbers)
-    transaction.record("uploaded", **row, numbers=digest(numbers))
+    uploaded = transaction.rows.find(tables.uploads, message.round, client)
+    if uploaded is None:
+        _check_upload(transaction, client, message)
+        transaction.rows.add(tables.uploads, **row)
+        transaction.record("uploaded", **row | {"numbers": digest(row["numbers"])})
+    elif any(getattr(uploaded, name) != value for name, value in row.items()):
+        raise Conflict("dV", None, "the same as in your first upload: it is fixed for the round")
 
 
 def answer(transaction: RoundTransaction, client: int, message: Answer) -> None:
@@ -77,19 +79,6 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
         transaction.record("delivered", round=number, client=client, db=digest(db))
     elif delivered.db != db:
         raise Conflict("db", None, "the same as in your first delivery")
-
-
-def _uploaded_before(transaction: RoundTransaction, client: int, message: Upload) -> bool:
-    """Has this very upload come before?"""
-    row = transaction.rows.find(tables.uploads, message.round, client)
-    if row is None:
-        return False
-    same = (row.epoch, row.steps, row.cost, row.form) == (
-        message.epoch, message.steps, message.cost, message.dV.form
-    )  # fmt: skip
-    if not same or row.numbers != to_bytes(message.dV.numbers):
-        raise Conflict("dV", None, "the same as in your first upload: it is fixed for the round")
-    return True
 
 
 def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -65,35 +66,27 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = kept = CollectorRegistry()
-        self._requests = Counter(
-            "incfed_requests", "Requests answered.", ("route", "status"), registry=kept
+        counter, gauge = partial(Counter, registry=kept), partial(Gauge, registry=kept)
+        histogram = partial(Histogram, registry=kept)
+        self._requests = counter("incfed_requests", "Requests answered.", ("route", "status"))
+        self._seconds = histogram(
+            "incfed_request_seconds", "Seconds to answer a request, without long polls.", ("route",)
         )
-        self._seconds = Histogram(
-            "incfed_request_seconds",
-            "Seconds to answer a request, without long polls.",
-            ("route",),
-            registry=kept,
+        self._refused = counter(
+            "incfed_refused", "Requests refused, by the wrong field.", ("field",)
         )
-        self._refused = Counter(
-            "incfed_refused", "Requests refused, by the wrong field.", ("field",), registry=kept
-        )
-        self._events = Counter(
-            "incfed_events", "Events of rounds in this process.", ("event",), registry=kept
-        )
-        self._paid = Counter("incfed_paid", "Payments booked by this process.", registry=kept)
-        self._ratio = Histogram(
+        self._events = counter("incfed_events", "Events of rounds in this process.", ("event",))
+        self._paid = counter("incfed_paid", "Payments booked by this process.")
+        self._ratio = histogram(
             "incfed_round_ratio",
             "det V_g(S) / det V_g(all) of the rounds closed by this process.",
-            registry=kept,
             buckets=(0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0),
         )
         self._federation = {
-            "epoch": Gauge("incfed_epoch", "Rounds closed in the federation.", registry=kept),
-            "spent": Gauge("incfed_spent", "Payments booked by the federation.", registry=kept),
-            "budget_left": Gauge(
-                "incfed_budget_left", "Budget that is left; +Inf without a budget.", registry=kept
-            ),
-            "live": Gauge("incfed_live_clients", "Clients seen within live_time.", registry=kept),
+            "epoch": gauge("incfed_epoch", "Rounds closed in the federation."),
+            "spent": gauge("incfed_spent", "Payments booked by the federation."),
+            "budget_left": gauge("incfed_budget_left", "Budget left; +Inf without a budget."),
+            "live": gauge("incfed_live_clients", "Clients seen within live_time."),
         }
 
     def answered(self, route: str, status: int, seconds: float | None) -> None:
