@@ -19,8 +19,7 @@ from ..wire import OFFERED, OPEN, FederationView, OfferView, Request, RoundView,
 from .durable_learner import DurableLearner
 from .policies import Accept, CostFunction, Proposal, decide
 from .sync import PendingSync
-from .traffic import ScalarCounter, Traffic
-from .transport import ServiceError
+from .transport import ServiceError, Traffic
 
 WAIT = 25.0  # seconds that a long poll may take
 POLL_PAUSE = 0.5  # seconds until the next poll, if one came back at once with nothing new
@@ -50,6 +49,27 @@ class Backoff:
 
     def _pause(self, now: float, seconds: float) -> None:
         self.until = now + seconds * float(self._rng.uniform(0.5, 1.5))
+
+
+class ScalarCounter:
+    """Counts as the simulator does: each message once, however often it was sent; dV as a full
+    matrix; and d for a client that took part with nothing to share."""
+
+    def __init__(self, dim: int, traffic: Traffic) -> None:
+        self._dim, self._traffic = dim, traffic
+        self._counted: set[tuple[str, int]] = set()
+
+    def sent(self, kind: str, round: int) -> None:
+        if (kind, round) not in self._counted:
+            self._counted.add((kind, round))
+            self._traffic.scalars_up += {"upload": self._dim**2, "delivery": self._dim}.get(kind, 0)
+
+    def downloaded(self, empty_round: int | None) -> None:
+        """`empty_round`: the round that is over now, if this client's upload to it was empty."""
+        if empty_round is not None and ("upload", empty_round) in self._counted:
+            self._traffic.scalars_up += self._dim
+        self._counted.clear()
+        self._traffic.scalars_down += self._dim**2 + self._dim
 
 
 class Agent:

@@ -20,8 +20,7 @@ from .durable_learner import DurableLearner, warm_up
 from .policies import Accept, Cost, accept_all, cost_function
 from .state_folder import Snapshot
 from .sync import PendingSync
-from .traffic import Traffic
-from .transport import Transport, Unreachable, ask
+from .transport import Traffic, Transport, Unreachable, ask
 from .validation import check_arms, check_ca, check_cost, check_step, check_token, check_url
 
 Connect = Callable[[], Transport]

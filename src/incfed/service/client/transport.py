@@ -8,16 +8,27 @@ import ssl
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
 from ...protocol.messages import VERSION
 from ...support import inputs
 from ...support.extras import needs
 from ..wire import Request
-from .traffic import Traffic
 from .validation import URL_ALLOWED
 
 LARGEST_REPLY = 2**28  # bytes
+
+
+@dataclass
+class Traffic:
+    """How much was sent and received since this Client was created."""
+
+    scalars_up: int = 0  # as in the paper: d^2 for an upload, d for db
+    scalars_down: int = 0  # d^2 + d for a download
+    bytes_sent: int = 0  # HTTP headers and bodies, without TLS and TCP
+    bytes_received: int = 0
+    requests: int = 0
 
 
 class ServiceError(RuntimeError):
@@ -65,8 +76,8 @@ class Transport:
             request.method, request.path, json=request.body, timeout=timeout
         )
         traffic.requests += 1
-        traffic.bytes_sent += _head_size(sent.headers.raw, sent.method.encode(), sent.url.raw_path)
-        traffic.bytes_sent += len(sent.content)
+        head = _head_size(sent.headers.raw, sent.method.encode(), sent.url.raw_path)
+        traffic.bytes_sent += head + len(sent.content)
         try:
             reply = await self._client.send(sent, stream=True)
             try:
@@ -76,11 +87,8 @@ class Transport:
                 await reply.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
             raise Unreachable(f"{request.method} {sent.url}: {_reason(error)}") from None
-        traffic.bytes_received += _head_size(
-            reply.headers.raw,
-            b"%d" % reply.status_code,
-            reply.extensions.get("reason_phrase", b""),
-        )
+        reason = reply.extensions.get("reason_phrase", b"")
+        traffic.bytes_received += _head_size(reply.headers.raw, b"%d" % reply.status_code, reason)
         try:
             return reply.status_code, json.loads(body)
         except ValueError:

@@ -7,6 +7,7 @@ only one moves a round at a time, and a round is decided once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -26,8 +27,8 @@ from .batching import CLIENTS
 from .errors import Unauthorized
 from .handlers import SentMessage
 from .monitoring import Overview
-from .round import RoundTransaction
-from .views import Downloads, view_overview, view_states
+from .round import LIVE_COUNT, RoundTransaction
+from .views import Downloads, view_states
 
 LAST_SEEN = select(tables.presence).where(tables.presence.c.client.in_(CLIENTS))
 REVOKED = select(tables.clients.c.id).where(
@@ -118,8 +119,7 @@ class Coordinator:
     def downloads(self, asked: Sequence[tuple[int, int | None]]) -> list[Download | Refusal]:
         """For each client, what is new since its epoch (None: everything)."""
         with self._read() as transaction:
-            epoch, dim = transaction.federation.epoch, transaction.settings.dim
-            return self._downloads.make(transaction.connection, asked, epoch, dim)
+            return self._downloads.make(transaction, asked)
 
     # ------------------------------------------------------------------------- for operators
 
@@ -130,7 +130,11 @@ class Coordinator:
 
     def overview(self) -> Overview:
         with self._read() as transaction:
-            return view_overview(transaction)
+            epoch, spent = transaction.federation.epoch, transaction.federation.spent
+            budget = transaction.settings.budget
+            left = math.inf if budget is None else max(0.0, budget - spent)
+            live = transaction.connection.scalar(LIVE_COUNT, transaction.live_between()) or 0
+            return Overview(epoch, spent, left, live)
 
     # --------------------------------------------------------------------------- transactions
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,8 +18,7 @@ from ...protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
 from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
 from .batching import CLIENTS, OWN_ROWS
 from .errors import Conflict
-from .monitoring import Overview
-from .round import DELIVERED, LIVE_COUNT, UPLOADED, RoundTransaction
+from .round import DELIVERED, UPLOADED, RoundTransaction
 
 CACHED = 8  # downloads that are kept in memory: after a round, all clients ask for the same
 
@@ -34,13 +32,6 @@ PAYMENTS = (
     .where(_paid.epoch > bindparam("since"), _paid.epoch <= bindparam("epoch"))
     .order_by(_paid.round)
 )
-
-
-def view_overview(transaction: RoundTransaction) -> Overview:
-    federation, budget = transaction.federation, transaction.settings.budget
-    left = math.inf if budget is None else max(0.0, budget - federation.spent)
-    live = transaction.connection.scalar(LIVE_COUNT, transaction.live_between()) or 0
-    return Overview(federation.epoch, federation.spent, left, live)
 
 
 def view_federation(settings: Settings, client: Member, epoch: int) -> FederationView:
@@ -96,14 +87,11 @@ class Downloads:
         self._cache: dict[tuple[int | None, int], tuple[int | None, Packed, Floats]] = {}
 
     def make(
-        self,
-        connection: Connection,
-        asked: Sequence[tuple[int, int | None]],
-        epoch: int,
-        dim: int,
+        self, transaction: RoundTransaction, asked: Sequence[tuple[int, int | None]]
     ) -> list[Download | Refusal]:
-        """(V_g, b_g) of `epoch` for each client and the epoch that it has (None: none yet), with
-        the rounds since then in which it took part."""
+        """(V_g, b_g) for each client and the epoch that it has (None: none yet), with the rounds
+        since then in which it took part."""
+        connection, epoch = transaction.connection, transaction.federation.epoch
         shared: dict[tuple[int, int | None], dict[int, float]] = {one: {} for one in asked}
         for since in {since for _, since in asked}:
             clients = sorted({client for client, known in shared if known == since})
@@ -115,7 +103,7 @@ class Downloads:
             if since is not None and not 0 <= since <= epoch:
                 found.append(Conflict("since", since, f"an epoch from 0 to {epoch}"))
                 continue
-            known, V, b = self._statistics(connection, since, epoch, dim)
+            known, V, b = self._statistics(connection, since, epoch, transaction.settings.dim)
             found.append(Download(epoch, known, V, b, shared[client, since]))
         return found
 

@@ -91,7 +91,7 @@ def _rounds(state: TourState, most: int) -> RenderableType:
     table.add_column("who shared", no_wrap=True, ratio=1)
     for name in ("paid", "ratio", "left"):
         table.add_column(name, justify="right", no_wrap=True)
-    shown = list(state.rounds)[-most:]
+    shown = state.rounds[-most:]
     for one in shown:
         opener = state.clients[one.opener].name
         table.add_row(str(one.number), opener, marks(state, one), *_end(one))

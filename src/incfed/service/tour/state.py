@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
 from .options import TourOptions
-
-KEPT = 12  # rounds that are shown
 
 
 @dataclass
@@ -52,7 +49,7 @@ class TourState:
             ClientStatus(*one) for one in zip(options.names, options.costs, strict=True)
         ]
         self.budget, self.spent = options.budget, 0.0
-        self.rounds: deque[RoundStatus] = deque(maxlen=KEPT)
+        self.rounds: list[RoundStatus] = []
         self.closed = 0  # rounds
         self.earlier_steps = 0  # made in earlier tours
         self.messages: list[str] = []  # what happened, in sentences

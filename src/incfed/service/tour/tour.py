@@ -203,7 +203,7 @@ def _cannot_run(child: ChildProcess) -> InputError:
 
 
 def _title(options: TourOptions) -> str:
-    settings = options.mechanism_object.settings()
+    settings = options.settings.mechanism.settings()
     beta = f" beta {settings['beta']:g}" if "beta" in settings else ""
     return f"{options.mechanism}{beta}, D_c {options.threshold:g}"
 
