@@ -145,7 +145,8 @@ class Agent:
                 self._error(f"handling the reply to {request.kind!r}", error, now, fatal=fatal)
                 return
             if request.kind == "poll" and now < request.asked + WAIT / 2:
-                self._poll_after = now + POLL_PAUSE if self._nothing_new(request) else 0.0
+                nothing_new = self.state is not None and self.state.version == request.version
+                self._poll_after = now + POLL_PAUSE if nothing_new else 0.0
             self.backoff.reset()
             self.problem = None
             self._finish_syncs()
@@ -270,9 +271,6 @@ class Agent:
             self.state = None  # the coordinator was restarted, or the reply is old
         elif self.state is not None and state.version > self.state.version:
             self.state = state
-
-    def _nothing_new(self, poll: Request) -> bool:
-        return self.state is not None and self.state.version == poll.version
 
     def _check_epoch(self, epoch: int) -> None:
         known = self.durable.learner.epoch

@@ -106,11 +106,7 @@ class Coordinator:
             states = view_states(transaction, clients)
         # a write at every request would be too much: a quarter of live_time is exact enough
         now, fresh = transaction.now, transaction.settings.live_time / 4.0
-        stale = {
-            client
-            for client, time in last_seen.items()
-            if time is None or not 0.0 <= now - time < fresh
-        }
+        stale = {one for one, at in last_seen.items() if at is None or not 0.0 <= now - at < fresh}
         if stale:
             with self.store.touch() as connection:
                 _mark_seen(connection, stale, now)

@@ -68,9 +68,7 @@ class Metrics:
         self._seconds = histogram(
             "incfed_request_seconds", "Seconds to answer a request, without long polls.", ("route",)
         )
-        self._refused = counter(
-            "incfed_refused", "Requests refused, by the wrong field.", ("field",)
-        )
+        self._refused = counter("incfed_refused", "Requests refused, by field.", ("field",))
         self._events = counter("incfed_events", "Events of rounds in this process.", ("event",))
         self._paid = counter("incfed_paid", "Payments booked by this process.")
         self._ratio = histogram(

@@ -148,9 +148,8 @@ class RoundTransaction:
 
     def _inputs(self) -> RoundInputs:
         """What the decision depends on, without clients that are barred or failed in this round."""
-        offers = tables.offers.c
-        query = select(offers.client).where(
-            offers.round == self.round.number, offers.failed.is_(True)
+        query = select(_offers.client).where(
+            _offers.round == self.round.number, _offers.failed.is_(True)
         )
         failed = self.connection.scalars(query)
         barred = [one.id for one in members(self.connection) if one.barred >= self.round.number]
@@ -243,9 +242,8 @@ class RoundTransaction:
         self._load_round()
 
     def _update_offer(self, client: int, **changes: Any) -> None:
-        offers = tables.offers.c
         statement = update(tables.offers).where(
-            offers.round == self.round.number, offers.client == client
+            _offers.round == self.round.number, _offers.client == client
         )
         self.connection.execute(statement.values(changes))
 

@@ -58,21 +58,19 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
         return [StateView(federation.version, federation.epoch, None)] * len(clients)
     values = {"number": round.number, "clients": sorted(set(clients))}
     uploaded = set(transaction.connection.scalars(OWN_UPLOADS, values))
-    offers = {
-        row.client: row for row in transaction.connection.execute(OWN_ROWS[tables.offers], values)
-    }
+    rows = transaction.connection.execute(OWN_ROWS[tables.offers], values)
+    offers = {row.client: row for row in rows}
     delivered = set(transaction.connection.scalars(OWN_DELIVERIES, values)) if offers else set()
     # a round that ended without a decision is closed, as far as a client is concerned
     stage: Stage = round.stage if round.stage in RUNNING else "closed"
 
     def view(client: int) -> RoundView:
         offer = offers.get(client)
-        stands = offer is not None and not offer.failed
         return RoundView(
             number=round.number,
             stage=stage,
             uploaded=client in uploaded,
-            offer=OfferView(offer.attempt, offer.payment) if stands and offer else None,
+            offer=OfferView(offer.attempt, offer.payment) if offer and not offer.failed else None,
             answered=offer is not None and offer.accepted is not None,
             delivered=client in delivered,
         )
@@ -132,22 +130,21 @@ def _difference(
 
     The factors of all participants are merged into one, so that no client sees another's.
     """
+    paid, uploads, deliveries = tables.payments.c, tables.uploads.c, tables.deliveries.c
+    query = (
+        select(uploads.form, uploads.numbers, deliveries.db)
+        .where(uploads.round == paid.round, uploads.client == paid.client)
+        .where(deliveries.round == paid.round, deliveries.client == paid.client)
+        .where(paid.epoch > since, paid.epoch <= epoch)
+        .order_by(paid.round, paid.client)
+    )
     rows, total, count = [np.empty((0, dim))], np.zeros(dim), 0
-    if since < epoch:
-        paid, uploads, deliveries = tables.payments.c, tables.uploads.c, tables.deliveries.c
-        query = (
-            select(uploads.form, uploads.numbers, deliveries.db)
-            .where(uploads.round == paid.round, uploads.client == paid.client)
-            .where(deliveries.round == paid.round, deliveries.client == paid.client)
-            .where(paid.epoch > since, paid.epoch <= epoch)
-            .order_by(paid.round, paid.client)
-        )
-        for row in connection.execute(query):
-            if row.form != FACTOR or row.numbers is None or row.db is None:
-                return None
-            rows.append(from_bytes(row.numbers).reshape(-1, dim))
-            total = total + from_bytes(row.db)
-            count += len(rows[-1])
-            if 2 * count >= dim + 1:
-                return None
+    for row in connection.execute(query):
+        if row.form != FACTOR or row.numbers is None or row.db is None:
+            return None
+        rows.append(from_bytes(row.numbers).reshape(-1, dim))
+        total = total + from_bytes(row.db)
+        count += len(rows[-1])
+        if 2 * count >= dim + 1:
+            return None
     return pack_rows(np.concatenate(rows)), total

@@ -80,8 +80,8 @@ def take_step(learner: Client | Learner, now: Event) -> float:
 class ExampleClient:
     def __init__(self, task: ClientTask, client: Client) -> None:
         self.client, self._folder = client, Path(task.folder)
-        self._earlier: dict[str, Any] = {"steps": 0, "regret": 0.0, "scalars": 0, "bytes": 0}
-        self._earlier |= read_report(self._folder)
+        nothing = {"steps": 0, "regret": 0.0, "scalars": 0, "bytes": 0}
+        self._earlier = nothing | read_report(self._folder)
         self._regret = self._earlier["regret"]
         self._events = events_of(Synthetic(**task.world), task.seed, task.who)
         self._alone, self._regret_alone = Learner(client.dim, rules(client.settings)), 0.0

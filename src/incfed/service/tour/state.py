@@ -45,9 +45,8 @@ class RoundStatus:
 
 class TourState:
     def __init__(self, options: TourOptions) -> None:
-        self.clients = [
-            ClientStatus(*one) for one in zip(options.names, options.costs, strict=True)
-        ]
+        known = zip(options.names, options.costs, strict=True)
+        self.clients = [ClientStatus(name, cost) for name, cost in known]
         self.budget, self.spent = options.budget, 0.0
         self.rounds: list[RoundStatus] = []
         self.closed = 0  # rounds

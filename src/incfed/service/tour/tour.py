@@ -183,9 +183,8 @@ def _find_port(port: int | None) -> int:
             return int(free.getsockname()[1])
     except OSError as error:
         why = os.strerror(error.errno or 0).lower()
-        raise refuse(
-            "--port", port, f"a free port ({why}); leave it out to use any free port"
-        ) from None
+        allowed = f"a free port ({why}); leave it out to use any free port"
+        raise refuse("--port", port, allowed) from None
 
 
 def _warm_up(options: TourOptions) -> None:
