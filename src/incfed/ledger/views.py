@@ -30,13 +30,13 @@ def clients_table(connection: Connection) -> str:
     }
     lines = ["| id | name | last seen (UTC) | shared in | paid |", "|---|---|---|---|---|"]
     for one in members(connection):
-        heard = "never"
-        if one.heard is not None:
-            heard = datetime.fromtimestamp(one.heard, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        last_seen = "never"
+        if one.last_seen is not None:
+            last_seen = datetime.fromtimestamp(one.last_seen, UTC).strftime("%Y-%m-%d %H:%M:%S")
         count, amount = sums.get(one.id, (0, 0.0))
         rounds = inputs.counted(count, "round")
         name = f"{one.name} (revoked)" if one.revoked else one.name
-        lines.append(f"| {one.id} | {name} | {heard} | {rounds} | {amount:,.2f} |")
+        lines.append(f"| {one.id} | {name} | {last_seen} | {rounds} | {amount:,.2f} |")
     return "\n".join(lines)
 
 
