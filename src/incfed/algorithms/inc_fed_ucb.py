@@ -13,6 +13,7 @@ from ..protocol.protocols import (
     ONE_FOR_ONE,
     Synchronous,
     check_availability,
+    each_available,
 )
 from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs
@@ -83,6 +84,10 @@ class IncFedUCB(Algorithm):
             budget=float(self.budget),
             availability=check_availability(self.availability),
         )
+
+    def check(self, count: int) -> None:
+        super().check(count)
+        each_available(self.protocol.availability, count)
 
     def prices(self, count: int) -> Floats:
         return costs_of(self.costs, count)
