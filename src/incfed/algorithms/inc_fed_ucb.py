@@ -16,7 +16,7 @@ from ..protocol.protocols import (
     each_available,
 )
 from ..protocol.triggers import Threshold, Trigger
-from ..support import inputs
+from ..support import inputs, places
 from .base import LATER, Algorithm
 from .costs import check_costs, costs_of
 
@@ -55,7 +55,8 @@ class IncFedUCB(Algorithm):
             raise inputs.refuse("threshold", self.threshold, allowed)
         if self.trigger is None:
             if self.threshold is None:
-                raise inputs.InputError("threshold: missing; pass threshold= or trigger=")
+                allowed = "given, unless trigger is: IncFedUCB needs one of them"
+                raise places.missing("threshold", allowed)
             inputs.number("threshold", self.threshold, low=0.0, finite=False)
         else:
             if not isinstance(self.trigger, Trigger):
