@@ -89,9 +89,10 @@ def list_clients(config: ConfigFile = DEFAULT) -> None:
     """List all clients: id, name, last seen, and what they were paid."""
     with _opened(config) as (screen, store, _):
         from ..ledger.views import clients_table
+        from ..results.document import Document
 
         with store.read() as connection:
-            screen.say(clients_table(connection))
+            screen.show(Document("", (clients_table(connection),)))
 
 
 @ledger.command()
