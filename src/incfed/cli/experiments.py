@@ -192,7 +192,7 @@ def init(
 
         if plan:
             place = Path("world.toml") if path is None else path
-            written = write_template(place, force=force, room="incfed.planning", name="world.toml")
+            written = write_template(place, force=force, room="planning", name="world.toml")
         else:
             written = write_template(Path(NAME) if path is None else path, force=force)
         then = "plan" if plan else "run"

@@ -12,16 +12,16 @@ NAME = "incfed.toml"
 
 
 def write_template(
-    path: Path, *, force: bool = False, room: str | None = None, name: str = NAME
+    path: Path, *, force: bool = False, room: str = "experiments", name: str = NAME
 ) -> Path:
     """Write the config to `path` (a folder: to `name` in it) and return where it went.
 
-    It is the template.toml of this room, or of another package.
+    It is the template.toml of a room, which is not imported for that.
     """
     target = path / name if path.is_dir() else path
     if target.exists() and not force:
         raise InputError(f"{target}: is there already; --force replaces it")
     if target.is_dir() or not target.parent.is_dir():
         raise InputError(f"{target}: cannot be written, must be a file in an existing folder")
-    text = resources.files(room or __package__).joinpath("template.toml").read_text("utf-8")
+    text = resources.files("incfed").joinpath(room, "template.toml").read_text("utf-8")
     return write_text(target, text.replace(name, target.name))
