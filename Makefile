@@ -1,4 +1,4 @@
-# Everything a developer types. `make` alone explains itself.
+# The commands of a developer. `make` alone lists them.
 #
 #   make test PYTHON=python3.13 VENV=.venv-3.13    another interpreter, beside the first
 
@@ -19,7 +19,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .NOTPARALLEL: # each check already uses the cores, and their output should not mix
 .PHONY: help demo test lint format types imports tests generic coverage bench bench-service soak lowest setup lock clean
 
-help: ## show this
+help: ## list these commands
 	@echo 'incfed: incentivized federated bandits. Needs Python 3.11 or newer and make; the rest'
 	@echo 'is installed on first use into $(VENV), at the versions named in $(LOCK).'
 	@echo
@@ -27,49 +27,49 @@ help: ## show this
 	@echo
 	@echo 'Start with make demo. Another interpreter: make test PYTHON=python3.13 VENV=.venv-3.13'
 
-demo: $(READY) ## the paper in small: a table here, plots in demo/report.html
+demo: $(READY) ## run the paper in small: tables here, plots in demo/report.html
 	$(BIN)/incfed demo
 
-test: lint types imports tests generic ## all checks, as CI runs them: the five below
+test: lint types imports tests generic ## run all checks, as CI does: the five below
 
-lint: $(READY) ## style and likely bugs (ruff)
+lint: $(READY) ## check style and look for likely bugs (ruff)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
-types: $(READY) ## type check (mypy --strict)
+types: $(READY) ## check types (mypy --strict)
 	$(BIN)/mypy --strict
 
-imports: $(READY) ## the order of the rooms (import-linter)
+imports: $(READY) ## check that each room imports only from rooms below it (import-linter)
 	$(BIN)/lint-imports
 
-tests: $(READY) ## all tests (pytest)
+tests: $(READY) ## run all tests (pytest)
 	$(BIN)/pytest $(PARALLEL)
 
-# As in end_to_end/test_other_processors.py, which leaves compiled kernels for this, or finds them.
+# As in end_to_end/test_other_processors.py; the two share their compiled kernels.
 generic: export NUMBA_CPU_NAME := generic
 generic: export NUMBA_CACHE_DIR := $(CURDIR)/.generic_cache
 generic: export OPENBLAS_CORETYPE := Nehalem
-generic: $(READY) ## the tests of numbers, as on a processor without SIMD and fused operations
+generic: $(READY) ## run the numerical tests as on a processor without SIMD and fused operations
 	$(BIN)/pytest $(PARALLEL) $(NUMERICAL)
 
-coverage: $(READY) ## all tests, and which lines they reach: half as slow again
+coverage: $(READY) ## run all tests and report line coverage; takes half as long again
 	$(BIN)/pytest $(PARALLEL) --cov
 
-format: $(READY) ## put the code in order (ruff)
+format: $(READY) ## format the code (ruff)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(READY) ## measure the speed; prints and stores the figures
+bench: $(READY) ## measure the speed; print and store the figures
 	$(BIN)/python benchmarks/run.py
 
-bench-service: $(READY) ## measure a coordinator: rounds over 100 and 500 clients
+bench-service: $(READY) ## measure a coordinator: rounds with 100 and 500 clients
 	$(BIN)/python benchmarks/run.py client service
 
-soak: $(READY) ## the random tests again, with far more examples
+soak: $(READY) ## run the randomised tests with far more examples
 	INCFED_SCHEDULES=5000 $(BIN)/pytest $(PARALLEL) --hypothesis-profile soak
 
-# Its own environment, made anew each time; old libraries may warn of things they cannot know yet.
-lowest: ## all tests with the oldest versions that pyproject.toml allows
+# In an environment of its own, created anew each time. Old libraries may give warnings.
+lowest: ## run all tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(VENV)-lowest/bin/python -c 'import re, tomllib; \
@@ -81,9 +81,9 @@ lowest: ## all tests with the oldest versions that pyproject.toml allows
 	  --constraint $(VENV)-lowest/constraints.txt
 	$(VENV)-lowest/bin/pytest $(PARALLEL) -W default
 
-setup: $(READY) ## only make the environment
+setup: $(READY) ## create the environment, and nothing else
 
-# The stamp is touched last: an interrupted set-up is taken up again, not taken for a finished one.
+# The stamp is touched last, so that an interrupted set-up is not taken for a finished one.
 $(READY): $(LOCK) pyproject.toml
 	@if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -102,7 +102,7 @@ $(READY): $(LOCK) pyproject.toml
 
 # Made with the oldest supported Python: what is new enough for it runs on the newer ones too, while
 # the newest releases for 3.13 may have dropped 3.11. Versions only, so that any index will do.
-lock: ## look for newer versions, and write them to requirements/test.txt
+lock: ## update requirements/test.txt to the newest versions
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
 	  echo 'The lock file is made with Python 3.11: make lock PYTHON=/path/to/python3.11' >&2; \
 	  exit 1; }
@@ -114,7 +114,7 @@ lock: ## look for newer versions, and write them to requirements/test.txt
 	mv $(VENV)-lock/versions $(LOCK)
 	rm -rf $(VENV)-lock
 
-clean: ## remove what make made
+clean: ## remove everything that make created
 	rm -rf $(VENV) $(VENV)-lock $(VENV)-lowest demo build dist htmlcov \
 	  .coverage .coverage.* .generic_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
   .ruff_cache

@@ -167,19 +167,19 @@ def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Secon
         for one in crowd:
             one.learn(STEPS)
         begun = time.perf_counter()
-        [state] = _all(coordinator.handle([(0, handlers.open_round())]))
+        [state] = _all(coordinator.handle([(0, handlers.open_round, None)]))
         opened = state.round
         assert opened is not None
         number = opened.number
         sent = [one.learner.freeze(number, COST) for one in crowd]
-        _all(coordinator.handle([(k, handlers.upload(sent[k])) for k in everybody]))
+        _all(coordinator.handle([(k, handlers.upload, sent[k]) for k in everybody]))
         seen = [state.round for state in coordinator.states(everybody)]
         offers = {k: view.offer for k, view in enumerate(seen) if view and view.offer}
         assert len(offers) == count  # beta = 1: nobody is left out
         yes = {k: Answer(number, offer.attempt, True) for k, offer in offers.items()}
-        _all(coordinator.handle([(k, handlers.answer(yes[k])) for k in offers]))
+        _all(coordinator.handle([(k, handlers.answer, yes[k]) for k in offers]))
         db = {k: Delivery(number, crowd[k].learner.deliver(number)) for k in offers}
-        _all(coordinator.handle([(k, handlers.delivery(db[k])) for k in offers]))
+        _all(coordinator.handle([(k, handlers.delivery, db[k]) for k in offers]))
         coordinator.states(everybody)
         news = _all(coordinator.downloads([(k, one.learner.epoch) for k, one in enumerate(crowd)]))
         whole.append(time.perf_counter() - begun)

@@ -240,6 +240,32 @@ def test_ctrl_c_keeps_finished_seeds(tmp_path: Path) -> None:
     assert f"| paid | {seeds} |" in on.stdout
 
 
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("incfed.experiments.runs.read", "stopped before the first run; nothing new was kept"),
+        (
+            "incfed.support.terminal.Bar.update",
+            "stopped before the first of 4 runs was finished; nothing was kept",
+        ),
+        ("incfed.experiments.runs.Experiment.report", "stopped: 4 of 4 runs finished and kept in"),
+    ],
+    ids=["reading", "running", "reporting"],
+)
+def test_ctrl_c_says_what_was_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, said: str
+) -> None:
+    def press(*arguments: object, **more: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, press)
+    (tmp_path / "a.toml").write_text(TOML)
+    done = invoke(tmp_path, "run", "a.toml", "--jobs", "1")
+    assert (done.returncode, done.stdout) == (130, "")
+    assert f"error: {said}" in done.stderr
+    assert ("continue with: incfed" in done.stderr) == ("kept in" in said)
+
+
 def test_resume_goes_on_and_never_starts(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(TOML)
     nothing = incfed(tmp_path, "run", "a.toml", "--resume")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import incfed
-from support.fault_schedules import POINTS
+from support.failpoints import POINTS
 from support.live_coordinator import SETTINGS, Live, learned, live, observation, settle
 from support.postgres import Postgres
 

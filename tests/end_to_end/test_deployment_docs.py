@@ -19,7 +19,7 @@ from incfed.ledger.settings import Settings
 from incfed.service.coordinator.app import largest_body
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.coordinator import Coordinator
-from incfed.service.coordinator.metrics import Metrics
+from incfed.service.coordinator.monitoring import Metrics
 from incfed.service.coordinator.routes import LONGEST_WAIT
 from incfed.service.coordinator.serve import GRACE
 from incfed.support.inputs import MOST_DIM

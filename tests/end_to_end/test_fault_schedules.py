@@ -18,8 +18,8 @@ from sqlalchemy import select
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
-from support.failpoints import FAILPOINTS
-from support.fault_schedules import POINTS, Schedule
+from support.failpoints import FAILPOINTS, POINTS
+from support.fault_schedules import Schedule
 from support.in_process_transport import DIM
 from support.sqlite import Disk
 

@@ -10,22 +10,22 @@ from functools import cache
 import pytest
 
 from incfed.experiments.engine import Local, run_cells
-from incfed.experiments.paper.settings import FREE, SYNTHETIC, Mode, Setting, cell
-from incfed.experiments.paper.verdicts import spread
+from incfed.experiments.paper.settings import FREE, SYNTHETIC, Mode, PaperSetting, cell
+from incfed.results.tables import spread
 
 SEEDS = 5
 COSTS = (1.0, 10.0, 100.0)
 
 
 @cache
-def mean(setting: Setting, metric: str, published: bool = False) -> float:
+def mean(setting: PaperSetting, metric: str, published: bool = False) -> float:
     cells = [cell(setting, seed, Mode(published=published)) for seed in range(SEEDS)]
     done = run_cells(cells, executor=Local(1))
-    return spread(record.figures[metric] for record in done.records).mean
+    return spread([record.figures[metric] for record in done.records]).mean
 
 
-def paid(cost: float, beta: float, threshold: str = "high", variant: str = "full") -> Setting:
-    return Setting(SYNTHETIC, threshold, cost=cost, beta=beta, variant=variant)
+def paid(cost: float, beta: float, threshold: str = "high", variant: str = "full") -> PaperSetting:
+    return PaperSetting(SYNTHETIC, threshold, cost=cost, beta=beta, variant=variant)
 
 
 @pytest.mark.parametrize("published", [False, True])
@@ -48,12 +48,12 @@ def test_at_the_theoretical_threshold_a_lower_beta_talks_less() -> None:
 
 @pytest.mark.parametrize("cost", COSTS)
 def test_payment_efficient_talks_less_than_payment_free(cost: float) -> None:
-    free = Setting(SYNTHETIC, "high", method=FREE, cost=cost)
+    free = PaperSetting(SYNTHETIC, "high", method=FREE, cost=cost)
     assert mean(paid(cost, 0.7), "communication") < mean(free, "communication")
 
 
 def test_payment_efficient_regrets_less_than_payment_free_where_sharing_is_dear() -> None:
-    free = Setting(SYNTHETIC, "high", method=FREE, cost=100.0)
+    free = PaperSetting(SYNTHETIC, "high", method=FREE, cost=100.0)
     assert mean(paid(100.0, 0.7), "regret") < mean(free, "regret")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import incfed
-from incfed.service.client.errors import Unreachable
+from incfed.service.client.transport import Unreachable
 from support.cli import INCFED, invoke
 from support.cli import incfed as command
 from support.docs import blocks

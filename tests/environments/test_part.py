@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import incfed
 from incfed.environments.base import Events, Stream, World
 from incfed.environments.part import Part
-from incfed.experiments import kinds
+from incfed.experiments.config import build_world
 from support.movielens import Sample
 
 STEPS = 23
@@ -141,7 +141,7 @@ def test_parts_of_movielens_share_no_event(tmp_path: Path, monkeypatch: pytest.M
 def test_a_table_may_ask_for_a_part(tmp_path: Path) -> None:
     trace().save(tmp_path / "log.npz")
     table = {"kind": "Trace", "file": "log.npz", "part": [0.25, 1.0], "turn": True}
-    built = kinds.build(kinds.WORLDS, table, "world", tmp_path).value
+    built = build_world(table, tmp_path).value
     assert isinstance(built, Part)
     assert built.length == 30
     assert built.settings()["part"] == [0.25, 1.0]
@@ -153,4 +153,4 @@ def test_a_table_may_ask_for_a_part(tmp_path: Path) -> None:
     ]
     for wrong, said in cases:
         with pytest.raises(incfed.InputError, match=said):
-            kinds.build(kinds.WORLDS, {**table, **wrong}, "world", tmp_path)
+            build_world({**table, **wrong}, tmp_path)

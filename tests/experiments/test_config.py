@@ -10,9 +10,11 @@ import pytest
 
 import incfed
 from incfed.experiments import Recipe, build, read
-from incfed.experiments.template import write_template
 from incfed.support.inputs import InputError
+from incfed.support.toml import write_template
 from support.experiments import OWN, TOML, experiment, fingerprints, own, refused, tables, trace
+
+TEMPLATE = ("incfed.experiments", "incfed.toml")
 
 
 def test_keys_become_arguments(tmp_path: Path) -> None:
@@ -38,11 +40,12 @@ def test_thresholds_by_formula(tmp_path: Path) -> None:
     given["algorithm"][1] |= {"threshold": "theory", "ridge": 0.3}
     made = build(Recipe(given, tmp_path)).algorithms
     sizes = {"steps": 400, "clients": 4, "dim": 3}
-    assert made["altruistic"].d_c == incfed.thresholds.high(**sizes)
-    assert made["paid"].d_c == incfed.thresholds.theory(**sizes, beta=0.7, ridge=0.3)
+    assert made["altruistic"].rules(2).threshold == incfed.thresholds.high(**sizes)
+    assert made["paid"].rules(2).threshold == incfed.thresholds.theory(**sizes, beta=0.7, ridge=0.3)
     given["algorithm"][0]["threshold"] = "theory"  # everybody shares: beta is 1
     low = incfed.thresholds.low(**sizes)
-    assert math.isclose(build(Recipe(given, tmp_path)).algorithms["altruistic"].d_c, low)
+    changed = build(Recipe(given, tmp_path)).algorithms["altruistic"]
+    assert math.isclose(changed.rules(2).threshold, low)
 
 
 def test_a_trace_beside_the_config(tmp_path: Path) -> None:
@@ -96,7 +99,7 @@ MISTAKES = {
     "zero arms": ("arms = 3", "arms = 0", "world.arms: got 0,", "at least 1"),
     "wrong type": ("dim = 3", 'dim = "3"', "world.dim: got '3',", "a whole number"),
     "small pool": ("pool = 10", "pool = 2", "world.arms: got 3,", "at most the pool (2)"),
-    "no steps": ("steps = 400", "", "run.steps: is missing", "no end of its own"),
+    "no steps": ("steps = 400", "", "run.steps: is missing", "no length of its own"),
     "half a step": ("steps = 400", "steps = 400.5", "run.steps: got 400.5,", "whole number"),
     "no seed": ("seeds = 2", "seeds = 0", "run.seeds: got 0,", "from 1"),
     "a seed twice": ("seeds = 2", "seeds = [1, 1]", "run.seeds: got [1, 1],", "each named once"),
@@ -110,12 +113,12 @@ MISTAKES = {
         '{ kind = "PaymentEfficient", beta = 0.7 }\nthreshold = 0.2',
         '"PaymentFree"\nthreshold = "theory"',
         "algorithm[2].threshold: got 'theory',",
-        "promises none",
+        "the mechanism has none",
     ),
     "theory of beta 0": (
         "beta = 0.7 }\nthreshold = 0.2",
         'beta = 0 }\nthreshold = "theory"',
-        "algorithm[2].threshold: 'theory' cannot be worked out from beta: got 0,",
+        "algorithm[2].threshold: 'theory' cannot be computed: beta: got 0,",
         "0 excluded",
     ),
     "costs too few": ("costs = 2.0", "costs = [1.0]", "algorithm[2].costs: got '1 cost',", "4"),
@@ -239,15 +242,15 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
 
 
 def test_the_template_is_a_config(tmp_path: Path) -> None:
-    made = read(write_template(tmp_path))
+    made = read(write_template(tmp_path, *TEMPLATE))
     assert (len(made.entries), len(made.seeds)) == (5, 3)
     with pytest.raises(InputError, match="--force"):
-        write_template(tmp_path)
+        write_template(tmp_path, *TEMPLATE)
     (tmp_path / "incfed.toml").write_text("mine")
-    write_template(tmp_path / "incfed.toml", force=True)
+    write_template(tmp_path / "incfed.toml", *TEMPLATE, force=True)
     assert "incfed run incfed.toml" in (tmp_path / "incfed.toml").read_text()
     with pytest.raises(InputError, match="existing folder"):
-        write_template(tmp_path / "no" / "x.toml")
+        write_template(tmp_path / "no" / "x.toml", *TEMPLATE)
 
 
 def test_the_file_and_the_tables_are_the_same_experiment(tmp_path: Path) -> None:

@@ -157,8 +157,8 @@ def test_a_file_that_is_another_there_is_a_failure(two: Cluster, tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("__version__ = '0.0.1'", "has incfed 0.0.1, but here it is"),
-        ("raise ModuleNotFoundError('not here')", "cannot use incfed (not here); install there"),
+        ("__version__ = '0.0.1'", "has incfed 0.0.1; for the same numbers"),
+        ("raise ModuleNotFoundError('not here')", "cannot use incfed (not here); for the same"),
     ],
 )
 def test_a_worker_that_would_compute_something_else(

@@ -12,22 +12,23 @@ from rich.console import Console
 
 from incfed.experiments import demo
 from incfed.experiments.outputs import Chapter, draw, publish
-from incfed.experiments.screen import Screen
-from incfed.results import Result, compare
+from incfed.results import Result
+from incfed.results.terminal import show
 from incfed.support.files import replacing, write_text
 from incfed.support.inputs import InputError
+from incfed.support.terminal import Terminal
 from support.results import sample, silent
 
 RUNS = {"[b]all": [sample(scale=s) for s in (1.0, 2.0)], "none": [silent(), silent()]}
 
 
-def printed(screen: Screen) -> str:
+def printed(screen: Terminal) -> str:
     assert isinstance(screen.out.file, io.StringIO)
     return screen.out.file.getvalue()
 
 
-def terminal(width: int) -> Screen:
-    screen = Screen()
+def terminal(width: int) -> Terminal:
+    screen = Terminal()
     screen.out = Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
     return screen
 
@@ -62,7 +63,7 @@ def test_unknown_regret_is_not_drawn(tmp_path: Path) -> None:
 def test_tables_fit_the_terminal() -> None:
     for width in (60, 140):
         screen = terminal(width)
-        screen.table("Title", compare(RUNS), "Words")
+        show(screen, Chapter("Title", RUNS, "Words").document())
         text = printed(screen)
         assert "Title\nWords\n" in text
         assert "mean ± standard deviation over 2 seeds" in " ".join(text.split())
@@ -72,9 +73,9 @@ def test_tables_fit_the_terminal() -> None:
 
 
 def test_without_a_terminal_tables_are_markdown() -> None:
-    screen = Screen()
+    screen = Terminal()
     screen.out = Console(file=io.StringIO(), force_terminal=False, width=40)
-    screen.table("Title", compare(RUNS))
+    show(screen, Chapter("Title", RUNS).document())
     assert printed(screen).startswith("## Title\n\n| Algorithm | Seeds | Regret |")
     screen.hint("nobody reads this")
     assert "nobody" not in printed(screen)
@@ -122,6 +123,6 @@ def test_the_demo_is_the_papers_setting(tmp_path: Path) -> None:
         "pool": 1000, "noise": 0.1, "activity": None,
     }  # fmt: skip
     assert (made.steps, made.seeds, len(made.entries)) == (5000, (0, 1, 2, 3, 4), 13)
-    assert {round(one.d_c, 4) for one in made.algorithms.values()} == {0.4696}
+    assert {round(one.rules(2).threshold, 4) for one in made.algorithms.values()} == {0.4696}
     costs = [float(one.prices(50)[0]) for one in made.algorithms.values()]
     assert costs == [0.0] + [1.0] * 4 + [10.0] * 4 + [100.0] * 4

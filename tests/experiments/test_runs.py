@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -147,7 +146,7 @@ def test_what_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     seed = tmp_path / "results/runs/paid/seed-0"
     (seed / "notes.txt").write_text("mine")
     (seed / "result.json").unlink()
-    with pytest.raises(InputError, match=r"seed-0 must be left to incfed.*notes\.txt"):
+    with pytest.raises(InputError, match=r"seed-0 must hold nothing but a run.*notes\.txt"):
         carried_out(experiment(tmp_path), fresh=True)
     assert (seed / "notes.txt").exists()
     assert (tmp_path / "results/runs/altruistic/seed-0/result.json").exists()
@@ -271,25 +270,9 @@ def test_a_file_that_goes_away_meanwhile(tmp_path: Path) -> None:
     assert len(outcome.records) == 4
 
 
-def as_by_version_0_1(made: Experiment) -> None:
-    """Mark the runs of an experiment as version 0.1 did: by a fingerprint that has the label."""
-    index = json.loads((made.output / "experiment.json").read_text())
-    rows = {row["folder"]: row for row in index["runs"]}
-    for cell in made.cells:
-        folder = made.folder(cell)
-        old = made.fingerprint_0_1(cell)
-        rows[folder.relative_to(made.output).as_posix()]["fingerprint"] = old
-        if folder.exists():
-            result = json.loads((folder / "result.json").read_text())
-            result["settings"]["experiment"]["fingerprint"] = old
-            (folder / "result.json").write_text(json.dumps(result))
-    (made.output / "experiment.json").write_text(json.dumps(index))
-
-
-def test_an_interrupted_run_of_version_0_1_goes_on(tmp_path: Path) -> None:
+def test_only_the_missing_run_is_made(tmp_path: Path) -> None:
     made = own(tmp_path)
     carried_out(made)
-    as_by_version_0_1(made)
     shutil.rmtree(tmp_path / "results/runs/mine/seed-1")
     assert (collect(made.output).count, collect(made.output).total) == (5, 6)
     before = {path: path.stat().st_mtime_ns for path in made.output.rglob("result.json")}
@@ -300,12 +283,12 @@ def test_an_interrupted_run_of_version_0_1_goes_on(tmp_path: Path) -> None:
     assert carried_out(own(tmp_path, at=1)).kept == 4  # another mechanism under the same label
 
 
-def test_fingerprints_of_version_0_1_are_as_they_were(
+def test_runs_of_version_0_1_are_recognised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs, "__version__", "0.1.0")
     made = experiment(tmp_path)
-    assert {cell.name: made.fingerprint_0_1(cell)[:16] for cell in made.cells} == {
+    assert {cell.name: made.fingerprint(cell)[:16] for cell in made.cells} == {
         "altruistic, seed 0": "63aca404889cd60b",  # printed by that version for these tables
         "altruistic, seed 1": "c305ad5e21adfc6e",
         "paid, seed 0": "2821869cae46f4a4",

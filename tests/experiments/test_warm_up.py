@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import sys
 
 import pytest
 from numba.core.dispatcher import Dispatcher
 
 import incfed
+from incfed.experiments import warm_up as module
 from incfed.experiments.warm_up import warm_up
 
 
@@ -50,3 +53,14 @@ def test_nothing_is_left_to_compile(reads: str) -> None:
     for algorithm in algorithms:
         incfed.simulate(world, algorithm, steps=900)
     assert compiled() == before
+
+
+def test_ctrl_c_is_not_lost_in_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its callbacks cannot raise: Python would print the error and go on."""
+
+    def press(*arguments: object, **more: object) -> None:
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+
+    monkeypatch.setattr(module, "simulate", press)
+    with pytest.raises(KeyboardInterrupt):
+        warm_up([incfed.Centralized()])

@@ -16,7 +16,6 @@ from incfed.results.document import (
     Block,
     Bullets,
     Callout,
-    Cell,
     Code,
     Column,
     DefinitionList,
@@ -24,6 +23,7 @@ from incfed.results.document import (
     Figure,
     Heading,
     Table,
+    TableCell,
     TableRow,
     Text,
     Tile,
@@ -52,7 +52,7 @@ COLUMNS = (Column("Algorithm", "left"), Column("Regret"))
 
 
 def table(label: str, note: str = "") -> Table:
-    cell = Cell(label, "2.5", " M", below=label, tone="bad", why=label)
+    cell = TableCell(label, "2.5", " M", below=label, tone="bad", why=label)
     return Table((COLUMNS[0], Column(label)), (TableRow.of(label, cell, emphasis=True),), note)
 
 

@@ -24,7 +24,6 @@ from incfed.ledger.settings import Settings
 from incfed.protocol.messages import Answer, Upload
 from incfed.protocol.packing import Packed
 from incfed.service import wire
-from incfed.service.client.terms import Terms
 from incfed.service.coordinator.app import make_app
 from incfed.support.inputs import InputError
 from support.serving import serving
@@ -109,9 +108,9 @@ def test_requests_are_those_of_0_1() -> None:
 
 
 def test_replies_of_0_1_are_understood() -> None:
-    terms = Terms.read(one("federation"))
-    assert (terms.federation, terms.dim, terms.threshold, terms.client) == ("IDENTITY", 2, 1.0, 0)
-    assert Terms.read(terms.to_json()) == terms
+    settings = wire.read(wire.FederationView, one("federation"))
+    assert (settings.federation, settings.dim, settings.threshold) == ("IDENTITY", 2, 1.0)
+    assert settings.client == wire.ClientView(0, "client 0")
     assert wire.read(wire.StateView, one("poll")) == wire.StateView(
         2, 0, wire.RoundView(1, "open", False, None, False, False)
     )

@@ -7,26 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from incfed.service.client.agent import Agent
-from incfed.service.client.backoff import Backoff
+from incfed.service.client.agent import Agent, Backoff
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.policies import accept_all, cost_function
 from incfed.service.client.state_folder import Snapshot
-from incfed.service.client.terms import Terms
-from incfed.service.wire import Request
+from incfed.service.client.transport import Traffic
+from incfed.service.wire import FederationView, Request, read
 from support.fake_coordinator import Fake
 
 
 class Harness:
     """Client 0 of a fake coordinator, and a clock that stands still."""
 
-    def __init__(self, folder: Path, count: int = 1, **terms: Any) -> None:
-        self.fake = Fake(count, 2, **terms)
+    def __init__(self, folder: Path, count: int = 1, **settings: Any) -> None:
+        self.fake = Fake(count, 2, **settings)
         said = self.fake.handle(0, "GET", "/v1/federation", None)[1]
-        self.durable = DurableLearner(folder, Snapshot.new(Terms.read(said)))
-        self.agent = Agent(
-            self.durable, cost_function(1.0), accept_all, Backoff(np.random.default_rng(0))
-        )
+        self.durable = DurableLearner(folder, Snapshot.new(read(FederationView, said)))
+        self.agent = Agent(self.durable, cost_function(1.0), accept_all, Traffic())
+        self.agent.backoff = Backoff(np.random.default_rng(0))
         self.now = 0.0
 
     def next(self) -> Request | None:

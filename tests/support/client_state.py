@@ -13,20 +13,21 @@ from incfed.protocol.packing import pack_matrix
 from incfed.service.client import state_folder
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.state_folder import Snapshot
-from incfed.service.client.terms import Terms
+from incfed.service.wire import FederationView, read
 from reference.mechanisms import FloatArray
 from support.fake_coordinator import Fake
 
 DIM = 3
 
 
-def terms(dim: int = DIM, who: int = 0, **changed: Any) -> Terms:
-    return Terms.read(Fake(who + 1, dim, **changed).handle(who, "GET", "/v1/federation", None)[1])
+def federation_settings(dim: int = DIM, who: int = 0, **changed: Any) -> FederationView:
+    fake = Fake(who + 1, dim, **changed)
+    return read(FederationView, fake.handle(who, "GET", "/v1/federation", None)[1])
 
 
 def reopen(folder: Path) -> DurableLearner:
     start = state_folder.load(folder)
-    return DurableLearner(folder, Snapshot.new(terms()) if start is None else start)
+    return DurableLearner(folder, Snapshot.new(federation_settings()) if start is None else start)
 
 
 def rows(n: int) -> FloatArray:

@@ -23,17 +23,14 @@ from incfed.ledger.clients import enrol
 from incfed.ledger.settings import Settings
 from incfed.service import wire
 from incfed.service.client.sync import PendingSync
-from incfed.service.client.terms import Terms
-from incfed.service.wire import Request
-from support.failpoints import FAILPOINTS, client_failpoints
+from incfed.service.wire import FederationView, Request, read
+from support.failpoints import FAILPOINTS, POINTS, client_failpoints, coordinator_failpoints
 from support.federation import WIDE, Clock
 from support.in_process_transport import DIM, Reply, reply
 from support.simulated_client import Killed, Member
 from support.single_messages import SingleCoordinator
 from support.sqlite import Disk
 
-POINTS = ("before", "opened", "uploaded", "deciding", "offered", "answered", "delivered",
-          "deciding again", "adding", "paying", "closing", "committing", "committed")  # fmt: skip
 TIMEOUT = 1.0  # seconds that a client waits for an answer
 TICK = 0.5
 NEWS = ("opened", "decided", "closed", "void")
@@ -103,7 +100,7 @@ class Schedule(EventQueue):
     def run(self, seconds: float) -> None:
         self.faults = True
         try:
-            with client_failpoints(self._place):
+            with client_failpoints(self._place), coordinator_failpoints(self._reached):
                 self.until(seconds, self._set_clock)
         finally:
             self.faults = False
@@ -149,9 +146,7 @@ class Schedule(EventQueue):
         self.clock.now = 1_000_000.0 + self.time + self.jump
 
     def _begin(self) -> SingleCoordinator:
-        return SingleCoordinator(
-            self.store, self.settings, self.clock, on_event=self._said, failpoint=self._reached
-        )
+        return SingleCoordinator(self.store, self.settings, self.clock, self._said)
 
     def _said(self, event: dict[str, Any]) -> None:
         self.events.append(event)
@@ -189,7 +184,7 @@ class Schedule(EventQueue):
     def _rise(self, member: Member) -> None:
         said = reply(self.coordinator, member.number, wire.get_federation())[1]
         try:
-            member.start(Terms.read(said))
+            member.start(read(FederationView, said))
         except Killed:
             self.later(0.5, partial(self._rise, member))
         else:
@@ -259,7 +254,7 @@ class Schedule(EventQueue):
     def _arrive(self, member: Member, request: Request, number: int) -> None:
         answer = self._ask(member.number, request)
         known = answer is not None and answer[0] == 200 and answer[1].get("version", 0)
-        if request.kind == "poll" and member.polling == number and 0 < known <= request.number:
+        if request.kind == "poll" and member.polling == number and 0 < known <= request.version:
             self._waiting.append(lambda: self._arrive(member, request, number))
             return
         if self.faults and self.chance.random() < 0.03:

@@ -135,7 +135,7 @@ def same(trace: incfed.Trace, algorithm: incfed.IncFedUCB, federation: Federatio
         assert event["communication"] == record.communication
         assert event["ratio"] == pytest.approx(record.ratio, rel=1e-9)
         assert event["idle"] == record.idle
-    shared = run._server.shared
+    shared = run._run.shared
     with federation.store.read() as connection:
         V, b = read_epoch(connection, len(closed), trace.dim)
     np.testing.assert_allclose(V, shared.V, rtol=1e-9, atol=1e-9)

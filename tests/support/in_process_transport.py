@@ -51,13 +51,13 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             return wire.OpenedView(round=opened.number)
         case "upload":
             upload = TypeAdapter(wire.UploadBody).validate_json(body)
-            return coordinator.upload(who, wire.read_upload(number, upload, DIM))
+            return coordinator.upload(who, wire.read_upload_body(number, upload, DIM))
         case "answer":
             answer = TypeAdapter(wire.AnswerBody).validate_json(body)
             return coordinator.answer(who, Answer(number, answer.attempt, answer.accepted))
         case "delivery":
             delivery = TypeAdapter(wire.DeliveryBody).validate_json(body)
-            db = wire.decode("db", delivery.db)
+            db = wire.read_floats("db", delivery.db, DIM)
             return coordinator.deliver(who, Delivery(number, db))
         case "download":
             return wire.write_download(coordinator.download(who, query["since"]))

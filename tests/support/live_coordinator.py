@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing.context import ForkServerProcess
@@ -28,6 +29,7 @@ from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.serve import serve
 from reference.mechanisms import FloatArray
 from support import processes
+from support.failpoints import coordinator_failpoints
 
 # long enough for a process to be started again in between
 SETTINGS = """
@@ -42,10 +44,25 @@ answer_time = 30.0
 
 def _serve(folder: Path, port: int, dies: str) -> None:
     """`incfed serve`, in a process of its own."""
-    os.environ["INCFED_FAILPOINT"] = dies
     os.dup2(os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
     config = read_config(folder / "federation.toml")
-    serve(replace(config, server=replace(config.server, port=port)))
+    with coordinator_failpoints(dying_at(dies)):
+        serve(replace(config, server=replace(config.server, port=port)))
+
+
+def dying_at(which: str) -> Callable[[str], None]:
+    """The point "paying:2" kills this process the second time that it comes to `paying`."""
+    name, _, times = which.partition(":")
+    left = int(times or 1)
+
+    def failpoint(point: str) -> None:
+        nonlocal left
+        if point == name:
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    return failpoint
 
 
 class Books(NamedTuple):

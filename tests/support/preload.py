@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
 import uvicorn
@@ -14,7 +13,6 @@ from incfed.ledger.clients import Member
 from incfed.ledger.database import Database
 from incfed.ledger.settings import Settings
 from incfed.service.client.durable_learner import warm_up
-from incfed.service.client.terms import Terms
 from incfed.service.coordinator.app import make_app
 from incfed.service.coordinator.serve import warm_up as warm_up_server
 from incfed.service.coordinator.views import view_federation
@@ -23,7 +21,7 @@ from support import client_processes, live_coordinator  # noqa: F401
 
 def warm() -> None:
     settings = Settings(dim=3, mechanism=incfed.PaymentEfficient(beta=0.7), threshold=1.0)
-    warm_up(Terms.read(asdict(view_federation(settings, Member(0, "a", False, 0, None), 0))))
+    warm_up(view_federation(settings, Member(0, "a", False, 0, None), 0))
     warm_up_server(settings)
     with tempfile.TemporaryDirectory() as folder:
         store = Database(f"sqlite:///{Path(folder) / 'empty.db'}")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from incfed.service.client import state_folder
-from incfed.service.client.agent import Agent
-from incfed.service.client.backoff import Backoff
+from incfed.service.client.agent import Agent, Backoff
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.policies import Proposal, cost_function
 from incfed.service.client.state_folder import Snapshot
-from incfed.service.client.terms import Terms
+from incfed.service.client.transport import Traffic
+from incfed.service.wire import FederationView
 from support.in_process_transport import DIM
 
 
@@ -36,13 +36,13 @@ class Member:
         self.waking = 0.0  # when it looks again, unless something happens before
         self._last: tuple[Any, float] | None = None  # being learned
 
-    def start(self, terms: Terms) -> None:
+    def start(self, settings: FederationView) -> None:
         """From the files, as any process would."""
         self.life += 1
         self.request = self.polling = None
         self.durable = DurableLearner.__new__(DurableLearner)
         try:
-            start = state_folder.load(self.folder) or Snapshot.new(terms)
+            start = state_folder.load(self.folder) or Snapshot.new(settings)
             self.durable.__init__(self.folder, start)  # type: ignore[misc]
         except Killed:
             self.durable._journal.close()
@@ -51,8 +51,8 @@ class Member:
             self._count(*self._last)  # died when it was written, before anybody was told
         self._last = None
         assert self.durable.steps == self.steps
-        backoff = Backoff(self.chance)
-        self.agent = Agent(self.durable, cost_function(self.cost), self._accept, backoff)
+        self.agent = Agent(self.durable, cost_function(self.cost), self._accept, Traffic())
+        self.agent.backoff = Backoff(self.chance)
         self.alive = True
 
     def die(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer, Delivery, Download, Upload
@@ -16,16 +16,16 @@ Result = TypeVar("Result")
 
 class SingleCoordinator(Coordinator):
     def open_round(self, client: int, epoch: int | None = None) -> StateView:
-        return self._send(client, handlers.open_round(epoch))
+        return self._send(client, handlers.open_round, epoch)
 
     def upload(self, client: int, upload: Upload) -> StateView:
-        return self._send(client, handlers.upload(upload))
+        return self._send(client, handlers.upload, upload)
 
     def answer(self, client: int, answer: Answer) -> StateView:
-        return self._send(client, handlers.answer(answer))
+        return self._send(client, handlers.answer, answer)
 
     def deliver(self, client: int, delivery: Delivery) -> StateView:
-        return self._send(client, handlers.delivery(delivery))
+        return self._send(client, handlers.delivery, delivery)
 
     def state(self, client: int) -> StateView:
         return self.states([client])[0]
@@ -33,8 +33,8 @@ class SingleCoordinator(Coordinator):
     def download(self, client: int, since: int | None) -> Download:
         return _only(self.downloads([(client, since)]))
 
-    def _send(self, client: int, handler: Handler) -> StateView:
-        return _only(self.handle([(client, handler)]))
+    def _send(self, client: int, handler: Handler, message: Any) -> StateView:
+        return _only(self.handle([(client, handler, message)]))
 
 
 def _only(results: list[Result | Refusal]) -> Result:

@@ -7,16 +7,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .._version import __version__
-from . import FAILED, REFUSED, STOPPED
+from . import REFUSED, STOPPED
 
 if TYPE_CHECKING:
-    from ..experiments import Outcome
-    from ..experiments.screen import Screen
+    from ..support.terminal import Terminal
 
 
 def path(text: str | Path) -> Path:
@@ -26,23 +25,29 @@ def path(text: str | Path) -> Path:
     return Path(text)
 
 
+def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """An option with a value, which is called `metavar` in the help."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
+def flag(name: str, help: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=help)
+
+
 Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs", "-j", min=1, metavar="N", help="Number of processes (default: one per core)."
-    ),
+    int | None, option("N", "Number of processes (default: one per core).", "--jobs", "-j", min=1)
 ]
 Dask = Annotated[
     str | None,
-    typer.Option(
-        metavar="ADDRESS", help="Run on the workers of a Dask scheduler, such as tcp://host:8786."
-    ),
+    option("ADDRESS", "Run on the workers of a Dask scheduler, such as tcp://host:8786."),
 ]
+Seeds = Annotated[int, option("N", "Number of seeds.", min=1)]
+Output = Annotated[Path, option("PATH", "Output folder.", "--output", "-o", parser=path)]
 Resume = Annotated[
-    bool,
-    typer.Option("--resume", help="Continue the runs in the folder; refused if there are none."),
+    bool, flag("--resume", "Continue the runs in the folder; refused if there are none.")
 ]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Repeat all runs, including finished ones.")]
+Fresh = Annotated[bool, flag("--fresh", "Repeat all runs, including finished ones.")]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -54,6 +59,14 @@ app = typer.Typer(
     "For your own experiment, run [bold]incfed init[/bold], edit the file, and run "
     "[bold]incfed run incfed.toml[/bold].",
 )
+
+
+def group(name: str, help: str, panel: str | None = None) -> typer.Typer:
+    """A command with commands of its own."""
+    made = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=help)
+    made.callback(help=help)(lambda: None)  # or typer would drop the name of a single command
+    app.add_typer(made, name=name, rich_help_panel=panel)
+    return made
 
 
 def _version(wanted: bool) -> None:
@@ -73,37 +86,23 @@ def _incfed(
 
 
 @contextmanager
-def plainly() -> Iterator[Screen]:
-    """Report input errors in one line, without a traceback."""
-    from ..experiments.screen import Screen
+def plainly(stopped: str = "stopped") -> Iterator[Terminal]:
+    """Report input errors in one line, without a traceback; and Ctrl-C, with the text `stopped`."""
     from ..support.inputs import InputError
+    from ..support.terminal import Terminal
 
-    screen = Screen()
+    terminal = Terminal()
     try:
-        yield screen
+        yield terminal
     except InputError as error:
-        screen.error(str(error))
+        terminal.error(str(error))
         raise typer.Exit(REFUSED) from None
     except KeyboardInterrupt:
-        screen.error("stopped")
+        terminal.error(stopped)
         raise typer.Exit(STOPPED) from None
 
 
-def stopped(screen: Screen, finished: int, total: int, folder: Path, *more: str) -> NoReturn:
-    """Say how to continue: with the same command and the options `more`."""
-    from ..support.inputs import counted
-
-    again = [arg for arg in sys.argv[1:] if arg not in ("--fresh", *more)] + list(more)
-    screen.error(
-        f"stopped: {finished} of {counted(total, 'run')} finished and kept in {folder}; "
-        f"continue with: {shlex.join(['incfed', *again])}"
-    )
-    raise typer.Exit(STOPPED)
-
-
-def ended(screen: Screen, outcome: Outcome, folder: Path, *more: str) -> None:
-    """Leave with the exit code of runs that were stopped, or of which some failed."""
-    if outcome.interrupted:
-        stopped(screen, len(outcome.records), outcome.total, folder, *more)
-    if outcome.failures:
-        raise typer.Exit(FAILED)
+def same_command(*more: str) -> str:
+    """The command that was called, to continue: without --fresh, and with the options `more`."""
+    kept = [arg for arg in sys.argv[1:] if arg not in ("--fresh", *more)]
+    return shlex.join(["incfed", *kept, *more])

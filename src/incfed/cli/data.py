@@ -7,15 +7,9 @@ from typing import Annotated
 
 import typer
 
-from .base import app, path, plainly
+from .base import group, option, path, plainly
 
-data = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-app.add_typer(data, name="data", help="Download data sets.")
-
-
-@data.callback()
-def _data() -> None:
-    """Download data sets."""
+data = group("data", "Download data sets.")
 
 
 @data.command(
@@ -32,12 +26,10 @@ def movielens(
         ),
     ],
     folder: Annotated[
-        Path,
-        typer.Option("--folder", "-f", parser=path, help="Parent of the release's folder."),
+        Path, option("PATH", "Parent of the release's folder.", "--folder", "-f", parser=path)
     ] = Path("."),
     address: Annotated[
-        str | None,
-        typer.Option("--from", metavar="URL", help="Download from a mirror instead of GroupLens."),
+        str | None, option("URL", "Download from a mirror instead of GroupLens.", "--from")
     ] = None,
 ) -> None:
     """Download a release of MovieLens from GroupLens, check it, and unpack it.
@@ -45,16 +37,11 @@ def movielens(
     The folder appears only when it is complete. An archive that is already in the folder is used
     instead of downloading. In a config: kind = "MovieLens", folder = "ml-20m".
     """
-    with plainly() as screen:
+    with plainly() as terminal:
         from ..environments.movielens.download import GROUPLENS, LICENCE, obtain
 
-        with screen.loading(release) as bar:
-            where = obtain(
-                release,
-                folder,
-                address=GROUPLENS if address is None else address,
-                progress=bar,
-                say=screen.note,
-            )
-        screen.note(LICENCE)
-        screen.say(f"{where} is ready: incfed.MovieLens({str(where)!r})")
+        with terminal.loading(release) as bar:
+            url = GROUPLENS if address is None else address
+            where = obtain(release, folder, address=url, progress=bar, say=terminal.note)
+        terminal.note(LICENCE)
+        terminal.say(f"{where} is ready: incfed.MovieLens({str(where)!r})")

@@ -4,19 +4,71 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .base import Dask, Fresh, Jobs, Resume, app, ended, path, plainly
+from . import FAILED, STOPPED
+from .base import (
+    Dask,
+    Fresh,
+    Jobs,
+    Output,
+    Resume,
+    Seeds,
+    app,
+    flag,
+    option,
+    path,
+    plainly,
+    same_command,
+)  # fmt: skip
 
-Output = Annotated[
+if TYPE_CHECKING:
+    from ..experiments.suite import Suite
+    from ..support.terminal import Terminal
+
+OwnOutput = Annotated[
     Path | None,
-    typer.Option("--output", "-o", parser=path, help="Output folder (default: the config's)."),
+    option("PATH", "Output folder (default: the config's).", "--output", "-o", parser=path),
 ]
-Seeds = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Number of seeds (default: the config's).")
-]
+OwnSeeds = Annotated[int | None, option("N", "Number of seeds (default: the config's).", min=1)]
+MIN_EVENTS = (
+    "MovieLens users with more than N events are clients "
+    r"\[default: 3000 for ml-20m, as in the paper, else 1000]."
+)
+EXPERIMENT = "incfed.toml", "incfed.experiments", "run"  # file, template, command
+PLAN = "world.toml", "incfed.planning", "plan"
+TOO_EARLY = "stopped before the first run; nothing new was kept"
+
+
+def _run(
+    terminal: Terminal,
+    suite: Suite,
+    *again: str,
+    jobs: int | None,
+    dask: str | None = None,
+    resume: bool = False,
+    fresh: bool,
+) -> None:
+    """Run a suite, report on it, and exit with the code of how it ended. `again` are the options
+    to continue it with, if it is interrupted."""
+    from ..experiments.engine import executor_for
+    from ..experiments.suite import run_and_report
+    from ..support.inputs import counted
+
+    executor = executor_for(jobs, dask)
+    outcome = run_and_report(terminal, suite, executor, resume=resume, fresh=fresh)
+    if outcome.interrupted and not outcome.records:
+        total = counted(outcome.total, "run")
+        terminal.error(f"stopped before the first of {total} was finished; nothing was kept")
+    elif outcome.interrupted:
+        terminal.error(
+            f"stopped: {len(outcome.records)} of {counted(outcome.total, 'run')} finished and kept "
+            f"in {suite.output}; continue with: {same_command(*again)}"
+        )
+    if outcome.interrupted or outcome.failures:
+        raise typer.Exit(STOPPED if outcome.interrupted else FAILED)
 
 
 @app.command(
@@ -24,12 +76,10 @@ Seeds = Annotated[
     "[bold]incfed demo --quick --output /tmp/try[/bold]   a smaller world, in seconds"
 )
 def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", parser=path, help="Output folder.")
-    ] = Path("demo"),
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of seeds.")] = 5,
+    output: Output = Path("demo"),
+    seeds: Seeds = 5,
     jobs: Jobs = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A smaller world, fewer steps.")] = False,
+    quick: Annotated[bool, flag("--quick", "A smaller world, fewer steps.")] = False,
     fresh: Fresh = False,
 ) -> None:
     """The paper in small: what sharing costs, and how little money makes clients share.
@@ -37,12 +87,10 @@ def demo(
     Fifty clients, three costs of sharing, five algorithms.
     Prints a table for each cost and writes report.html, which works offline.
     """
-    with plainly() as screen:
-        from ..experiments.engine import Local
-        from ..experiments.runs import run_demo
+    with plainly(TOO_EARLY) as terminal:
+        from ..experiments.demo import demo as read
 
-        done = run_demo(screen, output, Local(jobs), seeds=seeds, quick=quick, fresh=fresh)
-        ended(screen, *done)
+        _run(terminal, read(output, seeds=seeds, quick=quick), jobs=jobs, fresh=fresh)
 
 
 @app.command(
@@ -55,8 +103,8 @@ def run(
     config: Annotated[
         Path, typer.Argument(parser=path, help="A TOML file; `incfed init` writes one.")
     ],
-    output: Output = None,
-    seeds: Seeds = None,
+    output: OwnOutput = None,
+    seeds: OwnSeeds = None,
     jobs: Jobs = None,
     dask: Dask = None,
     resume: Resume = False,
@@ -67,15 +115,11 @@ def run(
     Each run is saved as it finishes. After Ctrl-C, the same command continues.
     Writes report.html, plots, a summary and all runs to the output folder.
     """
-    with plainly() as screen:
-        from ..experiments.engine import executor_for
-        from ..experiments.runs import run_config
+    with plainly(TOO_EARLY) as terminal:
+        from ..experiments.runs import read
 
-        done = run_config(
-            screen, config, executor_for(jobs, dask),
-            output=output, seeds=seeds, resume=resume, fresh=fresh,
-        )  # fmt: skip
-        ended(screen, *done)
+        suite = read(config, seeds=seeds, output=output)
+        _run(terminal, suite, jobs=jobs, dask=dask, resume=resume, fresh=fresh)
 
 
 @app.command(
@@ -92,8 +136,8 @@ def sweep(
     config: Annotated[
         Path, typer.Argument(parser=path, help=r"A TOML file with a \[sweep] table.")
     ],
-    output: Output = None,
-    seeds: Seeds = None,
+    output: OwnOutput = None,
+    seeds: OwnSeeds = None,
     jobs: Jobs = None,
     dask: Dask = None,
     resume: Resume = False,
@@ -105,15 +149,11 @@ def sweep(
     Each run is saved as it finishes. After Ctrl-C, the same command continues.
     The numbers do not depend on where they were computed.
     """
-    with plainly() as screen:
-        from ..experiments.engine import executor_for
-        from ..experiments.sweeps import sweep_config
+    with plainly(TOO_EARLY) as terminal:
+        from ..experiments.sweeps import read_sweep
 
-        done = sweep_config(
-            screen, config, executor_for(jobs, dask),
-            output=output, seeds=seeds, resume=resume, fresh=fresh,
-        )  # fmt: skip
-        ended(screen, *done)
+        suite = read_sweep(config, seeds=seeds, output=output)
+        _run(terminal, suite, jobs=jobs, dask=dask, resume=resume, fresh=fresh)
 
 
 @app.command(
@@ -128,35 +168,18 @@ def reproduce(
     ],
     movielens: Annotated[
         Path | None,
-        typer.Option(
-            parser=path,
-            metavar="FOLDER",
-            help="Unpacked MovieLens data (table2-4, 6, figure3-4).",
-        ),
+        option("FOLDER", "Unpacked MovieLens data (table2-4, 6, figure3-4).", parser=path),
     ] = None,
-    min_events: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Users of MovieLens with more events are clients "
-            r"\[default: 3000 for ml-20m, as in the paper, else 1000].",
-        ),
-    ] = None,
+    min_events: Annotated[int | None, option("N", MIN_EVENTS, min=1)] = None,
     as_published: Annotated[
-        bool,
-        typer.Option("--as-published", help="Stale reads: matches the published figures."),
+        bool, flag("--as-published", "Stale reads: matches the published figures.")
     ] = False,
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of seeds.")] = 10,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="One seed, and the beginning of MovieLens.")
-    ] = False,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", parser=path, help="Output folder.")
-    ] = Path("reproduction"),
+    seeds: Seeds = 10,
+    quick: Annotated[bool, flag("--quick", "One seed, and the beginning of MovieLens.")] = False,
+    output: Output = Path("reproduction"),
     jobs: Jobs = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue, and keep the finished runs in the folder.")
+        bool, flag("--resume", "Continue, and keep the finished runs in the folder.")
     ] = False,
     fresh: Fresh = False,
 ) -> None:
@@ -165,14 +188,13 @@ def reproduce(
     Writes reproduction.html, tables as Markdown and LaTeX, figures as PNG and SVG.
     Each run is saved as it finishes. After Ctrl-C, continue with --resume.
     """
-    with plainly() as screen:
-        from ..experiments.paper.reproduce import carry_out, request
+    with plainly(TOO_EARLY) as terminal:
+        from ..experiments.paper.reproduce import paper_suite
         from ..experiments.paper.settings import Mode
 
         mode = Mode(as_published, quick, movielens, min_events)
-        asked = request(targets, seeds=seeds, mode=mode)
-        done = carry_out(screen, asked, output, jobs=jobs, resume=resume, fresh=fresh)
-        ended(screen, done, output, "--resume")
+        suite = paper_suite(targets, seeds=seeds, mode=mode, output=output)
+        _run(terminal, suite, "--resume", jobs=jobs, resume=resume, fresh=fresh)
 
 
 @app.command(
@@ -181,22 +203,18 @@ def reproduce(
 )
 def init(
     path: Annotated[Path | None, typer.Argument(parser=path, help="File to write.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    force: Annotated[bool, flag("--force", "Overwrite an existing file.")] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Write a case for [bold]incfed plan[/bold] instead.")
+        bool, flag("--plan", "Write a case for [bold]incfed plan[/bold] instead.")
     ] = False,
 ) -> None:
     """Write a commented config: a small experiment, ready to run."""
-    with plainly() as screen:
-        from ..experiments.template import NAME, write_template
+    with plainly() as terminal:
+        from ..support.toml import write_template
 
-        if plan:
-            place = Path("world.toml") if path is None else path
-            written = write_template(place, force=force, room="planning", name="world.toml")
-        else:
-            written = write_template(Path(NAME) if path is None else path, force=force)
-        then = "plan" if plan else "run"
-        screen.say(f"Wrote {written}. Edit it, then: incfed {then} {shlex.quote(str(written))}")
+        name, package, then = PLAN if plan else EXPERIMENT
+        written = write_template(path or Path(name), package, name, force=force)
+        terminal.say(f"Wrote {written}. Edit it, then: incfed {then} {shlex.quote(str(written))}")
 
 
 @app.command(
@@ -209,7 +227,7 @@ def show(
     ],
 ) -> None:
     """Show the results in a folder: one run, an experiment or a sweep, finished or not."""
-    with plainly() as screen:
+    with plainly() as terminal:
         from ..experiments.show import show_folder
 
-        show_folder(screen, folder)
+        show_folder(terminal, folder)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from . import STOPPED
-from .base import Dask, Fresh, Jobs, app, path, plainly
+from .base import Dask, Fresh, Jobs, Output, app, option, path, plainly, same_command
 
 
 @app.command(
@@ -29,45 +26,24 @@ from .base import Dask, Fresh, Jobs, app, path, plainly
 )
 def plan(
     world: Annotated[
-        Path,
-        typer.Argument(
-            parser=path,
-            help="A TOML file; `incfed init --plan` writes one.",
-        ),
+        Path, typer.Argument(parser=path, help="A TOML file; `incfed init --plan` writes one.")
     ],
-    minimize: Annotated[
-        str | None,
-        typer.Option(metavar="AIM", help="regret, payment or communication."),
-    ] = None,
-    maximize: Annotated[str | None, typer.Option(metavar="AIM", help="reward.")] = None,
+    minimize: Annotated[str | None, option("AIM", "regret, payment or communication.")] = None,
+    maximize: Annotated[str | None, option("AIM", "reward.")] = None,
     budget: Annotated[
-        str | None,
-        typer.Option(metavar="X", help="The most you pay; 10%: of paying everyone."),
+        str | None, option("X", "Most to pay in total; 10%: of what paying everyone costs.")
     ] = None,
-    max_communication: Annotated[
-        str | None, typer.Option(metavar="X", help="The most numbers sent.")
-    ] = None,
-    max_regret: Annotated[str | None, typer.Option(metavar="X", help="The most regret.")] = None,
+    max_communication: Annotated[str | None, option("X", "Most numbers to send.")] = None,
+    max_regret: Annotated[str | None, option("X", "Largest regret.")] = None,
     min_reward: Annotated[
-        str | None,
-        typer.Option(metavar="X", help="The least reward; 99%: of what paying everyone gives."),
+        str | None, option("X", "Smallest reward; 99%: of what paying everyone gives.")
     ] = None,
     trials: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Settings to try, rounded up to batches of 16.")
+        int, option("N", "Settings to try, rounded up to batches of 16.", min=1)
     ] = 160,
-    held_out: Annotated[
-        int,
-        typer.Option(
-            "--held-out",
-            min=2,
-            metavar="N",
-            help="Seeds for the final figures.",
-        ),
-    ] = 20,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the search.")] = 0,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", parser=path, help="Folder for the plan.")
-    ] = Path("plan"),
+    held_out: Annotated[int, option("N", "Seeds for the final figures.", min=2)] = 20,
+    seed: Annotated[int, option("N", "Seed of the search.", min=0)] = 0,
+    output: Output = Path("plan"),
     jobs: Jobs = None,
     dask: Dask = None,
     fresh: Fresh = False,
@@ -79,60 +55,50 @@ def plan(
     Writes plan.html, run.toml (to simulate the advice) and federation.toml (to serve it).
     Finished runs are kept: after Ctrl-C, run the same command to continue.
     """
-    with plainly() as screen:
+    kept = f"finished runs, if any, are kept in {output}; continue with: {same_command()}"
+    with plainly(f"stopped: {kept}") as terminal:
         from ..planning import plan as make_plan
         from ..planning.report import plan_document
         from ..planning.terminal import introduce, show_files, show_progress
+        from ..results.terminal import show
 
-        try:
-            with screen.counting("settings") as bar:
-                made = make_plan(
-                    world, minimize=minimize, maximize=maximize, budget=budget,
-                    max_communication=max_communication, max_regret=max_regret,
-                    min_reward=min_reward, trials=trials, held_out=held_out, seed=seed,
-                    jobs=jobs, dask=dask, output=output, fresh=fresh,
-                    progress=lambda now: show_progress(bar, now), slow=bar.compiling,
-                    begin=lambda case, goal: introduce(screen, case, goal),
-                )  # fmt: skip
-        except KeyboardInterrupt:
-            again = shlex.join(["incfed", *(arg for arg in sys.argv[1:] if arg != "--fresh")])
-            screen.error(f"stopped: finished runs are kept in {output}; continue with: {again}")
-            raise typer.Exit(STOPPED) from None
-        screen.show(plan_document(made))
-        show_files(screen, made, output)
+        with terminal.counting("settings") as bar:
+            made = make_plan(
+                world, minimize=minimize, maximize=maximize, budget=budget,
+                max_communication=max_communication, max_regret=max_regret,
+                min_reward=min_reward, trials=trials, held_out=held_out, seed=seed,
+                jobs=jobs, dask=dask, output=output, fresh=fresh,
+                progress=lambda now: show_progress(bar, now), slow=bar.compiling,
+                begin=lambda case, goal: introduce(terminal, case, goal),
+            )  # fmt: skip
+        show(terminal, plan_document(made))
+        show_files(terminal, made, output)
 
 
 @app.command(
     epilog="[bold]incfed estimate --clients 200 --steps 20000 --dim 10 --beta 0.7 --cost 5[/bold]"
 )
 def estimate(
-    clients: Annotated[int, typer.Option(min=1, metavar="N", help="Number of clients.")] = 50,
-    steps: Annotated[
-        int, typer.Option(min=2, metavar="T", help="Steps of all clients together.")
-    ] = 5000,
-    dim: Annotated[int, typer.Option(min=1, metavar="D", help="Features of an arm.")] = 25,
-    beta: Annotated[
-        float,
-        typer.Option(metavar="BETA", help="beta of PaymentEfficient, 0 to 1."),
-    ] = 1.0,
-    cost: Annotated[
-        float, typer.Option(metavar="COST", help="What sharing costs a client.")
-    ] = 10.0,
+    clients: Annotated[int, option("N", "Number of clients.", min=1)] = 50,
+    steps: Annotated[int, option("T", "Steps of all clients together.", min=2)] = 5000,
+    dim: Annotated[int, option("D", "Features of an arm.", min=1)] = 25,
+    beta: Annotated[float, option("BETA", "beta of PaymentEfficient, 0 to 1.")] = 1.0,
+    cost: Annotated[float, option("COST", "What sharing costs a client.")] = 10.0,
     threshold: Annotated[
-        float | None, typer.Option(metavar="D_C", help="D_c; the theorem's own if not given.")
+        float | None, option("D_C", "D_c (default: the theorem's formula).")
     ] = None,
-    ridge: Annotated[float, typer.Option(metavar="LAMBDA", help="lambda.")] = 0.1,
+    ridge: Annotated[float, option("LAMBDA", "lambda.")] = 0.1,
 ) -> None:
     """Compare the bounds of the theorems with one quick simulation.
 
     Rounds, communication and payment are bounded with the constants of the proof;
     for regret, only the growth is known.
     """
-    with plainly() as screen:
+    with plainly() as terminal:
         from ..planning import estimate as make_estimate
 
         made = make_estimate(
             clients=clients, steps=steps, dim=dim, beta=beta, cost=cost, threshold=threshold,
             ridge=ridge,
         )  # fmt: skip
-        screen.say(str(made))
+        terminal.say(str(made))

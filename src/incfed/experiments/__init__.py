@@ -11,21 +11,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .config import Recipe
     from .engine import Outcome
-    from .runs import Experiment, build, read, run
+    from .runs import Experiment, build, read
+    from .suite import run
     from .sweeps import sweep
 
 _HOMES = {
-    "config": ("Recipe",),
-    "engine": ("Outcome",),
-    "runs": ("Experiment", "build", "read", "run"),
-    "sweeps": ("sweep",),
+    "Experiment": "runs",
+    "Outcome": "engine",
+    "Recipe": "config",
+    "build": "runs",
+    "read": "runs",
+    "run": "suite",
+    "sweep": "sweeps",
 }
-_HOME_OF = {name: file for file, names in _HOMES.items() for name in names}
 
 __all__ = ["Experiment", "Outcome", "Recipe", "build", "read", "run", "sweep"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -68,7 +68,7 @@ class CellRunner:
             place = "algorithm" if label is None else f"algorithm[{label!r}]"
             algorithm = build_algorithm(table, place, world.value, steps, cell.folder)
             seed = integer("seed", cell.seed, low=0)
-        setting = fingerprint([__version__, steps, found, algorithm.identity()])
+        setting = fingerprint([__version__, steps, found, algorithm.identity])
         return BuiltCell(
             world=world.value,
             algorithm=algorithm.value,
@@ -88,7 +88,7 @@ class CellRunner:
         if kept is None or world_id not in (None, kept[1]):
             world = build_world(table, folder)
             with places.at("world"):
-                kept = world, fingerprint(world.identity())
+                kept = world, fingerprint(world.identity)
         self._worlds[key] = kept
         while len(self._worlds) > WORLDS:
             self._worlds.popitem(last=False)

@@ -39,7 +39,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Task:
-    """A cell on its way to the process that runs it, and what it must turn out to be there."""
+    """A cell as it is sent to the process that runs it, with the fingerprint it must have there."""
 
     cell: Cell
     steps: int
@@ -50,7 +50,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a cell has no record, in a line."""
+    """Why a cell has no record, in one line."""
 
     text: str
 

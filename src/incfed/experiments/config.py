@@ -17,25 +17,29 @@ costs = 10.0
 from __future__ import annotations
 
 import inspect
+import warnings
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from .. import algorithms, environments
 from ..algorithms import thresholds
 from ..environments.base import World
+from ..environments.trace import Trace
 from ..mechanisms.registry import build_mechanism
 from ..results.settings import plain
-from ..support import places, toml
+from ..support import kinds, places, toml
 from ..support.inputs import MOST_STEPS, InputError, integer, refuse
-from . import kinds
+from ..support.kinds import Kinds, public
 
+CUT = ("part", "turn")  # keys that every table of a recorded world may have
 RUN_KEYS = ("steps", "seeds", "output")
-MANY = 100_000  # seeds: more is a slip of the pen
+MANY = 100_000  # seeds: more is a typing error
 FORMULAS: dict[str, Callable[..., float]] = {
-    name: formula
-    for name, formula in inspect.getmembers(thresholds, inspect.isfunction)
-    if not name.startswith("_")
+    one.__name__: one for one in (thresholds.high, thresholds.low, thresholds.theory)
 }
 
 
@@ -52,13 +56,14 @@ class Recipe:
 class Component:
     """A world or an algorithm, with what its own settings may not tell.
 
-    `sources` are the user's files it came from (by SHA-256), `table` is how it was asked for.
+    `sources`: the SHA-256 of each of the user's files that it came from; `table`: as in the config.
     """
 
     value: Any
     sources: Mapping[str, str]
     table: Mapping[str, Any]
 
+    @cached_property
     def identity(self) -> dict[str, Any]:
         """All that the numbers depend on."""
         own = {"files": sorted(self.sources.values()), "table": plain(self.table, "table")}
@@ -66,26 +71,25 @@ class Component:
 
 
 def load(path: str | Path, *, seeds: int | None = None, output: Path | None = None) -> Recipe:
-    """The tables in the file `path`, not checked yet."""
+    """The tables in the file `path`, not checked yet; `seeds` and `output` replace its own."""
     file = Path(path)
     tables = toml.read(file, f"Write one with: incfed init {file}")
-    recipe = Recipe(tables, file.resolve().parent, str(file))
+    return override(Recipe(tables, file.resolve().parent, str(file)), seeds, output)
+
+
+def override(recipe: Recipe, seeds: int | None, output: Path | None) -> Recipe:
+    """The recipe with other seeds and another output folder; None leaves them as they are."""
     changes = {"seeds": seeds, "output": None if output is None else str(output.absolute())}
-    return override(recipe, **changes)
-
-
-def override(recipe: Recipe, **changes: Any) -> Recipe:
-    """The recipe with other values in its [run] table; None leaves a value as it is."""
     given = {key: value for key, value in changes.items() if value is not None}
     run = recipe.tables.get("run", {})
-    if not given or not isinstance(run, Mapping):  # check_outline says what is wrong with it
+    if not isinstance(run, Mapping):  # check_outline says what is wrong with it
         return recipe
     return replace(recipe, tables={**recipe.tables, "run": {**run, **given}})
 
 
 @dataclass(frozen=True)
 class Outline:
-    """A config whose parts are there and in order; what is in them is yet to be checked."""
+    """The parts of a config. Their structure is checked, their contents are not yet."""
 
     steps: Any
     seeds: tuple[int, ...]
@@ -126,7 +130,7 @@ def check_steps(value: object, world: World) -> int:
     """T: as given, or all that a recorded world has."""
     if value is None:
         if world.length is None:
-            raise places.missing("run.steps", "given: this world has no end of its own")
+            raise places.missing("run.steps", "given: this world has no length of its own")
         return integer("the length of the trace", world.length, low=1)
     steps = integer("run.steps", value, low=1, high=MOST_STEPS)
     if world.length is not None and steps > world.length:
@@ -146,29 +150,58 @@ def _labelled(value: object) -> dict[str, dict[str, Any]]:
     for n, one in enumerate(value, 1):
         place = f"algorithm[{n}]"
         table = places.table(place, one, example)
-        label = _label(table.get("label", table.get("kind")), place)
+        label = table.get("label", table.get("kind"))
+        if label is None:
+            raise places.missing(f"{place}.label", "a short text, such as 'beta 0.7'")
+        if not isinstance(label, str) or not label.strip() or not label.isprintable():
+            raise refuse(f"{place}.label", label, "a short text, such as 'beta 0.7'")
+        if len(label) > 80:
+            raise refuse(f"{place}.label", label, "a text of at most 80 characters")
+        label = label.strip()
         if label in entries:
-            allowed = f"unlike that of algorithm[{[*entries].index(label) + 1}]"
+            allowed = f"different from that of algorithm[{[*entries].index(label) + 1}]"
             raise refuse(f"{place}.label", label, allowed)
         entries[label] = table
     return entries
 
 
-def _label(value: object, place: str) -> str:
-    if value is None:
-        raise places.missing(f"{place}.label", "a short text, such as 'beta 0.7'")
-    if not isinstance(value, str) or not value.strip() or not value.isprintable():
-        raise refuse(f"{place}.label", value, "a short text, such as 'beta 0.7'")
-    if len(value) > 80:
-        raise refuse(f"{place}.label", value, "a text of at most 80 characters")
-    return value.strip()
-
-
 def build_world(table: Mapping[str, Any], folder: Path) -> Component:
-    """The world of a [world] table."""
+    """The world of a [world] table; of a recorded one perhaps a part, see `World.part`."""
     table = places.table("world", table, '[world] with kind = "Synthetic"')
-    built = kinds.build(kinds.WORLDS, table, "world", folder)
-    return Component(built.value, built.sources, table)
+    rest = {key: value for key, value in table.items() if key not in CUT}
+    with warnings.catch_warnings():  # the world's notes say it once for all
+        warnings.simplefilter("ignore", environments.BadRows)
+        built = kinds.build(WORLDS, rest, "world", folder)
+    world = built.value
+    if rest != table:
+        with places.at("world", CUT):
+            shares = table.get("part", [0.0, 1.0])
+            if not isinstance(shares, list) or len(shares) != 2:
+                raise refuse("part", shares, "two shares of the steps, such as [0.5, 1.0]")
+            world = world.part(*shares, turn=table.get("turn", False))
+    return Component(world, built.sources, table)
+
+
+def _trace(file: Path) -> Trace:
+    """A Trace from its .npz file: no config can hold the arrays."""
+    if not isinstance(file, Path):
+        raise InputError(f"file: got {file!r}, must be the path of an .npz file")
+    if file.is_file() and not zipfile.is_zipfile(file):
+        raise InputError(f"file: got '{file}', must be a readable .npz file")
+    try:
+        return Trace.load(file)
+    except InputError as error:
+        said = str(error)
+        what = said.removeprefix("path: ") if said.startswith("path: ") else f"{file}: {said}"
+        raise InputError(f"file: {what}") from None
+
+
+WORLDS = Kinds(
+    environments.World,
+    public(environments, environments.World) | {"Trace": _trace},
+    paths={"ReplayLog": ("items",)},
+)
+ALGORITHMS = Kinds(algorithms.Algorithm, public(algorithms, algorithms.Algorithm))
 
 
 def build_algorithm(
@@ -176,7 +209,7 @@ def build_algorithm(
 ) -> Component:
     """The algorithm of a table; the threshold may depend on the world and the steps."""
     given = {key: value for key, value in table.items() if key != "label"}
-    maker = kinds.find(kinds.ALGORITHMS, given, place, folder)
+    maker = kinds.find(ALGORITHMS, given, place, folder)
     maker.check(given, place, extra=("label",))
     sources: dict[str, str] = {}
     if "mechanism" in given:
@@ -211,8 +244,8 @@ def _threshold(name: str, place: str, **known: Any) -> float:
         raise InputError(f"{place}: got {name!r}{close}, must be a number or one of {words}")
     needed = inspect.signature(FORMULAS[name]).parameters
     if "beta" in needed and known["beta"] is None:
-        raise refuse(place, name, "a number or a formula without beta: the mechanism promises none")
+        raise refuse(place, name, "a number or a formula without beta: the mechanism has none")
     try:
         return FORMULAS[name](**{key: known[key] for key in needed})
     except InputError as error:
-        raise InputError(f"{place}: {name!r} cannot be worked out from {error}") from None
+        raise InputError(f"{place}: {name!r} cannot be computed: {error}") from None

@@ -43,9 +43,8 @@ class Dask(Executor):
             from distributed import Client
             from distributed.comm import resolve_address
         except ModuleNotFoundError as error:
-            how = install("dask")
             raise InputError(
-                f"--dask: needs the package distributed ({error}); install it with: {how}"
+                f"--dask: needs distributed ({error}); install it with: {install('dask')}"
             ) from None
         self._level = self._log.level
         self._log.setLevel(logging.CRITICAL)  # a scheduler that goes away is said by us, in a line
@@ -83,15 +82,13 @@ class Dask(Executor):
                 pkgutil.resolve_name, f"{library}:__version__", on_error="return"
             )
             for worker, found in theirs.items():
-                if isinstance(found, Exception):
-                    raise InputError(
-                        f"--dask: the worker {worker} cannot use {library} ({found}); install "
-                        f"there what is here: {library} {ours}"
-                    )
                 if found != ours:
+                    state = f"has {library} {found}"
+                    if isinstance(found, Exception):
+                        state = f"cannot use {library} ({found})"
                     raise InputError(
-                        f"--dask: the worker {worker} has {library} {found}, but here it is "
-                        f"{ours}; the numbers could differ, so install the same version"
+                        f"--dask: the worker {worker} {state}; for the same numbers as here, "
+                        f"install {library} {ours} there"
                     )
 
     def run(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..results import Runs, compare, human
 from ..results.records import Result
-from ..support.inputs import counted
+from ..results.terminal import show
+from ..support.terminal import Terminal
 from .config import Recipe
-from .outputs import Chapter
+from .engine import Outcome
+from .outputs import Chapter, publish, sizes
 from .runs import Experiment, build
 
 COSTS = (1, 10, 100)
@@ -35,36 +37,30 @@ numbers sent. Payment is the money that went to clients. Participation is the sh
 with new data that shared it. All algorithms saw the same clients, arms and noise."""
 
 
-def demo(output: Path, *, seeds: int = 5, quick: bool = False) -> Experiment:
+class Demo(Experiment):
+    hint: ClassVar[str] = "Next: open the report in a browser; `incfed init` starts your own."
+
+    def report(self, terminal: Terminal, outcome: Outcome) -> dict[str, Path]:
+        parts = chapters(outcome.runs)
+        with terminal.busy("writing the report"):
+            report = publish(self.output, TITLE, INTRO.format(**sizes(self)), parts)
+        for chapter in parts:
+            show(terminal, chapter.document())
+        return {"report": report, "runs": self.output / "runs"}
+
+
+def demo(output: Path, *, seeds: int = 5, quick: bool = False) -> Demo:
     """The experiment behind `incfed demo`; `quick` is a smaller world and fewer steps."""
-    entries: list[dict[str, Any]] = [
-        {"label": ALTRUISTIC, "kind": "DisLinUCB", "threshold": "high"},
-    ]
+    entries: list[dict[str, Any]]
+    entries = [{"label": ALTRUISTIC, "kind": "DisLinUCB", "threshold": "high"}]
     for cost in COSTS:
         for label, mechanism in _mechanisms().items():
-            entries.append(
-                {
-                    "label": _full(label, cost),
-                    "kind": "IncFedUCB",
-                    "mechanism": mechanism,
-                    "threshold": "high",
-                    "costs": float(cost),
-                }
-            )
+            entry = {"label": _full(label, cost), "kind": "IncFedUCB", "mechanism": mechanism}
+            entries.append({**entry, "threshold": "high", "costs": float(cost)})
     run = {"steps": 1000 if quick else 5000, "seeds": seeds, "output": str(output.absolute())}
     world = {"kind": "Synthetic", **(QUICK if quick else PAPER)}
-    return build(Recipe({"run": run, "world": world, "algorithm": entries}, name="incfed demo"))
-
-
-def intro(experiment: Experiment) -> str:
-    world, seeds = experiment.world, len(experiment.seeds)
-    return INTRO.format(
-        clients=counted(world.count, "client"),
-        dim=counted(world.dim, "feature"),
-        arms=counted(world.arms_per_step, "arm"),
-        steps=counted(experiment.steps, "step"),
-        seeds=counted(seeds, "seed"),
-    )
+    tables = {"run": run, "world": world, "algorithm": entries}
+    return Demo(**vars(build(Recipe(tables, name="incfed demo"))))
 
 
 def chapters(runs: Mapping[str, Sequence[Result]]) -> list[Chapter]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from ..algorithms.base import Algorithm
 from ..results.records import Result
 from ..support import places
-from ..support.inputs import InputError
+from ..support.inputs import InputError, counted
 from .cell_runner import CellRunner
 from .cells import Cell, Failure, Record, Task
 from .checkpoint import Checkpoint
@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]  # steps done, steps in all
 
 @dataclass
 class Outcome:
-    """What came of some cells."""
+    """What became of some cells."""
 
     total: int
     kept: int = 0  # of them, found in the checkpoint
@@ -38,6 +38,11 @@ class Outcome:
     @property
     def complete(self) -> bool:
         return len(self.records) == self.total
+
+    @property
+    def failed(self) -> str:
+        """For messages: "2 of 40 runs"."""
+        return f"{len(self.failures):,} of {counted(self.total, 'run')}"
 
     @property
     def runs(self) -> dict[str, list[Result]]:
@@ -79,7 +84,7 @@ def run_cells(
     `runner` may have its world in memory already. Ctrl-C returns what is finished.
     """
     session = Session(
-        checkpoint=checkpoint, executor=executor, fresh=fresh, source=source, runner=runner
+        checkpoint or Checkpoint(), executor or Local(), fresh, source, runner or CellRunner()
     )
     batch = session.check(cells)  # before anything is written or started
     with session:
@@ -97,32 +102,24 @@ class Batch:
     algorithms: list[Algorithm]
 
 
+@dataclass
 class Session:
     """Batch after batch of cells with one checkpoint, the same processes and worlds kept in memory;
     leaving the `with` ends them. `run_cells` is a session of one batch, and explains the arguments.
     """
 
-    def __init__(
-        self,
-        *,
-        checkpoint: Checkpoint | None = None,
-        executor: Executor | None = None,
-        fresh: bool = False,
-        source: str | None = None,
-        runner: CellRunner | None = None,
-    ) -> None:
-        self._checkpoint = checkpoint or Checkpoint()
-        self._executor = executor or Local()
-        self._fresh = fresh
-        self._source = source
-        self._runner = runner or CellRunner()
-        self._stack = ExitStack()
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
+    executor: Executor = field(default_factory=Local)
+    fresh: bool = False
+    source: str | None = None
+    runner: CellRunner = field(default_factory=CellRunner)
+    _stack: ExitStack = field(default_factory=ExitStack, init=False)
 
     def __enter__(self) -> Session:
         with ExitStack() as stack:
-            stack.callback(self._executor.close)
-            self._executor.connect()
-            stack.enter_context(self._checkpoint.open(fresh=self._fresh))
+            stack.callback(self.executor.close)
+            self.executor.connect()
+            stack.enter_context(self.checkpoint.open(fresh=self.fresh))
             self._stack = stack.pop_all()
         return self
 
@@ -134,10 +131,10 @@ class Session:
         order: list[str] = []
         tasks: dict[str, Task] = {}
         kinds: dict[type, Algorithm] = {}
-        full = self._checkpoint.full
-        with places.at(self._source) if self._source else nullcontext():
+        full = self.checkpoint.full
+        with places.at(self.source) if self.source else nullcontext():
             for cell in cells:
-                built = self._runner.build(cell)
+                built = self.runner.build(cell)
                 key = built.fingerprint
                 order.append(key)
                 tasks.setdefault(key, Task(cell, built.steps, built.world_id, key, full))
@@ -153,7 +150,7 @@ class Session:
         begin: Callable[[int, int], None] | None = None,
     ) -> Outcome:
         """Run what the checkpoint does not have."""
-        checkpoint = self._checkpoint
+        checkpoint = self.checkpoint
         checkpoint.expect(batch.cells, batch.order)
         known = checkpoint.records
         outcome = Outcome(len(batch.cells), kept=sum(key in known for key in batch.order))
@@ -161,17 +158,26 @@ class Session:
             begin(outcome.total, outcome.kept)
         todo = _in_order([task for key, task in batch.tasks.items() if key not in known])
         failures: dict[str, str] = {}
-        tally = _Tally(sum(task.steps for task in todo), progress)
+        total, done, told = sum(task.steps for task in todo), 0, 0
+
+        def tell(under_way: int) -> None:
+            """Never less than before, though a lost worker's steps are made again."""
+            nonlocal told
+            told = max(told, done + under_way)
+            if progress is not None:
+                progress(told, total)
+
         try:
             if todo:
-                answers = self._executor.run(todo, batch.algorithms, tally.under_way, slow)
+                answers = self.executor.run(todo, batch.algorithms, tell, slow)
                 with closing(answers):
                     for number, answer in answers:
                         if isinstance(answer, Failure):
                             failures[todo[number].fingerprint] = answer.text
                         else:
                             checkpoint.add(answer)
-                        tally.ended(todo[number].steps)
+                        done += todo[number].steps
+                        tell(0)
         except KeyboardInterrupt:
             outcome.interrupted = True
             checkpoint.recover()  # it may have struck while a record was being written
@@ -181,23 +187,6 @@ class Session:
             elif key in failures:
                 outcome.failures.append((cell, failures[key]))
         return outcome
-
-
-class _Tally:
-    """Progress that never goes back, though a lost worker's steps are made again."""
-
-    def __init__(self, total: int, say: Progress | None) -> None:
-        self._total = total
-        self._say = say or (lambda done, total: None)
-        self._done = self._shown = 0
-
-    def ended(self, steps: int) -> None:
-        self._done += steps
-        self.under_way(0)
-
-    def under_way(self, steps: int) -> None:
-        self._shown = max(self._shown, self._done + steps)
-        self._say(self._shown, self._total)
 
 
 def _in_order(tasks: list[Task]) -> list[Task]:

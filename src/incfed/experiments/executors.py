@@ -25,7 +25,7 @@ from .cell_runner import CellRunner
 from .cells import Failure, Record, Task
 from .warm_up import warm_up
 
-Answer = tuple[int, Record | Failure]  # the number of the task, and what came of it
+Answer = tuple[int, Record | Failure]  # the number of the task, and its record or failure
 Answers = Generator[Answer, None, None]
 Watch = Callable[[int], None]  # told the steps made in tasks that are under way
 Slow = Callable[[], None] | None  # called if kernels have to be compiled first
@@ -33,13 +33,9 @@ Slow = Callable[[], None] | None  # called if kernels have to be compiled first
 # Spawned, not forked: numba, polars and BLAS keep threads that do not survive a fork.
 CONTEXT = multiprocessing.get_context("spawn")
 ONE_THREAD = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "POLARS_MAX_THREADS",
-)
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS",
+)  # fmt: skip
 READY = -1
 RETRIES = 2  # a task whose process died is given to another one, so many times
 GRACE = 3.0  # seconds for a worker to stop by itself
@@ -101,17 +97,12 @@ class Local(Executor):
         if self._pool is None or len(self._pool.workers) < processes:
             self.close()
             self._pool = WorkerPool(processes)
-        pool, done = self._pool, False
         try:
             self._warm_up(algorithms, slow)  # while they start; they find the kernels in the cache
-            for answer in pool.run(tasks):
-                if answer is not None:
-                    yield answer
-                watch(pool.steps)
-            done = True
-        finally:
-            if not done:  # stopped early: what is under way must not answer the next batch
-                self.close()
+            yield from self._pool.run(tasks, watch)
+        except BaseException:  # stopped early: what is under way must not answer the next batch
+            self.close()
+            raise
 
     def _warm_up(self, algorithms: Sequence[Algorithm], slow: Slow) -> None:
         """Once for each kind."""
@@ -128,7 +119,7 @@ def cores() -> int:
 
 
 class Stopped(BaseException):
-    """The parent wants no more; not an Exception, so that nobody's `except` swallows it."""
+    """The parent asked for it. Not an Exception, so that no `except` of a user swallows it."""
 
 
 @dataclass
@@ -137,21 +128,23 @@ class Worker:
     link: Connection
     place: int  # in the list of steps
     ready: bool = False
-    task: int | None = None
+    task: int | None = None  # the number of the one that it has
 
 
 class WorkerPool:
-    """`count` processes that take task after task until `stop`. They leave Ctrl-C to their parent,
-    and stop within moments when it says so or is gone."""
+    """`count` processes that take task after task until `stop`. They ignore Ctrl-C, and stop soon
+    after their parent asks them to, or is gone.
+
+    A `ProcessPoolExecutor` loses all tasks under way when one process dies, does not say which task
+    that was, and leaves its processes behind if it is killed itself.
+    """
 
     def __init__(self, count: int) -> None:
         self.workers: list[Worker] = []
         self._steps = CONTEXT.RawArray("q", count)  # steps done of the present task, by worker
         self._stop = CONTEXT.RawValue("b", 0)  # no lock that a dying process might hold
         try:
-            with _ctrl_c_held_back(), _one_thread():
-                for place in range(count):
-                    self._start(place)
+            self._start(*range(count))
         except BaseException:  # Ctrl-C that was held back, or no more processes allowed
             self.stop()
             raise
@@ -170,29 +163,27 @@ class WorkerPool:
                     worker.process.kill()
                     worker.process.join()
 
-    @property
-    def steps(self) -> int:
-        """Steps done in tasks that are under way."""
-        return sum(self._steps[one.place] for one in self.workers if one.task is not None)
-
-    def run(self, tasks: Sequence[Task]) -> Iterator[Answer | None]:
-        """An answer for each task, and None now and then."""
+    def run(self, tasks: Sequence[Task], watch: Watch) -> Answers:
         waiting, losses = deque(range(len(tasks))), [0] * len(tasks)
         while waiting or any(worker.task is not None for worker in self.workers):
-            links = [worker.link for worker in self.workers]
-            heard = connection.wait(links, LOOK)
+            heard = connection.wait([worker.link for worker in self.workers], LOOK)
             for worker in [one for one in self.workers if one.link in heard]:
                 try:
                     number, answer = worker.link.recv()
                 except (EOFError, OSError):
-                    lost = self._replace(worker)
-                    if lost is None:
+                    self._replace(worker)
+                    number = worker.task
+                    if number is None:
                         continue
-                    losses[lost] += 1
-                    if losses[lost] <= RETRIES:
-                        waiting.append(lost)
+                    losses[number] += 1
+                    if losses[number] <= RETRIES:
+                        waiting.append(number)
                         continue
-                    number, answer = lost, _died(worker, losses[lost])
+                    code = worker.process.exitcode
+                    answer = Failure(
+                        f"its process ended with code {code} ({losses[number]} processes in a "
+                        "row); is there enough memory?"
+                    )
                 worker.ready, worker.task = True, None
                 if number != READY:
                     yield number, answer
@@ -202,10 +193,10 @@ class WorkerPool:
                         self._steps[worker.place] = 0
                         worker.link.send((waiting[0], tasks[waiting[0]]))
                         worker.task = waiting.popleft()
-            yield None
+            watch(sum(self._steps[one.place] for one in self.workers if one.task is not None))
 
-    def _replace(self, worker: Worker) -> int | None:
-        """A worker died: start another in its place. The task that it had, if any."""
+    def _replace(self, worker: Worker) -> None:
+        """A worker died: start another in its place."""
         worker.process.join()
         worker.link.close()
         self.workers.remove(worker)
@@ -214,24 +205,17 @@ class WorkerPool:
                 "a worker process could not start; in a script of your own, call this under "
                 'if __name__ == "__main__":, or with jobs=1'
             )
+        self._start(worker.place)
+
+    def _start(self, *places: int) -> None:
         with _ctrl_c_held_back(), _one_thread():
-            self._start(worker.place)
-        return worker.task
-
-    def _start(self, place: int) -> None:
-        ours, theirs = CONTEXT.Pipe()
-        process = CONTEXT.Process(
-            target=_work, args=(theirs, self._steps, place, self._stop), daemon=True
-        )
-        process.start()
-        theirs.close()  # so that a dead worker is an end of file
-        self.workers.append(Worker(process, ours, place))
-
-
-def _died(worker: Worker, times: int) -> Failure:
-    often = f" ({times} processes in a row)" if times > 1 else ""
-    code = worker.process.exitcode
-    return Failure(f"its process ended with code {code}{often}; is there enough memory?")
+            for place in places:
+                ours, theirs = CONTEXT.Pipe()
+                arguments = (theirs, self._steps, place, self._stop)
+                process = CONTEXT.Process(target=_work, args=arguments, daemon=True)
+                process.start()
+                theirs.close()  # so that a dead worker is an end of file
+                self.workers.append(Worker(process, ours, place))
 
 
 def _work(link: Connection, steps: Any, place: int, stop: Any) -> None:
@@ -271,13 +255,11 @@ def _ctrl_c_held_back() -> Iterator[None]:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """One thread a process; libraries read this as they load, so it must be set before."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    before = {name: os.environ[name] for name in ONE_THREAD if name in os.environ}
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in ONE_THREAD:
+            del os.environ[name]
+        os.environ.update(before)

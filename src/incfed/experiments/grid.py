@@ -19,19 +19,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..mechanisms.registry import MECHANISMS
 from ..support import places
 from ..support.inputs import InputError, counted, refuse
-from . import kinds
+from ..support.kinds import Kinds, find
 from .cells import Cell
-from .config import Outline
-from .kinds import Kinds, Maker
+from .config import ALGORITHMS, WORLDS, Outline
 
-MOST_CELLS = 1_000_000  # more is a slip of the pen
+MOST_CELLS = 1_000_000  # more is a typing error
 OWN_COLUMNS = (
     "algorithm", "seed", "step", "steps", "matched", "clients", "regret", "reward",
-    "communication", "payment", "rounds", "participation", "paid",
+    "communication", "packed", "payment", "rounds", "participation", "paid",
 )  # fmt: skip
-INSIDE = {"mechanism": kinds.MECHANISMS}  # tables in tables that have a kind of their own
+KINDS = {"world": WORLDS, "algorithm": ALGORITHMS}
+INSIDE = {"mechanism": MECHANISMS}  # tables in tables that have a kind of their own
+ANY = "*"  # among the parameters of a class that takes any keyword
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,20 @@ class Axis:
     """One swept parameter."""
 
     path: str  # as written
-    room: str  # "run", "world" or "algorithm"
+    section: str  # "run", "world" or "algorithm"
     only: str | None  # the label of the one algorithm it is about
     keys: tuple[str, ...]  # the way down from the table
     values: tuple[Any, ...]
     column: str = ""  # its name in tables
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return (self.section if self.only is None else self.only, *self.keys)
+
+    def fits(self, parameters: Sequence[str]) -> bool:
+        """Is it one of these parameters of a table?"""
+        *above, key = self.keys
+        return any(".".join([*above, name]) in parameters for name in (key, ANY))
 
 
 def axes(table: object, labels: Sequence[str]) -> list[Axis]:
@@ -55,19 +66,15 @@ def axes(table: object, labels: Sequence[str]) -> list[Axis]:
     if not given:
         raise refuse("sweep", {}, f"at least one parameter, such as {example}")
     found = [_axis(path, values, labels) for path, values in given.items()]
-    seen: dict[tuple[str, str | None, tuple[str, ...]], str] = {}
-    for axis in found:
-        for only in (axis.only, None) if axis.only else (None, *labels):
-            other = seen.get((axis.room, only, axis.keys))
-            if other is not None:
-                raise InputError(f"sweep.{axis.path}: is the same as sweep.{other}: give one")
-        seen[axis.room, axis.only, axis.keys] = axis.path
-    names = _columns(found)
-    return [Axis(a.path, a.room, a.only, a.keys, a.values, names[a.path]) for a in found]
+    for one, two in itertools.combinations(found, 2):
+        same = (one.section, one.keys) == (two.section, two.keys)
+        if same and (one.only == two.only or None in (one.only, two.only)):
+            raise InputError(f"sweep.{two.path}: is the same as sweep.{one.path}; give only one")
+    return [replace(axis, column=_column(axis, found)) for axis in found]
 
 
 def cells(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Cell]:
-    """Every combination for every algorithm with every seed, those that come to the same left out.
+    """Every combination for every algorithm with every seed, without duplicates.
 
     Parts of a table are set after the table they are in: a sweep over mechanisms and over beta
     sets beta in those mechanisms that have one.
@@ -75,11 +82,10 @@ def cells(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Cell]:
     size = math.prod(len(axis.values) for axis in axes) * len(outline.algorithms)
     if size > MOST_CELLS:
         raise InputError(f"sweep: has {size:,} combinations, must have at most {MOST_CELLS:,}")
-    schemas = _schemas(outline, folder)
     inward = sorted(axes, key=lambda axis: (len(axis.keys), axis.keys[-1] != "kind"))
     used: set[str] = set()
     found: dict[str, Cell] = {}
-    for label, algorithm in outline.algorithms.items():
+    for n, (label, algorithm) in enumerate(outline.algorithms.items(), 1):
         for chosen in itertools.product(*(axis.values for axis in axes)):
             values = dict(zip((axis.path for axis in axes), chosen, strict=True))
             tables = {
@@ -89,8 +95,10 @@ def cells(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Cell]:
             }
             given: dict[str, Any] = {}
             for axis in inward:
-                table, schema = tables[axis.room], schemas[axis.room, label]
-                if axis.only in (None, label) and schema.takes(table, axis.keys):
+                table = tables[axis.section]
+                if axis.only not in (None, label):
+                    continue
+                if axis.fits(_parameters(table, axis.section, n, folder)):
                     put(table, axis.keys, values[axis.path])
                     given[axis.path] = values[axis.path]
             used.update(given)
@@ -105,22 +113,12 @@ def cells(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Cell]:
             )
     for axis in axes:
         if axis.path not in used:
-            raise _unknown(axis, outline, schemas)
+            raise _unknown(axis, outline, folder)
     runs = len(found) * len(outline.seeds)
     if runs > MOST_CELLS:
         place = "sweep" if axes else "run"
         raise InputError(f"{place}: has {counted(runs, 'run')}, must have at most {MOST_CELLS:,}")
     return [replace(cell, seed=seed) for cell in found.values() for seed in outline.seeds]
-
-
-def _schemas(outline: Outline, folder: Path) -> dict[tuple[str, str], Schema]:
-    """Of the tables of each room, by room and label."""
-    schemas = {}
-    for n, label in enumerate(outline.algorithms, 1):
-        schemas["run", label] = Schema("run", None, folder)
-        schemas["world", label] = Schema("world", kinds.WORLDS, folder)
-        schemas["algorithm", label] = Schema(f"algorithm[{n}]", kinds.ALGORITHMS, folder)
-    return schemas
 
 
 def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -146,14 +144,14 @@ def _axis(path: str, values: object, labels: Sequence[str]) -> Axis:
             f"{place}: there is no such parameter{close}; write it like 'world.noise', "
             "'algorithm.costs', 'algorithm[label].mechanism.beta' or 'run.steps'"
         )
-    room, which, keys = match[1], match[2], tuple(match[3].split("."))
-    if room == "run" and keys != ("steps",):
+    section, which, keys = match[1], match[2], tuple(match[3].split("."))
+    if section == "run" and keys != ("steps",):
         why = "seeds are run anyway, see run.seeds" if keys == ("seeds",) else "not this one"
         raise InputError(f"{place}: of [run] only run.steps can be swept ({why})")
     if keys[-1] == "label":
         raise InputError(f"{place}: a label only names an algorithm and cannot be swept")
     only = None if which is None else _label(place, which, labels)
-    return Axis(path, room, only, keys, tuple(values))
+    return Axis(path, section, only, keys, tuple(values))
 
 
 def _same(one: Any, two: Any) -> bool:
@@ -173,38 +171,27 @@ def _label(place: str, which: str, labels: Sequence[str]) -> str:
     )
 
 
-def _columns(found: Sequence[Axis]) -> dict[str, str]:
-    """The shortest end of each path that is not another's, and not a name we use ourselves."""
-    names: dict[str, str] = {}
-    for axis in found:
-        parts = [axis.room if axis.only is None else axis.only, *axis.keys]
-        ends = [".".join(parts[n:]) for n in range(len(parts) - 1, -1, -1)]
-        for end in ends:
-            others = [o for o in found if o is not axis and _ends(o, end)]
-            ours = {"run.steps": "steps", "world.clients": "clients"}.get(axis.path) == end
-            if not others and (ours or end not in OWN_COLUMNS):
-                break
-        else:  # an algorithm labelled "world" or "run"
-            end = axis.path
-        names[axis.path] = end
-    return names
+def _column(axis: Axis, among: Sequence[Axis]) -> str:
+    """The shortest end of a path that is no other's end, and not a name of our own columns."""
+    names = [".".join(one.parts) for one in among if one is not axis]
+    for n in reversed(range(len(axis.parts))):
+        end = ".".join(axis.parts[n:])
+        ours = {"run.steps": "steps", "world.clients": "clients"}.get(axis.path) == end
+        unique = not any(f".{name}".endswith(f".{end}") for name in names)
+        if unique and (ours or end not in OWN_COLUMNS):
+            return end
+    return axis.path  # an algorithm labelled "world" or "run"
 
 
-def _ends(axis: Axis, end: str) -> bool:
-    full = ".".join([axis.room if axis.only is None else axis.only, *axis.keys])
-    return full == end or full.endswith(f".{end}")
-
-
-def _unknown(axis: Axis, outline: Outline, schemas: Mapping[tuple[str, str], Schema]) -> InputError:
+def _unknown(axis: Axis, outline: Outline, folder: Path) -> InputError:
     """Nothing takes this parameter."""
-    tables = {
-        label: outline.world if axis.room == "world" else table
-        for label, table in outline.algorithms.items()
-        if axis.only in (None, label)
-    }
-    paths = [path for one, t in tables.items() for path in schemas[axis.room, one].paths(t)]
-    known = list(dict.fromkeys(paths))
-    who = "the world" if axis.room == "world" else axis.only
+    known: dict[str, None] = {}
+    for n, (label, table) in enumerate(outline.algorithms.items(), 1):
+        if axis.only in (None, label):
+            given = outline.world if axis.section == "world" else table
+            known |= dict.fromkeys(_parameters(given, axis.section, n, folder))
+    known.pop("label", None)
+    who = "the world" if axis.section == "world" else axis.only
     what = f"{who} does not take" if who else "no algorithm takes"
     name = ".".join(axis.keys)
     return InputError(
@@ -213,47 +200,27 @@ def _unknown(axis: Axis, outline: Outline, schemas: Mapping[tuple[str, str], Sch
     )
 
 
-@dataclass(frozen=True)
-class Schema:
-    """Which parameters a table at `place` of a config takes; `among` are the kinds it may be of."""
+def _parameters(table: Mapping[str, Any], section: str, n: int, folder: Path) -> list[str]:
+    """The parameters of a table, and by their paths those of the tables in it."""
+    place = f"algorithm[{n}]" if section == "algorithm" else section
+    return list(_paths(table, KINDS.get(section), place, folder))
 
-    place: str
-    among: Kinds | None
-    folder: Path
 
-    def inside(self, key: str) -> Schema:
-        return Schema(f"{self.place}.{key}", INSIDE.get(key), self.folder)
-
-    def takes(self, table: Mapping[str, Any], keys: Sequence[str]) -> bool:
-        """Does `table` have, or its kind take, the parameter at the path `keys`?"""
-        head, *rest = keys
-        if head not in table and not self._known(table, head):
-            return False
-        if not rest:
-            return True
-        inner = _inner(table.get(head), head)
-        return inner is not None and self.inside(head).takes(inner, rest)
-
-    def paths(self, table: Mapping[str, Any]) -> list[str]:
-        """All that could be set, for a message."""
-        found: list[str] = []
-        keys = list(table) if self.among is None else ["kind", *self._maker(table).keys]
-        for key in keys:
-            found.append(key)
-            inner = _inner(table.get(key), key)
-            if inner is not None:
-                found += [f"{key}.{path}" for path in self.inside(key).paths(inner)]
-        return found
-
-    def _known(self, table: Mapping[str, Any], key: str) -> bool:
-        if self.among is None:
-            return False
-        maker = self._maker(table)
-        return key in ("kind", *maker.keys) or maker.open
-
-    def _maker(self, table: Mapping[str, Any]) -> Maker:
-        assert self.among is not None
-        return kinds.find(self.among, table, self.place, self.folder)
+def _paths(
+    table: Mapping[str, Any], among: Kinds | None, place: str, folder: Path
+) -> Iterator[str]:
+    keys = list(table)
+    if among is not None:
+        maker = find(among, table, place, folder)
+        keys = ["kind", *maker.keys, *keys]
+        if maker.open:
+            yield ANY
+    for key in dict.fromkeys(keys):
+        yield key
+        inner = _inner(table.get(key), key)
+        if inner is not None:
+            paths = _paths(inner, INSIDE.get(key), f"{place}.{key}", folder)
+            yield from (f"{key}.{path}" for path in paths)
 
 
 def put(table: dict[str, Any], keys: Sequence[str], value: Any) -> None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
 from ..results import METRICS, Runs, Section, compare, human, markdown, overview, plot, write_report
-from ..results.document import Document, Heading
+from ..results.document import Document, Heading, Text
 from ..results.numbers import finite
 from ..results.plots import can_plot
-from ..results.tables import comparison_table
+from ..results.tables import comparison_table, known_metrics
 from ..support.extras import install
 from ..support.files import replacing, write_text
 from ..support.inputs import counted
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from .runs import Experiment
 
 
+INTRO = (
+    "{clients}, {steps}, {dim}, {arms} to choose from; {seeds}. "
+    "All algorithms saw the same clients, arms and noise."
+)
+
+
 @dataclass(frozen=True)
 class Chapter:
     """Some runs to be compared, and a few words about them."""
@@ -33,6 +39,11 @@ class Chapter:
     heading: str
     runs: Runs
     text: str = ""
+
+    def document(self) -> Document:
+        """The comparison alone, for a terminal."""
+        table = comparison_table(compare(self.runs))
+        return Document("", (Heading(self.heading), Text(self.text), table))
 
 
 def footer() -> str:
@@ -49,39 +60,53 @@ def publish(folder: Path, title: str, intro: str, chapters: Sequence[Chapter]) -
         for one in chapters
         for block in (Heading(one.heading), comparison_table(compare(one.runs)))
     ]
-    write_text(folder / "summary.md", markdown.render(Document(title, tables)))
     figures = {one.heading: _figures(one.runs) for one in chapters}
-    write_text(folder / "summary.json", json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
     sections = [Section.of(one.heading, one.runs, one.text) for one in chapters]
-    return write_report(folder / "report.html", title, intro, sections, footer=footer())
+    return write_summary(folder, Document(title, tables), figures, intro, sections)
+
+
+def write_summary(
+    folder: Path, tables: Document, figures: object, intro: str, sections: Sequence[Section]
+) -> Path:
+    """Write the tables as summary.md, the figures as summary.json, and report.html; the path of
+    the report. Each file appears whole or not at all."""
+    write_text(folder / "summary.md", markdown.render(tables))
+    write_text(folder / "summary.json", json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+    return write_report(folder / "report.html", tables.title, intro, sections, footer=footer())
 
 
 def draw(folder: Path, runs: Runs) -> Path | None:
     """The plots as PNG and SVG in folder/plots; None without matplotlib."""
     if not can_plot():
         return None
-    _save(overview(runs), folder / "plots" / "overview")
-    for metric in METRICS:
-        finals = [getattr(row, metric).mean for row in compare(runs)]
-        if not all(map(math.isnan, finals)):  # a trace need not know its regret
-            _save(plot(runs, metric), folder / "plots" / metric)
+    save_figure(overview(runs), folder / "plots" / "overview")
+    for metric in known_metrics(compare(runs)):  # a trace need not know its regret
+        if metric in METRICS:
+            save_figure(plot(runs, metric), folder / "plots" / metric)
     return folder / "plots"
 
 
 def intro(experiment: Experiment, outcome: Outcome) -> str:
     """What was run, in a sentence; and what is missing."""
-    world, seeds = experiment.world, len(experiment.seeds)
-    text = (
-        f"{counted(world.count, 'client')}, {counted(experiment.steps, 'step')}, "
-        f"{counted(world.dim, 'feature')}, "
-        f"{counted(world.arms_per_step, 'arm')} to choose from; {counted(seeds, 'seed')}. "
-        "All algorithms saw the same clients, arms and noise."
-    )
-    text = "\n\n".join([text, *world.notes])
-    failed = len(outcome.failures)
-    if failed:
-        text += f"\n\nNot included: {failed} of {counted(outcome.total, 'run')}, which failed."
-    return text
+    text = INTRO.format(**sizes(experiment))
+    return "\n\n".join([text, *experiment.world.notes]) + not_included(outcome)
+
+
+def sizes(experiment: Experiment) -> dict[str, str]:
+    """How large an experiment is, in words: {"clients": "50 clients", ...}."""
+    world = experiment.world
+    return {
+        "clients": counted(world.count, "client"),
+        "dim": counted(world.dim, "feature"),
+        "arms": counted(world.arms_per_step, "arm"),
+        "steps": counted(experiment.steps, "step"),
+        "seeds": counted(len(experiment.seeds), "seed"),
+    }
+
+
+def not_included(outcome: Outcome) -> str:
+    """A paragraph on the runs that failed; empty if none did."""
+    return f"\n\nNot included: {outcome.failed}, which failed." if outcome.failures else ""
 
 
 def matching(runs: Runs) -> str:
@@ -100,10 +125,11 @@ def matching(runs: Runs) -> str:
     return f"Reward per matched step: {'; '.join(parts)}." if parts else ""
 
 
-def _save(figure: Figure, stem: Path) -> None:
+def save_figure(figure: Figure, stem: Path, *, dpi: int = 150) -> None:
+    """As PNG and SVG, each file whole or not at all."""
     for ending in ("png", "svg"):
         with replacing(stem.with_suffix(f".{ending}")) as fresh:
-            figure.savefig(fresh, dpi=150)
+            figure.savefig(fresh, dpi=dpi)
 
 
 def _figures(runs: Runs) -> dict[str, list[dict[str, Any]]]:

@@ -28,10 +28,7 @@ FILES = {STEPS, ROUNDS, RESULT, ".DS_Store"}  # of a saved result
 
 
 class RunFolders(Checkpoint):
-    """The checkpoint of an experiment: a finished run is a folder with its whole result.
-
-    Runs that version 0.1 made are kept under the fingerprint that they have.
-    """
+    """The checkpoint of an experiment: a finished run is a folder with its whole result."""
 
     full = True
 
@@ -40,7 +37,6 @@ class RunFolders(Checkpoint):
         self._experiment = experiment
         self._fresh = False
         self._cells: dict[str, list[Cell]] = {}  # by fingerprint; one for each label
-        self._old: dict[Path, str] = {}  # the fingerprints of runs that version 0.1 made
 
     @contextmanager
     def open(self, *, fresh: bool = False) -> Iterator[None]:
@@ -68,66 +64,52 @@ class RunFolders(Checkpoint):
     def add(self, record: Record) -> None:
         assert record.result is not None
         for cell in self._cells[record.fingerprint]:
-            self._save(record.result, cell, record.fingerprint)
+            self._save(record.result, cell)
         super().add(record)
 
     def recover(self) -> None:
-        for cells in self._cells.values():
-            for cell in cells:
-                _clean_up(self._experiment.folder(cell))
+        for cell in self._experiment.cells:
+            _clean_up(self._experiment.folder(cell))
         self._look()
 
     def _look(self) -> None:
         """Make `records` what is on disk."""
+        home = self._experiment
         for key, cells in self._cells.items():
             if key in self.records:
                 continue
-            found = [self._find(cell, key) for cell in cells]
+            found = [_load(home.folder(cell), home.fingerprint(cell)) for cell in cells]
             result = next((one for one in found if one is not None), None)
             if result is None:
                 continue
             for cell, there in zip(cells, found, strict=True):
                 if there is None:  # the same run under another label
-                    self._save(result, cell, key)
+                    self._save(result, cell)
             self.records[key] = Record.of(result, cells[0], key, full=True)
 
-    def _find(self, cell: Cell, key: str) -> Result | None:
-        """The run of a cell, if it is there, whole and unchanged."""
-        folder = self._experiment.folder(cell)
-        result = _load(folder)
-        if result is None or _fingerprint(result) == key:
-            return result
-        old = self._experiment.fingerprint_0_1(cell)
-        if _fingerprint(result) != old:
-            return None
-        self._old[folder] = old
-        return result
-
-    def _save(self, result: Result, cell: Cell, key: str) -> None:
+    def _save(self, result: Result, cell: Cell) -> None:
         folder = self._experiment.folder(cell)
         if folder.exists() and _load(folder) is None:  # broken: nothing that saving could replace
             shutil.rmtree(folder)
-        mark = {"experiment": {"label": cell.point["algorithm"], "fingerprint": key}}
+        fingerprint = self._experiment.fingerprint(cell)
+        mark = {"label": cell.point["algorithm"], "fingerprint": fingerprint}
         try:
-            save(replace(result, settings={**result.settings, **mark}), folder)
+            save(replace(result, settings={**result.settings, "experiment": mark}), folder)
         except OSError as error:  # the disk is full
             raise InputError(f"cannot write {folder}: {error.strerror or error}") from None
 
     def _write_index(self) -> None:
         """List the runs of the experiment, and how each is recognised."""
         output = self._experiment.output
-        rows = []
-        for key, cells in self._cells.items():
-            for cell in cells:
-                folder = self._experiment.folder(cell)
-                rows.append(
-                    {
-                        "label": cell.point["algorithm"],
-                        "seed": cell.seed,
-                        "folder": folder.relative_to(output).as_posix(),
-                        "fingerprint": self._old.get(folder, key),
-                    }
-                )
+        rows = [
+            {
+                "label": cell.point["algorithm"],
+                "seed": cell.seed,
+                "folder": self._experiment.folder(cell).relative_to(output).as_posix(),
+                "fingerprint": self._experiment.fingerprint(cell),
+            }
+            for cell in self._experiment.cells
+        ]
         steps = self._experiment.steps
         index = {"format": FORMAT, "version": VERSION, "steps": steps, "runs": rows}
         write_text(output / INDEX, json.dumps(index, indent=1, ensure_ascii=False) + "\n")
@@ -147,14 +129,13 @@ class Collection:
 
 def collect(folder: Path) -> Collection:
     """All finished runs of the experiment in `folder`."""
-    runs: dict[str, list[Result]] = {}
     rows = _rows(folder)
+    runs: dict[str, list[Result]] = {row["label"]: [] for row in rows}
     for row in rows:
-        found = _load(folder / row["folder"])
-        if found is not None and _fingerprint(found) == row["fingerprint"]:
-            runs.setdefault(row["label"], []).append(found)
-    order = dict.fromkeys(row["label"] for row in rows)
-    return Collection({label: runs[label] for label in order if label in runs}, len(rows))
+        found = _load(folder / row["folder"], row["fingerprint"])
+        if found is not None:
+            runs[row["label"]].append(found)
+    return Collection({label: results for label, results in runs.items() if results}, len(rows))
 
 
 def _rows(folder: Path) -> list[dict[str, Any]]:
@@ -169,17 +150,15 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
         raise InputError(f"{file}: cannot be used ({type(error).__name__}: {error})") from None
 
 
-def _load(folder: Path) -> Result | None:
-    """The result in `folder`; None if there is none, or a broken one."""
+def _load(folder: Path, fingerprint: str | None = None) -> Result | None:
+    """The result in `folder`; None if it is missing, broken, or has another fingerprint."""
     try:
-        return load(folder)
+        result = load(folder)
     except InputError:
         return None
-
-
-def _fingerprint(result: Result) -> str | None:
     mark = result.settings.get("experiment")
-    return mark.get("fingerprint") if isinstance(mark, dict) else None
+    found = mark.get("fingerprint") if isinstance(mark, dict) else None
+    return result if fingerprint in (None, found) else None
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -189,8 +168,8 @@ def _refuse_foreign(folder: Path) -> None:
     names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else {folder.name}
     if others := sorted(names - FILES):
         raise InputError(
-            f"output: {folder} must be left to incfed: it holds {', '.join(others)}, which is "
-            "not part of a run; move it away, or choose another output folder"
+            f"output: {folder} must hold nothing but a run, but has {', '.join(others)}; move "
+            "that away, or choose another output folder"
         )
 
 

@@ -4,39 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..support import inputs, places
 from ..support.extras import needs
 from ..support.inputs import counted, refuse
+from ..support.terminal import Terminal
 from . import grid
 from .cells import Cell, Record, shown
-from .checkpoint import NAME, CellsFile, check_resume
+from .checkpoint import NAME
 from .config import Recipe, check_outline, load, override
-from .engine import Executor, Outcome, executor_for, run_cells
-from .runs import conclude, watched
-from .sweep_report import publish_sweep
-from .tidy import PointSummary, cells_frame, curves_frame, summarise
+from .engine import Outcome, executor_for, run_cells
+from .outputs import not_included
+from .suite import Suite
+from .sweep_report import (
+    PointSummary,
+    cells_frame,
+    curves_frame,
+    publish_sweep,
+    show_points,
+    summarise,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
-    from .screen import Screen
 
-
-@dataclass(frozen=True)
-class Sweep:
+@dataclass(frozen=True, kw_only=True)
+class Sweep(Suite):
     """A sweep to be run: its cells in full, and where the results go."""
 
     title: str
     axes: tuple[grid.Axis, ...]
-    cells: list[Cell]
     seeds: tuple[int, ...]
-    output: Path
-    name: str  # of the config, for messages
 
     @property
     def points(self) -> int:
@@ -45,12 +47,22 @@ class Sweep:
     def intro(self) -> str:
         """What is swept, in a sentence or two."""
         swept = "; ".join(f"{a.path}: {', '.join(map(shown, a.values))}" for a in self.axes)
-        seeds = counted(len(self.seeds), "seed")
         return (
-            f"{counted(self.points, 'point')} with {seeds} each. "
-            "All points of a world saw the same "
-            f"clients, arms and noise.\n\nSwept: {swept}."
+            f"{counted(self.points, 'point')} with {counted(len(self.seeds), 'seed')} each. "
+            f"All points of a world saw the same clients, arms and noise.\n\nSwept: {swept}."
         )
+
+    def describe(self) -> str:
+        runs, points = counted(len(self.cells), "run"), counted(self.points, "point")
+        return f"{runs}: {points}, {counted(len(self.seeds), 'seed')}"
+
+    def report(self, terminal: Terminal, outcome: Outcome) -> dict[str, Path]:
+        words = self.intro() + not_included(outcome)
+        with terminal.busy("writing the report"):
+            report = publish_sweep(self.output, self.title, words, outcome.records)
+        show_points(terminal, self.title, outcome.records, self.output)
+        tables = self.output / "cells.parquet"
+        return {"report": report, "tables": tables, "runs": self.output / NAME}
 
 
 @dataclass(frozen=True)
@@ -94,8 +106,7 @@ def read_sweep(
 ) -> Sweep:
     """The sweep in a file, or in tables as of a file; `seeds` and `output` replace its own."""
     if isinstance(config, Mapping):
-        changes = {"seeds": seeds, "output": None if output is None else str(output.absolute())}
-        return build_sweep(override(Recipe(config), **changes), title="sweep")
+        return build_sweep(override(Recipe(config), seeds, output))
     if not isinstance(config, str | Path):
         raise refuse("config", config, "the path of a TOML file, or tables as in one")
     return build_sweep(load(config, seeds=seeds, output=output), title=Path(config).stem)
@@ -108,12 +119,12 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
         axes = grid.axes(recipe.tables.get("sweep"), list(outline.algorithms))
         cells = grid.cells(axes, outline, recipe.folder)
     return Sweep(
+        name=recipe.name,
+        cells=cells,
+        output=outline.output,
         title=title,
         axes=tuple(axes),
-        cells=cells,
         seeds=outline.seeds,
-        output=outline.output,
-        name=recipe.name,
     )
 
 
@@ -140,7 +151,7 @@ def sweep(
     made = read_sweep(config, seeds=seeds, output=folder)
     done = run_cells(
         made.cells,
-        checkpoint=None if folder is None else CellsFile(folder / NAME),
+        checkpoint=None if folder is None else made.checkpoint(),
         executor=executor_for(jobs, dask),
         fresh=fresh,
         progress=progress,
@@ -152,37 +163,3 @@ def sweep(
     if folder is not None and done.records:
         result.save(folder)
     return result
-
-
-def sweep_config(
-    screen: Screen,
-    config: Path,
-    executor: Executor,
-    *,
-    output: Path | None,
-    seeds: int | None,
-    resume: bool,
-    fresh: bool,
-) -> tuple[Outcome, Path]:
-    """Run the sweep of a config under a progress bar and report on it; its folder."""
-    made = read_sweep(config, seeds=seeds, output=output)
-    file = made.output / NAME
-    check_resume(file, resume=resume, fresh=fresh)
-    count = len(made.cells)
-    runs = partial(run_cells, made.cells, checkpoint=CellsFile(file), fresh=fresh, source=made.name)
-    size = f"{counted(made.points, 'point')}, {counted(len(made.seeds), 'seed')}"
-    outcome = watched(screen, f"{counted(count, 'run')}: {size}", count, executor, runs)
-    if outcome.interrupted:
-        return outcome, made.output
-    where = {"runs": file}
-    if outcome.records:
-        words = made.intro()
-        if outcome.failures:
-            failed = f"{len(outcome.failures)} of {counted(outcome.total, 'run')}"
-            words += f"\n\nNot included: {failed}, which failed."
-        with screen.busy("writing the report"):
-            report = publish_sweep(made.output, made.title, words, outcome.records)
-        screen.points(made.title, summarise(outcome.records), made.output / "summary.md")
-        where = {"report": report, "tables": made.output / "cells.parquet", **where}
-    conclude(screen, outcome, where, "change the config and run it again.")
-    return outcome, made.output

@@ -2,38 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
 from numba.core import event
 
-from ..algorithms import Algorithm, IncFedUCB
+from ..algorithms import Algorithm, FedLinUCB, IncFedUCB
 from ..environments import Synthetic
 from ..mechanisms import Mechanism, PayEveryone, PaymentEfficient, PaymentFree
+from ..protocol.protocols import Asynchronous, Synchronous
+from ..protocol.triggers import Patient, Threshold
 from ..simulation import simulate
 
 
 def warm_up(algorithms: Iterable[Algorithm], slow: Callable[[], None] | None = None) -> None:
-    """Use every kernel that they need; `slow` is called if one must be compiled."""
+    """Run every kernel that the algorithms need; `slow` is called if one must be compiled."""
     world = Synthetic(clients=4, dim=3, arms=3, pool=10)
     with compiling(slow or (lambda: None)):
-        for reads, mechanism in dict.fromkeys(
-            (one.reads, mechanism) for one in algorithms for mechanism in _akin(one.pays)
-        ):
-            for costs in (1.0, [0.0, 1.0, 1.0, 1.0]):  # nobody, and somebody, shares for nothing
-                algorithm = IncFedUCB(mechanism, threshold=0.05, costs=costs, reads=reads)
+        for algorithm in dict.fromkeys(small for one in algorithms for small in _akin(one)):
+            with _no_ctrl_c_lost():
                 simulate(world, algorithm, steps=300)
 
 
-def _akin(mechanism: Mechanism) -> list[Mechanism]:
-    """Mechanisms that use the same kernels, and all of them; of one's own: any."""
+def _akin(algorithm: Algorithm) -> list[Algorithm]:
+    """Algorithms for a small world that use all kernels that this one may use."""
+    protocol = algorithm.protocol
+    if isinstance(protocol, Asynchronous):
+        return [FedLinUCB(costs=1.0)]
+    if not isinstance(protocol, Synchronous):
+        protocol = Synchronous(Threshold(0.05), PayEveryone())
+    streams = protocol.trigger.streams
+    return [
+        IncFedUCB(
+            mechanism,
+            trigger=Threshold(0.05) if streams is None else Patient(0.5, streams),
+            costs=costs,  # nobody, and somebody, shares for nothing
+            reads=algorithm.reads,
+            download=protocol.download,
+        )
+        for mechanism in _mechanisms(protocol.mechanism)
+        for costs in (1.0, [0.0, 1.0, 1.0, 1.0])
+    ]
+
+
+def _mechanisms(mechanism: Mechanism) -> list[Mechanism]:
+    """Mechanisms that use all kernels that this one may use; for one of the user's own, any."""
     if isinstance(mechanism, PaymentEfficient):
         return [replace(mechanism, beta=0.5)]
     if isinstance(mechanism, PaymentFree | PayEveryone):
         return [mechanism]
     return [PaymentEfficient(beta=0.5), PaymentEfficient(beta=0.5, order="ascending")]
+
+
+@contextmanager
+def _no_ctrl_c_lost() -> Iterator[None]:
+    """Raise a KeyboardInterrupt that struck in a callback of the compiler and got lost there."""
+    lost, before = False, sys.unraisablehook
+
+    def note(told: sys.UnraisableHookArgs) -> None:
+        nonlocal lost
+        if told.exc_type is KeyboardInterrupt:
+            lost = True
+        else:
+            before(told)
+
+    sys.unraisablehook = note
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+    if lost:
+        raise KeyboardInterrupt
 
 
 def compiling(slow: Callable[[], None]) -> AbstractContextManager[object]:
@@ -46,12 +88,11 @@ class _Once(event.Listener):  # type: ignore[misc]
     """Says once that something is being compiled."""
 
     def __init__(self, say: Callable[[], None]) -> None:
-        self._say: Callable[[], None] | None = say
+        self._say = say
 
     def on_start(self, event: Any) -> None:
-        say, self._say = self._say, None
-        if say is not None:
-            say()
+        say, self._say = self._say, lambda: None
+        say()
 
     def on_end(self, event: Any) -> None:
         pass

@@ -44,6 +44,12 @@ def head(connection: Connection) -> Head:
     return Head(0, START) if last is None else Head(last.number, last.hash)
 
 
+def entries_after(connection: Connection, number: int) -> list[dict[str, Any]]:
+    """The bodies of all entries after this one, in order."""
+    rows = select(entries.c.body).where(entries.c.number > number).order_by(entries.c.number)
+    return [json.loads(body) for body in connection.scalars(rows)]
+
+
 class Chain:
     """New entries of one transaction, which `flush` writes at its end. The caller holds the lock of
     the federation, so that entries are numbered without gaps."""

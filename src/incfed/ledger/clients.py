@@ -14,7 +14,7 @@ from ..support import inputs
 from .chain import append
 from .tables import clients, presence
 
-ALL = select(clients, presence.c.heard).outerjoin(presence)
+ALL = select(clients, presence.c.heard.label("last_seen")).outerjoin(presence)
 BY_TOKEN = ALL.where(clients.c.token.in_(bindparam("tokens", expanding=True)))
 PREFIX = "incfed_"  # by which scanners recognise a leaked token
 
@@ -24,7 +24,7 @@ class Member(NamedTuple):
     name: str
     revoked: bool
     barred: int
-    heard: float | None
+    last_seen: float | None
 
 
 def hashed(token: str) -> str:
@@ -73,4 +73,4 @@ def find_by_token(connection: Connection, tokens: Sequence[str]) -> list[Member 
 
 
 def _member(row: Any) -> Member:
-    return Member(row.id, row.name, row.revoked, row.barred, row.heard)
+    return Member(row.id, row.name, row.revoked, row.barred, row.last_seen)

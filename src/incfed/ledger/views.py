@@ -32,12 +32,12 @@ def clients_table(connection: Connection) -> Table:
     titles = ("id", "name", "last seen (UTC)", "shared in")
     rows = []
     for one in members(connection):
-        seen = None if one.heard is None else datetime.fromtimestamp(one.heard, UTC)
-        heard = "never" if seen is None else f"{seen:%Y-%m-%d %H:%M:%S}"
+        seen = None if one.last_seen is None else datetime.fromtimestamp(one.last_seen, UTC)
+        last_seen = "never" if seen is None else f"{seen:%Y-%m-%d %H:%M:%S}"
         count, amount = sums.get(one.id, (0, 0.0))
         name = f"{one.name} (revoked)" if one.revoked else one.name
         shared = inputs.counted(count, "round")
-        rows.append(TableRow.of(str(one.id), name, heard, shared, f"{amount:,.2f}"))
+        rows.append(TableRow.of(str(one.id), name, last_seen, shared, f"{amount:,.2f}"))
     columns = (*(Column(title, "left") for title in titles), Column("paid"))
     return Table(columns, tuple(rows))
 

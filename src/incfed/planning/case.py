@@ -12,8 +12,7 @@ import numpy as np
 
 from ..environments.base import World
 from ..experiments.cells import Cell
-from ..experiments.config import Recipe, build_algorithm, build_world, check_steps, load
-from ..experiments.kinds import CUT
+from ..experiments.config import CUT, Recipe, build_algorithm, build_world, check_steps, load
 from ..mechanisms.registry import BUILT_IN, Pinned, load_mechanism
 from ..support import places
 from ..support.inputs import InputError, counted, number, refuse

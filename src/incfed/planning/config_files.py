@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..environments.base import World
-from ..experiments.kinds import MECHANISMS, WORLDS, Kinds
+from ..experiments.config import WORLDS
 from ..ledger.settings import Settings
+from ..mechanisms.registry import MECHANISMS
 from ..results.numbers import human
 from ..support.inputs import InputError, counted
+from ..support.kinds import Kinds
 from ..support.toml import toml, toml_key
 from .case import JUDGE
 

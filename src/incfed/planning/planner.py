@@ -10,7 +10,7 @@ from typing import Any
 
 from .._version import __version__
 from ..algorithms import IncFedUCB
-from ..experiments.checkpoint import NAME, CellsFile
+from ..experiments.checkpoint import NAME, CellsFile, Checkpoint
 from ..experiments.config import build_algorithm
 from ..experiments.engine import Session, executor_for
 from ..results import markdown
@@ -162,7 +162,7 @@ def plan(
     executor = executor_for(jobs, dask)
     check_optuna()
     folder = None if output is None else inputs.path("output", output).absolute()
-    checkpoint = file = None
+    checkpoint, file = Checkpoint(), None
     if folder is not None:
         check_free(folder)
         checkpoint = CellsFile(folder / NAME, ours=(PAGE, DATA))

@@ -97,7 +97,7 @@ def _table(
     lines = []
     for label, one in rows:
         texts = (str(one[name]).partition(" ± ") for name in metrics)
-        cells = [doc.Cell(mean, half) for mean, _, half in texts]
+        cells = [doc.TableCell(mean, half) for mean, _, half in texts]
         lines.append(doc.TableRow.of(label, *cells, emphasis=one is plan.judgement.chosen))
     return doc.Table(tuple(columns), tuple(lines), note)
 

@@ -23,6 +23,7 @@ TITLES = {
     "reward": ("Reward", "cumulative"),
     "gain": ("Normalised reward", "times that of a random policy"),
     "communication": ("Communication", "scalars sent, cumulative"),
+    "packed": ("Packed communication", "scalars sent if packed, cumulative"),
     "payment": ("Payment", "paid to clients, cumulative"),
     "participation": ("Participation", "share of clients with new data that share it"),
 }
@@ -42,7 +43,7 @@ def dress(
     if metric == "participation":
         axes.set_ylim(0, 1.03)
         axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
-    elif metric == "communication" and (smallest := _far_apart(lines)):
+    elif metric in ("communication", "packed") and (smallest := _far_apart(lines)):
         axes.set_yscale("symlog", linthresh=smallest, linscale=0.5)  # unlike log, it shows zero
         axes.set_ylim(0, 2 * max(line.mean[-1] for line in lines))
         axes.yaxis.set_major_formatter(tick)
@@ -101,7 +102,7 @@ def _frame(axes: Axes, title: str, note: str, across: str = "") -> None:
 def band(line: Curve, metric: str) -> tuple[FloatArray, FloatArray]:
     """One standard deviation on each side, cut to possible values."""
     low, high = line.mean - line.sd, line.mean + line.sd
-    if metric in ("communication", "payment"):
+    if metric in ("communication", "packed", "payment"):
         low = low.clip(min=0)
     return (low.clip(0, 1), high.clip(0, 1)) if metric == "participation" else (low, high)
 

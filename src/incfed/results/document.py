@@ -60,7 +60,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A cell of a table: "29.7 ± 2.5 M", where the spread is paler than the figure."""
 
     text: str
@@ -87,13 +87,13 @@ class Column:
 
 @dataclass(frozen=True)
 class TableRow:
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     emphasis: bool = False
     group: bool = False  # it starts a group of rows
 
     @classmethod
-    def of(cls, *cells: str | Cell, emphasis: bool = False, group: bool = False) -> TableRow:
-        made = tuple(Cell(cell) if isinstance(cell, str) else cell for cell in cells)
+    def of(cls, *cells: str | TableCell, emphasis: bool = False, group: bool = False) -> TableRow:
+        made = tuple(TableCell(cell) if isinstance(cell, str) else cell for cell in cells)
         return cls(made, emphasis, group)
 
 

@@ -120,7 +120,7 @@ def _line(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _cell(cell: doc.Cell, emphasis: bool) -> str:
+def _cell(cell: doc.TableCell, emphasis: bool) -> str:
     text = escape(str(cell))
     if emphasis and text:
         text = f"**{text}**"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-METRICS = ("regret", "reward", "communication", "payment", "participation")
+METRICS = ("regret", "reward", "communication", "packed", "payment", "participation")
 FORMS: dict[str, dict[str, Any]] = {
     "curve": {"linewidth": 1.8, "solid_capstyle": "round"},
     "points": {"linewidth": 1.8, "marker": "o", "markersize": 4.5},

@@ -1,4 +1,4 @@
-"""The result of a run: four curves over the steps, and a record of every round."""
+"""The result of a run: curves over the steps, and a record of every round."""
 
 from __future__ import annotations
 
@@ -25,11 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["CURVES", "Result", "RoundRecord", "Rounds"]
 
 CURVES = ("regret", "reward", "communication", "payment")
+SOME = ("packed", "matched")  # curves that a saved result may lack
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(ArrayRecord):
-    """A finished run. The four curves are cumulative: entry t counts steps 0 to t.
+    """A finished run. The curves are cumulative: entry t counts steps 0 to t.
+
+    `communication` counts scalars as the paper does; `packed` counts what a careful implementation
+    sends (symmetric matrices by half or by their factors, models only when they are needed). It is
+    NaN in results of versions that did not count it.
 
     So is `matched`, the number of steps that were not skipped. Only a `ReplayLog` skips steps, if
     the arm picked is not the one that was shown. reward / matched is then the replay estimate.
@@ -42,11 +47,14 @@ class Result(ArrayRecord):
     rounds: Rounds
     settings: Mapping[str, Any]
     matched: FloatArray = None  # type: ignore[assignment]  # None: every step
+    packed: FloatArray = None  # type: ignore[assignment]  # None: not known
 
     def __post_init__(self) -> None:
         if self.matched is None:
             object.__setattr__(self, "matched", np.arange(1.0, np.size(self.regret) + 1.0))
-        for name in (*CURVES, "matched"):
+        if self.packed is None:
+            object.__setattr__(self, "packed", np.full(np.size(self.regret), np.nan))
+        for name in (*CURVES, *SOME):
             column = floats(name, getattr(self, name))
             object.__setattr__(self, name, column)
             if column.size != self.regret.size:
@@ -71,7 +79,7 @@ class Result(ArrayRecord):
             "steps": self.regret.size,
             "matched": int(_last(self.matched)),
             "clients": self.settings.get("clients"),
-            **{name: _last(getattr(self, name)) for name in CURVES},
+            **{name: _last(getattr(self, name)) for name in (*CURVES, "packed")},
             "rounds": len(self.rounds),
             "participation": float(shares.mean()) if shares.size else float("nan"),
             "paid": int(np.count_nonzero(self.rounds.payments > 0)),
@@ -83,7 +91,8 @@ class Result(ArrayRecord):
         return str(dict(self.settings.get("algorithm") or {}).get("kind", "result"))
 
     def to_polars(self) -> polars.DataFrame:
-        """One row a step: step, regret, reward, communication, payment; matched if not all did."""
+        """One row a step: step, regret, reward, communication, payment, packed; `matched` if some
+        steps were skipped."""
         with needs("polars", "to_polars()"):
             import polars
         return polars.DataFrame(self._columns())
@@ -97,8 +106,10 @@ class Result(ArrayRecord):
     def _columns(self) -> dict[str, NDArray[Any]]:
         curves = {name: getattr(self, name) for name in CURVES}
         steps = np.arange(self.regret.size)
-        matched = {} if np.array_equal(self.matched, steps + 1) else {"matched": self.matched}
-        return {"step": steps, **curves, **matched}
+        some = {} if np.isnan(self.packed).any() else {"packed": self.packed}
+        if not np.array_equal(self.matched, steps + 1):
+            some["matched"] = self.matched
+        return {"step": steps, **curves, **some}
 
     def plot(self, metric: str | None = None) -> Figure:
         """A matplotlib figure of one metric, or of the four main ones."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..support.inputs import InputError, counted
 from . import markdown
-from .document import Cell, Column, Table, TableRow
+from .document import Column, Table, TableCell, TableRow
 from .numbers import human_spread, percent_spread
 from .palette import Pens
 from .records import Result
@@ -35,11 +35,18 @@ class Spread:
         """Mean, spread (empty if there is none) and the unit that both are in, as text."""
         return (percent_spread if self.share else human_spread)(self.mean, self.sd)
 
-    def cell(self) -> Cell:
-        return Cell(*self.parts())
+    def cell(self) -> TableCell:
+        return TableCell(*self.parts())
 
     def __str__(self) -> str:
         return str(self.cell())
+
+
+def spread(values: Sequence[float], share: bool = False) -> Spread:
+    """Mean and spread of the figures of single runs; NaN of none."""
+    mean = math.fsum(values) / len(values) if values else math.nan
+    sd = statistics.stdev(values) if len(values) > 1 and math.isfinite(mean) else math.nan
+    return Spread(mean, sd, share)
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ def row(label: str, finals: Sequence[Mapping[str, Any]]) -> ComparisonRow:
     """The row of some runs with these final figures (see `Result.summary`)."""
     columns = {name: [float(final[name]) for final in finals] for name in METRICS}
     columns["participation"] = [x for x in columns["participation"] if not math.isnan(x)]
-    spreads = {name: _spread(column, name) for name, column in columns.items()}
+    spreads = {name: spread(values, name == "participation") for name, values in columns.items()}
     return ComparisonRow(label=label, seeds=len(finals), **spreads)
 
 
@@ -84,8 +91,8 @@ def comparison_table(
     for row in rows:
         colour = pens[row.label].colour if pens and row.label in pens else ""
         figures = [getattr(row, name).cell() for name in shown]
-        own = [Cell(str(row.seeds))] if counted_each else []
-        lines.append(TableRow((Cell(row.label, colour=colour), *own, *figures)))
+        own = [TableCell(str(row.seeds))] if counted_each else []
+        lines.append(TableRow((TableCell(row.label, colour=colour), *own, *figures)))
     return Table(columns, tuple(lines), spread_note(counts))
 
 
@@ -124,9 +131,3 @@ def checked(runs: Runs) -> Runs:
         if not results:
             raise InputError(f"runs[{label!r}]: has no results; allowed is at least one")
     return runs
-
-
-def _spread(values: Sequence[float], name: str) -> Spread:
-    mean = math.fsum(values) / len(values) if values else math.nan
-    sd = statistics.stdev(values) if len(values) > 1 and math.isfinite(mean) else math.nan
-    return Spread(mean, sd, share=name == "participation")

@@ -117,7 +117,7 @@ def _width(table: doc.Table, n: int) -> int:
     return min(most, NAMES) if table.columns[n].align == "left" else most
 
 
-def _cell(cell: doc.Cell) -> RichText:
+def _cell(cell: doc.TableCell) -> RichText:
     below = f" ({cell.below})" if cell.below else ""
     mark = f" {MARKS[cell.tone]}" if MARKS[cell.tone] else ""
     spread = f" ± {cell.spread}" if cell.spread else ""

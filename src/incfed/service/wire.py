@@ -43,37 +43,34 @@ OPEN, OFFERED, CLOSED = get_args(Stage)
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """Limits of a number. The hook is called by pydantic, if there is one."""
+class NumberRange:
+    """The range of a number; if it is `open`, the limits themselves are excluded."""
 
-    ge: float | None = None
-    gt: float | None = None
-    le: float | None = None
-    lt: float | None = None
+    low: int
+    high: int | None = None
+    open: bool = False
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        limits = {name: limit for name, limit in vars(self).items() if limit is not None}
-        finite = {"allow_inf_nan": False} if source is float else {}
-        return {**handler(source), **limits, **finite}
+        """Called by pydantic, where there is one."""
+        limits = {"gt" if self.open else "ge": self.low}
+        if self.high is not None:
+            limits["lt" if self.open else "le"] = self.high
+        return {**handler(source), **limits}
 
     def check(self, name: str, value: object, kind: type) -> float:
-        low = self.ge if self.gt is None else self.gt
-        high = self.le if self.lt is None else self.lt
         if kind is int:
-            least, most = (None if one is None else int(one) for one in (low, high))
-            return inputs.integer(name, value, low=least, high=most)
-        return inputs.number(
-            name,
-            value,
-            low=-math.inf if low is None else low,
-            high=math.inf if high is None else high,
-            open_low=self.gt is not None,
-            open_high=self.lt is not None,
-        )
+            return inputs.integer(name, value, low=self.low, high=self.high)
+        high, open = math.inf if self.high is None else self.high, self.open
+        return inputs.number(name, value, low=self.low, high=high, open_low=open, open_high=open)
 
 
 class Base64Text:
     """A string of base64."""
+
+    def check(self, name: str, value: object, kind: type) -> str:
+        if not isinstance(value, str):
+            raise inputs.refuse(name, value, "a string of base64")
+        return value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         return {**handler(source), "pattern": r"^[A-Za-z0-9+/]*={0,2}$"}
@@ -82,18 +79,20 @@ class Base64Text:
         return {**handler(schema), "examples": [""]}
 
 
-Count = Annotated[int, Bounds(ge=0, le=LARGEST)]
-Amount = Annotated[float, Bounds(ge=0)]
-Positive = Annotated[float, Bounds(gt=0)]
+Natural = Annotated[int, NumberRange(0)]
+Count = Annotated[int, NumberRange(0, LARGEST)]
+Amount = Annotated[float, NumberRange(0)]
+Positive = Annotated[float, NumberRange(0, open=True)]
 Base64 = Annotated[str, Base64Text()]
 
 
 class Message:
-    """Pydantic's settings: no unknown fields, no conversion of values, infinity is null."""
+    """Pydantic's settings: no unknown fields, no conversion of values, no NaN; infinity is null."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {
         "extra": "forbid",
         "strict": True,
+        "allow_inf_nan": False,
         "ser_json_inf_nan": "null",
     }
 
@@ -118,7 +117,7 @@ class UploadBody(Message):
     """What a client has learned since it last shared, and its price for sharing it."""
 
     epoch: Count
-    steps: Annotated[int, Bounds(ge=0, le=MOST_STEPS)]
+    steps: Annotated[int, NumberRange(0, MOST_STEPS)]
     cost: Amount
     dV: Matrix
 
@@ -142,7 +141,7 @@ class DeliveryBody(Message):
 class ClientView(Message):
     """The client that asks."""
 
-    id: Annotated[int, Bounds(ge=0)]
+    id: Natural
     name: str
 
 
@@ -151,24 +150,24 @@ class FederationView(Message):
     """The settings that a client needs."""
 
     federation: str  # its identity: the name and a random part
-    dim: Annotated[int, Bounds(ge=1, le=inputs.MOST_DIM)]
+    dim: Annotated[int, NumberRange(1, inputs.MOST_DIM)]
     ridge: Positive
     noise: Amount
-    delta: Annotated[float, Bounds(gt=0, lt=1)]
+    delta: Annotated[float, NumberRange(0, 1, open=True)]
     exploration: Amount | None
     threshold: Amount | None  # None: infinite
     arm_norm: Positive
     reward_bound: Positive
     cost_limit: Amount
     client: ClientView
-    epoch: Annotated[int, Bounds(ge=0)]
+    epoch: Natural
 
 
 @dataclass(frozen=True)
 class OfferView(Message):
     """What a client is offered for taking part, in money."""
 
-    attempt: Annotated[int, Bounds(ge=0)]
+    attempt: Natural
     payment: Amount
 
 
@@ -176,7 +175,7 @@ class OfferView(Message):
 class RoundView(Message):
     """The last round, as one client sees it."""
 
-    number: Annotated[int, Bounds(ge=0)]
+    number: Natural
     stage: Stage
     uploaded: bool
     offer: OfferView | None
@@ -188,8 +187,8 @@ class RoundView(Message):
 class StateView(Message):
     """The federation as one client sees it. The version grows with every change."""
 
-    version: Annotated[int, Bounds(ge=0)]
-    epoch: Annotated[int, Bounds(ge=0)]
+    version: Natural
+    epoch: Natural
     round: RoundView | None
 
     def over(self, number: int) -> bool:
@@ -207,15 +206,15 @@ class StateView(Message):
 class OpenedView(Message):
     """The round that was opened or joined."""
 
-    round: Annotated[int, Bounds(ge=0)]
+    round: Natural
 
 
 @dataclass(frozen=True)
 class DownloadView(Message):
     """The shared statistics: whole, or what was added after `since`."""
 
-    epoch: Annotated[int, Bounds(ge=0)]
-    since: Annotated[int, Bounds(ge=0)] | None
+    epoch: Natural
+    since: Natural | None
     V: Matrix
     b: Base64
     shared: dict[str, float]  # rounds in which this client took part, and its payments
@@ -259,8 +258,8 @@ def _value(name: str, hint: Any, value: object) -> Any:
     if get_origin(hint) is Literal:
         return inputs.choice(name, value, options)
     if get_origin(hint) is Annotated:
-        bounds, kind = options[1], options[0]
-        return bounds.check(name, value, kind) if isinstance(bounds, Bounds) else value
+        kind, rule = options
+        return rule.check(name, value, kind)
     if isinstance(hint, type) and is_dataclass(hint):
         return read(hint, value, name)
     if hint is bool:
@@ -283,30 +282,27 @@ def read_download(said: object, dim: int) -> Download:
     return Download(view.epoch, view.since, V, read_floats("b", view.b, dim), shared)
 
 
-def read_floats(name: str, text: object, count: int | None = None) -> Floats:
-    """`count` finite numbers (None: any number of them)."""
+def read_floats(name: str, text: str, count: int | None = None) -> Floats:
+    """`count` finite numbers (None: any number of them). What is refused is never repeated: it may
+    be data."""
     allowed = f"{'' if count is None else f'{count} '}finite float64 numbers in base64"
-    if not isinstance(text, str):
-        raise inputs.refuse(name, type(text).__name__, allowed)
     try:
         numbers = from_text(text)
     except ValueError:
-        raise inputs.refuse(name, inputs.counted(len(text), "character"), allowed) from None
+        raise Refusal(name, inputs.counted(len(text), "character"), allowed) from None
     if count is not None and len(numbers) != count:
-        raise inputs.refuse(name, inputs.counted(len(numbers), "number"), allowed)
+        raise Refusal(name, inputs.counted(len(numbers), "number"), allowed)
     if not np.isfinite(numbers).all():
-        raise inputs.refuse(name, "a number that is not finite", allowed)
+        raise Refusal(name, "a number that is not finite", allowed)
     return numbers
 
 
 def read_matrix(name: str, matrix: Matrix, dim: int) -> Packed:
-    if matrix.form == TRIANGLE:
-        numbers = read_floats(f"{name}.numbers", matrix.numbers, dim * (dim + 1) // 2)
-    else:
-        numbers = read_floats(f"{name}.numbers", matrix.numbers)
-        if len(numbers) % dim or len(numbers) > dim * dim:
-            allowed = f"at most {inputs.counted(dim, 'row')} of {inputs.counted(dim, 'number')}"
-            raise inputs.refuse(f"{name}.numbers", inputs.counted(len(numbers), "number"), allowed)
+    count = dim * (dim + 1) // 2 if matrix.form == TRIANGLE else None
+    numbers = read_floats(f"{name}.numbers", matrix.numbers, count)
+    if matrix.form == FACTOR and (len(numbers) % dim or len(numbers) > dim * dim):
+        allowed = f"at most {inputs.counted(dim, 'row')} of {inputs.counted(dim, 'number')}"
+        raise Refusal(f"{name}.numbers", inputs.counted(len(numbers), "number"), allowed)
     return Packed(matrix.form, dim, numbers)
 
 
@@ -335,20 +331,9 @@ def write_download(download: Download) -> DownloadView:
     return DownloadView(download.epoch, download.since, V, b, shared)
 
 
-def read_upload(round: int, body: UploadBody, dim: int) -> Upload:
-    """Refusal where the numbers cannot be decoded; `check_upload` judges what they are."""
-    numbers = decode("dV.numbers", body.dV.numbers)
-    if body.dV.form == FACTOR and len(numbers) % dim:
-        raise Refusal("dV.numbers", inputs.counted(len(numbers), "number"), f"whole rows of {dim}")
-    packed = Packed(body.dV.form, dim, np.ascontiguousarray(numbers))
-    return Upload(round, body.epoch, body.steps, body.cost, packed)
-
-
-def decode(field: str, text: str) -> Floats:
-    try:
-        return from_text(text)
-    except ValueError:
-        raise Refusal(field, None, "base64 of float64 numbers, little-endian") from None
+def read_upload_body(round: int, body: UploadBody, dim: int) -> Upload:
+    """`check_upload` judges whether its numbers are possible."""
+    return Upload(round, body.epoch, body.steps, body.cost, read_matrix("dV", body.dV, dim))
 
 
 # ------------------------------------------------------------------------------------- requests
@@ -368,9 +353,12 @@ class Request(NamedTuple):
     path: str
     body: dict[str, Any] | None = None
     wait: float = 0.0  # seconds that the coordinator may hold the reply back
-    number: int = 0  # the round it is about; for a poll: the version that the client knows
+    number: int = 0  # of the round
     attempt: int = 0
+    sequence: int = 0  # of a state: how many were requested so far, this one included
+    version: int = 0  # of a poll: the version that the client knows
     asked: float = 0.0  # of a poll: when it was sent
+    epoch: int = 0  # of a download: the coordinator's, as far as the client knows
     closed: bool = True  # of a download: is the round that this client uploaded to over?
 
 
@@ -382,7 +370,7 @@ def get_state(after: int | None = None, wait: float = 0.0) -> Request:
     if after is None:
         return Request("state", "GET", STATE)
     path = f"{STATE}?after={after}&wait={wait:g}"
-    return Request("poll", "GET", path, wait=wait, number=after)
+    return Request("poll", "GET", path, wait=wait, version=after)
 
 
 def open_round(epoch: int) -> Request:

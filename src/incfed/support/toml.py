@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,18 @@ def read(path: Path, hint: str = "") -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:  # not UTF-8, or not TOML; says line and column
         raise InputError(f"{path}: not a TOML file: {error}") from None
+
+
+def write_template(path: Path, package: str, name: str, *, force: bool = False) -> Path:
+    """Write the template.toml of a package to `path` (a folder: to `name` in it); where it went."""
+    target = path / name if path.is_dir() else path
+    if target.exists() and not force:
+        raise InputError(f"{target}: exists already; --force overwrites it")
+    if target.is_dir() or not target.parent.is_dir():
+        raise InputError(f"{target}: cannot be written, must be a file in an existing folder")
+    root, _, room = package.partition(".")  # the package itself is not imported: that takes long
+    text = resources.files(root).joinpath(room, "template.toml").read_text("utf-8")
+    return write_text(target, text.replace(name, target.name))
 
 
 def write_sealed(file: Path, text: str) -> None:

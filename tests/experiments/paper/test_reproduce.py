@@ -15,9 +15,9 @@ from matplotlib.patches import Rectangle
 from incfed.experiments.cells import Record
 from incfed.experiments.paper import reproduce
 from incfed.experiments.paper.document import Reproduction, page_document, tables_document
-from incfed.experiments.paper.figures import COSTS, DRAWINGS, draw
-from incfed.experiments.paper.reproduce import request
-from incfed.experiments.paper.settings import MOVIELENS, Data, Mode, Setting
+from incfed.experiments.paper.figures import COSTS, FIGURES, draw
+from incfed.experiments.paper.reproduce import paper_suite
+from incfed.experiments.paper.settings import MOVIELENS, Data, Mode, PaperSetting
 from incfed.experiments.paper.tables import TABLES
 from incfed.experiments.paper.verdicts import FigureVerdict
 from incfed.results import html, markdown
@@ -35,14 +35,14 @@ def _data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_is_everything() -> None:
-    asked = request(["all"], seeds=3, mode=DATA)
-    assert asked.targets == (*TABLES, *DRAWINGS)
+    asked = paper_suite(["all"], seeds=3, mode=DATA)
+    assert asked.targets == (*TABLES, *FIGURES)
     assert asked.missing == ()
-    assert all(len(cells) == 3 for cells in asked.cells().values())
+    assert len(asked.cells) == 3 * len(asked.settings)
 
 
 def test_all_without_movielens_leaves_it_out_and_says_so() -> None:
-    asked = request(["all"], seeds=3, mode=Mode())
+    asked = paper_suite(["all"], seeds=3, mode=Mode())
     assert asked.targets == ("table1", "table5", "figure1", "figure2")
     assert asked.missing == ("table2", "table3", "table4", "table6", "figure3", "figure4")
     page = html.render(page_document(Reproduction(asked.mode, 3, missing=asked.missing)))
@@ -50,7 +50,7 @@ def test_all_without_movielens_leaves_it_out_and_says_so() -> None:
 
 
 def test_settings_that_targets_share_are_run_once() -> None:
-    settings = request(["table3", "table6", "table3"], seeds=1, mode=DATA).settings()
+    settings = paper_suite(["table3", "table6", "table3"], seeds=1, mode=DATA).settings
     assert len(settings) == len(set(settings))
     shared = TABLES["table6"].setting("low", "0.7")
     assert settings.count(shared) == 1
@@ -62,23 +62,23 @@ def test_settings_that_targets_share_are_run_once() -> None:
     [
         (["table7"], "target: got 'table7' (did you mean 'table"),
         (["figures"], "must be table1 to table6, figure1 to figure4, or all"),
-        (["table1", "table2"], "movielens: got None, must be the MovieLens folder that table2"),
+        (["table1", "table2"], "--movielens: is missing, must be the folder of MovieLens, for t"),
     ],
 )
 def test_bad_targets(names: list[str], said: str) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
-        request(names, seeds=1, mode=Mode())
+        paper_suite(names, seeds=1, mode=Mode())
 
 
 def test_quick_is_one_seed_and_less_of_movielens() -> None:
-    asked = request(["all"], seeds=9, mode=Mode(quick=True, movielens=Path("ml")))
-    cells = [cell for group in asked.cells().values() for cell in group]
+    asked = paper_suite(["all"], seeds=9, mode=Mode(quick=True, movielens=Path("ml")))
+    cells = asked.cells
     assert {cell.seed for cell in cells} == {0}
     assert {cell.steps for cell in cells} == {5000, 10_000}
 
 
 def verdict(within: bool | None, why: str = "") -> FigureVerdict:
-    return FigureVerdict("table1", "1", "0.3", "payment", 22.34, Spread(32.1, 5.2), 10, within, why)
+    return FigureVerdict("1", "0.3", "payment", 22.34, Spread(32.1, 5.2), within, why)
 
 
 def test_the_page_shows_green_and_amber_with_the_reason() -> None:
@@ -94,9 +94,7 @@ def test_the_page_shows_green_and_amber_with_the_reason() -> None:
 
 
 def test_another_data_set_is_marked() -> None:
-    found = FigureVerdict(
-        "table2", "0", "1", "performance", 38353, Spread(14_800, 20), 3, None, "other"
-    )
+    found = FigureVerdict("0", "1", "performance", 38353, Spread(14_800, 20), None, "other")
     told = Reproduction(DATA, 3, {"table2": [found]}, data="54 users, 86,654 events")
     page = html.render(page_document(told))
     assert "another data set than the paper&#39;s: 54 users, 86,654 events." in page
@@ -106,16 +104,16 @@ def test_another_data_set_is_marked() -> None:
         assert "another data set than the paper's: 54 users, 86,654 events." in text
 
 
-def curve_record(setting: Setting, seed: int, scale: float) -> Record:
+def curve_record(setting: PaperSetting, seed: int, scale: float) -> Record:
     step = [1.0, 50.0, 100.0]
     lines = ("regret", "reward", "communication", "payment")
     curve = {"step": step} | {name: [scale * x for x in step] for name in lines}
     return Record({}, seed, "", {"payment": 100 * scale}, curve)
 
 
-@pytest.mark.parametrize("name", list(DRAWINGS))
+@pytest.mark.parametrize("name", list(FIGURES))
 def test_figures_draw_what_the_runs_say(name: str) -> None:
-    drawing = DRAWINGS[name]
+    drawing = FIGURES[name]
     records = {
         setting: [curve_record(setting, seed, 1.0 + n + seed) for seed in (0, 1)]
         for n, setting in enumerate(drawing.settings())
@@ -162,7 +160,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert made == {"figure2.png", "figure2.svg"}
     cells = polars.read_parquet(folder / "cells.parquet")
     assert cells["seed"].unique().sort().to_list() == [0, 1]
-    assert len(cells) == 2 * len(request(names, seeds=1, mode=Mode()).settings())
+    assert len(cells) == 2 * len(paper_suite(names, seeds=1, mode=Mode()).settings)
     assert set(cells["reads"]) == {"fresh"}
 
     again = invoke(tmp_path, "reproduce", *names, "--seeds", "2", "-o", "out")
@@ -204,11 +202,11 @@ def test_somebody_else_s_tables_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_too_many_seeds() -> None:
-    with pytest.raises(InputError, match=r"seeds: got 1000000, must be so few that"):
-        request(["table1"], seeds=1_000_000, mode=Mode())
+    with pytest.raises(InputError, match=r"seeds: got 1000000, must be at most"):
+        paper_suite(["table1"], seeds=1_000_000, mode=Mode())
 
 
 def test_quick_runs_all_of_little_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reproduce, "_look", lambda folder, active: Data(3, 7232))
-    asked = request(["table6"], seeds=1, mode=Mode(quick=True, movielens=Path("ml")))
-    assert {cell.steps for group in asked.cells().values() for cell in group} == {None}
+    asked = paper_suite(["table6"], seeds=1, mode=Mode(quick=True, movielens=Path("ml")))
+    assert {cell.steps for cell in asked.cells} == {None}

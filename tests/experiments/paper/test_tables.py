@@ -18,7 +18,7 @@ from incfed.experiments.paper.settings import (
     SYNTHETIC,
     Data,
     Mode,
-    Setting,
+    PaperSetting,
     cell,
 )
 from incfed.experiments.paper.tables import TABLES, Printed
@@ -29,33 +29,30 @@ from incfed.experiments.paper.verdicts import (
     FigureVerdict,
     is_within,
     judge,
-    spread,
 )
 from incfed.results import markdown
-from incfed.results.tables import Spread
+from incfed.results.tables import Spread, spread
 
 PUBLISHED = Mode(published=True)
 
 
-def record(setting: Setting, seed: int, **figures: float) -> Record:
+def record(setting: PaperSetting, seed: int, **figures: float) -> Record:
     known = {"clients": 50.0, "steps": 5000.0, "reward": 0.0, **figures}
     return Record({}, seed, "", known, {})
 
 
 def test_figures_by_heart() -> None:
-    assert TABLES["table1"].printed("10", "0.7") == Printed(48.21, 7779425, 9050.61)
-    assert TABLES["table5"].printed("theory", "0.01") == Printed(53.72, 2981175, 1200)
-    assert TABLES["table1"].printed("0", ALTRUISTIC) == Printed(48.46, 7605000, None)
-    assert TABLES["table1"].printed("10", ALTRUISTIC) is None
+    assert TABLES["table1"].figures["10", "0.7"] == Printed(48.21, 7779425, 9050.61)
+    assert TABLES["table5"].figures["theory", "0.01"] == Printed(53.72, 2981175, 1200)
+    assert TABLES["table1"].figures["0", ALTRUISTIC] == Printed(48.46, 7605000, None)
+    assert ("10", ALTRUISTIC) not in TABLES["table1"].figures
 
 
 def test_every_published_communication_is_a_number_of_rounds() -> None:
     """docs/paper.md, reading 11: N d^2 + N (d^2 + d) a round, and d for every participant."""
     for table in TABLES.values():
         N, d = (54 if table.world == MOVIELENS else 50), 25
-        for where in table.cells():
-            printed = table.printed(*where)
-            assert printed is not None
+        for where, printed in table.figures.items():
             fixed = N * (2 * d * d + d)
             most = int(printed.communication // fixed)
             least = math.ceil(printed.communication / (fixed + N * d))
@@ -82,13 +79,13 @@ def test_what_is_run_for_a_cell() -> None:
 def test_every_setting_can_be_built() -> None:
     runner = CellRunner()
     for variant in ("full", "w/o PF", "w/o IS", "w/o PF + IS"):
-        setting = Setting(SYNTHETIC, "high", cost=1.0, beta=0.7, variant=variant)
+        setting = PaperSetting(SYNTHETIC, "high", cost=1.0, beta=0.7, variant=variant)
         made = runner.build(cell(setting, 0, Mode())).algorithm
         assert isinstance(made, incfed.IncFedUCB)
         assert isinstance(made.mechanism, incfed.PaymentEfficient)
         assert made.mechanism.payment_free == ("PF" not in variant)
         assert made.mechanism.iterative == ("IS" not in variant)
-    free = runner.build(cell(Setting(SYNTHETIC, "high", method=FREE, cost=1.0), 0, Mode()))
+    free = runner.build(cell(PaperSetting(SYNTHETIC, "high", method=FREE, cost=1.0), 0, Mode()))
     assert isinstance(free.algorithm, incfed.IncFedUCB)
     assert isinstance(free.algorithm.mechanism, incfed.PaymentFree)
 
@@ -175,10 +172,8 @@ def test_other_movielens_data_is_not_judged() -> None:
 
 def verdicts() -> list[FigureVerdict]:
     return [
-        FigureVerdict("table1", "1", "0.3", "performance", 48.38, Spread(47.5, 3.2), 10, True),
-        FigureVerdict(
-            "table1", "1", "0.3", "communication", 7733575, Spread(9.9e6, 2e5), 10, False, "X"
-        ),
+        FigureVerdict("1", "0.3", "performance", 48.38, Spread(47.5, 3.2), True),
+        FigureVerdict("1", "0.3", "communication", 7733575, Spread(9.9e6, 2e5), False, "X"),
     ]
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import incfed
 from incfed.service.client import agent as agents
-from incfed.service.client.backoff import AFTER_REFUSAL, FIRST, LONGEST
-from incfed.service.client.errors import ServiceError
+from incfed.service.client.agent import FIRST_PAUSE, LONGEST_PAUSE, REFUSED_PAUSE
 from incfed.service.client.sync import PendingSync
+from incfed.service.client.transport import ServiceError
 from support.agents import Harness
 from support.fake_coordinator import Fake
 
@@ -60,7 +60,7 @@ def test_an_old_poll_does_not_make_it_say_things_twice(harness: Harness) -> None
     old["round"] |= {"stage": "open", "uploaded": False, "offer": None}
     poll = harness.agent.poll(harness.now)
     assert poll is not None
-    harness.agent.replied(poll, 200, old | {"version": poll.number + 1}, harness.now)
+    harness.agent.replied(poll, 200, old | {"version": poll.version + 1}, harness.now)
     assert harness.work() == []
 
 
@@ -122,9 +122,9 @@ def test_not_now_is_tried_again_after_a_while(status: int, harness: Harness) -> 
         assert harness.next() is None
         pauses.append(harness.agent.backoff.until - harness.now)
         harness.now = harness.agent.backoff.until
-    assert FIRST / 2 <= pauses[0] <= 2 * FIRST
+    assert FIRST_PAUSE / 2 <= pauses[0] <= 2 * FIRST_PAUSE
     assert pauses[4] > 4 * pauses[0]
-    assert LONGEST / 2 <= pauses[-1] <= 1.5 * LONGEST
+    assert LONGEST_PAUSE / 2 <= pauses[-1] <= 1.5 * LONGEST_PAUSE
     harness.work()
     assert harness.agent.problem is None
 
@@ -137,8 +137,8 @@ def test_a_refused_token_is_raised_and_tried_again_later(harness: Harness) -> No
     harness.agent.replied(request, 401, {"field": "Authorization", "message": "who?"}, harness.now)
     with pytest.raises(ServiceError, match="who"):
         sync.future.result(0)
-    assert harness.agent.backoff.until >= AFTER_REFUSAL / 2
-    harness.now = 2 * AFTER_REFUSAL
+    assert harness.agent.backoff.until >= REFUSED_PAUSE / 2
+    harness.now = 2 * REFUSED_PAUSE
     assert harness.work()
 
 

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.service.client import agent, backoff
-from incfed.service.client.errors import ServiceError, Unreachable
+from incfed.service.client import agent
 from incfed.service.client.policies import Proposal, Stake
+from incfed.service.client.transport import ServiceError, Unreachable
 from incfed.simulation import Simulation
 from reference.mechanisms import FloatArray
 from support.fake_coordinator import Fake
@@ -30,7 +30,7 @@ DIM, SOON = 3, 60.0
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backoff, "LONGEST", 0.2)
+    monkeypatch.setattr(agent, "LONGEST_PAUSE", 0.2)
     monkeypatch.setattr(agent, "WAIT", 5.0)
 
 
@@ -349,6 +349,6 @@ def test_a_trace_over_http(mechanism: incfed.Mechanism, tmp_path: Path) -> None:
         assert record.payments == pytest.approx(rounds.payments[place].tolist(), abs=1e-9)
     scalars = sum(one.scalars_up + one.scalars_down for one in traffic)
     assert scalars == expected.communication[-1]
-    np.testing.assert_allclose(fake.aggregator.server.shared.V, run._server.shared.V, atol=1e-9)
-    np.testing.assert_allclose(fake.aggregator.server.shared.b, run._server.shared.b, atol=1e-9)
+    np.testing.assert_allclose(fake.aggregator.server.shared.V, run._run.shared.V, atol=1e-9)
+    np.testing.assert_allclose(fake.aggregator.server.shared.b, run._run.shared.b, atol=1e-9)
     assert not fake.violations

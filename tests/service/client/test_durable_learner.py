@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.service.client import state_folder
-from incfed.service.client.durable_learner import DurableLearner
-from incfed.service.client.terms import Terms
-from support.client_state import DIM, news, reopen, rows, same, terms
+from incfed.service.client.durable_learner import DurableLearner, rules
+from incfed.service.client.policies import Stake
+from incfed.service.client.state_folder import Snapshot
+from incfed.service.wire import ClientView, FederationView, read
+from support.client_state import DIM, federation_settings, news, reopen, rows, same
 from support.fake_coordinator import Fake
 
 
@@ -36,7 +38,7 @@ def test_any_life_is_there_again_after_a_crash(acts: str) -> None:
                 one.learn(x[t], 0.5)
             elif act == "f":
                 round = told[0] if told else round + 1
-                one.freeze(round, lambda *stake: 1.5)
+                one.freeze(round, lambda stake: 1.5)
             elif act == "a" and told:
                 one.answer(round, 1 + t % 2, lambda: bool(chance.integers(2)))
             elif act == "r":
@@ -90,11 +92,11 @@ def test_a_folder_of_version_0_1_goes_on(tmp_path: Path) -> None:
 def test_the_cost_is_asked_once_and_kept(tmp_path: Path) -> None:
     one = reopen(tmp_path)
     one.learn(rows(1)[0], 1.0)
-    first = one.freeze(4, lambda *stake: 1.25)
+    first = one.freeze(4, lambda stake: 1.25)
     one.learn(rows(1)[0], 1.0)
     one._journal.close()
     two = reopen(tmp_path)
-    again = two.freeze(4, lambda *stake: 99.0)
+    again = two.freeze(4, lambda stake: 99.0)
     assert again[:4] == first[:4] == (4, 0, 1, 1.25)
     assert again.dV.numbers.tobytes() == first.dV.numbers.tobytes()
     assert two.pending == 2
@@ -105,9 +107,9 @@ def test_steps_learned_while_the_owner_thinks_are_not_frozen(tmp_path: Path) -> 
     one, x = reopen(tmp_path), rows(3)
     one.learn(x[0], 1.0)
 
-    def think(round: int, steps: int, value: float) -> float:
+    def think(stake: Stake) -> float:
         one.learn(x[1], 1.0)
-        return float(steps)
+        return float(stake.steps)
 
     assert one.freeze(1, think)[2:4] == (1, 1.0)
     one.learn(x[2], 1.0)
@@ -132,7 +134,7 @@ def test_an_answer_is_durable_before_it_is_given(
     one = reopen(tmp_path)
     one.learn(rows(1)[0], 1.0)
     assert events[-1] == "write", "a step waits for no disk"
-    one.freeze(1, lambda *stake: 1.0)
+    one.freeze(1, lambda stake: 1.0)
     assert events[-2:] == ["write", "sync"]
     assert one.answer(1, 1, lambda: True)
     assert events[-2:] == ["write", "sync"]
@@ -152,29 +154,32 @@ def test_an_old_copy_of_the_folder_is_found_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("now", "word"),
     [
-        (terms(dim=4), "dim is 3, .* 4"),
-        (terms(who=1), "client is 0, .* 1"),
-        (terms(ridge=0.5), "ridge"),
-        (terms(federation="f2"), "federation is 'f1'"),
+        (federation_settings(dim=4), "dim is 3, .* 4"),
+        (federation_settings(who=1), "client is 0, .* 1"),
+        (federation_settings(ridge=0.5), "ridge"),
+        (federation_settings(federation="f2"), "federation is 'f1'"),
     ],
 )
-def test_whose_folder_it_is(now: Terms, word: str, tmp_path: Path) -> None:
+def test_whose_folder_it_is(now: FederationView, word: str, tmp_path: Path) -> None:
     one = reopen(tmp_path)
     with pytest.raises(incfed.InputError, match=word):
-        one.update_terms(now)
-    one.update_terms(terms(threshold=9.0, noise=0.5))
+        one.update_settings(now)
+    one.update_settings(federation_settings(threshold=9.0, noise=0.5))
     assert one.learner.rules.threshold == 9.0
     one.rotate()
     one.close()
-    assert reopen(tmp_path).terms.threshold == 9.0
+    assert reopen(tmp_path).settings.threshold == 9.0
 
 
-def test_terms_are_kept_as_they_were_told() -> None:
+def test_settings_are_kept_as_they_were_told(tmp_path: Path) -> None:
     said = Fake(1, DIM, threshold=None).handle(0, "GET", "/v1/federation", None)[1]
-    read = Terms.read(said)
-    assert (read.client, read.name, read.federation) == (0, "client-0", "f1")
-    assert read.threshold == math.inf, "JSON knows no infinity: null"
-    assert Terms.read(read.to_json()) == read
+    found = read(FederationView, said)
+    assert (found.client, found.federation) == (ClientView(0, "client-0"), "f1")
+    assert rules(found).threshold == math.inf, "JSON knows no infinity: null"
+    state_folder.save(tmp_path, Snapshot.new(found))
+    loaded = state_folder.load(tmp_path)
+    assert loaded is not None
+    assert loaded.settings == found
 
 
 @pytest.mark.parametrize(
@@ -186,7 +191,7 @@ def test_terms_are_kept_as_they_were_told() -> None:
         ({"federation": None}, "federation: got None"),
     ],
 )
-def test_terms_in_another_form(changed: dict[str, Any], said: str) -> None:
+def test_settings_in_another_form(changed: dict[str, Any], said: str) -> None:
     told = Fake(1, DIM).handle(0, "GET", "/v1/federation", None)[1]
     with pytest.raises(incfed.InputError, match=said):
-        Terms.read(told | changed)
+        read(FederationView, told | changed)

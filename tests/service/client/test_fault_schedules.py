@@ -18,14 +18,13 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.service.client import state_folder
-from incfed.service.client.agent import Agent
-from incfed.service.client.backoff import Backoff
+from incfed.service.client.agent import Agent, Backoff
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.policies import Accept, accept_all, cost_function
 from incfed.service.client.state_folder import Snapshot
 from incfed.service.client.sync import PendingSync
-from incfed.service.client.terms import Terms
-from incfed.service.wire import Request
+from incfed.service.client.transport import Traffic
+from incfed.service.wire import FederationView, Request, read
 from support.fake_coordinator import Fake
 
 DIM = 4
@@ -46,11 +45,11 @@ class Member:
         start = state_folder.load(self.folder)
         if start is None:
             _, said = self.net.fake.handle(self.who, "GET", "/v1/federation", None)
-            start = Snapshot.new(Terms.read(said))
+            start = Snapshot.new(read(FederationView, said))
         self.durable = DurableLearner(self.folder, start)
-        backoff = Backoff(np.random.default_rng(self.who))
         cost = cost_function(lambda stake: 0.05 * stake.steps)
-        self.agent = Agent(self.durable, cost, self.net.accept, backoff)
+        self.agent = Agent(self.durable, cost, self.net.accept, Traffic())
+        self.agent.backoff = Backoff(np.random.default_rng(self.who))
         self.late.clear()
 
     def crash(self) -> None:

@@ -32,7 +32,7 @@ def test_a_torn_end_is_dropped(cut: int, tmp_path: Path) -> None:
 def test_damage_before_something_that_was_sent_is_not_overlooked(tmp_path: Path) -> None:
     one = reopen(tmp_path)
     one.learn(rows(1)[0], 1.0)
-    one.freeze(1, lambda *stake: 1.0)
+    one.freeze(1, lambda stake: 1.0)
     one._journal.close()
     data = bytearray(one._journal.path.read_bytes())
     data[20] ^= 1
@@ -99,19 +99,19 @@ def test_nothing_is_sent_after_the_disk_failed_until_it_is_written_anew(
 ) -> None:
     one = reopen(tmp_path)
     one.learn(rows(1)[0], 1.0)
-    one.freeze(1, lambda *stake: 1.0)
+    one.freeze(1, lambda stake: 1.0)
     with monkeypatch.context() as patch:
         patch.setattr(os, where, fail)
         with pytest.raises(OSError, match="no"):
             one.take_in(news(1, 1), True)
         one.learn(rows(1)[0], 1.0)
         with pytest.raises(OSError, match="no"):
-            one.freeze(2, lambda *stake: 1.0)
+            one.freeze(2, lambda stake: 1.0)
     assert one.learner.frozen is None
     on_disk = state_folder.load(tmp_path)
     assert on_disk is not None
     assert on_disk.epoch == 0
-    one.freeze(2, lambda *stake: 1.0)
+    one.freeze(2, lambda stake: 1.0)
     on_disk = state_folder.load(tmp_path)
     assert on_disk is not None
     assert on_disk.epoch == 1
@@ -128,7 +128,7 @@ def test_a_crash_with_a_new_journal_and_the_old_snapshot(
     """Steps of both journals are there; what was taken in is to be downloaded again."""
     one, x = reopen(tmp_path), rows(4)
     one.learn(x[0], 1.0)
-    one.freeze(1, lambda *stake: 1.0)
+    one.freeze(1, lambda stake: 1.0)
     one.learn(x[1], 1.0)
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="no"):
@@ -154,7 +154,7 @@ def test_after_a_failed_fsync_the_journal_is_not_trusted(
         with pytest.raises(OSError, match="no"):
             one.flush()
     generation = one._journal.generation
-    one.freeze(1, lambda *stake: 1.0)
+    one.freeze(1, lambda stake: 1.0)
     assert one._journal.generation == generation + 1
     one.close()
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import incfed
-from incfed.service.client import agent, backoff
-from incfed.service.client.errors import ServiceError
+from incfed.service.client import agent
+from incfed.service.client.transport import ServiceError
 from support.client_state import rows
 from support.fake_coordinator import Fake
 from support.fake_server import Service, serving
@@ -22,7 +22,7 @@ X, SOON = [1.0, 0.0], 60.0
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backoff, "LONGEST", 0.05)
+    monkeypatch.setattr(agent, "LONGEST_PAUSE", 0.05)
     monkeypatch.setattr(agent, "WAIT", 5.0)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import incfed
-from incfed.service.client.errors import ServiceError, Unreachable
+from incfed.service.client.transport import ServiceError, Unreachable
 from support.client_state import reopen, rows
 from support.fake_coordinator import Fake
 from support.fake_server import serving

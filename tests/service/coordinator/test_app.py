@@ -111,7 +111,7 @@ def test_news_wake_who_waits_at_once(site: Site) -> None:
 def test_a_poll_whose_client_has_gone_is_no_sign_of_life(site: Site) -> None:
     def heard() -> float | None:
         with site.store.read() as connection:
-            return members(connection)[2].heard
+            return members(connection)[2].last_seen
 
     def polls() -> str:
         """How many have ended."""
@@ -173,7 +173,7 @@ def test_who_asked_before_the_end_is_answered(tmp_path: Path, connected: bool) -
 def test_news_of_another_coordinator(site: Site) -> None:
     version = site(1, "GET", "/v1/state").json()["version"]
     other = make_app(site.store, site.app.state.services.coordinator.settings(), clock=site.clock)
-    opening = [(0, open_round())]
+    opening = [(0, open_round, None)]
     threading.Timer(0.3, other.state.services.coordinator.handle, (opening,)).start()
     began = time.monotonic()
     seen = site(1, "GET", f"/v1/state?after={version}&wait=20").json()

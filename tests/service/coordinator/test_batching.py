@@ -20,7 +20,7 @@ from incfed.ledger.database import Database
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer, Delivery
 from incfed.service.coordinator.batching import Batcher
-from incfed.service.coordinator.handlers import Handler, answer, delivery, open_round, upload
+from incfed.service.coordinator.handlers import SentMessage, answer, delivery, open_round, upload
 from reference.mechanisms import FloatArray
 from support.federation import Federation, made
 
@@ -55,7 +55,7 @@ def played(one: Federation, batches: Iterator[int]) -> None:
     """Some rounds: the same messages in batches of these sizes, refused ones among them."""
     chance = np.random.default_rng(5)
 
-    def send(messages: list[tuple[int, Handler]]) -> None:
+    def send(messages: list[SentMessage]) -> None:
         while messages:
             size = next(batches)
             one.coordinator.handle(messages[:size])
@@ -65,17 +65,18 @@ def played(one: Federation, batches: Iterator[int]) -> None:
         rows: list[FloatArray] = [chance.standard_normal((k % 5, DIM)) for k in range(COUNT)]
         up = [made(number, number - 1, x, float(k)) for k, x in enumerate(rows)]
         wrong = made(number, number - 1, np.full((1, DIM), np.nan), 1.0)
-        twice = [(2, upload(up[2])), (2, upload(up[2])), (2, upload(up[3]))]
-        first = [(k, upload(up[k])) for k in range(COUNT - 1)]
-        send([(0, open_round(number - 1)), (1, open_round()), *first, *twice, (6, upload(wrong))])
-        send([(COUNT - 1, upload(up[-1]))])  # now all have
+        twice = [(2, upload, up[2]), (2, upload, up[2]), (2, upload, up[3])]
+        first = [(k, upload, up[k]) for k in range(COUNT - 1)]
+        opening = [(0, open_round, number - 1), (1, open_round, None)]
+        send([*opening, *first, *twice, (6, upload, wrong)])
+        send([(COUNT - 1, upload, up[-1])])  # now all have
         offers = one.offered()
-        some = [(k, answer(Answer(number, attempt, True))) for k, (attempt, _) in offers.items()]
+        some = [(k, answer, Answer(number, attempt, True)) for k, (attempt, _) in offers.items()]
         db = {k: Delivery(number, rows[k].sum(axis=0)) for k in offers}
         send(
-            [*some, *((k, delivery(db[k])) for k in list(offers)[:-1]), (0, open_round(number - 1))]
+            [*some, *((k, delivery, db[k]) for k in list(offers)[:-1]), (0, open_round, number - 1)]
         )
-        send([(k, delivery(db[k])) for k in list(offers)[-1:]])
+        send([(k, delivery, db[k]) for k in list(offers)[-1:]])
         assert one.coordinator.state(0).epoch == number
 
 
@@ -103,16 +104,16 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
     before = kept(one.store)
     nan = made(1, 0, np.full((1, DIM), np.nan), 1.0)
     late = made(2, 0, np.ones((1, DIM)), 1.0)
-    batch = [
-        (1, upload(nan)),
-        (2, upload(late)),
-        (3, answer(Answer(1, 1, True))),
-        (4, open_round(9)),
+    batch: list[SentMessage] = [
+        (1, upload, nan),
+        (2, upload, late),
+        (3, answer, Answer(1, 1, True)),
+        (4, open_round, 9),
     ]
     assert all(isinstance(told, Refusal) for told in one.coordinator.handle(batch))
     assert kept(one.store) == before
     good = made(1, 0, np.ones((1, DIM)), 1.0)
-    told = one.coordinator.handle([*batch, (5, upload(good))])
+    told = one.coordinator.handle([*batch, (5, upload, good)])
     assert [isinstance(one, Refusal) for one in told] == [True] * 4 + [False]
     assert [row for row in kept(one.store)["uploads"] if row not in before["uploads"]] != []
     one.store.close()
@@ -202,16 +203,16 @@ def test_an_error_undoes_the_whole_lot(tmp_path: Path, fatal: bool) -> None:
     one.coordinator.open_round(0)
     before = kept(one.store)
 
-    def breaks(running: object, client: int) -> None:
+    def breaks(running: object, client: int, message: None) -> None:
         if fatal:
             raise RuntimeError("not a refusal")
 
-    good = upload(made(1, 0, np.ones((1, DIM)), 1.0))
+    good = made(1, 0, np.ones((1, DIM)), 1.0)
     if fatal:
         with pytest.raises(RuntimeError):
-            one.coordinator.handle([(1, good), (2, breaks)])
+            one.coordinator.handle([(1, upload, good), (2, breaks, None)])
         assert kept(one.store) == before
     else:
-        one.coordinator.handle([(1, good), (2, breaks)])
+        one.coordinator.handle([(1, upload, good), (2, breaks, None)])
         assert kept(one.store) != before
     one.store.close()

@@ -166,7 +166,7 @@ def test_polls_and_messages_do_not_wait_for_each_other_in_a_ring(
             errors.append(error)
 
     def tell(clients: list[int]) -> object:
-        return one.coordinator.handle([(client, open_round()) for client in clients])
+        return one.coordinator.handle([(client, open_round, None) for client in clients])
 
     works = [(tell, 0), (one.coordinator.states, 1), (tell, 2), (one.coordinator.states, 3)]
     threads = [threading.Thread(target=again, args=work) for work in works]

@@ -110,10 +110,10 @@ UPLOADS = [
     (dV("rows", 1.0, 0.0), 422, "dV.form"),
     (dV("factor", 1.0), 422, "dV.numbers"),  # of another dimension
     (dV("factor", 1.0, 0.0, 0.0), 422, "dV.numbers"),
-    (dV("triangle", 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, steps=3), 422, "dV"),
-    (dV("factor", 1.0, NAN), 422, "dV"),
-    (dV("triangle", NAN, 0.0, 1.0, steps=2), 422, "dV"),
-    (dV("triangle", 1.0, INF, 1.0, steps=2), 422, "dV"),
+    (dV("triangle", 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, steps=3), 422, "dV.numbers"),
+    (dV("factor", 1.0, NAN), 422, "dV.numbers"),
+    (dV("triangle", NAN, 0.0, 1.0, steps=2), 422, "dV.numbers"),
+    (dV("triangle", 1.0, INF, 1.0, steps=2), 422, "dV.numbers"),
     (dV("triangle", 1.0, 0.9, 0.5, steps=2), 422, "dV"),  # not positive semi-definite
     (dV("triangle", 1.0, 0.0, -1e-8, steps=2), 422, "dV"),
     (dV("triangle", 0.0, 1.0, 0.0, steps=2), 422, "dV"),

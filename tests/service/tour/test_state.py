@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import tomllib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,42 +14,47 @@ import pytest
 from rich.console import Console
 
 import incfed
+from incfed.ledger.chain import append
 from incfed.service.coordinator.config import read_config
-from incfed.service.tour.display import Display, board, size
-from incfed.service.tour.example_client import ClientTask, ExampleClient, events_of
-from incfed.service.tour.folder import audit_folder, find_folder, prepare_folder
+from incfed.service.tour.display import Display, board
+from incfed.service.tour.example_client import ClientTask, ExampleClient, events_of, read_report
+from incfed.service.tour.folder import TourFolder, find_folder
 from incfed.service.tour.options import TourOptions
-from incfed.service.tour.state import LogTail, TourState
+from incfed.service.tour.state import TourState
+from incfed.service.tour.tour import Tour
 from support.fake_coordinator import Fake
 from support.fake_server import serving
 
 OPTIONS = TourOptions(clients=3, cost=4.0, budget=10.0)
 
 
-def event(kind: str, round: int, **what: Any) -> dict[str, Any]:
-    return {"at": "now", "event": kind, "round": round, **what}
+def entry(kind: str, round: int, **what: Any) -> dict[str, Any]:
+    return {"number": 1, "kind": kind, "at": 0.0, "round": round, **what}
+
+
+OPENED = entry("opened", 1, client=1, epoch=0)
 
 
 def one_round(number: int, payments: dict[str, float], **more: Any) -> list[dict[str, Any]]:
     fixed = {"failed": [], "data_only": False} | more
     return [
-        event("opened", number, client=1, epoch=number - 1),
-        *(event("uploaded", number, client=k) for k in range(3)),
-        event("decided", number, attempt=1, offers=payments, **fixed),
-        *(event("delivered", number, client=int(k)) for k in payments),
-        event("closed", number, epoch=number, payments=payments, ratio=0.75),
+        entry("opened", number, client=1, epoch=number - 1),
+        *(entry("uploaded", number, client=k) for k in range(3)),
+        entry("decided", number, attempt=1, offers=payments, **fixed),
+        *(entry("delivered", number, client=int(k)) for k in payments),
+        entry("closed", number, epoch=number, payments=payments, ratio=0.75),
     ]
 
 
 def told(*lines: dict[str, Any], options: TourOptions = OPTIONS) -> TourState:
     state = TourState(options)
     for line in lines:
-        state.log(line)
+        state.record(line)
     return state
 
 
 def test_a_round_in_words_and_figures() -> None:
-    state = told({"message": "kernels ready"}, *one_round(1, {"0": 0.0, "2": 2.5}))
+    state = told({"kind": "founded"}, *one_round(1, {"0": 0.0, "2": 2.5}))
     assert state.messages == [
         "Round 1: opened by shop-2, which has learned enough.",
         "Round 1: shop-1 shared for data, shop-3 for 2.50.",
@@ -67,21 +73,38 @@ def test_a_round_in_words_and_figures() -> None:
         (one_round(1, {}, data_only=True), "so it offers only data."),
         (one_round(1, {"0": 0.0}, failed=[2]), "shop-3 did not deliver; decided again without"),
         (
-            [event("void", 1, reason="nobody uploaded")],
+            [OPENED, entry("void", 1, reason="nobody uploaded")],
             "ended without a decision: nobody uploaded.",
         ),
-        ([event("barred", 1, client=0, until=4)], "shop-1 did not deliver as asked"),
+        ([OPENED, entry("barred", 1, client=0, until=4)], "shop-1 did not deliver as asked"),
     ],
 )
 def test_words(lines: list[dict[str, Any]], said: str) -> None:
     assert any(said in line for line in told(*lines).messages)
 
 
-def test_a_round_that_was_open_before_counts_too() -> None:
-    """After a kill -9, the log begins in the middle."""
-    state = told(*one_round(4, {"0": 1.5})[-2:], *one_round(5, {"0": 1.0}))
+def test_rounds_of_an_earlier_tour_count_too(tmp_path: Path) -> None:
+    """Also one that was open when it was killed. But what happened then is not told again."""
+    lines = [*one_round(1, {"0": 1.5}), *one_round(2, {"0": 1.0})]
+    with closing(TourFolder(OPTIONS, find_folder(tmp_path), 4711)) as folder:
+        write(folder, lines[:-2])
+    with closing(TourFolder(OPTIONS, find_folder(tmp_path), 4711)) as folder:
+        tour = Tour(OPTIONS, folder, 4711, ["none"])
+        state = tour.state
+        assert (state.closed, state.spent, state.messages) == (1, 1.5, [])
+        write(folder, lines[-2:])
+        tour.stop()
     assert (state.closed, state.spent) == (2, 2.5)
-    assert [(one.number, one.opener) for one in state.rounds] == [(4, None), (5, 1)]
+    assert state.messages == ["Round 2: shop-1 shared for 1.00."]
+    assert [(one.number, one.opener) for one in state.rounds] == [(1, 1), (2, 1)]
+
+
+def write(folder: TourFolder, lines: list[dict[str, Any]]) -> None:
+    """Into the ledger, as the coordinator does."""
+    with folder._store.write() as connection:
+        for line in lines:
+            what = {key: value for key, value in line.items() if key not in ("number", "at")}
+            append(connection, what.pop("kind"), 0.0, **what)
 
 
 def test_steps_of_an_earlier_tour_are_told_apart() -> None:
@@ -89,7 +112,7 @@ def test_steps_of_an_earlier_tour_are_told_apart() -> None:
     for steps in (40, 45):
         state.report(0, {"steps": steps})
     state.report(2, {"steps": 10})
-    assert (state.steps, state.earlier_steps) == (55, 50)
+    assert (state.total("steps"), state.earlier_steps) == (55, 50)
 
 
 def shown(state: TourState, height: int) -> list[str]:
@@ -102,7 +125,7 @@ def shown(state: TourState, height: int) -> list[str]:
 def test_the_board_fits(height: int) -> None:
     """Into a terminal of the usual size, with figures as large as a tour gets."""
     rounds = [line for k in range(1, 99) for line in one_round(k, {"0": 0.0, "1": 10.0})]
-    state = told(*rounds, event("opened", 99, client=0), options=TourOptions(budget=1000.0))
+    state = told(*rounds, entry("opened", 99, client=0), options=TourOptions(budget=1000.0))
     report: dict[str, Any] = {
         "steps": 1234,
         "pending": 123,
@@ -110,14 +133,14 @@ def test_the_board_fits(height: int) -> None:
         "earned": 123.45,
         "scalars": 12345,
     }
-    report |= {"bytes": 1234567, "regret": 12.34, "alone": 23.45, "problem": None}
+    report |= {"bytes": 123456, "regret": 12.34, "alone": 23.45, "problem": None}
     for who in range(5):
         state.report(who, report)
     lines = shown(state, height)
     assert len(lines) < height
     text = "\n".join(lines)
     assert "…" not in text
-    for word in ("1,234", "123.45", "12,345", "1.2 MB", "12.3", "117.2", "Pending", "Alone"):
+    for word in ("1,234", "123.45", "12,345", "123.5 kB", "12.3", "117.2", "Pending", "Alone"):
         assert word in text, word
     assert "99  shop-1     · · · · ·  uploaded: 0 of 5" in text
     assert "98  shop-2     ● $ · · ·" in text
@@ -159,43 +182,44 @@ def test_on_a_terminal_the_last_board_stays() -> None:
     assert "1:01, ended" in out.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("count", "said"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123456, "123 kB"), (4.2e9, "4.2 GB")],
-)
-def test_sizes(count: float, said: str) -> None:
-    assert size(count) == said
+def test_the_ledger_is_read_as_it_grows(tmp_path: Path) -> None:
+    with closing(TourFolder(OPTIONS, find_folder(tmp_path), 4711)) as folder:
+        assert [one["kind"] for one in folder.new_entries()][:2] == ["founded", "settings"]
+        for lines in (one_round(1, {"0": 1.5}), [], one_round(2, {})):
+            write(folder, lines)
+            assert [(one["kind"], one["round"]) for one in folder.new_entries()] == [
+                (line["kind"], line["round"]) for line in lines
+            ]
 
 
-def test_a_log_is_read_as_it_grows(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    log.write_text('{"before": 1}\n')
-    tail = LogTail(log)
-    assert tail.new() == []
-    with log.open("a") as file:
-        for part, new in (('{"a": 1}\n{"b"', [{"a": 1}]), (": 2}\nTraceback\n", [{"b": 2}])):
-            file.write(part)
-            file.flush()
-            assert tail.new() == new
-    assert LogTail(tmp_path / "none").new() == []
+def test_only_reports_of_the_running_process_count(tmp_path: Path) -> None:
+    """That of an earlier one stays on disk; one that cannot be read is none."""
+    with closing(TourFolder(OPTIONS, find_folder(tmp_path), 4711)) as folder:
+        tour = Tour(OPTIONS, folder, 4711, ["none"])
+        for k, text in enumerate(('{"pid": 0, "steps": 5}', '{"pid": 1, "steps": 6}', "{")):
+            (folder.client(f"shop-{k + 1}") / "progress.json").write_text(text)
+        tour.stop()  # none was started: all have the pid 0
+    assert [one.state for one in tour.state.clients] == ["up", "starting", "starting"]
+    assert tour.state.total("steps") == 5
 
 
 @pytest.mark.parametrize("kind", ["PaymentEfficient", "PaymentFree", "PayEveryone"])
 def test_the_folder_is_an_ordinary_federation(kind: str, tmp_path: Path) -> None:
     options = TourOptions(clients=2, mechanism=kind, threshold=2.0, cost=0.0)
-    folder = prepare_folder(options, find_folder(tmp_path / "new"), 4711)
-    config = read_config(folder.config)
-    assert config.settings == options.settings
-    assert config.server.port == 4711
-    tokens = [(folder.client(name) / "token").read_text() for name in options.names]
-    assert not folder.again
-    assert prepare_folder(options, find_folder(tmp_path / "new"), 4712).again
-    assert tokens == [(folder.client(name) / "token").read_text() for name in options.names]
-    assert (folder.client("shop-1") / "token").stat().st_mode & 0o077 == 0
-    assert audit_folder(folder).clean
+    with closing(TourFolder(options, find_folder(tmp_path / "new"), 4711)) as folder:
+        config = read_config(folder.config)
+        assert config.settings == options.settings
+        assert config.server.port == 4711
+        tokens = [(folder.client(name) / "token").read_text() for name in options.names]
+        assert not folder.again
+    with closing(TourFolder(options, find_folder(tmp_path / "new"), 4712)) as folder:
+        assert folder.again
+        assert tokens == [(folder.client(name) / "token").read_text() for name in options.names]
+        assert (folder.client("shop-1") / "token").stat().st_mode & 0o077 == 0
+        assert folder.audit().clean
     for other in (TourOptions(clients=3), TourOptions(clients=2, seed=1)):
         with pytest.raises(incfed.InputError, match=r"--(clients|seed): got \d, must be"):
-            prepare_folder(other, find_folder(tmp_path / "new"), 4711)
+            TourFolder(other, find_folder(tmp_path / "new"), 4711)
     assert tomllib.loads(folder.config.read_text())["server"]["port"] == 4712
 
 
@@ -227,7 +251,8 @@ def test_regret_and_that_of_learning_alone_are_of_the_same_steps(tmp_path: Path)
                 for _ in range(steps):
                     example.step()
                 if reported:
-                    report = example.report()
+                    example.report()
+                report = read_report(tmp_path)
                 assert report["regret"] == pytest.approx(report["alone"], abs=1e-12)
         assert report["steps"] == 35
         assert report["regret"] > 0.0

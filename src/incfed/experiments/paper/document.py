@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..._version import __version__
 from ...results import document as doc
 from ...support.inputs import counted
-from .figures import DRAWINGS
+from .figures import FIGURES, PaperFigure
 from .settings import MOVIELENS, Mode
 from .tables import QUANTITIES, TABLES, PaperTable
 from .verdicts import FigureVerdict
@@ -67,22 +67,15 @@ def page_document(found: Reproduction) -> doc.Document:
         blocks.append(doc.Callout(QUICK, "close"))
     if found.missing:
         names = ", ".join(map(_title, found.missing))
-        blocks.append(
-            doc.Callout(f"Not run: {names}. They need MovieLens: --movielens FOLDER.", "close")
-        )
+        missing = f"Not run: {names}. They need MovieLens: --movielens FOLDER."
+        blocks.append(doc.Callout(missing, "close"))
     blocks.append(_overview(found))
     for name, verdicts in found.verdicts.items():
-        table = TABLES[name]
-        blocks.append(_heading(name, table.title))
-        if table.world == MOVIELENS and found.data:
-            blocks.append(doc.Callout(OTHER.format(data=found.data), "close"))
-        blocks += _table_blocks(table, verdicts)
+        blocks += [*_heading(TABLES[name], found.data), *_table_blocks(TABLES[name], verdicts)]
     for name, drawing in found.drawings.items():
-        about = DRAWINGS[name]
-        blocks.append(_heading(name, about.title))
-        if about.world == MOVIELENS and found.data:
-            blocks.append(doc.Callout(OTHER.format(data=found.data), "close"))
-        blocks.append(doc.Figure.of(drawing, about.caption, f"{_title(name)}. {about.caption}"))
+        caption = FIGURES[name].caption
+        figure = doc.Figure.of(drawing, caption, f"{_title(name)}. {caption}")
+        blocks += [*_heading(FIGURES[name], found.data), figure]
     return doc.Document(TITLE, blocks, f"Made by incfed {__version__}.")
 
 
@@ -99,8 +92,8 @@ def tables_document(found: Reproduction, *, differences: bool = True) -> doc.Doc
     if found.data:
         blocks.append(doc.Text(OTHER.format(data=found.data)))
     for name, verdicts in found.verdicts.items():
-        blocks.append(_heading(name, TABLES[name].title))
-        blocks += _table_blocks(TABLES[name], verdicts, differences=differences)
+        table = TABLES[name]
+        blocks += [*_heading(table), *_table_blocks(table, verdicts, differences=differences)]
     return doc.Document("", blocks)
 
 
@@ -187,14 +180,14 @@ def _rows(
             if any(found):
                 first = quantity == QUANTITIES[0]
                 label = table.block_title(block) if first else ""
-                cells = [doc.Cell("") if v is None else _cell(v, differences) for v in found]
+                cells = [doc.TableCell("") if v is None else _cell(v, differences) for v in found]
                 yield doc.TableRow.of(label, titles[quantity], *cells, group=first)
 
 
-def _cell(verdict: FigureVerdict, differences: bool) -> doc.Cell:
+def _cell(verdict: FigureVerdict, differences: bool) -> doc.TableCell:
     mean, spread, unit = verdict.ours.parts()
     below = [published(verdict), *([change(verdict)] if differences else [])]
-    return doc.Cell(
+    return doc.TableCell(
         mean,
         spread,
         unit,
@@ -216,8 +209,11 @@ def _reasons(table: PaperTable, verdicts: Sequence[FigureVerdict]) -> list[str]:
     ]
 
 
-def _heading(name: str, title: str) -> doc.Heading:
-    return doc.Heading(f"{_title(name)}. {title}", anchor=name)
+def _heading(target: PaperTable | PaperFigure, data: str = "") -> Iterator[doc.Block]:
+    """The title, and a warning if the MovieLens `data` is not the paper's."""
+    yield doc.Heading(f"{_title(target.name)}. {target.title}", anchor=target.name)
+    if target.world == MOVIELENS and data:
+        yield doc.Callout(OTHER.format(data=data), "close")
 
 
 def _title(name: str) -> str:

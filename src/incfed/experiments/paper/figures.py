@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...results import axes as style
 from ...results.curves import Curve, mean_and_sd
 from ...results.palette import INK, Pens, pens_for
+from ...results.plots import new_figure, panel
+from ...results.tables import spread
 from ..cells import Record
-from .settings import FREE, MOVIELENS, PAID, SYNTHETIC, VARIANTS, Setting
-from .verdicts import Records, spread
+from .settings import FREE, MOVIELENS, PAID, SYNTHETIC, VARIANTS, PaperSetting
+from .verdicts import Records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +27,7 @@ ARMS = 25  # a random policy earns a reward of 1 in so many steps
 
 
 @dataclass(frozen=True)
-class Drawing:
+class PaperFigure:
     """One figure of the paper."""
 
     name: str
@@ -32,18 +35,18 @@ class Drawing:
     world: str
     ablation: bool
 
-    def settings(self) -> list[Setting]:
+    def settings(self) -> list[PaperSetting]:
         return [self.setting(label, cost) for label in self.labels for cost in COSTS]
 
     @property
     def labels(self) -> list[str]:
         return list(VARIANTS) if self.ablation else [FREE, PAID]
 
-    def setting(self, label: str, cost: float) -> Setting:
+    def setting(self, label: str, cost: float) -> PaperSetting:
         if label == FREE:
-            return Setting(self.world, THRESHOLD, method=FREE, cost=cost)
+            return PaperSetting(self.world, THRESHOLD, method=FREE, cost=cost)
         variant = label if self.ablation else "full"
-        return Setting(self.world, THRESHOLD, cost=cost, beta=BETA, variant=variant)
+        return PaperSetting(self.world, THRESHOLD, cost=cost, beta=BETA, variant=variant)
 
     @property
     def performance(self) -> str:
@@ -53,34 +56,33 @@ class Drawing:
     def caption(self) -> str:
         bands = "Mean over seeds; bands are one standard deviation wide on each side."
         if self.ablation:
-            bands = f"Trajectories are means over seeds and over D = 1, 10, 100. {PAYMENTS}"
+            bands = (
+                "Trajectories are means over seeds and over D = 1, 10, 100. "
+                "Payments are relative to the largest at the same D."
+            )
         return f"{self.title} (β = {BETA}, {THRESHOLD} D_c; neither is printed). {bands}"
 
 
-PAYMENTS = "Payments are relative to the largest at the same D."
-DRAWINGS = {
+FIGURES = {
     drawing.name: drawing
     for drawing in (
-        Drawing("figure1", "Synthetic: payment-free and payment-efficient", SYNTHETIC, False),
-        Drawing("figure2", "Synthetic: what each part of the search is worth", SYNTHETIC, True),
-        Drawing("figure3", "MovieLens: payment-free and payment-efficient", MOVIELENS, False),
-        Drawing("figure4", "MovieLens: what each part of the search is worth", MOVIELENS, True),
+        PaperFigure("figure1", "Synthetic: payment-free and payment-efficient", SYNTHETIC, False),
+        PaperFigure("figure2", "Synthetic: what each part of the search is worth", SYNTHETIC, True),
+        PaperFigure("figure3", "MovieLens: payment-free and payment-efficient", MOVIELENS, False),
+        PaperFigure("figure4", "MovieLens: what each part of the search is worth", MOVIELENS, True),
     )
 }
 
 
-def draw(drawing: Drawing, records: Records) -> Figure | None:
+def draw(drawing: PaperFigure, records: Records) -> Figure | None:
     """The figure; None while a setting of it has no run yet."""
     if not all(records.get(setting) for setting in drawing.settings()):
         return None
     return _ablation(drawing, records) if drawing.ablation else _comparison(drawing, records)
 
 
-def _comparison(drawing: Drawing, records: Records) -> Figure:
+def _comparison(drawing: PaperFigure, records: Records) -> Figure:
     """Performance above, communication below; a column for each cost."""
-    from ...results import axes as style
-    from ...results.plots import new_figure, panel
-
     pens = pens_for(drawing.labels)
     figure = new_figure(10.4, 6.6)
     grid = figure.subplots(2, len(COSTS))
@@ -92,16 +94,13 @@ def _comparison(drawing: Drawing, records: Records) -> Figure:
         top = max(axes.get_ylim()[1] for axes in row)  # one scale for all costs
         for axes in row:
             axes.set_ylim(0, top)
-        row[0].set_ylabel(_axis(metric), fontsize=9.5, color=INK)
+        row[0].set_ylabel(style.TITLES[metric][0], fontsize=9.5, color=INK)
     style.legend(figure, pens)
     return figure
 
 
-def _ablation(drawing: Drawing, records: Records) -> Figure:
+def _ablation(drawing: PaperFigure, records: Records) -> Figure:
     """Performance, communication, and bars of payment at each cost."""
-    from ...results import axes as style
-    from ...results.plots import new_figure, panel
-
     pens = pens_for(drawing.labels)
     runs = {
         label: [run for cost in COSTS for run in records[drawing.setting(label, cost)]]
@@ -116,13 +115,11 @@ def _ablation(drawing: Drawing, records: Records) -> Figure:
     return figure
 
 
-def _bars(axes: Axes, drawing: Drawing, records: Records, pens: Pens) -> None:
-    from ...results import axes as style
-
+def _bars(axes: Axes, drawing: PaperFigure, records: Records, pens: Pens) -> None:
     width = 0.8 / len(drawing.labels)
     for group, cost in enumerate(COSTS):
         paid = {
-            label: spread(run.figures["payment"] for run in records[drawing.setting(label, cost)])
+            label: spread([run.figures["payment"] for run in records[drawing.setting(label, cost)]])
             for label in drawing.labels
         }
         most = max(one.mean for one in paid.values()) or 1.0
@@ -141,20 +138,14 @@ def _bars(axes: Axes, drawing: Drawing, records: Records, pens: Pens) -> None:
 def _lines(
     runs: Mapping[str, Sequence[Record]], metric: str, *, bands: bool = True
 ) -> dict[str, Curve]:
-    return {label: _curve(records, metric, bands) for label, records in runs.items()}
-
-
-def _curve(records: Iterable[Record], metric: str, bands: bool) -> Curve:
     """Mean and spread over runs, which all have their points at the same steps."""
-    curves = [record.curve for record in records]
-    step = np.array(curves[0]["step"])
-    if metric == "gain":
-        values = np.array([np.array(curve["reward"]) / (step / ARMS) for curve in curves])
-    else:
-        values = np.array([curve[metric] for curve in curves])
-    mean, sd = mean_and_sd(values, np.ones_like(values))
-    return Curve(step.astype(np.int64), mean, sd if bands else np.full_like(sd, np.nan))
-
-
-def _axis(metric: str) -> str:
-    return {"gain": "Normalised reward", "regret": "Regret"}.get(metric, "Communication")
+    lines = {}
+    for label, records in runs.items():
+        step = np.array(records[0].curve["step"])
+        if metric == "gain":
+            values = np.array([record.curve["reward"] for record in records]) / (step / ARMS)
+        else:
+            values = np.array([record.curve[metric] for record in records])
+        mean, sd = mean_and_sd(values, np.ones_like(values))
+        lines[label] = Curve(step.astype(np.int64), mean, sd if bands else np.full_like(sd, np.nan))
+    return lines

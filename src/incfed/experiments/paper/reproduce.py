@@ -5,62 +5,71 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from ...environments import MovieLens
 from ...results import html, markdown
 from ...results.plots import can_plot
+from ...results.terminal import show
 from ...support import places
-from ...support.files import claim, replacing, write_text
+from ...support.files import replacing, write_text
 from ...support.inputs import InputError, counted, refuse
-from ..cells import Cell, Record
+from ...support.terminal import Terminal
+from ..cells import Record
 from ..checkpoint import NAME, CellsFile
-from ..engine import Local, Outcome, run_cells
+from ..engine import Outcome
 from ..grid import MOST_CELLS
-from ..screen import Screen
-from ..tidy import cells_frame
-from . import figures
+from ..outputs import save_figure
+from ..suite import Suite
+from ..sweep_report import cells_frame
 from .document import Reproduction, page_document, result_document, tables_document
-from .settings import MOVIELENS, Data, Mode, Setting, cell
-from .tables import TABLES
+from .figures import FIGURES, PaperFigure, draw
+from .settings import MOVIELENS, Data, Mode, PaperSetting, cell
+from .tables import TABLES, PaperTable
 from .verdicts import incomparable, judge
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ALL = "all"
 OURS = ("reproduction.html", "tables.md", "tables.tex", "figures", "cells.parquet")
-TARGETS = (*TABLES, *figures.DRAWINGS)
+TARGETS: dict[str, PaperTable | PaperFigure] = {**TABLES, **FIGURES}
 
 
-@dataclass(frozen=True)
-class ReproduceRequest:
-    """What is asked for, checked."""
+@dataclass(frozen=True, kw_only=True)
+class PaperSuite(Suite):
+    """The runs behind some tables and figures of the paper."""
 
     targets: tuple[str, ...]
     missing: tuple[str, ...]  # asked for by "all", but without the data they need
     mode: Mode
     seeds: int
+    settings: list[PaperSetting]
 
-    def settings(self) -> list[Setting]:
-        """Everything that must be run, once each."""
-        found: dict[Setting, None] = {}
-        for name in self.targets:
-            if name in TABLES:
-                table = TABLES[name]
-                found.update((table.setting(*place), None) for place in table.cells())
-            else:
-                found.update((setting, None) for setting in figures.DRAWINGS[name].settings())
-        return list(found)
+    cautious: ClassVar[bool] = True  # some of them take hours
+    hint: ClassVar[str] = "Next: open the page in a browser."
 
-    def cells(self) -> dict[Setting, list[Cell]]:
-        return {
-            setting: [cell(setting, seed, self.mode) for seed in range(self.seeds)]
-            for setting in self.settings()
-        }
+    def checkpoint(self) -> CellsFile:
+        return CellsFile(self.output / NAME, ours=OURS)
+
+    def describe(self) -> str:
+        settings, seeds = counted(len(self.settings), "setting"), counted(self.seeds, "seed")
+        runs = counted(len(self.cells), "run")
+        return f"{', '.join(self.targets)}: {runs}, {settings} with {seeds} each"
+
+    def report(self, terminal: Terminal, outcome: Outcome) -> dict[str, Path]:
+        with terminal.busy("drawing figures, writing tables"):
+            found = _evaluate(self, outcome.records)
+            page = _publish(self.output, found, outcome.records)
+        show(terminal, result_document(found))
+        if self.missing:
+            terminal.hint(
+                f"Not run: {', '.join(self.missing)}. They need --movielens FOLDER; download the "
+                "data with: incfed data movielens ml-20m"
+            )
+        return {"page": page, "tables": self.output / "tables.md", "runs": self.output / NAME}
 
 
-def request(names: Sequence[str], *, seeds: int, mode: Mode) -> ReproduceRequest:
+def paper_suite(
+    names: Sequence[str], *, seeds: int, mode: Mode, output: Path = Path("reproduction")
+) -> PaperSuite:
     """Check the names, and that MovieLens is there where it is needed."""
     for name in names:
         if name not in (*TARGETS, ALL):
@@ -69,123 +78,61 @@ def request(names: Sequence[str], *, seeds: int, mode: Mode) -> ReproduceRequest
                 f"target: got {name!r}{close}, must be table1 to table6, figure1 to figure4, or all"
             )
     wanted = [name for name in TARGETS if name in names or ALL in names]
-    missing = [name for name in wanted if mode.movielens is None and _world(name) == MOVIELENS]
+    on_movielens = [name for name in wanted if TARGETS[name].world == MOVIELENS]
+    missing = on_movielens if mode.movielens is None else []
     if missing and ALL not in names:
-        raise refuse("movielens", None, f"the MovieLens folder that {', '.join(missing)} needs")
-    kept = tuple(name for name in wanted if name not in missing)
-    if mode.movielens is not None and any(_world(name) == MOVIELENS for name in kept):
+        raise places.missing("--movielens", f"the folder of MovieLens, for {', '.join(missing)}")
+    if mode.movielens is not None and on_movielens:
         mode = replace(mode, data=_look(mode.movielens, mode.active))
-    asked = ReproduceRequest(kept, tuple(missing), mode, 1 if mode.quick else seeds)
-    if (runs := asked.seeds * len(asked.settings())) > MOST_CELLS:
-        raise refuse(
-            "seeds", seeds, f"so few that there are at most {MOST_CELLS:,} runs, not {runs:,}"
-        )
-    return asked
+    targets = tuple(name for name in wanted if name not in missing)
+    settings = list(dict.fromkeys(one for name in targets for one in TARGETS[name].settings()))
+    each = 1 if mode.quick else seeds
+    if each * len(settings) > MOST_CELLS:
+        most = MOST_CELLS // len(settings)
+        raise refuse("seeds", seeds, f"at most {most:,}, for {MOST_CELLS:,} runs in total")
+    return PaperSuite(
+        name="incfed reproduce",
+        cells=[cell(setting, seed, mode) for setting in settings for seed in range(each)],
+        output=output,
+        targets=targets,
+        missing=tuple(missing),
+        mode=mode,
+        seeds=each,
+        settings=settings,
+    )
 
 
 def _look(folder: Path, active: int) -> Data:
-    """What MovieLens data is there, or an InputError; what was read is cached."""
+    """How much MovieLens data there is, or an InputError. Reading it also fills the cache."""
     with places.at("movielens"):
         world = MovieLens(folder, min_events=active)
     return Data(world.count, world.length)
 
 
-def carry_out(
-    screen: Screen,
-    asked: ReproduceRequest,
-    folder: Path,
-    *,
-    jobs: int | None,
-    resume: bool,
-    fresh: bool,
-) -> Outcome:
-    """Run what is asked for under one progress bar, and write about it."""
-    claim(folder, mark=NAME, ours=OURS)
-    _refuse_finished(folder / NAME, resume=resume, fresh=fresh)
-    wanted = asked.cells()
-    cells = [one for group in wanted.values() for one in group]
-
-    def begin(total: int, kept: int) -> None:
-        already = f"; {kept:,} already there" if kept else ""
-        screen.note(
-            f"{', '.join(asked.targets)}: {counted(len(wanted), 'setting')}, "
-            f"{counted(asked.seeds, 'seed')}, {counted(total, 'run')}{already}"
-        )
-
-    with screen.progress(len(cells)) as bar:
-        done = run_cells(
-            cells,
-            checkpoint=CellsFile(folder / NAME),
-            executor=Local(jobs),
-            fresh=fresh,
-            progress=bar.update,
-            slow=bar.compiling,
-            begin=begin,
-            source="incfed reproduce",
-        )
-    if done.interrupted:
-        return done
-    screen.failures(done.failures)
-    if done.records:
-        with screen.busy("drawing figures, writing tables"):
-            found = _evaluate(asked, done.records)
-            page = _publish(folder, found, done.records)
-        screen.show(result_document(found))
-        if found.missing:
-            screen.hint(
-                f"Not run: {', '.join(found.missing)}. They need --movielens FOLDER; "
-                "incfed data movielens ml-20m fetches it."
-            )
-        screen.places({"page": page, "tables": folder / "tables.md", "runs": folder / NAME})
-    return done
-
-
-def _refuse_finished(book: Path, *, resume: bool, fresh: bool) -> None:
-    """Hours of work are neither thrown away nor taken for today's by accident."""
-    if resume and fresh:
-        raise InputError("--resume and --fresh: got both, must be one of them")
-    if book.exists() and not (resume or fresh):
-        raise InputError(
-            f"output: got {str(book.parent)!r}, which has finished runs; add --resume to keep them "
-            "and go on, --fresh to run them again, or choose another folder with --output"
-        )
-
-
-def _evaluate(asked: ReproduceRequest, records: Sequence[Record]) -> Reproduction:
-    by_setting: dict[Setting, list[Record]] = {}
+def _evaluate(asked: PaperSuite, records: Sequence[Record]) -> Reproduction:
+    by_setting: dict[PaperSetting, list[Record]] = {}
     for record in records:
         given = {key: value for key, value in record.point.items() if key != "reads"}
-        by_setting.setdefault(Setting(**given), []).append(record)
-    verdicts = {
-        name: judge(TABLES[name], by_setting, asked.mode)
-        for name in asked.targets
-        if name in TABLES
+        by_setting.setdefault(PaperSetting(**given), []).append(record)
+    mode, targets = asked.mode, asked.targets
+    drawn = {
+        name: draw(FIGURES[name], by_setting) for name in targets if name in FIGURES and can_plot()
     }
-    drawings: dict[str, Figure] = {}
-    if can_plot():
-        for name in asked.targets:
-            drawn = figures.draw(figures.DRAWINGS[name], by_setting) if name not in TABLES else None
-            if drawn is not None:
-                drawings[name] = drawn
+    data = ""  # other MovieLens data than the paper's
+    if mode.data is not None and incomparable(mode):
+        data = f"{counted(mode.data.clients, 'user')}, {counted(mode.data.events, 'event')}"
     return Reproduction(
-        mode=asked.mode,
+        mode=mode,
         seeds=asked.seeds,
-        verdicts=verdicts,
-        drawings=drawings,
+        verdicts={n: judge(TABLES[n], by_setting, mode) for n in targets if n in TABLES},
+        drawings={name: drawing for name, drawing in drawn.items() if drawing is not None},
         missing=asked.missing,
-        data=_other_data(asked.mode),
+        data=data,
     )
 
 
-def _other_data(mode: Mode) -> str:
-    """In words, the MovieLens data that stands in for the paper's; empty if it is the same."""
-    if mode.data is None or not incomparable(mode):
-        return ""
-    return f"{counted(mode.data.clients, 'user')}, {counted(mode.data.events, 'event')}"
-
-
 def _publish(folder: Path, found: Reproduction, records: Sequence[Record]) -> Path:
-    """Tables, figures, the page; each file whole or not at all."""
+    """Write tables, figures and the page; each file appears whole or not at all."""
     with replacing(folder / "cells.parquet") as fresh:
         cells_frame(records).write_parquet(fresh)
     write_text(folder / "tables.md", markdown.render(tables_document(found)))
@@ -194,11 +141,5 @@ def _publish(folder: Path, found: Reproduction, records: Sequence[Record]) -> Pa
     for old in (folder / "figures").glob("figure?.*"):  # of other targets, or another mode
         old.unlink()
     for name, figure in found.drawings.items():
-        for ending in ("png", "svg"):
-            with replacing(folder / "figures" / f"{name}.{ending}") as fresh:
-                figure.savefig(fresh, dpi=160)
+        save_figure(figure, folder / "figures" / name, dpi=160)
     return write_text(folder / "reproduction.html", html.render(page_document(found)))
-
-
-def _world(name: str) -> str:
-    return TABLES[name].world if name in TABLES else figures.DRAWINGS[name].world

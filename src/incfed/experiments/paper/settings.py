@@ -29,7 +29,7 @@ RULES: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Setting:
+class PaperSetting:
     """One combination, everything but the seed."""
 
     world: str
@@ -81,7 +81,7 @@ class Mode:
         return "stale" if self.published else "fresh"
 
 
-def cell(setting: Setting, seed: int, mode: Mode) -> Cell:
+def cell(setting: PaperSetting, seed: int, mode: Mode) -> Cell:
     """The run of a setting with one seed."""
     if setting.world == MOVIELENS:
         assert mode.movielens is not None  # asked for where targets are chosen
@@ -103,7 +103,7 @@ def cell(setting: Setting, seed: int, mode: Mode) -> Cell:
     )
 
 
-def _algorithm(setting: Setting, mode: Mode) -> dict[str, Any]:
+def _algorithm(setting: PaperSetting, mode: Mode) -> dict[str, Any]:
     rules = {**RULES[setting.world], "reads": mode.reads, "threshold": setting.threshold}
     if setting.method == ALTRUISTIC:
         return {"kind": "DisLinUCB", **rules}

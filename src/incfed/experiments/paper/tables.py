@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .settings import ALTRUISTIC, MOVIELENS, SYNTHETIC, Setting
+from .settings import ALTRUISTIC, MOVIELENS, SYNTHETIC, PaperSetting
 
 QUANTITIES = ("performance", "communication", "payment")
 THRESHOLDS = {
@@ -17,9 +16,6 @@ THRESHOLDS = {
     "low": "D_c = T / (N² d ln T)",
     "theory": "D_c = T / (N² d ln T) - sqrt(T² / (N² d R ln T)) ln β",
 }
-
-
-Published = dict[str, dict[str, dict[str, tuple[float, float, float | None]]]]
 
 
 class Printed(NamedTuple):
@@ -49,29 +45,32 @@ class PaperTable:
         return "reward" if self.world == MOVIELENS else "regret"
 
     @property
+    def figures(self) -> dict[tuple[str, str], Printed]:
+        """What was printed, by block and column."""
+        return {
+            (block, column): Printed(*printed)
+            for block, cells in _published()[self.name].items()
+            for column, printed in cells.items()
+        }
+
+    @property
     def blocks(self) -> list[str]:
-        return list(_published()[self.name])
+        return list(dict.fromkeys(block for block, _ in self.figures))
 
     @property
     def columns(self) -> list[str]:
-        return list(next(iter(_published()[self.name].values())))
+        return list(dict.fromkeys(column for _, column in self.figures))
 
-    def printed(self, block: str, column: str) -> Printed | None:
-        found = _published()[self.name][block].get(column)
-        return None if found is None else Printed(*found)
-
-    def setting(self, block: str, column: str) -> Setting:
+    def setting(self, block: str, column: str) -> PaperSetting:
         threshold, cost = (
             (block, 100.0) if self.threshold is None else (self.threshold, float(block))
         )
         if column == ALTRUISTIC:
-            return Setting(self.world, threshold, method=ALTRUISTIC)
-        return Setting(self.world, threshold, cost=cost, beta=float(column))
+            return PaperSetting(self.world, threshold, method=ALTRUISTIC)
+        return PaperSetting(self.world, threshold, cost=cost, beta=float(column))
 
-    def cells(self) -> Iterator[tuple[str, str]]:
-        """Block and column of every cell that is printed."""
-        for block in self.blocks:
-            yield from ((block, column) for column in _published()[self.name][block])
+    def settings(self) -> list[PaperSetting]:
+        return [self.setting(*place) for place in self.figures]
 
     def block_title(self, block: str) -> str:
         return THRESHOLDS[block] if self.threshold is None else f"D = {block}"
@@ -102,8 +101,7 @@ TABLES = {
 
 
 @cache
-def _published() -> Published:
+def _published() -> dict[str, Any]:
     """table -> block -> column -> the three figures."""
     text = resources.files(__package__).joinpath("published.json").read_text(encoding="utf-8")
-    found: Published = json.loads(text)
-    return found
+    return dict(json.loads(text))

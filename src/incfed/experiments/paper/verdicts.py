@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...results.tables import Spread
+from ...results.tables import Spread, spread
 from ..cells import Record
-from .settings import MOVIELENS, Mode, Setting
+from .settings import MOVIELENS, Data, Mode, PaperSetting
 from .tables import QUANTITIES, PaperTable
 
 TOLERANCE = {"performance": 0.12, "communication": 0.15, "payment": 0.12}  # of the published figure
 SPREADS = 3.0  # ... or so many standard deviations of single runs, if that is more
 
-ML_20M = (54, 214_729)  # clients and steps of the paper's MovieLens data
+ML_20M = Data(clients=54, events=214_729)  # the paper's MovieLens data
 
 # Figures that are known to be outside, and what was found about them.
 _LOWER = (
@@ -30,20 +30,18 @@ STALE = "The published figures come from stale reads, these from fresh ones (see
 PART_OF_IT = "Only the beginning of the data: not to be compared figure by figure."
 OTHER_DATA = "Another data set than the paper's: not to be compared figure by figure."
 
-Records = Mapping[Setting, Sequence[Record]]
+Records = Mapping[PaperSetting, Sequence[Record]]
 
 
 @dataclass(frozen=True)
 class FigureVerdict:
     """One figure: published and ours."""
 
-    table: str
     block: str
     column: str
     quantity: str
     published: float | None
     ours: Spread
-    seeds: int
     within: bool | None  # None: nothing to compare
     why: str = ""  # it is not within, or not compared
 
@@ -56,29 +54,22 @@ class FigureVerdict:
 def judge(table: PaperTable, records: Records, mode: Mode) -> list[FigureVerdict]:
     """All figures of a table for which there are runs."""
     verdicts = []
-    for block, column in table.cells():
+    unlike = incomparable(mode) if table.world == MOVIELENS else ""
+    otherwise = "No explanation found so far." if mode.published else STALE
+    for (block, column), printed in table.figures.items():
         runs = records.get(table.setting(block, column), ())
-        if runs:
-            verdicts += [_verdict(table, block, column, name, runs, mode) for name in QUANTITIES]
+        if not runs:
+            continue
+        for quantity, published in zip(QUANTITIES, printed, strict=True):
+            key = table.performance if quantity == "performance" else quantity
+            ours = spread([record.figures[key] for record in runs])
+            within, why = None, unlike
+            if published is not None and not unlike:
+                within = is_within(quantity, published, ours)
+                known = KNOWN.get((table.name, block, column, quantity), otherwise)
+                why = "" if within else known
+            verdicts.append(FigureVerdict(block, column, quantity, published, ours, within, why))
     return verdicts
-
-
-def _verdict(
-    table: PaperTable, block: str, column: str, quantity: str, runs: Sequence[Record], mode: Mode
-) -> FigureVerdict:
-    key = table.performance if quantity == "performance" else quantity
-    ours = spread([record.figures[key] for record in runs])
-    printed = table.printed(block, column)
-    published = None if printed is None else getattr(printed, quantity)
-    within, why = None, ""
-    if table.world == MOVIELENS and (reason := incomparable(mode)):
-        why = reason
-    elif published is not None:
-        within = is_within(quantity, published, ours)
-        why = "" if within else _reason(table.name, block, column, quantity, mode)
-    return FigureVerdict(
-        table.name, block, column, quantity, published, ours, len(runs), within, why
-    )
 
 
 def is_within(quantity: str, published: float, ours: Spread) -> bool:
@@ -87,22 +78,8 @@ def is_within(quantity: str, published: float, ours: Spread) -> bool:
     return abs(ours.mean - published) <= max(TOLERANCE[quantity] * published, spreads)
 
 
-def spread(values: Iterable[float]) -> Spread:
-    """Mean and sample standard deviation of single runs."""
-    known = list(values)
-    mean = math.fsum(known) / len(known)
-    if len(known) < 2:
-        return Spread(mean, math.nan)
-    return Spread(mean, math.sqrt(math.fsum((x - mean) ** 2 for x in known) / (len(known) - 1)))
-
-
 def incomparable(mode: Mode) -> str:
     """Why MovieLens figures cannot be compared with the published ones; empty: they can."""
-    if mode.data is None or (mode.data.clients, mode.data.events) != ML_20M:
+    if mode.data != ML_20M:
         return OTHER_DATA
     return PART_OF_IT if mode.quick else ""
-
-
-def _reason(table: str, block: str, column: str, quantity: str, mode: Mode) -> str:
-    otherwise = "No explanation found so far." if mode.published else STALE
-    return KNOWN.get((table, block, column, quantity), otherwise)

@@ -10,36 +10,80 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import numpy as np
+
 from ...protocol.messages import Answer
 from ...support import inputs
 from .. import wire
-from ..wire import OFFERED, OPEN, OfferView, Request, RoundView, StateView
-from .backoff import Backoff
+from ..wire import OFFERED, OPEN, FederationView, OfferView, Request, RoundView, StateView
 from .durable_learner import DurableLearner
-from .errors import service_error
 from .policies import Accept, CostFunction, Proposal, decide
 from .sync import PendingSync
-from .terms import Terms
-from .traffic import ScalarCounter
+from .transport import ServiceError, Traffic
 
 WAIT = 25.0  # seconds that a long poll may take
 POLL_PAUSE = 0.5  # seconds until the next poll, if one came back at once with nothing new
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0  # seconds after a request that failed
+REFUSED_PAUSE = 60.0  # seconds after a refusal: somebody has to fix a setting first
 _RETRY = (404, 408, 409, 425, 429)  # ask for the state, then try again
 _log = logging.getLogger("incfed.client")
 
 
+class Backoff:
+    """Exponential backoff with jitter: clients do not all come back at once after an outage."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._failures = 0
+        self.until = 0.0  # nothing is sent before
+
+    def fail(self, now: float) -> None:
+        self._failures += 1
+        self._pause(now, min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._failures - 1, 20)))
+
+    def refuse(self, now: float) -> None:
+        self._pause(now, REFUSED_PAUSE)
+
+    def reset(self) -> None:
+        self._failures, self.until = 0, 0.0
+
+    def _pause(self, now: float, seconds: float) -> None:
+        self.until = now + seconds * float(self._rng.uniform(0.5, 1.5))
+
+
+class ScalarCounter:
+    """Counts as the simulator does: each message once, however often it was sent; dV as a full
+    matrix; and d for a client that took part with nothing to share."""
+
+    def __init__(self, dim: int, traffic: Traffic) -> None:
+        self._dim, self._traffic = dim, traffic
+        self._counted: set[tuple[str, int]] = set()
+
+    def sent(self, kind: str, round: int) -> None:
+        if (kind, round) not in self._counted:
+            self._counted.add((kind, round))
+            self._traffic.scalars_up += {"upload": self._dim**2, "delivery": self._dim}.get(kind, 0)
+
+    def downloaded(self, empty_round: int | None) -> None:
+        """`empty_round`: the round that is over now, if this client's upload to it was empty."""
+        if empty_round is not None and ("upload", empty_round) in self._counted:
+            self._traffic.scalars_up += self._dim
+        self._counted.clear()
+        self._traffic.scalars_down += self._dim**2 + self._dim
+
+
 class Agent:
     def __init__(
-        self, durable: DurableLearner, cost: CostFunction, accept: Accept, backoff: Backoff
+        self, durable: DurableLearner, cost: CostFunction, accept: Accept, traffic: Traffic
     ) -> None:
         self.durable = durable
-        self.backoff = backoff
+        self.backoff = Backoff(np.random.default_rng())
         self.state: StateView | None = None  # the coordinator's; None: has to be requested
         self.problem: Exception | None = None  # the last error, until a request succeeds
         self.halted = False  # for good: this state and this coordinator do not fit
-        self.scalars = ScalarCounter(durable.terms.dim)
+        self._scalars = ScalarCounter(durable.settings.dim, traffic)
         self._cost, self._accept = cost, accept
-        self._has_terms = False  # those of today
+        self._has_settings = False  # of this coordinator, as they are today
         self._skipped: int | None = None  # a round that refused something of this client
         self._received: set[tuple[str, int, int]] = set()  # what the coordinator has confirmed
         self._syncs: list[PendingSync] = []
@@ -96,26 +140,25 @@ class Agent:
             except wire.BadReply as error:
                 self.failed(request, error, now)
                 return
-            except inputs.InputError as error:
-                self._error(_handling(request), error, now, fatal=True)
-                return
-            except Exception as error:  # the disk
-                self._error(_handling(request), error, now)
+            except Exception as error:  # it does not fit this client; or the disk is full
+                fatal = isinstance(error, inputs.InputError)
+                self._error(f"handling the reply to {request.kind!r}", error, now, fatal=fatal)
                 return
             if request.kind == "poll" and now < request.asked + WAIT / 2:
-                self._poll_after = now + POLL_PAUSE if self._nothing_new(request) else 0.0
+                nothing_new = self.state is not None and self.state.version == request.version
+                self._poll_after = now + POLL_PAUSE if nothing_new else 0.0
             self.backoff.reset()
             self.problem = None
             self._finish_syncs()
         elif status >= 500 or status in _RETRY:
-            self.failed(request, service_error(status, reply), now)
+            self.failed(request, ServiceError(status, reply), now)
         else:
-            refused = service_error(status, reply)
+            refused = ServiceError(status, reply)
             self._log(logging.ERROR, f"request {request.kind!r}", refused)
             self.problem, self.state = refused, None
             if request.method == "PUT" and status not in (401, 403):
                 self._skipped = request.number  # the next round may go better,
-                self._has_terms = False  # perhaps with new terms
+                self._has_settings = False  # perhaps with new settings
             else:
                 self.backoff.refuse(now)
             self._fail_syncs(refused)
@@ -130,16 +173,16 @@ class Agent:
 
     def _next(self, now: float) -> Request | None:
         self.durable.rotate_if_large()
-        if not self._has_terms:
+        if not self._has_settings:
             return wire.get_federation()
         state, learner = self.state, self.durable.learner
         if state is None:
             self._state_requests += 1
-            return wire.get_state()._replace(number=self._state_requests)
+            return wire.get_state()._replace(sequence=self._state_requests)
         frozen = learner.frozen
         closed = frozen is None or state.over(frozen.round)
         if state.epoch > learner.epoch or (frozen is not None and closed):
-            return wire.get_download(learner.epoch, closed)._replace(number=state.epoch)
+            return wire.get_download(learner.epoch, closed)._replace(epoch=state.epoch)
         round = state.active
         if round is None:
             return self._open_round(now) if learner.triggered else None
@@ -186,10 +229,10 @@ class Agent:
         """BadReply if the reply makes no sense, InputError if it does not fit this client."""
         durable = self.durable
         if request.kind == "federation":
-            terms, epoch = wire.reply(lambda: (Terms.read(reply), reply.get("epoch")))
-            durable.update_terms(terms)
-            self._check_epoch(wire.reply(lambda: inputs.integer("epoch", epoch, low=0)))
-            self._has_terms = True
+            settings = wire.reply(lambda: wire.read(FederationView, reply))
+            durable.update_settings(settings)
+            self._check_epoch(settings.epoch)
+            self._has_settings = True
         elif request.kind in ("state", "poll"):
             self._update_state(request, wire.reply(lambda: wire.read(StateView, reply)))
         elif request.kind == "open":
@@ -198,8 +241,8 @@ class Agent:
                 sync.round_opened(number)
             self.state, self._round_epoch = None, durable.learner.epoch
         elif request.kind == "download":
-            news = wire.reply(lambda: wire.read_download(reply, durable.terms.dim))
-            if news.since not in (None, durable.learner.epoch) or news.epoch < request.number:
+            news = wire.reply(lambda: wire.read_download(reply, durable.settings.dim))
+            if news.since not in (None, durable.learner.epoch) or news.epoch < request.epoch:
                 raise wire.BadReply(
                     f"the coordinator's reply: a download from epoch {news.since} to {news.epoch}, "
                     f"but this client is at {durable.learner.epoch}"
@@ -207,11 +250,11 @@ class Agent:
             frozen = durable.learner.frozen
             durable.take_in(news, request.closed)
             empty = frozen is not None and frozen.data.steps == 0 and request.closed
-            self.scalars.downloaded(frozen.round if frozen and empty else None)
+            self._scalars.downloaded(frozen.round if frozen and empty else None)
             self._received.clear()
         else:
             self._received.add((request.kind, request.number, request.attempt))
-            self.scalars.sent(request.kind, request.number)
+            self._scalars.sent(request.kind, request.number)
 
     def _update_state(self, request: Request, state: StateView) -> None:
         """The reply to a state request always counts, that of a poll only if it is newer."""
@@ -221,16 +264,13 @@ class Agent:
             self.state = state
             self._received.clear()
             for sync in self._syncs:
-                sync.see_state(request.number, state, learner)
+                sync.see_state(request.sequence, state, learner)
             if any(sync.needs_state for sync in self._syncs):
                 self.state = None  # `sync` was called after this one was requested
-        elif state.version < request.number or state.epoch < learner.epoch:
+        elif state.version < request.version or state.epoch < learner.epoch:
             self.state = None  # the coordinator was restarted, or the reply is old
         elif self.state is not None and state.version > self.state.version:
             self.state = state
-
-    def _nothing_new(self, poll: Request) -> bool:
-        return self.state is not None and self.state.version == poll.number
 
     def _check_epoch(self, epoch: int) -> None:
         known = self.durable.learner.epoch
@@ -275,9 +315,5 @@ class Agent:
 
     def _log(self, level: int, doing: str, error: Exception, trace: bool = False) -> None:
         """With the client's name: the log may be the application's."""
-        name = self.durable.terms.name
+        name = self.durable.settings.client.name
         _log.log(level, "incfed client %s: %s: %s", name, doing, error, exc_info=trace)
-
-
-def _handling(request: Request) -> str:
-    return f"handling the reply to {request.kind!r}"

@@ -11,9 +11,8 @@ from typing import Any
 
 from ..wire import Request
 from .agent import Agent
-from .errors import Unreachable
 from .sync import PendingSync
-from .transport import Transport
+from .transport import Transport, Unreachable
 
 
 class BackgroundThread:
@@ -39,11 +38,9 @@ class BackgroundThread:
         self._call(self._wake.set)
 
     def sync(self, sync: PendingSync) -> None:
-        def add() -> None:
-            self._agent.sync(sync)
-            self._wake.set()
-
-        if not self._call(add):
+        if self._call(self._agent.sync, sync):
+            self.wake()
+        else:
             sync.fail(RuntimeError("this Client is closed"))
 
     def stop(self) -> None:
@@ -59,10 +56,11 @@ class BackgroundThread:
         if self._thread.is_alive():
             self._thread.join()
 
-    def _call(self, function: Callable[[], Any]) -> bool:
+    def _call(self, function: Callable[..., object], *arguments: Any) -> bool:
+        """In the thread's event loop. False: it has ended."""
         try:
-            self._loop.call_soon_threadsafe(function)
-        except RuntimeError:  # the loop is closed
+            self._loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:
             return False
         return True
 

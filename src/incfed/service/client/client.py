@@ -5,27 +5,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ...support import inputs
-from ..wire import StateView, get_download, get_federation, get_state, read
+from ..wire import FederationView, StateView, get_download, get_federation, get_state, read
 from . import state_folder
 from .agent import Agent
 from .background import BackgroundThread
-from .backoff import Backoff
 from .durable_learner import DurableLearner, warm_up
-from .errors import Unreachable
 from .policies import Accept, Cost, accept_all, cost_function
 from .state_folder import Snapshot
 from .sync import PendingSync
-from .terms import Terms
-from .traffic import ByteCounter, Traffic
-from .transport import Transport, ask
+from .transport import Traffic, Transport, Unreachable, ask
 from .validation import check_arms, check_ca, check_cost, check_step, check_token, check_url
 
 Connect = Callable[[], Transport]
@@ -62,23 +57,21 @@ class Client:
         costs = cost_function(cost)
         seconds = inputs.number("timeout", timeout, low=0.0, open_low=True)
         certificates = check_ca(ca)
-        self._bytes = ByteCounter()
+        self._traffic = Traffic()
 
         def connect() -> Transport:
-            return Transport(url, token, seconds, certificates, self._bytes)
+            return Transport(url, token, seconds, certificates, self._traffic)
 
         with state_folder.locked(folder) as lock:
             federation, start = _load_or_join(connect, folder)
             if not callable(cost):
-                terms = start.terms if federation is None else Terms.read(federation)
-                check_cost(cost, terms.cost_limit)
+                check_cost(cost, start.settings.cost_limit)
             self._durable = DurableLearner(folder, start)
             try:
-                backoff = Backoff(np.random.default_rng())
-                self._agent = Agent(self._durable, costs, accept, backoff)
+                self._agent = Agent(self._durable, costs, accept, self._traffic)
                 if federation is not None:
                     _handshake(connect, self._agent, federation)
-                warm_up(self._durable.terms)
+                warm_up(self.settings)
             except BaseException:
                 self._durable.close()
                 raise
@@ -90,12 +83,12 @@ class Client:
     def choose(self, arms: ArrayLike) -> int:
         """The index of the arm [K, d] with the largest optimistic estimate (Eq. 2)."""
         self._check_open()
-        return self._durable.choose(check_arms(arms, self._durable.terms))
+        return self._durable.choose(check_arms(arms, self.settings))
 
     def learn(self, arm: ArrayLike, reward: float) -> None:
-        """Learn the reward of an arm [d]. The step is on record when this returns."""
+        """Learn the reward of an arm [d]. The step is recorded when this returns."""
         self._check_open()
-        if self._durable.learn(*check_step(arm, reward, self._durable.terms)):
+        if self._durable.learn(*check_step(arm, reward, self.settings)):
             self._background.wake()
 
     def sync(self, timeout: float | None = None) -> None:
@@ -136,22 +129,22 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
+
+    @property
+    def settings(self) -> FederationView:
+        """The settings of the federation, as the coordinator last sent them."""
+        return self._durable.settings
 
     @property
     def name(self) -> str:
         """The name it was enrolled under."""
-        return self._durable.terms.name
+        return self.settings.client.name
 
     @property
     def dim(self) -> int:
-        return self._durable.terms.dim
+        return self.settings.dim
 
     @property
     def epoch(self) -> int:
@@ -176,8 +169,7 @@ class Client:
     @property
     def traffic(self) -> Traffic:
         """What was sent and received since this Client was created."""
-        scalars, count = self._agent.scalars, self._bytes
-        return Traffic(scalars.up, scalars.down, count.sent, count.received, count.requests)
+        return replace(self._traffic)
 
     @property
     def problem(self) -> Exception | None:
@@ -203,12 +195,13 @@ def _load_or_join(connect: Connect, folder: Path) -> tuple[Any, Snapshot]:
             [federation] = ask(connect, get_federation())
         except Unreachable:
             return None, start
-        start.terms.require_same(Terms.read(federation), folder)
-        return federation, start
+        settings = read(FederationView, federation)
+        state_folder.check_owner(folder, start.settings, settings)
+        return federation, start._replace(settings=settings)
     federation, state = ask(connect, get_federation(), get_state())
     active = read(StateView, state).active
     lost_round = active.number if active and active.uploaded else None
-    return federation, Snapshot.new(Terms.read(federation), lost_round)
+    return federation, Snapshot.new(read(FederationView, federation), lost_round)
 
 
 def _handshake(connect: Connect, agent: Agent, federation: Any) -> None:

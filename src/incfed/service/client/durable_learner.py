@@ -10,6 +10,7 @@ What is sent was durable before: the upload to a round (`freeze`) and the answer
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,15 +18,17 @@ from pathlib import Path
 import numpy as np
 
 from ...kernels.factor import Floats
-from ...protocol.client import FrozenData, Learner, Observations
+from ...kernels.store import thin_limit
+from ...kernels.ucb import Rules
+from ...protocol.client import Learner, Observations
 from ...protocol.messages import Download, Upload
 from ...protocol.packing import pack_matrix
 from ...support import inputs
+from ..wire import FederationView
 from . import journal, state_folder
 from .journal import Answered, Freeze, Journal, Step
-from .policies import CostFunction
-from .state_folder import Frozen, Snapshot
-from .terms import Terms
+from .policies import CostFunction, Stake
+from .state_folder import Snapshot
 from .validation import check_cost
 
 LARGEST_JOURNAL = 16 * 2**20  # bytes, before a new snapshot is written
@@ -35,25 +38,17 @@ class DurableLearner:
     """Any thread may call `choose` and `learn`; all else is for the background thread."""
 
     def __init__(self, folder: Path, start: Snapshot) -> None:
-        self.folder, self.terms = folder, start.terms
+        self.folder, self.settings = folder, start.settings
         self.steps, self.earned, self.lost_round = start.steps, start.earned, start.lost_round
-        self.learner = Learner(start.terms.dim, start.terms.rules())
-        frozen = start.frozen
-        self.cost, self.answers = (frozen.cost, dict(frozen.answers)) if frozen else (None, {})
-        self.learner.resume(
-            start.epoch,
-            start.clock,
-            start.V,
-            start.b,
-            FrozenData(frozen.round, frozen.data) if frozen else None,
-            start.fresh,
-        )
+        self.learner = Learner(start.settings.dim, rules(start.settings))
+        self.cost, self.answers = start.cost, dict(start.answers)
+        self.learner.resume(start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh)
         self._lock = threading.Lock()
         self._durable = True  # False: a new snapshot is needed before anything is sent
         generation = start.generation
         while self._replay(generation):
             generation += 1
-        self._journal = Journal(folder, generation, self.terms.dim)
+        self._journal = Journal(folder, generation, self.settings.dim)
         self._frozen_at = 0  # steps of the journal that belong to the frozen data
         self._save(self._snapshot())
 
@@ -90,12 +85,12 @@ class DurableLearner:
 
     # -------------------------------------------------------------- the background thread
 
-    def update_terms(self, terms: Terms) -> None:
+    def update_settings(self, settings: FederationView) -> None:
         """The coordinator's settings of today; InputError if this state does not fit them."""
-        self.terms.require_same(terms, self.folder)
+        state_folder.check_owner(self.folder, self.settings, settings)
         with self._lock:
-            self.terms = terms
-            self.learner.rules = terms.rules()
+            self.settings = settings
+            self.learner.rules = rules(settings)
 
     def freeze(self, round: int, cost_function: CostFunction) -> Upload:
         """The upload to this round, durable. The cost function is called once a round."""
@@ -106,8 +101,9 @@ class DurableLearner:
             upload = self.learner.freeze(round, 0.0)
             value = self.learner.logdet - self.learner.logdet_shared
         if self.cost is None:
-            named = cost_function(round, upload.steps, max(0.0, value)) if upload.steps else 0.0
-            cost = check_cost(named, self.terms.cost_limit)
+            stake = Stake(round, upload.steps, max(0.0, value))
+            named = cost_function(stake) if upload.steps else 0.0
+            cost = check_cost(named, self.settings.cost_limit)
             with self._lock:
                 self._journal.freeze(Freeze(round, self._frozen_at, cost))
             self.cost = cost
@@ -170,7 +166,7 @@ class DurableLearner:
         self._journal.check()  # if it was deleted, the folder may belong to another client now
         with self._lock:
             old = self._journal
-            self._journal = Journal(self.folder, old.generation + 1, self.terms.dim)
+            self._journal = Journal(self.folder, old.generation + 1, self.settings.dim)
             self._frozen_at = 0
             snapshot = self._snapshot()
         old.close()
@@ -186,13 +182,12 @@ class DurableLearner:
     # -------------------------------------------------------------------------- the files
 
     def _snapshot(self) -> Snapshot:
-        learner, frozen = self.learner, None
-        if learner.frozen is not None:
-            frozen = Frozen(*learner.frozen, self.cost, dict(self.answers))
+        learner = self.learner
         fresh = learner.fresh.plus(Observations.empty(learner.dim))  # a copy: `learn` goes on
         return Snapshot(
-            self._journal.generation, self.terms, learner.epoch, learner.clock, learner.V,
-            learner.b, frozen, fresh, self.steps, self.earned, self.lost_round,
+            self._journal.generation, self.settings, learner.epoch, learner.clock, learner.V,
+            learner.b, learner.frozen, self.cost, dict(self.answers), fresh,
+            self.steps, self.earned, self.lost_round,
         )  # fmt: skip
 
     def _save(self, snapshot: Snapshot) -> None:
@@ -204,7 +199,7 @@ class DurableLearner:
 
     def _replay(self, generation: int) -> bool:
         """Apply the records of a journal; False: there is no such journal."""
-        records = journal.read(self.folder, generation, self.terms.dim)
+        records = journal.read(self.folder, generation, self.settings.dim)
         if records is None:
             return False
         freezes = {one.steps: one for one in records if isinstance(one, Freeze)}
@@ -222,10 +217,24 @@ class DurableLearner:
         return True
 
 
-def warm_up(terms: Terms) -> None:
+def rules(settings: FederationView) -> Rules:
+    """The settings as the kernels take them."""
+    return Rules(
+        ridge=settings.ridge,
+        noise=settings.noise,
+        surprise=2.0 * math.log(1.0 / settings.delta),
+        exploration=math.nan if settings.exploration is None else settings.exploration,
+        mixture=False,
+        threshold=math.inf if settings.threshold is None else settings.threshold,
+        clocked=True,
+        limit=thin_limit(settings.dim),
+    )
+
+
+def warm_up(settings: FederationView) -> None:
     """Compile what a client needs, by calling each of it once."""
-    dim = terms.dim
-    learner, x = Learner(dim, terms.rules()), np.full(dim, 1e-3)
+    dim = settings.dim
+    learner, x = Learner(dim, rules(settings)), np.full(dim, 1e-3)
     learner.choose(np.ones((2, dim)))
     learner.learn(x, 0.0)
     learner.freeze(1, 0.0)

@@ -94,9 +94,7 @@ class Journal:
     def check(self) -> None:
         """OSError if this file was deleted: what is written to it now would be lost."""
         if self._fd >= 0 and self._counts_links and os.fstat(self._fd).st_nlink == 0:
-            message = (
-                "this client's state was deleted while it was in use; what was not shared is lost"
-            )
+            message = "this client's state was deleted while in use; what was not shared is lost"
             raise OSError(errno.ENOENT, message, str(self.path.parent))
 
     def close(self) -> None:

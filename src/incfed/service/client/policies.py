@@ -28,7 +28,7 @@ class Proposal(NamedTuple):
 
 
 Cost = float | Callable[[Stake], float]
-CostFunction = Callable[[int, int, float], object]  # of the fields of a Stake
+CostFunction = Callable[[Stake], object]
 Accept = Callable[[Proposal], bool]
 
 
@@ -41,9 +41,9 @@ def cost_function(cost: Cost) -> CostFunction:
     """The application's cost as a function. `check_cost` checks what it returns."""
     if callable(cost):
         function = cost
-        return lambda *stake: _call("cost", function, Stake(*stake))
+        return lambda stake: _call("cost", function, stake)
     fixed = check_cost(cost)
-    return lambda *stake: fixed
+    return lambda stake: fixed
 
 
 def decide(accept: Accept, proposal: Proposal) -> bool:

@@ -11,18 +11,18 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...kernels.factor import Floats
-from ...protocol.client import Observations
+from ...protocol.client import FrozenData, Observations
 from ...protocol.floats import to_text
 from ...support import inputs
 from ...support.locks import Lock, Locked
-from ..wire import read_floats
-from .terms import Terms
+from ..wire import FederationView, read, read_floats
 
 LOCK, SNAPSHOT, JOURNALS = "lock", "snapshot", "journal-*"
 MAGIC = b"incfed-client-1"
@@ -77,39 +77,48 @@ def _not_writable(folder: Path, error: Exception) -> inputs.InputError:
     return inputs.refuse("state", str(folder), f"a folder that can be written to ({reason})")
 
 
+def check_owner(folder: Path, kept: FederationView, now: FederationView) -> None:
+    """InputError if what was learned in this folder, under other settings, does not fit those of
+    `now`. Most settings may change: they affect what a client does next, not what it has learned.
+    """
+    for name in ("federation", "client", "dim", "ridge"):
+        before, after = getattr(kept, name), getattr(now, name)
+        if name == "client":
+            before, after = before.id, after.id
+        if before != after:
+            allowed = (
+                f"a folder of this client and federation: there, {name} is {before!r}, but the "
+                f"coordinator says {after!r}"
+            )
+            raise inputs.refuse("state", str(folder), allowed)
+
+
 # -------------------------------------------------------------------------------- the snapshot
-
-
-class Frozen(NamedTuple):
-    """What is set aside for a round: uploaded, or about to be."""
-
-    round: int
-    data: Observations
-    cost: float | None  # None: the application has not said yet
-    answers: dict[int, bool]  # to offers, by attempt
 
 
 class Snapshot(NamedTuple):
     """All that a client knows."""
 
     generation: int  # of the journal that continues it
-    terms: Terms
+    settings: FederationView  # the last ones that the coordinator sent
     epoch: int
     clock: int
     V: Floats
     b: Floats
-    frozen: Frozen | None
+    frozen: FrozenData | None
+    cost: float | None  # of the frozen data; None: the application has not said yet
+    answers: dict[int, bool]  # to offers for it, by attempt
     fresh: Observations
     steps: int  # learned since the client was created
     earned: float
     lost_round: int | None  # still open at the first start, with an upload of a deleted folder
 
     @classmethod
-    def new(cls, terms: Terms, lost_round: int | None = None) -> Snapshot:
+    def new(cls, settings: FederationView, lost_round: int | None = None) -> Snapshot:
         """Of a client that has learned nothing yet."""
-        d = terms.dim
+        d = settings.dim
         V, b, fresh = np.zeros((d, d)), np.zeros(d), Observations.empty(d)
-        return cls(0, terms, 0, 0, V, b, None, fresh, 0, 0.0, lost_round)
+        return cls(0, settings, 0, 0, V, b, None, None, {}, fresh, 0, 0.0, lost_round)
 
 
 def save(folder: Path, snapshot: Snapshot) -> None:
@@ -154,44 +163,50 @@ def load(folder: Path) -> Snapshot | None:
         raise inputs.refuse("state", str(path), allowed) from None
 
 
-# The names in the JSON are those of version 0.1: `told` for frozen, `heap` for its data, `former`
-# for lost_round.
+# The names in the JSON are those of version 0.1: `terms` for settings (which had no epoch), `told`
+# for what is frozen, `heap` for its data, `former` for lost_round.
 
 
 def _to_json(snapshot: Snapshot) -> dict[str, Any]:
-    said, frozen = snapshot._asdict(), snapshot.frozen
-    del said["frozen"]
-    return said | {
-        "terms": snapshot.terms.to_json(),
+    told = snapshot.frozen and {
+        "round": snapshot.frozen.round,
+        "cost": snapshot.cost,
+        "answers": snapshot.answers,
+        "heap": _data_to_json(snapshot.frozen.data),
+    }
+    return {
+        "generation": snapshot.generation,
+        "terms": asdict(snapshot.settings),
+        "epoch": snapshot.epoch,
+        "clock": snapshot.clock,
         "V": to_text(snapshot.V.ravel()),
         "b": to_text(snapshot.b),
+        "told": told,
         "fresh": _data_to_json(snapshot.fresh),
-        "told": frozen
-        and {
-            "round": frozen.round,
-            "cost": frozen.cost,
-            "answers": {str(attempt): yes for attempt, yes in frozen.answers.items()},
-            "heap": _data_to_json(frozen.data),
-        },
-        "former": said.pop("lost_round"),
+        "steps": snapshot.steps,
+        "earned": snapshot.earned,
+        "former": snapshot.lost_round,
     }
 
 
 def _from_json(said: dict[str, Any]) -> Snapshot:
-    terms, told = Terms.read(said["terms"]), said.pop("told")
-    dim, frozen = terms.dim, None
-    if told is not None:
-        answers = {int(attempt): bool(yes) for attempt, yes in told["answers"].items()}
-        frozen = Frozen(int(told["round"]), _data(told["heap"], dim), told["cost"], answers)
-    changed = {
-        "terms": terms,
-        "V": read_floats("V", said["V"], dim * dim).reshape(dim, dim),
-        "b": read_floats("b", said["b"], dim),
-        "frozen": frozen,
-        "fresh": _data(said["fresh"], dim),
-        "lost_round": said.pop("former"),
-    }
-    return Snapshot(**said | changed)
+    settings = read(FederationView, {"epoch": 0, **said["terms"]})
+    dim, told = settings.dim, said["told"]
+    return Snapshot(
+        generation=said["generation"],
+        settings=settings,
+        epoch=said["epoch"],
+        clock=said["clock"],
+        V=read_floats("V", said["V"], dim * dim).reshape(dim, dim),
+        b=read_floats("b", said["b"], dim),
+        frozen=told and FrozenData(told["round"], _data(told["heap"], dim)),
+        cost=told and told["cost"],
+        answers={int(n): yes for n, yes in told["answers"].items()} if told else {},
+        fresh=_data(said["fresh"], dim),
+        steps=said["steps"],
+        earned=said["earned"],
+        lost_round=said["former"],
+    )
 
 
 def _data_to_json(data: Observations) -> dict[str, Any]:

@@ -23,9 +23,9 @@ class PendingSync:
         self.needs_state = True
         self._opens_round = False  # this client asks for a round, which has no number yet
 
-    def see_state(self, number: int, state: StateView, learner: Learner) -> None:
-        """The reply to the state request of this number."""
-        if not self.needs_state or number <= self.after:
+    def see_state(self, sequence: int, state: StateView, learner: Learner) -> None:
+        """The reply to the state request with this sequence number."""
+        if not self.needs_state or sequence <= self.after:
             return
         self.needs_state = False
         if state.active is not None:

@@ -1,4 +1,4 @@
-"""Requests over HTTP, with httpx."""
+"""Requests over HTTP, with httpx, and what can go wrong with them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,57 @@ import json
 import ssl
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 
 from ...protocol.messages import VERSION
 from ...support import inputs
 from ...support.extras import needs
 from ..wire import Request
-from .errors import Unreachable, service_error
-from .traffic import ByteCounter
 from .validation import URL_ALLOWED
 
 LARGEST_REPLY = 2**28  # bytes
+
+
+@dataclass
+class Traffic:
+    """How much was sent and received since this Client was created."""
+
+    scalars_up: int = 0  # as in the paper: d^2 for an upload, d for db
+    scalars_down: int = 0  # d^2 + d for a download
+    bytes_sent: int = 0  # HTTP headers and bodies, without TLS and TCP
+    bytes_received: int = 0
+    requests: int = 0
+
+
+class ServiceError(RuntimeError):
+    """The coordinator refused a request; `status` is the HTTP status, `field` what was wrong."""
+
+    def __init__(self, status: int, reply: Any) -> None:
+        """`reply`: its JSON, whatever that contains."""
+        said = reply if isinstance(reply, dict) else {"message": "no reason given"}
+        self.status, self.field = status, said.get("field") and str(said["field"])[:100]
+        where = f"{self.field}: " if self.field else ""
+        message = str(said.get("message"))[:500]
+        super().__init__(f"the coordinator refused ({status}): {where}{message}")
+
+
+class Unreachable(ConnectionError):
+    """No reply, or one that cannot be read. The request is sent again later."""
 
 
 class Transport:
     """Sends requests with a client's token and counts bytes. Belongs to one event loop."""
 
     def __init__(
-        self, url: str, token: str, timeout: float, ca: str | None, counter: ByteCounter
+        self, url: str, token: str, timeout: float, ca: str | None, traffic: Traffic
     ) -> None:
         with needs("httpx", "a Client", "client"):
             import httpx
         self._httpx = httpx
         self._timeout = timeout
-        self._counter = counter
+        self._traffic = traffic
         headers = {"Authorization": f"Bearer {token}", "Incfed-Protocol": str(VERSION)}
         context = _ssl_context(ca) if url.startswith("https:") else False
         # No redirects: the token is for this address only.
@@ -43,28 +70,25 @@ class Transport:
 
     async def send(self, request: Request) -> tuple[int, Any]:
         """The status, and the JSON of the reply (None: an error reply without JSON)."""
-        httpx, counter = self._httpx, self._counter
+        httpx, traffic = self._httpx, self._traffic
         timeout = httpx.Timeout(self._timeout, read=self._timeout + request.wait)
         sent = self._client.build_request(
             request.method, request.path, json=request.body, timeout=timeout
         )
-        counter.requests += 1
-        counter.sent += _head_size(sent.headers.raw, sent.method.encode(), sent.url.raw_path)
-        counter.sent += len(sent.content)
+        traffic.requests += 1
+        head = _head_size(sent.headers.raw, sent.method.encode(), sent.url.raw_path)
+        traffic.bytes_sent += head + len(sent.content)
         try:
             reply = await self._client.send(sent, stream=True)
             try:
                 body = await _body(reply)
             finally:
-                counter.received += reply.num_bytes_downloaded
+                traffic.bytes_received += reply.num_bytes_downloaded
                 await reply.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
             raise Unreachable(f"{request.method} {sent.url}: {_reason(error)}") from None
-        counter.received += _head_size(
-            reply.headers.raw,
-            b"%d" % reply.status_code,
-            reply.extensions.get("reason_phrase", b""),
-        )
+        reason = reply.extensions.get("reason_phrase", b"")
+        traffic.bytes_received += _head_size(reply.headers.raw, b"%d" % reply.status_code, reason)
         try:
             return reply.status_code, json.loads(body)
         except ValueError:
@@ -82,34 +106,30 @@ def ask(connect: Callable[[], Transport], *requests: Request) -> list[Any]:
     For the first start, before there is a background thread. Uses a thread of its own, because the
     caller's may have an event loop running.
     """
-    replies: list[Any] = []
-    errors: list[Exception] = []
+    replies: Future[list[Any]] = Future()
 
-    async def talk() -> None:
-        transport = connect()
+    async def talk() -> list[Any]:
+        transport, received = connect(), []
         try:
             for request in requests:
                 status, reply = await transport.send(request)
                 if status >= 500:
-                    raise Unreachable(str(service_error(status, reply)))
+                    raise Unreachable(str(ServiceError(status, reply)))
                 if not 200 <= status < 300:
-                    raise service_error(status, reply)
-                replies.append(reply)
+                    raise ServiceError(status, reply)
+                received.append(reply)
         finally:
             await transport.close()
+        return received
 
     def run() -> None:
         try:
-            asyncio.run(talk())
-        except Exception as error:
-            errors.append(error)
+            replies.set_result(asyncio.run(talk()))
+        except BaseException as error:
+            replies.set_exception(error)
 
-    thread = threading.Thread(target=run, name="incfed-handshake", daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return replies
+    threading.Thread(target=run, name="incfed-handshake", daemon=True).start()
+    return replies.result()
 
 
 def _ssl_context(ca: str | None) -> ssl.SSLContext:

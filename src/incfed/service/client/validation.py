@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...kernels.factor import Floats
 from ...support import inputs
-from .terms import Terms
+from ..wire import FederationView
 
 _LABEL = r"[\w-]{1,63}"
 _URL = re.compile(
@@ -53,39 +53,37 @@ def check_cost(cost: object, limit: float = math.inf) -> float:
 # anything else takes the slow path, which converts it or names what is wrong.
 
 
-def check_arms(arms: ArrayLike, terms: Terms) -> Floats:
+def check_arms(arms: ArrayLike, settings: FederationView) -> Floats:
     """A copy, [K, d]."""
-    allowed = f"finite numbers [K, {terms.dim}], at least one arm"
-    if not (isinstance(arms, np.ndarray) and arms.dtype.char == "d" and arms.ndim == 2):
-        arms = inputs.array("arms", arms, ndim=2, allowed=allowed)
-    if not len(arms) or arms.shape[1] != terms.dim:
-        raise inputs.refuse("arms", f"an array of shape {arms.shape}", allowed)
-    rows = np.array(arms, np.float64, order="C")
+    allowed = f"finite numbers [K, {settings.dim}], at least one arm"
+    rows = _copy("arms", arms, 2, settings.dim, allowed)
     squares = np.einsum("kd,kd->k", rows, rows)
-    if not squares.max() <= terms.arm_norm**2 * SLACK:
+    if not squares.max() <= settings.arm_norm**2 * SLACK:
         k = int(squares.argmax())
         rows = inputs.array("arms", rows, ndim=2, allowed=allowed)
-        raise _too_long(f"arms[{k}]", rows[k], terms)
+        raise _too_long(f"arms[{k}]", rows[k], settings)
     return rows
 
 
-def check_step(arm: ArrayLike, reward: float, terms: Terms) -> tuple[Floats, float]:
+def check_step(arm: ArrayLike, reward: float, settings: FederationView) -> tuple[Floats, float]:
     """A copy of the arm, [d], and the reward."""
-    if not (isinstance(arm, np.ndarray) and arm.dtype.char == "d" and arm.ndim == 1):
-        allowed = inputs.counted(terms.dim, "finite number")
-        arm = inputs.array("arm", arm, ndim=1, allowed=allowed)
-    if len(arm) != terms.dim:
-        allowed = inputs.counted(terms.dim, "finite number")
-        raise inputs.refuse("arm", f"an array of shape {arm.shape}", allowed)
-    x = np.array(arm, np.float64, order="C")
-    if not np.einsum("d,d->", x, x) <= terms.arm_norm**2 * SLACK:
-        raise _too_long("arm", inputs.array("arm", x, ndim=1), terms)
-    bound = terms.reward_bound
+    x = _copy("arm", arm, 1, settings.dim, inputs.counted(settings.dim, "finite number"))
+    if not np.einsum("d,d->", x, x) <= settings.arm_norm**2 * SLACK:
+        raise _too_long("arm", inputs.array("arm", x, ndim=1), settings)
+    bound = settings.reward_bound
     if not (type(reward) is float and -bound <= reward <= bound):
         reward = inputs.number("reward", reward, low=-bound, high=bound)
     return x, reward
 
 
-def _too_long(name: str, x: Floats, terms: Terms) -> inputs.InputError:
+def _copy(name: str, value: ArrayLike, ndim: int, dim: int, allowed: str) -> Floats:
+    if not (isinstance(value, np.ndarray) and value.dtype.char == "d" and value.ndim == ndim):
+        value = inputs.array(name, value, ndim=ndim, allowed=allowed)
+    if not len(value) or value.shape[-1] != dim:
+        raise inputs.refuse(name, f"an array of shape {value.shape}", allowed)
+    return np.array(value, np.float64, order="C")
+
+
+def _too_long(name: str, x: Floats, settings: FederationView) -> inputs.InputError:
     length = f"a vector of length {math.hypot(*x.tolist())!r}"
-    return inputs.refuse(name, length, f"at most {terms.arm_norm!r} long")
+    return inputs.refuse(name, length, f"at most {settings.arm_norm!r} long")

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -14,14 +13,12 @@ from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..._version import __version__
-from ...ledger.database import Database, changes
+from ...ledger.database import Database
 from ...ledger.settings import Settings
-from . import logs
 from .coordinator import Coordinator
 from .errors import TooLarge, add_exception_handlers
-from .metrics import Metrics
+from .monitoring import LOG, Metrics, log_event
 from .notifications import Notifications
-from .round import FailPoint
 from .routes import Services, for_clients, for_operators
 
 TICK = 0.25  # seconds between checks of the deadlines
@@ -29,23 +26,19 @@ NOTIFY = ("opened", "decided", "closed", "void")  # events that clients wait for
 
 
 def make_app(
-    store: Database,
-    settings: Settings,
-    *,
-    clock: Callable[[], float] = time.time,
-    failpoint: FailPoint = lambda point: None,
+    store: Database, settings: Settings, *, clock: Callable[[], float] = time.time
 ) -> FastAPI:
     """The application. Closing the store is up to the caller."""
     metrics = Metrics()
-    notifications = Notifications(partial(changes, store))
+    notifications = Notifications(store)
 
     def on_event(event: dict[str, Any]) -> None:
-        logs.log_event(event)
+        log_event(event)
         metrics.event(event)
         if event["event"] in NOTIFY:
             notifications.publish()
 
-    coordinator = Coordinator(store, settings, clock, on_event=on_event, failpoint=failpoint)
+    coordinator = Coordinator(store, settings, clock, on_event)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -65,9 +58,8 @@ def make_app(
     app.state.services = Services(coordinator, notifications, metrics, settings)
     app.include_router(for_clients)
     app.include_router(for_operators)
-    largest = largest_body(settings.dim)
-    add_exception_handlers(app, metrics, largest)
-    app.add_middleware(RequestMiddleware, metrics=metrics, largest=largest)
+    add_exception_handlers(app, metrics)
+    app.add_middleware(RequestMiddleware, metrics=metrics, largest=largest_body(settings.dim))
     return app
 
 
@@ -84,8 +76,8 @@ async def _check_deadlines(coordinator: Coordinator, notifications: Notification
             last_error = ""
         except Exception as error:  # the database may answer again the next time
             if last_error != (last_error := type(error).__name__):
-                logs.LOG.error("checking the deadlines failed", exc_info=error)
-        await notifications.wait_for_stop(TICK)
+                LOG.error("checking the deadlines failed", exc_info=error)
+        await asyncio.sleep(TICK)
 
 
 class RequestMiddleware:
@@ -109,7 +101,7 @@ class RequestMiddleware:
             message = await receive()
             read += len(message.get("body", b""))
             if read > self.largest:
-                raise TooLarge
+                raise TooLarge(self.largest)
             return message
 
         async def watched_send(message: Message) -> None:

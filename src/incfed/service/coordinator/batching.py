@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import BindParameter, Connection, Table, bindparam, func, insert, select, update
 
 from ...ledger import tables
-from ...ledger.records import read_own
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -79,57 +79,48 @@ OWN_ROWS = {
     table: select(table).where(table.c.round == NUMBER, table.c.client.in_(CLIENTS))
     for table in (tables.uploads, tables.offers, tables.deliveries)
 }
+_paid, _offers = tables.payments.c, tables.offers.c
 LAST_SHARED = (
-    select(tables.payments.c.client, func.max(tables.payments.c.epoch).label("epoch"))
-    .where(tables.payments.c.client.in_(CLIENTS))
-    .group_by(tables.payments.c.client)
+    select(_paid.client, func.max(_paid.epoch).label("epoch"))
+    .where(_paid.client.in_(CLIENTS))
+    .group_by(_paid.client)
 )
 FIRST_EPOCH = select(func.min(tables.epochs.c.number)).where(tables.epochs.c.V.is_not(None))
 ACCEPT = (
     update(tables.offers)
-    .where(
-        tables.offers.c.round == bindparam("of_round"),
-        tables.offers.c.client == bindparam("of_client"),
-    )
+    .where(_offers.round == bindparam("of_round"), _offers.client == bindparam("of_client"))
     .values(accepted=bindparam("accepted"))
 )
 
 
 class BatchRows:
-    """The rows of a round that belong to the clients of a batch: each table is read when first
+    """The rows of rounds that belong to the clients of a batch: each table is read when first
     needed, and changes are kept until `write`."""
 
-    def __init__(self, connection: Connection, round: int, clients: Iterable[int]) -> None:
+    def __init__(self, connection: Connection, clients: Iterable[int]) -> None:
         self.clients = sorted(set(clients))
-        self._connection, self._round = connection, round
-        self._rows: dict[Table, dict[int, SimpleNamespace]] = {}
-        self._last_shared: dict[int, int] | None = None
-        self._first_epoch: int | None = None
+        self._connection = connection
+        self._rows: dict[tuple[Table, int], dict[int, SimpleNamespace]] = {}
         self._new: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
         self._answers: list[dict[str, Any]] = []
 
     def find(self, table: Table, round: int, client: int) -> Any:
-        """This client's row, or None. A row of another round is looked up by itself."""
-        if round != self._round:
-            return read_own(self._connection, table, round, client)
-        return self._read(table).get(client)
+        """This client's row, or None."""
+        return self._read(table, round).get(client)
 
-    def last_shared(self, client: int) -> int:
-        """The last epoch to which this client contributed; 0: none."""
-        if self._last_shared is None:
-            rows = self._connection.execute(LAST_SHARED, {"clients": self.clients})
-            self._last_shared = {row.client: row.epoch for row in rows}
-        return self._last_shared.get(client, 0)
+    @cached_property
+    def last_shared(self) -> dict[int, int]:
+        """For each client that has contributed, the last epoch to which it did."""
+        rows = self._connection.execute(LAST_SHARED, {"clients": self.clients})
+        return {row.client: row.epoch for row in rows}
 
+    @cached_property
     def first_epoch(self) -> int:
         """The oldest epoch that was not pruned."""
-        if self._first_epoch is None:
-            self._first_epoch = self._connection.scalar(FIRST_EPOCH) or 0
-        return self._first_epoch
+        return self._connection.scalar(FIRST_EPOCH) or 0
 
     def add(self, table: Table, **row: Any) -> None:
-        """A new row of this round."""
-        self._read(table)[row["client"]] = SimpleNamespace(**row)
+        self._read(table, row["round"])[row["client"]] = SimpleNamespace(**row)
         self._new[table].append(row)
 
     def accept(self, offer: Any, accepted: bool) -> None:
@@ -145,9 +136,9 @@ class BatchRows:
         self._new.clear()
         self._answers = []
 
-    def _read(self, table: Table) -> dict[int, SimpleNamespace]:
-        if table not in self._rows:
-            values = {"number": self._round, "clients": self.clients}
+    def _read(self, table: Table, round: int) -> dict[int, SimpleNamespace]:
+        if (table, round) not in self._rows:
+            values = {"number": round, "clients": self.clients}
             rows = self._connection.execute(OWN_ROWS[table], values).mappings()
-            self._rows[table] = {row["client"]: SimpleNamespace(**row) for row in rows}
-        return self._rows[table]
+            self._rows[table, round] = {row["client"]: SimpleNamespace(**row) for row in rows}
+        return self._rows[table, round]

@@ -38,7 +38,7 @@ class ServerConfig:
     def __post_init__(self) -> None:
         for name in ("database", "host"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise refuse(name, getattr(self, name), "a text")
+                raise refuse(name, getattr(self, name), "a string that is not empty")
         integer("port", self.port, low=0, high=65535)
         choice("log_level", self.log_level, LEVELS)
         if (self.certificate is None) != (self.key is None):

@@ -7,6 +7,7 @@ only one moves a round at a time, and a round is decided once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from ...ledger import tables
-from ...ledger.clients import Member, find_by_token, members
+from ...ledger.clients import Member, find_by_token
 from ...ledger.database import Database, notify
 from ...ledger.federation import apply_settings
 from ...ledger.records import RUNNING, read_settings
@@ -23,10 +24,11 @@ from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ..wire import StateView
 from .batching import CLIENTS
-from .errors import Conflict, Unauthorized
-from .handlers import Handler
-from .round import FailPoint, RoundTransaction
-from .views import Downloads, Overview, view_states
+from .errors import Unauthorized
+from .handlers import SentMessage
+from .monitoring import Overview
+from .round import LIVE_COUNT, RoundTransaction
+from .views import Downloads, view_states
 
 LAST_SEEN = select(tables.presence).where(tables.presence.c.client.in_(CLIENTS))
 REVOKED = select(tables.clients.c.id).where(
@@ -41,46 +43,44 @@ MARK_SEEN = (
 
 class Coordinator:
     """`clock` returns the time in seconds; `on_event` is called with each event of a round, after
-    its commit; `failpoint` is for tests (see round.py)."""
+    its commit."""
 
     def __init__(
         self,
         store: Database,
         settings: Settings,
         clock: Callable[[], float],
-        *,
         on_event: Callable[[dict[str, Any]], None] = lambda event: None,
-        failpoint: FailPoint = lambda point: None,
     ) -> None:
         self.store = store
         self.clock = clock
         self._on_event = on_event
-        self._failpoint = failpoint
         self._downloads = Downloads()
         with store.write() as connection:
             apply_settings(connection, settings, clock())
 
     # ------------------------------------------------------------------------------ messages
 
-    def handle(self, messages: Sequence[tuple[int, Handler]]) -> list[StateView | Refusal]:
-        """Handle messages, each with the client that sent it, in one transaction. A refused message
-        changes nothing; any other error undoes the whole transaction."""
+    def handle(self, batch: Sequence[SentMessage]) -> list[StateView | Refusal]:
+        """Handle messages in one transaction. A refused message changes nothing; any other error
+        undoes the whole transaction."""
+        clients = [client for client, _, _ in batch]
         refused: dict[int, Refusal] = {}
-        with self._write([client for client, _ in messages]) as transaction:
+        with self._write(clients) as transaction:
             values = {"clients": transaction.rows.clients}
             revoked = set(transaction.connection.scalars(REVOKED, values))
-            for n, (client, handler) in enumerate(messages):
+            for n, (client, handler, message) in enumerate(batch):
                 try:
                     if client in revoked:
                         raise Unauthorized  # since its token was checked
-                    handler(transaction, client)
+                    handler(transaction, client, message)
                 except Refusal as refusal:
                     refused[n] = refusal
-            seen = {client for n, (client, _) in enumerate(messages) if n not in refused}
+            seen = {client for n, client in enumerate(clients) if n not in refused}
             if seen:
                 _mark_seen(transaction.connection, seen, transaction.now)
                 transaction.advance()
-            states = view_states(transaction, [client for client, _ in messages])
+            states = view_states(transaction, clients)
         return [refused.get(n, state) for n, state in enumerate(states)]
 
     def tick(self) -> None:
@@ -106,11 +106,7 @@ class Coordinator:
             states = view_states(transaction, clients)
         # a write at every request would be too much: a quarter of live_time is exact enough
         now, fresh = transaction.now, transaction.settings.live_time / 4.0
-        stale = {
-            client
-            for client, time in last_seen.items()
-            if time is None or not 0.0 <= now - time < fresh
-        }
+        stale = {one for one, at in last_seen.items() if at is None or not 0.0 <= now - at < fresh}
         if stale:
             with self.store.touch() as connection:
                 _mark_seen(connection, stale, now)
@@ -119,12 +115,7 @@ class Coordinator:
     def downloads(self, asked: Sequence[tuple[int, int | None]]) -> list[Download | Refusal]:
         """For each client, what is new since its epoch (None: everything)."""
         with self._read() as transaction:
-            epoch, dim = transaction.federation.epoch, transaction.settings.dim
-            found = self._downloads.make(transaction.connection, asked, epoch, dim)
-        return [
-            Conflict("since", since, f"an epoch from 0 to {epoch}") if one is None else one
-            for one, (_, since) in zip(found, asked, strict=True)
-        ]
+            return self._downloads.make(transaction, asked)
 
     # ------------------------------------------------------------------------- for operators
 
@@ -133,35 +124,34 @@ class Coordinator:
         with self._read() as transaction:
             return read_settings(transaction.connection, transaction.federation.settings)
 
-    def version(self) -> int:
-        with self.store.read() as connection:
-            return connection.scalar(select(tables.federation.c.version)) or 0
-
     def overview(self) -> Overview:
         with self._read() as transaction:
-            live = sum(transaction.live(one) for one in members(transaction.connection))
-            federation = transaction.federation
-            return Overview(federation.epoch, federation.spent, transaction.settings.budget, live)
+            epoch, spent = transaction.federation.epoch, transaction.federation.spent
+            budget = transaction.settings.budget
+            left = math.inf if budget is None else max(0.0, budget - spent)
+            live = transaction.connection.scalar(LIVE_COUNT, transaction.live_between()) or 0
+            return Overview(epoch, spent, left, live)
 
     # --------------------------------------------------------------------------- transactions
 
     @contextmanager
     def _read(self) -> Iterator[RoundTransaction]:
         with self.store.read() as connection:
-            yield RoundTransaction(connection, self.clock(), self._failpoint)
+            yield RoundTransaction(connection, self.clock())
 
     @contextmanager
     def _write(self, clients: Sequence[int] = ()) -> Iterator[RoundTransaction]:
-        self._failpoint("before")
         with self.store.write() as connection:
             # Read the clock once the lock is held: the time must not go back between transactions.
-            transaction = RoundTransaction(connection, self.clock(), self._failpoint, clients)
+            transaction = RoundTransaction(connection, self.clock(), clients)
             yield transaction
             if transaction.finish():
                 notify(connection, self.store.name)
-            self._failpoint("committing")
-        self._failpoint("committed")
-        for event in transaction.events:
+        self._publish(transaction.events)
+
+    def _publish(self, events: Sequence[dict[str, Any]]) -> None:
+        """Of a transaction that was committed."""
+        for event in events:
             self._on_event(event)
 
 

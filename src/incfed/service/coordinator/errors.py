@@ -16,34 +16,38 @@ from starlette.exceptions import HTTPException
 from ...protocol.checks import Refusal
 from ...protocol.messages import VERSION
 from ...support.inputs import counted
-from .logs import LOG
-from .metrics import Metrics
+from .monitoring import LOG, Metrics
 
 
 class Conflict(Refusal):
     """The message is well-formed, but does not fit the state of the federation."""
 
+    status = 409
+
 
 class Unauthorized(Refusal):
     """No token, a wrong one or a revoked one: the answer does not say which."""
+
+    status = 401
 
     def __init__(self) -> None:
         super().__init__("Authorization", None, "'Bearer' followed by a valid token")
 
 
-class UnknownProtocol(Exception):
+class UnknownProtocol(Refusal):
     def __init__(self, got: str | None) -> None:
-        self.got = got
+        super().__init__("Incfed-Protocol", got, str(VERSION))
+        self.status = 400 if got is None else 426
 
 
 class TooLarge(HTTPException):
     """Raised while the body is read, where FastAPI lets only an HTTPException through."""
 
-    def __init__(self) -> None:
-        super().__init__(413)
+    def __init__(self, largest: int) -> None:
+        super().__init__(413, f"must be at most {counted(largest, 'byte')}")
 
 
-def add_exception_handlers(app: FastAPI, metrics: Metrics, largest_body: int) -> None:
+def add_exception_handlers(app: FastAPI, metrics: Metrics) -> None:
     def answer(
         status: int, field: str, value: object, message: str, *, headers: Any = None
     ) -> JSONResponse:
@@ -55,10 +59,8 @@ def add_exception_handlers(app: FastAPI, metrics: Metrics, largest_body: int) ->
 
     @app.exception_handler(Refusal)
     async def refused(request: Request, error: Refusal) -> JSONResponse:
-        status, headers = 409 if isinstance(error, Conflict) else 422, None
-        if isinstance(error, Unauthorized):
-            status, headers = 401, {"WWW-Authenticate": "Bearer"}
-        message = f"must be {error.allowed}"
+        status, message = getattr(error, "status", 422), f"must be {error.allowed}"
+        headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
         return answer(status, error.field, error.value, message, headers=headers)
 
     @app.exception_handler(RequestValidationError)
@@ -67,23 +69,14 @@ def add_exception_handlers(app: FastAPI, metrics: Metrics, largest_body: int) ->
         kind = first["type"]
         if kind == "json_invalid":
             return answer(422, "body", None, "must be JSON")
-        if kind == "unexpected_keyword_argument":  # the sender's own words are not repeated
+        if kind == "unexpected_keyword_argument":  # what the sender wrote is not repeated
             return answer(422, "(unknown)", None, "is not a field of this message")
         place = [str(part) for part in first["loc"] if part not in ("body", "query", "path")]
         return answer(422, ".".join(place) or "body", first.get("input"), first["msg"])
 
-    @app.exception_handler(UnknownProtocol)
-    async def unknown_protocol(request: Request, error: UnknownProtocol) -> JSONResponse:
-        status = 400 if error.got is None else 426
-        return answer(status, "Incfed-Protocol", error.got, f"must be {VERSION}")
-
-    @app.exception_handler(TooLarge)
-    async def too_large(request: Request, error: TooLarge) -> JSONResponse:
-        return answer(413, "body", None, f"must be at most {counted(largest_body, 'byte')}")
-
     @app.exception_handler(HTTPException)
     async def other(request: Request, error: HTTPException) -> JSONResponse:
-        field = "body" if error.status_code == 400 else "request"
+        field = "body" if error.status_code in (400, 413) else "request"
         return answer(error.status_code, field, None, str(error.detail), headers=error.headers)
 
     @app.exception_handler(SQLAlchemyError)

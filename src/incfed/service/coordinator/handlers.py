@@ -17,94 +17,68 @@ from ...protocol.messages import Answer, Delivery, Upload
 from .errors import Conflict
 from .round import RoundTransaction
 
-Handler = Callable[[RoundTransaction, int], None]  # called with the client that sent the message
+Handler = Callable[[RoundTransaction, int, Any], None]  # the client that sent it, and the message
+SentMessage = tuple[int, Handler, Any]  # a client, and its message with what handles that
 
 
-def open_round(epoch: int | None = None) -> Handler:
+def open_round(transaction: RoundTransaction, client: int, epoch: int | None) -> None:
     """Open a round, or join the one in progress. With `epoch`, only while that is the current
     one, so that a delayed request opens nothing."""
-
-    def handle(transaction: RoundTransaction, client: int) -> None:
-        current = transaction.federation.epoch
-        if epoch is not None and epoch != current:
-            raise Conflict("epoch", epoch, f"{current}, the current epoch: download first")
-        transaction.open(client)
-
-    return handle
+    current = transaction.federation.epoch
+    if epoch is not None and epoch != current:
+        raise Conflict("epoch", epoch, f"{current}, the current epoch: download first")
+    transaction.open(client)
 
 
-def upload(message: Upload) -> Handler:
-    def handle(transaction: RoundTransaction, client: int) -> None:
-        if _uploaded_before(transaction, client, message):
-            return
+def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
+    row: dict[str, Any] = {
+        "round": message.round,
+        "client": client,
+        "epoch": message.epoch,
+        "steps": message.steps,
+        "cost": message.cost,
+        "form": message.dV.form,
+        "numbers": to_bytes(message.dV.numbers),
+    }
+    uploaded = transaction.rows.find(tables.uploads, message.round, client)
+    if uploaded is None:
         _check_upload(transaction, client, message)
-        numbers = to_bytes(message.dV.numbers)
-        row: dict[str, Any] = {
-            "round": message.round,
-            "client": client,
-            "epoch": message.epoch,
-            "steps": message.steps,
-            "cost": message.cost,
-            "form": message.dV.form,
-        }
-        transaction.rows.add(tables.uploads, **row, numbers=numbers)
-        transaction.record("uploaded", **row, numbers=digest(numbers))
-        transaction.failpoint("uploaded")
-
-    return handle
-
-
-def answer(message: Answer) -> Handler:
-    def handle(transaction: RoundTransaction, client: int) -> None:
-        offer = _find_offer(transaction, client, message.round)
-        if offer.accepted is None:
-            _check_still_offered(transaction, offer)
-            if message.attempt != offer.attempt:
-                raise Conflict("attempt", message.attempt, f"{offer.attempt}, the latest one")
-            transaction.rows.accept(offer, bool(message.accepted))
-            transaction.record("answered", **message._asdict(), client=client)
-            transaction.failpoint("answered")
-        elif offer.accepted != message.accepted:
-            allowed = f"{str(bool(offer.accepted)).lower()}, as in your first answer"
-            raise Conflict("accepted", message.accepted, allowed)
-
-    return handle
-
-
-def delivery(message: Delivery) -> Handler:
-    def handle(transaction: RoundTransaction, client: int) -> None:
-        rows, number = transaction.rows, message.round
-        offer = _find_offer(transaction, client, number)
-        db = to_bytes(message.db)
-        delivered = rows.find(tables.deliveries, number, client)
-        if delivered is None:
-            _check_still_offered(transaction, offer)
-            if offer.accepted is False:
-                raise Conflict("round", number, "a round whose offer you did not decline")
-            uploaded = rows.find(tables.uploads, number, client)
-            sent = read_upload(uploaded, transaction.settings.dim)
-            check_delivery(message.db, sent.dV, sent.steps, transaction.settings.limits)
-            rows.add(tables.deliveries, round=number, client=client, db=db)
-            rows.accept(offer, True)  # a delivery is an acceptance
-            transaction.record("delivered", round=number, client=client, db=digest(db))
-            transaction.failpoint("delivered")
-        elif delivered.db != db:
-            raise Conflict("db", None, "the same as in your first delivery")
-
-    return handle
-
-
-def _uploaded_before(transaction: RoundTransaction, client: int, message: Upload) -> bool:
-    """Has this very upload come before?"""
-    row = transaction.rows.find(tables.uploads, message.round, client)
-    if row is None:
-        return False
-    same = (row.epoch, row.steps, row.cost, row.form) == (
-        message.epoch, message.steps, message.cost, message.dV.form
-    )  # fmt: skip
-    if not same or row.numbers != to_bytes(message.dV.numbers):
+        transaction.rows.add(tables.uploads, **row)
+        transaction.record("uploaded", **row | {"numbers": digest(row["numbers"])})
+    elif any(getattr(uploaded, name) != value for name, value in row.items()):
         raise Conflict("dV", None, "the same as in your first upload: it is fixed for the round")
-    return True
+
+
+def answer(transaction: RoundTransaction, client: int, message: Answer) -> None:
+    offer = _find_offer(transaction, client, message.round)
+    if offer.accepted is None:
+        _check_still_offered(transaction, offer)
+        if message.attempt != offer.attempt:
+            raise Conflict("attempt", message.attempt, f"{offer.attempt}, the latest one")
+        transaction.rows.accept(offer, bool(message.accepted))
+        transaction.record("answered", **message._asdict(), client=client)
+    elif offer.accepted != message.accepted:
+        allowed = f"{str(bool(offer.accepted)).lower()}, as in your first answer"
+        raise Conflict("accepted", message.accepted, allowed)
+
+
+def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> None:
+    rows, number = transaction.rows, message.round
+    offer = _find_offer(transaction, client, number)
+    db = to_bytes(message.db)
+    delivered = rows.find(tables.deliveries, number, client)
+    if delivered is None:
+        _check_still_offered(transaction, offer)
+        if offer.accepted is False:
+            raise Conflict("round", number, "a round whose offer you did not decline")
+        uploaded = rows.find(tables.uploads, number, client)
+        sent = read_upload(uploaded, transaction.settings.dim)
+        check_delivery(message.db, sent.dV, sent.steps, transaction.settings.limits)
+        rows.add(tables.deliveries, round=number, client=client, db=db)
+        rows.accept(offer, True)  # a delivery is an acceptance
+        transaction.record("delivered", round=number, client=client, db=digest(db))
+    elif delivered.db != db:
+        raise Conflict("db", None, "the same as in your first delivery")
 
 
 def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
@@ -115,7 +89,7 @@ def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -
     epoch = transaction.federation.epoch
     # Before its last round, a client's dV may hold what it has shared already; and against an epoch
     # that was pruned, nothing can be checked.
-    oldest = max(epoch - settings.lag, rows.last_shared(client), rows.first_epoch())
+    oldest = max(epoch - settings.lag, rows.last_shared.get(client, 0), rows.first_epoch)
     if not oldest <= message.epoch <= epoch:
         raise Conflict("epoch", message.epoch, f"from {oldest} to {epoch}: download first")
 

@@ -1,27 +1,22 @@
 """Notifications: wake the requests that wait for news, without asking the database repeatedly.
 
 What this process does wakes its waiters at once. What another coordinator does over the same
-database is noticed by one thread for all of them (ledger/changes.py).
+database is noticed by one thread for all of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-Changes = Callable[[Callable[[], bool]], Iterable[None]]
+from ...ledger.database import Database, changes
 
 
 class Notifications:
-    """`changes(over)` blocks, yields when another process changed something, and ends once
-    `over()` is true."""
-
-    def __init__(self, changes: Changes) -> None:
-        self._changes = changes
+    def __init__(self, store: Database) -> None:
+        self._store = store
         self._changed = asyncio.Event()
-        self._stopped = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watcher = threading.Thread(
             target=self._watch, name="incfed-notifications", daemon=True
@@ -40,7 +35,6 @@ class Notifications:
 
     async def stop(self) -> None:
         self.stopping = True
-        self._stopped.set()
         self._wake()
         await asyncio.to_thread(self._watcher.join)
 
@@ -58,14 +52,10 @@ class Notifications:
         with suppress(TimeoutError):
             await asyncio.wait_for(change.wait(), seconds)
 
-    async def wait_for_stop(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._stopped.wait(), seconds)
-
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
     def _watch(self) -> None:
-        for _ in self._changes(lambda: self.stopping):
+        for _ in changes(self._store, lambda: self.stopping):
             self.publish()

@@ -1,20 +1,15 @@
-"""A round inside one transaction: open, wait for clients, decide, decide again, close.
-
-`failpoint` is called at named points, where tests stop the coordinator: before, opened, uploaded,
-deciding, offered, answered, delivered, "deciding again", adding, paying, closing, committing,
-committed.
-"""
+"""A round inside one transaction: open, wait for clients, decide, decide again, close."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from ...ledger import tables
 from ...ledger.chain import Chain, digest
-from ...ledger.clients import Member, members
+from ...ledger.clients import members
 from ...ledger.records import (
     CLOSED,
     OFFERED,
@@ -30,31 +25,26 @@ from ...protocol import deciding
 from ...protocol.deciding import Offers, RoundInputs
 from .batching import NUMBER, BatchRows
 
-FailPoint = Callable[[str], None]
-
 # Statements are built once: building one takes longer than running it.
-AWAITED = (
+LIVE = (
     select(tables.clients.c.id)
     .join_from(tables.clients, tables.presence)
     .where(
-        tables.presence.c.heard.between(bindparam("low"), bindparam("high")),
+        tables.presence.c.heard.between(bindparam("earliest"), bindparam("latest")),
         tables.clients.c.revoked.is_(False),
-        tables.clients.c.id.not_in(
-            select(tables.uploads.c.client).where(tables.uploads.c.round == NUMBER)
-        ),
     )
-    .limit(1)
 )
+LIVE_COUNT = select(func.count()).select_from(LIVE.subquery())
+UPLOADED, DELIVERED = (
+    select(table.c.client).where(table.c.round == NUMBER)
+    for table in (tables.uploads, tables.deliveries)
+)
+AWAITED = LIVE.where(tables.clients.c.id.not_in(UPLOADED)).limit(1)
+_offers = tables.offers.c
 UNDELIVERED = (
-    select(tables.offers.c.client)
-    .where(
-        tables.offers.c.round == NUMBER,
-        tables.offers.c.failed.is_(False),
-        tables.offers.c.accepted.is_not(False),
-        tables.offers.c.client.not_in(
-            select(tables.deliveries.c.client).where(tables.deliveries.c.round == NUMBER)
-        ),
-    )
+    select(_offers.client)
+    .where(_offers.round == NUMBER, _offers.failed.is_(False), _offers.accepted.is_not(False))
+    .where(_offers.client.not_in(DELIVERED))
     .limit(1)
 )
 FEDERATION = select(tables.federation)
@@ -64,12 +54,9 @@ ROUND = select(tables.rounds).where(tables.rounds.c.number == NUMBER)
 class RoundTransaction:
     """The federation and its last round, read and changed in one transaction."""
 
-    def __init__(
-        self, connection: Connection, now: float, failpoint: FailPoint, clients: Iterable[int] = ()
-    ) -> None:
+    def __init__(self, connection: Connection, now: float, clients: Iterable[int] = ()) -> None:
         self.connection = connection
         self.now = now
-        self.failpoint = failpoint
         self.federation = connection.execute(FEDERATION).one()
         self.events: list[dict[str, Any]] = []  # to be logged after the commit
         self._chain = Chain(connection)
@@ -77,7 +64,7 @@ class RoundTransaction:
         self.settings = read_settings(connection, self.federation.settings)
         self.round: Any = None
         self._load_round()
-        self.rows = BatchRows(connection, self.federation.round, clients)
+        self.rows = BatchRows(connection, clients)
         if self.round is not None and self.round.stage in RUNNING:
             # a round keeps the settings that it was opened with
             self.settings = read_settings(connection, self.round.settings)
@@ -106,9 +93,6 @@ class RoundTransaction:
         self.record("opened", round=number, client=client, epoch=federation.epoch,
                     settings=federation.settings, deadline=deadline)  # fmt: skip
         self._load_round()
-        self.rows.write()
-        self.rows = BatchRows(self.connection, number, self.rows.clients)
-        self.failpoint("opened")
 
     def advance(self) -> None:
         """Move the round on until it has to wait for a client."""
@@ -134,14 +118,9 @@ class RoundTransaction:
         """The offers that have not failed, by client, each with its db if that was delivered."""
         offers, deliveries = tables.offers, tables.deliveries
         same = (offers.c.round == deliveries.c.round) & (offers.c.client == deliveries.c.client)
-        return list(
-            self.connection.execute(
-                select(offers, deliveries.c.db)
-                .outerjoin(deliveries, same)
-                .where(offers.c.round == self.round.number, offers.c.failed.is_(False))
-                .order_by(offers.c.client)
-            )
-        )
+        query = select(offers, deliveries.c.db).outerjoin(deliveries, same)
+        mine = query.where(offers.c.round == self.round.number, offers.c.failed.is_(False))
+        return list(self.connection.execute(mine.order_by(offers.c.client)))
 
     def record(self, kind: str, **what: Any) -> None:
         """An entry in the ledger, and an event for the log after the commit."""
@@ -153,30 +132,26 @@ class RoundTransaction:
         self._chain.flush()
         return bool(self.federation.version != self._version)
 
-    def live(self, client: Member) -> bool:
-        """Was this client seen lately?"""
-        last_seen = client.heard
-        recent = last_seen is not None and abs(self.now - last_seen) <= self.settings.live_time
-        return recent and not client.revoked
+    def live_between(self) -> dict[str, float]:
+        """When a live client was last seen; later than now, if a clock was set back since."""
+        near = self.settings.live_time
+        return {"earliest": self.now - near, "latest": self.now + near}
 
     def _awaited(self) -> bool:
         """Is there a live client that has not uploaded yet?"""
-        near = self.settings.live_time
-        values = {"number": self.round.number, "low": self.now - near, "high": self.now + near}
+        values = {"number": self.round.number, **self.live_between()}
         return self.connection.scalar(AWAITED, values) is not None
 
     def _undelivered(self) -> bool:
         """Is there an offer whose delivery may still come?"""
         return self.connection.scalar(UNDELIVERED, {"number": self.round.number}) is not None
 
-    def _table(self) -> RoundInputs:
+    def _inputs(self) -> RoundInputs:
         """What the decision depends on, without clients that are barred or failed in this round."""
-        offers = tables.offers
-        failed = self.connection.scalars(
-            select(offers.c.client).where(
-                offers.c.round == self.round.number, offers.c.failed.is_(True)
-            )
+        query = select(_offers.client).where(
+            _offers.round == self.round.number, _offers.failed.is_(True)
         )
+        failed = self.connection.scalars(query)
         barred = [one.id for one in members(self.connection) if one.barred >= self.round.number]
         return read_round_inputs(
             self.connection,
@@ -189,82 +164,69 @@ class RoundTransaction:
         )
 
     def _decide(self) -> None:
-        table = self._table()
-        if not table.uploads and not table.others:
-            self._void("nobody uploaded")
+        inputs = self._inputs()
+        if not inputs.uploads and not inputs.others:
+            # nothing is shared, nobody is paid
+            self._update_round(stage=VOID, ended=self.now, deadline=None)
+            self.record("void", round=self.round.number, reason="nobody uploaded")
+            self._update_federation()
             return
-        self.failpoint("deciding")
-        self._offer(deciding.decide(table), [], [])
+        self._offer(deciding.decide(inputs), [], [])
 
     def _decide_again(self, failed: list[Any], delivered: list[Any]) -> None:
         """Without those that failed. Those that had not declined are barred for some rounds."""
         number = self.round.number
         for one in failed:
-            chosen = update(tables.offers).where(
-                tables.offers.c.round == number, tables.offers.c.client == one.client
-            )
-            self.connection.execute(chosen.values(failed=True))
+            self._update_offer(one.client, failed=True)
         barred = [one.client for one in failed if one.accepted is not False]
-        table = self._table()  # before they are barred: here they are left out as failed
+        inputs = self._inputs()  # before they are barred: here they are left out as failed
         if self.settings.barred_rounds:
             until = number + self.settings.barred_rounds
             for client in barred:
-                chosen = update(tables.clients).where(tables.clients.c.id == client)
-                self.connection.execute(chosen.values(barred=until))
+                statement = update(tables.clients).where(tables.clients.c.id == client)
+                self.connection.execute(statement.values(barred=until))
                 self.record("barred", round=number, client=client, until=until)
         kept = {one.client: one.payment for one in delivered}
         add = self.round.attempt < self.settings.attempts
-        verdict = deciding.decide_again(table, kept, add=add)
-        self.failpoint("deciding again")
-        self._offer(verdict, [one.client for one in failed], list(kept))
+        offers = deciding.decide_again(inputs, kept, add=add)
+        self._offer(offers, [one.client for one in failed], list(kept))
 
-    def _offer(self, verdict: Offers, failed: list[int], kept: list[int]) -> None:
+    def _offer(self, offers: Offers, failed: list[int], kept: list[int]) -> None:
         number, attempt = self.round.number, self.round.attempt + 1
         deadline = self.now + self.settings.answer_time
-        offers, new = tables.offers, []
-        for client, payment in verdict.payments.items():
+        new = []
+        for client, payment in offers.payments.items():
             if client in kept:
-                chosen = update(offers).where(offers.c.round == number, offers.c.client == client)
-                self.connection.execute(chosen.values(attempt=attempt, payment=payment))
+                self._update_offer(client, attempt=attempt, payment=payment)
             else:
                 row = {"round": number, "client": client, "attempt": attempt, "payment": payment}
                 new.append(row | {"accepted": None, "failed": False})
         if new:
-            self.connection.execute(insert(offers), new)
+            self.connection.execute(insert(tables.offers), new)
         self._update_round(stage=OFFERED, attempt=attempt, deadline=deadline)
         self.record("decided", round=number, attempt=attempt, failed=failed, deadline=deadline,
-                    offers=_by_client(verdict.payments), data_only=verdict.data_only)  # fmt: skip
+                    offers=_by_client(offers.payments), data_only=offers.data_only)  # fmt: skip
         self._update_federation()
-        self.failpoint("offered")
 
     def _close(self, payments: dict[int, float]) -> None:
         """Add everything that was delivered and book all payments, in this one transaction."""
-        verdict = Offers(payments, False)
+        offers = Offers(payments, False)
         delivered = read_deliveries(self.connection, self.round.number)
         db = [delivered[client] for client in payments]
-        shared, closed = deciding.close(self._table(), verdict, db)
+        shared, closed = deciding.close(self._inputs(), offers, db)
         number, epoch = self.round.number, self.round.epoch + 1
         V, b = pack_epoch(shared.V, shared.b)
         new = {"number": epoch, "round": number, "V": V, "b": b}
         self.connection.execute(insert(tables.epochs).values(new))
-        self.failpoint("adding")
         row = {"federation": self.federation.name, "round": number, "epoch": epoch}
         booked = [{**row, "client": client, "amount": paid} for client, paid in payments.items()]
         if booked:
             self.connection.execute(insert(tables.payments), booked)
-        self.failpoint("paying")
         self._update_round(stage=CLOSED, ended=self.now, deadline=None)
         self.record("closed", round=number, epoch=epoch, payments=_by_client(payments),
                     V=digest(V), b=digest(b), communication=closed.communication,
                     ratio=closed.ratio, idle=closed.idle)  # fmt: skip
-        self._update_federation(epoch=epoch, spent=self.federation.spent + verdict.total)
-        self.failpoint("closing")
-
-    def _void(self, reason: str) -> None:
-        """End the round: nothing is shared, nobody is paid."""
-        self._update_round(stage=VOID, ended=self.now, deadline=None)
-        self.record("void", round=self.round.number, reason=reason)
-        self._update_federation()
+        self._update_federation(epoch=epoch, spent=self.federation.spent + offers.total)
 
     def _repair_deadline(self) -> None:
         """A clock that was set back must not make everybody wait."""
@@ -275,9 +237,15 @@ class RoundTransaction:
             self.record("deadline", round=self.round.number, deadline=latest)
 
     def _update_round(self, **changes: Any) -> None:
-        chosen = update(tables.rounds).where(tables.rounds.c.number == self.round.number)
-        self.connection.execute(chosen.values(changes))
-        self._load_round(self.round.number)
+        statement = update(tables.rounds).where(tables.rounds.c.number == self.round.number)
+        self.connection.execute(statement.values(changes))
+        self._load_round()
+
+    def _update_offer(self, client: int, **changes: Any) -> None:
+        statement = update(tables.offers).where(
+            _offers.round == self.round.number, _offers.client == client
+        )
+        self.connection.execute(statement.values(changes))
 
     def _update_federation(self, **changes: Any) -> None:
         """Change the federation's row; its version grows, which wakes waiting clients."""
@@ -285,9 +253,8 @@ class RoundTransaction:
         self.connection.execute(update(tables.federation).values(version=version, **changes))
         self.federation = self.connection.execute(FEDERATION).one()
 
-    def _load_round(self, number: int | None = None) -> None:
-        number = self.federation.round if number is None else number
-        self.round = self.connection.execute(ROUND, {"number": number}).first()
+    def _load_round(self) -> None:
+        self.round = self.connection.execute(ROUND, {"number": self.federation.round}).first()
 
 
 def _by_client(payments: dict[int, float]) -> dict[str, float]:

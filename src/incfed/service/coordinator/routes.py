@@ -19,8 +19,8 @@ from . import handlers
 from .batching import Batcher
 from .coordinator import Coordinator
 from .errors import Unauthorized, UnknownProtocol
-from .handlers import Handler
-from .metrics import CONTENT_TYPE, Metrics
+from .handlers import SentMessage
+from .monitoring import CONTENT_TYPE, Metrics
 from .notifications import Notifications
 from .views import view_federation
 
@@ -28,10 +28,13 @@ LONGEST_WAIT = 30.0  # seconds that a long poll may last
 ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": wire.ErrorView, "description": "A malformed request, or no Incfed-Protocol"},
     401: {"model": wire.ErrorView, "description": "No valid token"},
-    409: {"model": wire.ErrorView, "description": "It does not fit the state of the federation"},
+    409: {
+        "model": wire.ErrorView,
+        "description": "Does not fit the state of the federation",
+    },
     413: {"model": wire.ErrorView, "description": "The body is too large"},
     422: {"model": wire.ErrorView, "description": "A field is wrong"},
-    426: {"model": wire.ErrorView, "description": "Another version of the protocol"},
+    426: {"model": wire.ErrorView, "description": "An unsupported version of the protocol"},
 }
 
 bearer = HTTPBearer(auto_error=False, description="The token that `incfed client enrol` printed.")
@@ -55,7 +58,7 @@ class Services:
         self.authenticate = Batcher[str, Member | None](coordinator.authenticate, database)
         self.state = Batcher[int, wire.StateView](coordinator.states, database)
         self.download = Batcher[tuple[int, int | None], Download](coordinator.downloads, database)
-        self.handle = Batcher[tuple[int, Handler], wire.StateView](coordinator.handle, database)
+        self.handle = Batcher[SentMessage, wire.StateView](coordinator.handle, database)
 
 
 async def get_services(request: Request) -> Services:
@@ -63,11 +66,11 @@ async def get_services(request: Request) -> Services:
     return services
 
 
-Shared = Annotated[Services, Depends(get_services)]
+ServicesDep = Annotated[Services, Depends(get_services)]
 
 
 async def get_client(
-    services: Shared,
+    services: ServicesDep,
     token: Annotated[Any, Depends(bearer)],
     protocol: Annotated[str | None, Header(alias="Incfed-Protocol")] = None,
 ) -> Member:
@@ -80,12 +83,12 @@ async def get_client(
     return client
 
 
-Client = Annotated[Member, Depends(get_client)]
-Number = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Number of the round.")]
+CurrentClient = Annotated[Member, Depends(get_client)]
+RoundNumber = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Number of the round.")]
 
 
 @for_clients.get(wire.FEDERATION)
-async def federation(services: Shared, client: Client) -> wire.FederationView:
+async def federation(services: ServicesDep, client: CurrentClient) -> wire.FederationView:
     """The settings that a client needs."""
     settings = await run_in_threadpool(services.coordinator.settings)
     state = await services.state(client.id)
@@ -95,8 +98,8 @@ async def federation(services: Shared, client: Client) -> wire.FederationView:
 @for_clients.get(wire.STATE)
 async def state(
     request: Request,
-    services: Shared,
-    client: Client,
+    services: ServicesDep,
+    client: CurrentClient,
     after: Annotated[int, Query(ge=0, le=2**62, description="The version you know.")] = 0,
     wait: Annotated[
         float,
@@ -122,49 +125,49 @@ async def state(
 
 @for_clients.post(wire.ROUNDS)
 async def open_round(
-    services: Shared,
-    client: Client,
+    services: ServicesDep,
+    client: CurrentClient,
     epoch: Annotated[
         int | None, Query(ge=0, le=wire.LARGEST, description="Only if this is the current epoch.")
     ] = None,
 ) -> wire.OpenedView:
     """Open a round, or join the one in progress."""
-    opened = (await services.handle((client.id, handlers.open_round(epoch)))).round
+    opened = (await services.handle((client.id, handlers.open_round, epoch))).round
     assert opened is not None
     return wire.OpenedView(round=opened.number)
 
 
 @for_clients.put(wire.UPLOAD)
 async def upload(
-    number: Number, body: wire.UploadBody, services: Shared, client: Client
+    number: RoundNumber, body: wire.UploadBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
     """Upload dV, which is fixed for this round from then on."""
-    message = wire.read_upload(number, body, services.settings.dim)
-    return await services.handle((client.id, handlers.upload(message)))
+    message = wire.read_upload_body(number, body, services.settings.dim)
+    return await services.handle((client.id, handlers.upload, message))
 
 
 @for_clients.put(wire.ANSWER)
 async def answer(
-    number: Number, body: wire.AnswerBody, services: Shared, client: Client
+    number: RoundNumber, body: wire.AnswerBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
     """Accept or decline an offer."""
     message = Answer(number, body.attempt, body.accepted)
-    return await services.handle((client.id, handlers.answer(message)))
+    return await services.handle((client.id, handlers.answer, message))
 
 
 @for_clients.put(wire.DELIVERY)
 async def delivery(
-    number: Number, body: wire.DeliveryBody, services: Shared, client: Client
+    number: RoundNumber, body: wire.DeliveryBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
     """Deliver db, as a participant of the round."""
-    message = Delivery(number, wire.decode("db", body.db))
-    return await services.handle((client.id, handlers.delivery(message)))
+    message = Delivery(number, wire.read_floats("db", body.db, services.settings.dim))
+    return await services.handle((client.id, handlers.delivery, message))
 
 
 @for_clients.get(wire.DOWNLOAD)
 async def download(
-    services: Shared,
-    client: Client,
+    services: ServicesDep,
+    client: CurrentClient,
     since: Annotated[
         int | None, Query(ge=0, le=wire.LARGEST, description="The epoch you have.")
     ] = None,
@@ -174,14 +177,14 @@ async def download(
 
 
 @for_operators.get("/healthz")
-async def healthz(services: Shared) -> dict[str, str]:
+async def healthz(services: ServicesDep) -> dict[str, str]:
     """Whether the database answers."""
-    await run_in_threadpool(services.coordinator.version)
+    await run_in_threadpool(services.coordinator.settings)
     return {"status": "ok", "incfed": __version__}
 
 
 @for_operators.get("/metrics", response_class=Response)
-async def metrics(services: Shared) -> Response:
+async def metrics(services: ServicesDep) -> Response:
     """Metrics for Prometheus."""
     overview = await run_in_threadpool(services.coordinator.overview)
     return Response(services.metrics.page(overview), media_type=CONTENT_TYPE)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import selectors
-import signal
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -26,11 +25,10 @@ from ...protocol.messages import Upload
 from ...protocol.packing import pack_matrix, pack_rows
 from ...protocol.shared import Shared
 from ...support.inputs import refuse
-from . import logs
 from .app import make_app
 from .config import Config, ServerConfig
+from .monitoring import LOG, set_up_logging
 from .notifications import Notifications
-from .round import FailPoint
 
 GRACE = 10  # seconds that requests in progress get when the coordinator stops
 
@@ -38,14 +36,14 @@ GRACE = 10  # seconds that requests in progress get when the coordinator stops
 def serve(config: Config) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer the requests in progress and stop."""
     server = config.server
-    logs.set_up(server.log_level)
+    set_up_logging(server.log_level)
     store = Database(server.database)
     try:
-        app = make_app(store, config.settings, failpoint=failpoint_from(os.environ))
+        app = make_app(store, config.settings)
         began = time.perf_counter()
         warm_up(config.settings)
         fields = {"seconds": round(time.perf_counter() - began, 1)}
-        logs.LOG.info("kernels ready", extra={"fields": fields})
+        LOG.info("kernels ready", extra={"fields": fields})
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after stopping
             GracefulServer(
                 uvicorn.Config(
@@ -63,7 +61,7 @@ def serve(config: Config) -> None:
             ).run()
     finally:
         store.close()
-        logs.LOG.info("stopped")
+        LOG.info("stopped")
 
 
 class GracefulServer(uvicorn.Server):
@@ -121,14 +119,14 @@ def warm_up(settings: Settings) -> None:
     rows: Floats = np.eye(d)[: d // 2] * 0.1
     few = Upload(1, 0, max(1, len(rows)), 1.0, pack_rows(rows))
     many = Upload(1, 1, d, 1.0, pack_matrix(np.eye(d)))
-    table = deciding.RoundInputs(
+    inputs = deciding.RoundInputs(
         {0: few, 1: many, 2: many}, 0, past.__getitem__, 1, 0, 1, 0.0, np.inf,
         settings.mechanism, d, ridge,
     )  # fmt: skip
-    verdict = deciding.decide(table)
-    again = deciding.decide_again(table, {1: 0.0}, add=True)
-    for one in (verdict, again):
-        deciding.close(table, one, [np.zeros(d)] * len(one.payments))
+    offers = deciding.decide(inputs)
+    again = deciding.decide_again(inputs, {1: 0.0}, add=True)
+    for one in (offers, again):
+        deciding.close(inputs, one, [np.zeros(d)] * len(one.payments))
 
 
 def preflight(server: ServerConfig) -> None:
@@ -142,18 +140,13 @@ def preflight(server: ServerConfig) -> None:
         )
     except (OSError, UnicodeError):
         raise refuse("server.host", server.host, "an address of this machine") from None
-    for family, kind, number, _, address in found:
-        with socket.socket(family, kind, number) as one:
-            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            try:
-                one.bind(address)
-                one.listen(1)  # without it, a port in use could be bound to again
-            except OSError as error:
-                why = (error.strerror or str(error)).lower()
-                allowed = f"a free port on {server.host} ({why})"
-                raise refuse("server.port", server.port, allowed) from None
+    for family, _, _, _, address in found:
+        try:
+            socket.create_server(address, family=family).close()
+        except OSError as error:
+            why = os.strerror(error.errno or 0).lower()
+            allowed = f"a free port on {server.host} ({why})"
+            raise refuse("server.port", server.port, allowed) from None
 
 
 def _check_certificate(certificate: Path, key: Path) -> None:
@@ -169,19 +162,3 @@ def _check_certificate(certificate: Path, key: Path) -> None:
         why = getattr(error, "reason", None) or error.strerror
         allowed = f"the certificate's key, a PEM file without a password ({why})"
         raise refuse("server.key", str(key), allowed) from None
-
-
-def failpoint_from(environment: Mapping[str, str]) -> FailPoint:
-    """For tests: INCFED_FAILPOINT="paying:2" kills this process the second time that it reaches the
-    point `paying` (round.py lists the points)."""
-    name, _, times = environment.get("INCFED_FAILPOINT", "").partition(":")
-    left = int(times or 1)
-
-    def failpoint(point: str) -> None:
-        nonlocal left
-        if point == name:
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    return failpoint

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
@@ -14,46 +12,26 @@ from ...ledger import tables
 from ...ledger.clients import Member
 from ...ledger.records import RUNNING, from_bytes, read_epoch
 from ...ledger.settings import Settings
+from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ...protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
 from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
-from .batching import CLIENTS, NUMBER
-from .round import RoundTransaction
+from .batching import CLIENTS, OWN_ROWS
+from .errors import Conflict
+from .round import DELIVERED, UPLOADED, RoundTransaction
 
 CACHED = 8  # downloads that are kept in memory: after a round, all clients ask for the same
 
 # Statements are built once: building one takes longer than running it.
-UPLOADED, OFFERS, DELIVERED = (
-    select(*columns).where(table.c.round == NUMBER, table.c.client.in_(CLIENTS))
-    for table, columns in (
-        (tables.uploads, [tables.uploads.c.client]),
-        (tables.offers, [tables.offers]),
-        (tables.deliveries, [tables.deliveries.c.client]),
-    )
-)
+OWN_UPLOADS = UPLOADED.where(tables.uploads.c.client.in_(CLIENTS))
+OWN_DELIVERIES = DELIVERED.where(tables.deliveries.c.client.in_(CLIENTS))
 _paid = tables.payments.c
 PAYMENTS = (
     select(_paid.client, _paid.round, _paid.amount)
-    .where(
-        _paid.client.in_(CLIENTS),
-        _paid.epoch > bindparam("since"),
-        _paid.epoch <= bindparam("epoch"),
-    )
+    .where(_paid.client.in_(CLIENTS))
+    .where(_paid.epoch > bindparam("since"), _paid.epoch <= bindparam("epoch"))
     .order_by(_paid.round)
 )
-
-
-class Overview(NamedTuple):
-    """The federation in a few figures."""
-
-    epoch: int
-    spent: float
-    budget: float | None
-    live: int
-
-    @property
-    def left(self) -> float:
-        return math.inf if self.budget is None else max(0.0, self.budget - self.spent)
 
 
 def view_federation(settings: Settings, client: Member, epoch: int) -> FederationView:
@@ -79,20 +57,20 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
     if round is None:
         return [StateView(federation.version, federation.epoch, None)] * len(clients)
     values = {"number": round.number, "clients": sorted(set(clients))}
-    uploaded = set(transaction.connection.scalars(UPLOADED, values))
-    offers = {row.client: row for row in transaction.connection.execute(OFFERS, values)}
-    delivered = set(transaction.connection.scalars(DELIVERED, values)) if offers else set()
+    uploaded = set(transaction.connection.scalars(OWN_UPLOADS, values))
+    rows = transaction.connection.execute(OWN_ROWS[tables.offers], values)
+    offers = {row.client: row for row in rows}
+    delivered = set(transaction.connection.scalars(OWN_DELIVERIES, values)) if offers else set()
     # a round that ended without a decision is closed, as far as a client is concerned
     stage: Stage = round.stage if round.stage in RUNNING else "closed"
 
     def view(client: int) -> RoundView:
         offer = offers.get(client)
-        stands = offer is not None and not offer.failed
         return RoundView(
             number=round.number,
             stage=stage,
             uploaded=client in uploaded,
-            offer=OfferView(offer.attempt, offer.payment) if stands and offer else None,
+            offer=OfferView(offer.attempt, offer.payment) if offer and not offer.failed else None,
             answered=offer is not None and offer.accepted is not None,
             delivered=client in delivered,
         )
@@ -107,26 +85,23 @@ class Downloads:
         self._cache: dict[tuple[int | None, int], tuple[int | None, Packed, Floats]] = {}
 
     def make(
-        self,
-        connection: Connection,
-        asked: Sequence[tuple[int, int | None]],
-        epoch: int,
-        dim: int,
-    ) -> list[Download | None]:
-        """(V_g, b_g) of `epoch` for each client and the epoch that it has, with the rounds since
-        then in which it took part. None: there is no such epoch."""
+        self, transaction: RoundTransaction, asked: Sequence[tuple[int, int | None]]
+    ) -> list[Download | Refusal]:
+        """(V_g, b_g) for each client and the epoch that it has (None: none yet), with the rounds
+        since then in which it took part."""
+        connection, epoch = transaction.connection, transaction.federation.epoch
         shared: dict[tuple[int, int | None], dict[int, float]] = {one: {} for one in asked}
         for since in {since for _, since in asked}:
             clients = sorted({client for client, known in shared if known == since})
             values = {"clients": clients, "since": since or 0, "epoch": epoch}
             for row in connection.execute(PAYMENTS, values):
                 shared[row.client, since][row.round] = row.amount
-        found: list[Download | None] = []
+        found: list[Download | Refusal] = []
         for client, since in asked:
             if since is not None and not 0 <= since <= epoch:
-                found.append(None)
+                found.append(Conflict("since", since, f"an epoch from 0 to {epoch}"))
                 continue
-            known, V, b = self._statistics(connection, since, epoch, dim)
+            known, V, b = self._statistics(connection, since, epoch, transaction.settings.dim)
             found.append(Download(epoch, known, V, b, shared[client, since]))
         return found
 
@@ -155,21 +130,21 @@ def _difference(
 
     The factors of all participants are merged into one, so that no client sees another's.
     """
+    paid, uploads, deliveries = tables.payments.c, tables.uploads.c, tables.deliveries.c
+    query = (
+        select(uploads.form, uploads.numbers, deliveries.db)
+        .where(uploads.round == paid.round, uploads.client == paid.client)
+        .where(deliveries.round == paid.round, deliveries.client == paid.client)
+        .where(paid.epoch > since, paid.epoch <= epoch)
+        .order_by(paid.round, paid.client)
+    )
     rows, total, count = [np.empty((0, dim))], np.zeros(dim), 0
-    if since < epoch:
-        paid, sent, given = tables.payments, tables.uploads, tables.deliveries
-        theirs = (paid.c.round == sent.c.round) & (paid.c.client == sent.c.client)
-        also = (paid.c.round == given.c.round) & (paid.c.client == given.c.client)
-        query = select(sent.c.form, sent.c.steps, sent.c.numbers, given.c.db).select_from(
-            paid.join(sent, theirs).join(given, also)
-        )
-        after = query.where(paid.c.epoch > since, paid.c.epoch <= epoch)
-        for row in connection.execute(after.order_by(paid.c.round, paid.c.client)):
-            if row.form != FACTOR or row.numbers is None or row.db is None:
-                return None
-            rows.append(from_bytes(row.numbers).reshape(-1, dim))
-            total = total + from_bytes(row.db)
-            count += len(rows[-1])
-            if 2 * count >= dim + 1:
-                return None
+    for row in connection.execute(query):
+        if row.form != FACTOR or row.numbers is None or row.db is None:
+            return None
+        rows.append(from_bytes(row.numbers).reshape(-1, dim))
+        total = total + from_bytes(row.db)
+        count += len(rows[-1])
+        if 2 * count >= dim + 1:
+            return None
     return pack_rows(np.concatenate(rows)), total

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 
+from rich import filesize
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -15,6 +15,10 @@ from ...support.inputs import counted
 from .state import ClientStatus, RoundStatus, TourState
 
 SHARED, PAID, OUT, WAITING = "●", "$", "·", "○"
+FIGURES = ("Cost", "Steps", "Pending", "Epoch", "Earned", "Scalars", "Bytes", "Regret", "Alone")
+LEGEND = (
+    f"{SHARED} for data  {PAID} also paid  {OUT} not in   ratio: of all data's det V  left: budget"
+)
 OTHER_LINES = 11  # lines that are neither clients, rounds nor messages
 LEAST, MOST = 3, 10  # rounds that are shown, and messages
 EVERY = 10.0  # seconds between lines of figures, without a terminal
@@ -26,12 +30,12 @@ def board(state: TourState, title: str, clock: str, height: int) -> RenderableTy
     rounds = min(MOST, max(LEAST, (spare + 1) // 2))
     messages = min(MOST, max(LEAST, spare - rounds))
     head = Table.grid(expand=True)
-    head.add_column(no_wrap=True)
-    head.add_column(justify="right", no_wrap=True)
+    head.add_column()
+    head.add_column(justify="right")
     head.add_row(Text("incfed up", "bold"), Text(clock, "dim"))
     return Group(
         head,
-        Text(title, "dim", no_wrap=True, overflow="ellipsis"),
+        _line(title, "dim"),
         "",
         _clients(state),
         "",
@@ -39,8 +43,12 @@ def board(state: TourState, title: str, clock: str, height: int) -> RenderableTy
         "",
         *_messages(state, messages),
         "",
-        _legend(),
+        _line(LEGEND, "dim"),
     )
+
+
+def _line(text: str, style: str) -> Text:
+    return Text(text, style, no_wrap=True, overflow="ellipsis")
 
 
 def _table() -> Table:
@@ -50,20 +58,16 @@ def _table() -> Table:
 
 
 def _clients(state: TourState) -> Table:
-    table = _table()
+    table, total = _table(), state.total
     table.add_column("Client", no_wrap=True)
-    for name in ("Cost", "Steps", "Pending", "Epoch", "Earned", "Scalars", "Bytes", "Regret"):
+    for name in FIGURES:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("Alone", justify="right", no_wrap=True)
-    clients = state.clients
-    for client in clients:
+    for client in state.clients:
         table.add_row(*_client(client))
     table.add_row(
-        "together", "", f"{state.steps:,}", str(sum(one.pending for one in clients)), "",
-        f"{sum(one.earned for one in clients):.2f}",
-        human(sum(one.scalars for one in clients)), size(sum(one.bytes for one in clients)),
-        f"{sum(one.regret for one in clients):.1f}", f"{sum(one.alone for one in clients):.1f}",
-        style="bold",
+        "together", "", f"{total('steps'):,}", f"{total('pending')}", "",
+        f"{total('earned'):.2f}", human(total("scalars")), filesize.decimal(total("bytes")),
+        f"{total('regret'):.1f}", f"{total('alone'):.1f}", style="bold",
     )  # fmt: skip
     return table
 
@@ -75,7 +79,7 @@ def _client(client: ClientStatus) -> list[RenderableType]:
     return [
         mark, f"{client.cost:.2f}", f"{client.steps:,}", str(client.pending), str(client.epoch),
         Text(f"{client.earned:.2f}", "green" if client.earned else "dim"),
-        human(client.scalars), size(client.bytes), f"{client.regret:.1f}",
+        human(client.scalars), filesize.decimal(client.bytes), f"{client.regret:.1f}",
         Text(f"{client.alone:.1f}", "dim"),
     ]  # fmt: skip
 
@@ -87,19 +91,13 @@ def _rounds(state: TourState, most: int) -> RenderableType:
     table.add_column("who shared", no_wrap=True, ratio=1)
     for name in ("paid", "ratio", "left"):
         table.add_column(name, justify="right", no_wrap=True)
-    shown = list(state.rounds)[-most:]
+    shown = state.rounds[-most:]
     for one in shown:
-        opener = "" if one.opener is None else state.clients[one.opener].name
+        opener = state.clients[one.opener].name
         table.add_row(str(one.number), opener, marks(state, one), *_end(one))
     for _ in range(most - len(shown)):
         table.add_row()
     return table
-
-
-def _legend() -> Text:
-    marks = f"{SHARED} for data  {PAID} also paid  {OUT} not in"
-    figures = "ratio: of all data's det V  left: budget"
-    return Text(f"{marks}   {figures}", "dim", no_wrap=True, overflow="ellipsis")
 
 
 def _end(round: RoundStatus) -> list[RenderableType]:
@@ -118,8 +116,7 @@ def marks(state: TourState, round: RoundStatus) -> Text:
         if round.stage == "open":
             mark = (WAITING, "cyan") if who in round.uploaded else (OUT, "dim")
         elif round.stage == "offered":
-            asked = who in round.offers
-            mark = (WAITING, "yellow") if asked else (OUT, "dim")
+            mark = (WAITING, "yellow") if who in round.offers else (OUT, "dim")
             if who in round.delivered:
                 mark = (SHARED, "yellow")
         else:
@@ -136,77 +133,60 @@ def marks(state: TourState, round: RoundStatus) -> Text:
 
 
 def _messages(state: TourState, most: int) -> list[Text]:
-    shown = state.messages[-most:]
-    lines = [Text(line, "dim" if n + 1 < len(shown) else "", no_wrap=True, overflow="ellipsis")
-             for n, line in enumerate(shown)]  # fmt: skip
-    return lines + [Text("")] * (most - len(shown))
-
-
-def size(count: float) -> str:
-    """A number of bytes, with a unit."""
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" or count >= 100 else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} GB"
+    """The last ones, and empty lines in place of those that are still to come."""
+    *older, last = state.messages[-most:] or [""]
+    lines = [*(_line(text, "dim") for text in older), _line(last, "")]
+    return lines + [Text("")] * (most - len(lines))
 
 
 class Display:
     def __init__(self, console: Console, state: TourState, title: str) -> None:
         self._console, self._state, self._title = console, state, title
-        self._live: Live | None = None
-        self._printed = 0
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._printed = 0  # messages
         self._next = EVERY
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self) -> AbstractContextManager[object]:
         """On a terminal: a board that is redrawn, and removed at the end."""
-        if not self._console.is_terminal:
-            yield
-            return
-        with Live(console=self._console, auto_refresh=False, transient=True) as self._live:
-            yield
-        self._live = None
+        return self._live if self._console.is_terminal else nullcontext()
 
     def update(self, now: float, end: float) -> None:
         """Show the state, `now` seconds after the start, of `end`."""
-        if self._live is not None:
+        if self._console.is_terminal:
             clock = f"{_minutes(now)} of {_minutes(end)}   Ctrl-C to stop"
-            height = self._console.height
-            self._live.update(board(self._state, self._title, clock, height), refresh=True)
+            self._live.update(self._board(clock), refresh=True)
             return
-        self.flush()
+        self._print_messages()
         if now >= self._next:
             self._next = now + EVERY
-            self._line(f"after {now:.0f} s: {figures(self._state)}")
-
-    def flush(self) -> None:
-        """Without a terminal: print the new messages."""
-        if self._live is None and not self._console.is_terminal:
-            for line in self._state.messages[self._printed :]:
-                self._line(line)
-            self._printed = len(self._state.messages)
+            self._print(f"after {now:.0f} s: {figures(self._state)}")
 
     def last(self, now: float) -> None:
         """The last board, which stays on the terminal."""
-        self.flush()
         if self._console.is_terminal:
-            height = self._console.height
-            self._console.print(board(self._state, self._title, f"{_minutes(now)}, ended", height))
+            self._console.print(self._board(f"{_minutes(now)}, ended"))
+        else:
+            self._print_messages()
 
-    def _line(self, text: str) -> None:
+    def _board(self, clock: str) -> RenderableType:
+        return board(self._state, self._title, clock, self._console.height)
+
+    def _print_messages(self) -> None:
+        for line in self._state.messages[self._printed :]:
+            self._print(line)
+        self._printed = len(self._state.messages)
+
+    def _print(self, text: str) -> None:
         self._console.print(text, markup=False, emoji=False, soft_wrap=True)
 
 
 def figures(state: TourState) -> str:
     """The main figures in one line."""
-    clients = state.clients
-    regret, alone = sum(one.regret for one in clients), sum(one.alone for one in clients)
-    traffic = sum(one.bytes for one in clients)
+    total, sent = state.total, filesize.decimal(state.total("bytes"))
     return (
-        f"{counted(state.steps, 'step')}, {counted(state.closed, 'round')}, "
+        f"{counted(total('steps'), 'step')}, {counted(state.closed, 'round')}, "
         f"{state.spent:.2f} paid, {state.left:.2f} of the budget left, "
-        f"regret {regret:.1f} (alone: {alone:.1f}), {size(traffic)} sent"
+        f"regret {total('regret'):.1f} (alone: {total('alone'):.1f}), {sent} sent"
     )
 
 

@@ -2,13 +2,14 @@
 
     python -m incfed.service.tour.example_client TASK
 
-prints reports, one line of JSON each. Beside the client runs a learner that sees the same arms and
-rewards but shares nothing: the difference in regret is what sharing is worth.
+writes a report to its folder several times a second. Beside the client runs a learner that sees the
+same arms and rewards but shares nothing: the difference in regret is what sharing is worth.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 import time
@@ -24,7 +25,9 @@ from ...kernels.factor import Floats
 from ...protocol.client import Learner
 from ...support.files import write_text
 from ..client.client import Client
+from ..client.durable_learner import rules
 
+REPORT = "progress.json"  # in the client's folder
 REPORT_EVERY = 0.2  # seconds
 THINKING_TIME = 0.25  # seconds that an owner takes to name a price or to answer, at a slow pace
 
@@ -59,48 +62,54 @@ def events_of(world: Synthetic, seed: int, who: int) -> Iterator[Event]:
             yield Event(arms, events.rewards[t], events.expected[t])
 
 
+def read_report(folder: Path) -> dict[str, Any]:
+    """The last report of the client in this folder; empty if there is none yet."""
+    report: dict[str, Any] = {}
+    with suppress(OSError, ValueError):
+        report |= json.loads((folder / REPORT).read_text(encoding="utf-8"))
+    return report
+
+
+def take_step(learner: Client | Learner, now: Event) -> float:
+    """What an application does: choose, observe the reward, learn. Returns the regret."""
+    picked = learner.choose(now.arms)
+    learner.learn(now.arms[picked], float(now.rewards[picked]))
+    return float(now.expected.max() - now.expected[picked])
+
+
 class ExampleClient:
     def __init__(self, task: ClientTask, client: Client) -> None:
-        self.client = client
-        self._progress = Path(task.folder) / "progress.json"
-        self._earlier: dict[str, Any] = {"steps": 0, "regret": 0.0, "scalars": 0, "bytes": 0}
-        with suppress(OSError, ValueError):
-            self._earlier |= json.loads(self._progress.read_text(encoding="utf-8"))
-        self._regret = float(self._earlier["regret"])
-        world = Synthetic(**task.world)
-        self._events = events_of(world, task.seed, task.who)
-        rules = client._durable.terms.rules()
-        self._alone, self._regret_alone = Learner(client.dim, rules), 0.0
+        self.client, self._folder = client, Path(task.folder)
+        nothing = {"steps": 0, "regret": 0.0, "scalars": 0, "bytes": 0}
+        self._earlier = nothing | read_report(self._folder)
+        self._regret = self._earlier["regret"]
+        self._events = events_of(Synthetic(**task.world), task.seed, task.who)
+        self._alone, self._regret_alone = Learner(client.dim, rules(client.settings)), 0.0
         for k in range(client.steps):  # of an earlier process: go on where it stopped
-            # Steps between the last report and a kill -9 do not count: their choices are lost
-            self._step_alone(next(self._events), counts=k < self._earlier["steps"])
+            regret = take_step(self._alone, next(self._events))
+            if k < self._earlier["steps"]:  # else after its last report: its choices are lost
+                self._regret_alone += regret
 
     def step(self) -> None:
-        """What an application does: choose, observe the reward, learn."""
         now = next(self._events)
-        picked = self.client.choose(now.arms)
-        self.client.learn(now.arms[picked], float(now.rewards[picked]))
-        self._regret += float(now.expected.max() - now.expected[picked])
-        self._step_alone(now)
+        self._regret += take_step(self.client, now)
+        self._regret_alone += take_step(self._alone, now)
 
-    def _step_alone(self, now: Event, counts: bool = True) -> None:
-        picked = self._alone.choose(now.arms)
-        self._alone.learn(now.arms[picked], float(now.rewards[picked]))
-        if counts:
-            self._regret_alone += float(now.expected.max() - now.expected[picked])
-
-    def report(self) -> dict[str, Any]:
+    def report(self) -> None:
         client, traffic = self.client, self.client.traffic
-        kept = {
+        report = {
+            "pid": os.getpid(),
             "steps": client.steps,
-            "regret": self._regret,
+            "epoch": client.epoch,
+            "pending": client.pending,
+            "earned": client.earned,
             "scalars": self._earlier["scalars"] + traffic.scalars_up + traffic.scalars_down,
             "bytes": self._earlier["bytes"] + traffic.bytes_sent + traffic.bytes_received,
+            "regret": self._regret,
+            "alone": self._regret_alone,
+            "problem": str(client.problem) if client.problem else None,
         }
-        write_text(self._progress, json.dumps(kept))
-        now: dict[str, Any] = {"epoch": client.epoch, "pending": client.pending}
-        now |= {"earned": client.earned, "alone": self._regret_alone}
-        return {**now, **kept, "problem": str(client.problem) if client.problem else None}
+        write_text(self._folder / REPORT, json.dumps(report))
 
 
 def run(task: ClientTask) -> None:
@@ -124,30 +133,21 @@ def run(task: ClientTask) -> None:
         example = ExampleClient(task, client)
         try:
             due = reported = time.monotonic()
-            print_report(example.report())
+            example.report()
             while True:
                 now = time.monotonic()
                 if now >= due:
                     example.step()
                     due = max(now - 1.0, due) + min(3.0, chance.exponential()) / task.rate
                 if now >= reported + REPORT_EVERY:
-                    print_report(example.report())
+                    example.report()
                     reported = now
                 time.sleep(max(0.0, min(due, reported + REPORT_EVERY) - time.monotonic()))
         finally:
-            print_report(example.report())
-
-
-def print_report(report: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(report) + "\n")
-    sys.stdout.flush()
-
-
-def main(text: str) -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt, BrokenPipeError):
-        run(ClientTask(**json.loads(text)))
+            example.report()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        run(ClientTask(**json.loads(sys.argv[1])))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...ledger import clients
 from ...ledger.audit import AuditReport, audit
+from ...ledger.chain import entries_after
 from ...ledger.database import Database
 from ...ledger.federation import create
 from ...support.files import claim, write_text
@@ -40,23 +40,6 @@ port = {port}
 """
 
 
-@dataclass(frozen=True)
-class TourFolder:
-    path: Path
-    again: bool  # is there an earlier tour in it?
-
-    @property
-    def config(self) -> Path:
-        return self.path / "federation.toml"
-
-    @property
-    def log(self) -> Path:
-        return self.path / "coordinator.log"
-
-    def client(self, name: str) -> Path:
-        return self.path / "clients" / name
-
-
 def find_folder(path: Path | None) -> Path:
     """The folder, created if needed; None: a new temporary one, which is kept."""
     if path is None:
@@ -70,38 +53,46 @@ def find_folder(path: Path | None) -> Path:
     return path
 
 
-def prepare_folder(options: TourOptions, path: Path, port: int) -> TourFolder:
-    """Write the config, the database and the tokens, or continue an earlier tour."""
-    again = (path / MARK).exists()
-    fixed = {"clients": options.clients, "seed": options.seed}
-    if again:
-        _check_same(path, fixed)
-    write_text(path / MARK, json.dumps(fixed))
-    folder = TourFolder(path.resolve(), again)
-    write_text(folder.config, _config(options, port))
-    store = Database(f"sqlite:///{folder.path / 'federation.db'}")
-    try:
-        with store.write() as connection:
+class TourFolder:
+    """The config, the database and the clients' tokens, written here or by an earlier tour."""
+
+    def __init__(self, options: TourOptions, path: Path, port: int) -> None:
+        self.again = (path / MARK).exists()  # is there an earlier tour in it?
+        fixed = {"clients": options.clients, "seed": options.seed}
+        if self.again:
+            _check_same(path, fixed)
+        write_text(path / MARK, json.dumps(fixed))
+        self.path = path.resolve()
+        self.config, self.log = self.path / "federation.toml", self.path / "coordinator.log"
+        given = options.settings.body()
+        given["mechanism"] = toml(given["mechanism"])
+        write_text(self.config, CONFIG.format(**given, port=port))
+        self._store = Database(f"sqlite:///{self.path / 'federation.db'}")
+        self._read = 0  # the number of the last entry
+        with self._store.write() as connection:
             create(connection, options.settings, time.time())
             known = {one.name for one in clients.members(connection)}
             for name in options.names:
                 if name not in known:
-                    _write_token(
-                        folder.client(name), clients.enrol(connection, name, time.time())[1]
-                    )
-    finally:
-        store.close()
-    return folder
+                    _, token = clients.enrol(connection, name, time.time())
+                    _write_token(self.client(name), token)
 
+    def close(self) -> None:
+        self._store.close()
 
-def audit_folder(folder: TourFolder) -> AuditReport:
-    """Audit the ledger."""
-    store = Database(f"sqlite:///{folder.path / 'federation.db'}")
-    try:
-        with store.read() as connection:
+    def client(self, name: str) -> Path:
+        return self.path / "clients" / name
+
+    def new_entries(self) -> list[dict[str, Any]]:
+        """The entries of the ledger since the last call; at first, all."""
+        with self._store.read() as connection:
+            found = entries_after(connection, self._read)
+        self._read += len(found)
+        return found
+
+    def audit(self) -> AuditReport:
+        with self._store.read() as connection:
             return audit(connection)
-    finally:
-        store.close()
 
 
 def _check_same(path: Path, fixed: dict[str, int]) -> None:
@@ -118,11 +109,5 @@ def _check_same(path: Path, fixed: dict[str, int]) -> None:
 def _write_token(folder: Path, token: str) -> None:
     """Readable by its owner only."""
     folder.mkdir(parents=True, exist_ok=True)
-    fd = os.open(folder / "token", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(fd, "w", encoding="ascii") as file:
-        file.write(token)
-
-
-def _config(options: TourOptions, port: int) -> str:
-    given = options.settings.body()
-    return CONFIG.format(**{**given, "mechanism": toml(given["mechanism"])}, port=port)
+    (folder / "token").touch(mode=0o600)
+    (folder / "token").write_text(token, encoding="ascii")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ...environments import Synthetic
 from ...ledger.settings import Settings
-from ...mechanisms.base import Mechanism
 from ...mechanisms.registry import BUILT_IN, recorded_mechanism
 from ...support import inputs
 
@@ -63,19 +63,15 @@ class TourOptions:
         return Synthetic(self.clients, DIM, ARMS, POOL, NOISE, BUSY)
 
     @property
-    def mechanism_object(self) -> Mechanism:
-        table = {"kind": self.mechanism}
-        if self.mechanism == PAYS:
-            return recorded_mechanism({**table, "beta": 0.7 if self.beta is None else self.beta})
-        return recorded_mechanism(table)
-
-    @property
     def settings(self) -> Settings:
         """With short deadlines: nobody should wait long for a client that was killed."""
+        mechanism: dict[str, Any] = {"kind": self.mechanism}
+        if self.mechanism == PAYS:
+            mechanism["beta"] = 0.7 if self.beta is None else self.beta
         return Settings(
             name="tour",
             dim=DIM,
-            mechanism=self.mechanism_object,
+            mechanism=recorded_mechanism(mechanism),
             threshold=self.threshold,
             noise=NOISE,
             budget=self.budget,

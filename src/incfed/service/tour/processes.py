@@ -8,7 +8,6 @@ by `kill -9`, the system closes the other end of that pipe.
 
 from __future__ import annotations
 
-import json
 import os
 import runpy
 import signal
@@ -16,10 +15,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 WATCHED = (sys.executable, "-m", "incfed.service.tour.processes")
 GRACE = 10.0  # seconds that a process gets to stop
@@ -29,34 +27,26 @@ EARLY = 5.0  # seconds
 
 
 class ChildProcess:
-    """`python -m MODULE ...`; `on_output` gets each line of JSON that it prints."""
+    """`python -m MODULE ...`"""
 
-    def __init__(
-        self,
-        name: str,
-        module: Sequence[str],
-        log: Path,
-        on_output: Callable[[dict[str, Any]], None],
-    ) -> None:
+    def __init__(self, name: str, module: Sequence[str], log: Path) -> None:
         self.name, self.log = name, log
-        self._command, self._on_output = [*WATCHED, *module], on_output
-        self._process: subprocess.Popen[str] | None = None
-        self._reader: threading.Thread | None = None
+        self._command = [*WATCHED, *module]
+        self._process: subprocess.Popen[bytes] | None = None
         self._started, self._exits, self._kills = 0.0, 0, 0
 
     def start(self, now: float) -> None:
         """Start it, or start it again."""
-        self._release()
-        with open(self.log, "a", encoding="utf-8") as log:
+        self.ask_to_stop()
+        with open(self.log, "ab") as log:
             self._process = subprocess.Popen(
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-                text=True, encoding="utf-8",
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
                 start_new_session=True,  # Ctrl-C is for the parent, which stops them in order
-            )  # fmt: skip
+            )
         self._started = now
-        self._reader = threading.Thread(target=self._read, args=(self._process.stdout,))
-        self._reader.daemon = True
-        self._reader.start()
 
     @property
     def pid(self) -> int:
@@ -87,34 +77,11 @@ class ChildProcess:
             return
         self.ask_to_stop()
         try:
-            self._process.wait(grace)
-        except subprocess.TimeoutExpired:
-            pass
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(grace)
         finally:
-            if self._process.poll() is None:
-                self._process.kill()
-                self._process.wait()
-            self._release()
-
-    def _release(self) -> None:
-        if self._process is None:
-            return
-        self.ask_to_stop()
-        if self._reader is not None:
-            self._reader.join()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._process = None
-
-    def _read(self, lines: Any) -> None:
-        for line in lines:
-            with suppress(ValueError):  # half a line, of a process that was killed
-                self._on_output(json.loads(line))
-
-
-def watch_parent() -> None:
-    """From now on, the end of standard input stops this process."""
-    threading.Thread(target=_stop_with_parent, name="parent-watch", daemon=True).start()
+            self._process.kill()
+            self._process.wait()
 
 
 def _stop_with_parent() -> None:
@@ -126,6 +93,6 @@ def _stop_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    watch_parent()
+    threading.Thread(target=_stop_with_parent, name="parent-watch", daemon=True).start()
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -1,16 +1,11 @@
-"""The state of a tour, built from the clients' reports and the coordinator's log."""
+"""The state of a tour, built from the clients' reports and the entries of the ledger."""
 
 from __future__ import annotations
 
-import json
-from collections import deque
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from .options import TourOptions
-
-KEPT = 12  # rounds that are shown
 
 
 @dataclass
@@ -19,6 +14,7 @@ class ClientStatus:
 
     name: str
     cost: float
+    pid: int = 0
     steps: int = 0
     epoch: int = 0
     pending: int = 0
@@ -33,10 +29,10 @@ class ClientStatus:
 
 @dataclass
 class RoundStatus:
-    """A round, as far as the log tells."""
+    """A round, as far as the ledger tells."""
 
     number: int
-    opener: int | None  # None: it was open before the tour began
+    opener: int
     stage: str = "open"  # offered, closed, void
     uploaded: set[int] = field(default_factory=set)
     offers: dict[int, float] = field(default_factory=dict)
@@ -48,14 +44,12 @@ class RoundStatus:
 
 
 class TourState:
-    def __init__(self, options: TourOptions, closed: int = 0, spent: float = 0.0) -> None:
-        """`closed`, `spent`: rounds and money of earlier tours in this folder."""
-        self.clients = [
-            ClientStatus(*one) for one in zip(options.names, options.costs, strict=True)
-        ]
-        self.budget, self.spent = options.budget, spent
-        self.rounds: deque[RoundStatus] = deque(maxlen=KEPT)
-        self.closed = closed
+    def __init__(self, options: TourOptions) -> None:
+        known = zip(options.names, options.costs, strict=True)
+        self.clients = [ClientStatus(name, cost) for name, cost in known]
+        self.budget, self.spent = options.budget, 0.0
+        self.rounds: list[RoundStatus] = []
+        self.closed = 0  # rounds
         self.earlier_steps = 0  # made in earlier tours
         self.messages: list[str] = []  # what happened, in sentences
 
@@ -63,9 +57,9 @@ class TourState:
     def left(self) -> float:
         return self.budget - self.spent
 
-    @property
-    def steps(self) -> int:
-        return sum(one.steps for one in self.clients)
+    def total(self, figure: str) -> Any:
+        """The sum of a figure over all clients."""
+        return sum(getattr(one, figure) for one in self.clients)
 
     def say(self, text: str) -> None:
         self.messages.append(text)
@@ -78,40 +72,42 @@ class TourState:
             setattr(client, name, value)
         client.state = "up"
 
-    def log(self, line: dict[str, Any]) -> None:
-        """Take in a line of the coordinator's log; only events of rounds matter."""
-        if "event" not in line or "round" not in line:
-            return
-        if line["event"] == "opened":
-            self.rounds.append(RoundStatus(line["round"], line["client"]))
-            name = self.clients[line["client"]].name
-            self.say(f"Round {line['round']}: opened by {name}, which has learned enough.")
-            return
-        handle = getattr(self, f"_{line['event']}", None)
-        if handle is not None:
-            if not self.rounds or self.rounds[-1].number < line["round"]:
-                self.rounds.append(RoundStatus(line["round"], None))
-            handle(next(one for one in self.rounds if one.number == line["round"]), line)
+    def record(self, entry: dict[str, Any]) -> None:
+        """Take in the next entry of the ledger."""
+        match entry["kind"]:
+            case "opened":
+                self.rounds.append(RoundStatus(entry["round"], entry["client"]))
+                name = self._names([entry["client"]])
+                self.say(f"Round {entry['round']}: opened by {name}, which has learned enough.")
+            case "uploaded":
+                self.rounds[-1].uploaded.add(entry["client"])
+            case "decided":
+                self._decided(self.rounds[-1], entry)
+            case "delivered":
+                self.rounds[-1].delivered.add(entry["client"])
+            case "closed":
+                self._closed(self.rounds[-1], entry)
+            case "void":
+                round = self.rounds[-1]
+                round.stage, round.left = "void", self.left
+                self.say(f"Round {round.number} ended without a decision: {entry['reason']}.")
+            case "barred":
+                name = self._names([entry["client"]])
+                self.say(f"{name} did not deliver as asked: excluded until round {entry['until']}.")
 
-    def _uploaded(self, round: RoundStatus, line: dict[str, Any]) -> None:
-        round.uploaded.add(line["client"])
-
-    def _decided(self, round: RoundStatus, line: dict[str, Any]) -> None:
-        round.stage, round.data_only = "offered", line["data_only"]
-        round.offers = {int(who): pay for who, pay in line["offers"].items()}
-        if line["failed"]:
-            lost = self._names(line["failed"])
+    def _decided(self, round: RoundStatus, entry: dict[str, Any]) -> None:
+        round.stage, round.data_only = "offered", entry["data_only"]
+        round.offers = {int(who): pay for who, pay in entry["offers"].items()}
+        if entry["failed"]:
+            lost = self._names(entry["failed"])
             self.say(f"Round {round.number}: {lost} did not deliver; decided again without.")
         if round.data_only:
             why = "the rest of the budget does not cover the payments"
             self.say(f"Round {round.number}: {why}, so it offers only data.")
 
-    def _delivered(self, round: RoundStatus, line: dict[str, Any]) -> None:
-        round.delivered.add(line["client"])
-
-    def _closed(self, round: RoundStatus, line: dict[str, Any]) -> None:
-        round.stage, round.ratio = "closed", line["ratio"]
-        round.payments = {int(who): pay for who, pay in line["payments"].items()}
+    def _closed(self, round: RoundStatus, entry: dict[str, Any]) -> None:
+        round.stage, round.ratio = "closed", entry["ratio"]
+        round.payments = {int(who): pay for who, pay in entry["payments"].items()}
         self.closed += 1
         self.spent += sum(round.payments.values())
         round.left = self.left
@@ -125,43 +121,7 @@ class TourState:
             parts.append(f"{self._names(paid)}{verb} for {sum(round.payments.values()):.2f}")
         self.say(f"Round {round.number}: {', '.join(parts) or 'nobody shared'}.")
 
-    def _void(self, round: RoundStatus, line: dict[str, Any]) -> None:
-        round.stage, round.left = "void", self.left
-        self.say(f"Round {round.number} ended without a decision: {line['reason']}.")
-
-    def _barred(self, round: RoundStatus, line: dict[str, Any]) -> None:
-        name = self.clients[line["client"]].name
-        self.say(f"{name} did not deliver as asked: excluded until round {line['until']}.")
-
     def _names(self, who: list[int]) -> str:
         if len(who) == len(self.clients) > 2:
             return "all"
         return " ".join(self.clients[k].name for k in who)
-
-
-class LogTail:
-    """Reads the lines of JSON that are added to a log from now on."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._position = path.stat().st_size if path.exists() else 0
-        self._rest = b""
-
-    def new(self) -> list[dict[str, Any]]:
-        try:
-            with open(self._path, "rb") as file:
-                file.seek(self._position)
-                data = file.read()
-        except FileNotFoundError:
-            return []
-        self._position += len(data)
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        found = []
-        for line in lines:
-            try:
-                entry = json.loads(line)
-            except ValueError:  # for example, of a traceback
-                continue
-            if isinstance(entry, dict):
-                found.append(entry)
-        return found

@@ -4,40 +4,34 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import shlex
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ...experiments.screen import Screen
 from ...experiments.warm_up import compiling
 from ...support.files import alone_in
 from ...support.inputs import InputError, counted, refuse
-from ...support.terminal import COMPILING, short
+from ...support.terminal import COMPILING, Terminal, short
 from ..client.durable_learner import warm_up
-from ..client.terms import Terms
+from ..wire import FederationView, read
 from .display import Display, figures
-from .folder import (
-    TourFolder,
-    audit_folder,
-    find_folder,
-    prepare_folder,
-)
+from .example_client import ClientTask, read_report
+from .folder import TourFolder, find_folder
 from .options import TourOptions
 from .processes import ChildProcess
-from .state import LogTail, TourState
+from .state import TourState
 
 REFRESH = 0.1  # seconds between updates of the display
 EXAMPLE_CLIENT = "incfed.service.tour.example_client"
 
 
 def run(
-    screen: Screen,
+    screen: Terminal,
     options: TourOptions,
     folder: Path | None,
     port: int | None,
@@ -46,72 +40,62 @@ def run(
     """A whole tour; False: the audit found something. `serve`: the module and arguments that run a
     coordinator; the path of its config is appended."""
     port, path = _find_port(port), find_folder(folder)
-    with alone_in(path):
-        return _run(screen, options, prepare_folder(options, path, port), port, serve)
+    with alone_in(path), closing(TourFolder(options, path, port)) as made:
+        tour = Tour(options, made, port, serve)
+        _watch(screen, tour, f"{_title(options)}   http://127.0.0.1:{port}/docs")
+        return _conclude(screen, made, tour.state)
 
 
-def _run(
-    screen: Screen, options: TourOptions, folder: TourFolder, port: int, serve: Sequence[str]
-) -> bool:
-    before = audit_folder(folder)
-    state = TourState(options, before.rounds, before.spent)
-    tour = Tour(options, folder, port, serve, state)
-    display = Display(screen.out, state, f"{_title(options)}   http://127.0.0.1:{port}/docs")
+def _watch(screen: Terminal, tour: Tour, title: str) -> None:
+    display, seconds = Display(screen.out, tour.state, title), tour.options.seconds
     began: float | None = None  # the time runs once all clients are up
     now = 0.0
     try:
         with screen.busy("starting"), compiling(lambda: screen.note(COMPILING)):
             tour.start()
         with display.running():
-            while now < options.seconds and not tour.done:
+            while now < seconds and not tour.done:
                 tour.update()
                 if began is None and tour.all_up():
                     began = time.monotonic()
                 now = 0.0 if began is None else time.monotonic() - began
-                display.update(now, options.seconds)
+                display.update(now, seconds)
     except KeyboardInterrupt:
-        state.say("Stopped: all processes end, and what was learned stays on disk.")
+        tour.state.say("Stopped: all processes end, and what was learned stays on disk.")
     finally:
         with screen.busy("stopping"):
             tour.stop()
     display.last(now)
-    return _conclude(screen, folder, state)
 
 
 class Tour:
     """The processes of a tour, and the state that they report."""
 
     def __init__(
-        self,
-        options: TourOptions,
-        folder: TourFolder,
-        port: int,
-        serve: Sequence[str],
-        state: TourState,
+        self, options: TourOptions, folder: TourFolder, port: int, serve: Sequence[str]
     ) -> None:
-        self.options, self.folder, self.state = options, folder, state
-        self._port = port
-        self._reports: queue.SimpleQueue[tuple[int, dict[str, Any]]] = queue.SimpleQueue()
-        self._log = LogTail(folder.log)
+        self.options, self.folder, self._port = options, folder, port
         command = [*serve, str(folder.config)]
-        self.coordinator = ChildProcess("the coordinator", command, folder.log, lambda line: None)
+        self.coordinator = ChildProcess("the coordinator", command, folder.log)
         self.clients = [self._client(who, name) for who, name in enumerate(options.names)]
+        self.state = TourState(options)
+        self._take_in()
+        self.state.messages.clear()  # of earlier tours
 
     def _client(self, who: int, name: str) -> ChildProcess:
         options, home = self.options, self.folder.client(name)
         world = {key: value for key, value in options.world.settings().items() if key != "kind"}
-        task = {
-            "url": f"http://127.0.0.1:{self._port}", "folder": str(home), "who": who,
-            "seed": options.seed, "cost": options.costs[who], "world": world,
-            "rate": options.pace * options.clients * float(options.world.shares()[who]),
-        }  # fmt: skip
+        task = ClientTask(
+            url=f"http://127.0.0.1:{self._port}",
+            folder=str(home),
+            who=who,
+            seed=options.seed,
+            cost=options.costs[who],
+            rate=options.pace * options.clients * float(options.world.shares()[who]),
+            world=world,
+        )
         home.mkdir(parents=True, exist_ok=True)
-
-        def on_output(report: dict[str, Any]) -> None:
-            self._reports.put((who, report))
-
-        command = [EXAMPLE_CLIENT, json.dumps(task)]
-        return ChildProcess(name, command, home / "log", on_output)
+        return ChildProcess(name, [EXAMPLE_CLIENT, json.dumps(task._asdict())], home / "log")
 
     def all_up(self) -> bool:
         """Are all clients up? If so, say it."""
@@ -123,7 +107,7 @@ class Tour:
 
     @property
     def done(self) -> bool:
-        new = self.state.steps - self.state.earlier_steps
+        new = self.state.total("steps") - self.state.earlier_steps
         return self.options.steps is not None and new >= self.options.steps
 
     def start(self) -> None:
@@ -142,13 +126,15 @@ class Tour:
         self.state.say(f"The coordinator is up{again}. Starting {clients}.")
 
     def update(self) -> None:
-        """Wait a moment for reports, and restart what has died."""
-        self._receive(time.monotonic() + REFRESH)
-        for one in (self.coordinator, *self.clients):
+        """Wait a moment, take in what is new, and restart what has died."""
+        time.sleep(REFRESH)
+        self._take_in()
+        if (code := self.coordinator.exit_code()) is not None:
+            self._restart(self.coordinator, code)
+        for one, status in zip(self.clients, self.state.clients, strict=True):
             if (code := one.exit_code()) is not None:
                 self._restart(one, code)
-                if one in self.clients:
-                    self.state.clients[self.clients.index(one)].state = "down"
+                status.state = "down"
 
     def _restart(self, one: ChildProcess, code: int) -> None:
         now = time.monotonic()
@@ -169,17 +155,16 @@ class Tour:
         finally:
             for one in (*self.clients, self.coordinator):
                 one.stop(0.0)
-        self._receive(0.0)
+        self._take_in()
 
-    def _receive(self, until: float) -> None:
-        while True:
-            for line in self._log.new():
-                self.state.log(line)
-            left = until - time.monotonic()
-            try:
-                self.state.report(*self._reports.get(block=left > 0, timeout=max(left, 0.001)))
-            except queue.Empty:
-                return
+    def _take_in(self) -> None:
+        """What the coordinator has recorded, and what the clients report."""
+        for entry in self.folder.new_entries():
+            self.state.record(entry)
+        for who, child in enumerate(self.clients):
+            report = read_report(self.folder.client(child.name))
+            if report.get("pid") == child.pid:  # else of an earlier process
+                self.state.report(who, report)
 
     def _coordinator_is_up(self) -> bool:
         try:
@@ -197,16 +182,15 @@ def _find_port(port: int | None) -> int:
             return int(free.getsockname()[1])
     except OSError as error:
         why = os.strerror(error.errno or 0).lower()
-        raise refuse(
-            "--port", port, f"a free port ({why}); leave it out to use any free port"
-        ) from None
+        allowed = f"a free port ({why}); leave it out to use any free port"
+        raise refuse("--port", port, allowed) from None
 
 
 def _warm_up(options: TourOptions) -> None:
     """Compile what clients need; the coordinator compiles its own."""
     settings = options.settings
-    said = {**settings.body(), "federation": settings.name, "client": {"id": 0, "name": "shop-1"}}
-    warm_up(Terms.read(said))
+    more = {"federation": settings.name, "client": {"id": 0, "name": "shop-1"}, "epoch": 0}
+    warm_up(read(FederationView, settings.body() | more))
     options.world.open(np.random.SeedSequence(0)).take(1)
 
 
@@ -217,17 +201,16 @@ def _cannot_run(child: ChildProcess) -> InputError:
 
 
 def _title(options: TourOptions) -> str:
-    settings = options.mechanism_object.settings()
+    settings = options.settings.mechanism.settings()
     beta = f" beta {settings['beta']:g}" if "beta" in settings else ""
     return f"{options.mechanism}{beta}, D_c {options.threshold:g}"
 
 
-def _conclude(screen: Screen, folder: TourFolder, state: TourState) -> bool:
-    report = audit_folder(folder)
+def _conclude(screen: Terminal, folder: TourFolder, state: TourState) -> bool:
+    report = folder.audit()
     for finding in report.findings:
         screen.error(finding)
     screen.say(f"Audit: {report.words}.")
-    state.closed, state.spent = report.rounds, report.spent  # a kill may have lost a line of log
     screen.say(f"In total: {figures(state)}.")
     config = shlex.quote(short(folder.config))
     where = short(folder.path)

@@ -14,8 +14,13 @@ import pytest
 import incfed
 from incfed.experiments import sweep_report
 from incfed.experiments.cells import Cell, Record, named, shown
+from incfed.experiments.sweep_report import (
+    cells_frame,
+    curves_frame,
+    points_table,
+    summarise,
+)
 from incfed.experiments.sweeps import Swept
-from incfed.experiments.tidy import cells_frame, curves_frame, points_table, summarise
 from incfed.support.inputs import InputError
 from support.experiments import tables
 
