@@ -136,7 +136,7 @@ def test_https_where_none_is_spoken(tmp_path: Path) -> None:
         ("mysql://here/books", "database: got 'mysql://here/books', must be 'sqlite:///file.db'"),
         ("books", "database: got 'an invalid address'"),
         ("postgresql://me:secret@127.0.0.1:1/books", "me:***@127.0.0.1:1/books: connection"),
-        ("postgresql://me:secret@127.0.0.1:x/books", "database: got 'what is no address"),
+        ("postgresql://me:secret@127.0.0.1:x/books", "database: got 'an invalid address'"),
     ],
 )
 def test_databases_that_are_none(database: str, said: str, tmp_path: Path) -> None:

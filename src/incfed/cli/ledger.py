@@ -77,9 +77,11 @@ def list_clients(config: ConfigFile = DEFAULT) -> None:
     """List all clients: id, name, last seen, and what they were paid."""
     with _opened(config) as (terminal, store, _):
         from ..ledger.views import clients_table
+        from ..results.document import Document
+        from ..results.terminal import show
 
         with store.read() as connection:
-            terminal.say(clients_table(connection))
+            show(terminal, Document("", (clients_table(connection),)))
 
 
 @ledger.command()

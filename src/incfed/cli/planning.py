@@ -58,9 +58,7 @@ def plan(
     kept = f"finished runs, if any, are kept in {output}; continue with: {same_command()}"
     with plainly(f"stopped: {kept}") as terminal:
         from ..planning import plan as make_plan
-        from ..planning.report import plan_document
-        from ..planning.terminal import introduce, show_files, show_progress
-        from ..results.terminal import show
+        from ..planning.report import introduce, show_plan, show_progress
 
         with terminal.counting("settings") as bar:
             made = make_plan(
@@ -71,8 +69,7 @@ def plan(
                 progress=lambda now: show_progress(bar, now), slow=bar.compiling,
                 begin=lambda case, goal: introduce(terminal, case, goal),
             )  # fmt: skip
-        show(terminal, plan_document(made))
-        show_files(terminal, made, output)
+        show_plan(terminal, made, output)
 
 
 @app.command(

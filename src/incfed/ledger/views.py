@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from ..results.document import Column, Table, TableRow
 from ..support import inputs
 from ..support.files import replacing
 from . import tables
@@ -17,8 +18,8 @@ from .clients import members
 FORMS = (".csv", ".parquet")
 
 
-def clients_table(connection: Connection) -> str:
-    """A Markdown table with a line for each client."""
+def clients_table(connection: Connection) -> Table:
+    """A row for each client."""
     paid = tables.payments.c
     sums = {
         row.client: (row.rounds, row.amount)
@@ -28,16 +29,17 @@ def clients_table(connection: Connection) -> str:
             ).group_by(paid.client)
         )
     }
-    lines = ["| id | name | last seen (UTC) | shared in | paid |", "|---|---|---|---|---|"]
+    titles = ("id", "name", "last seen (UTC)", "shared in")
+    rows = []
     for one in members(connection):
-        last_seen = "never"
-        if one.last_seen is not None:
-            last_seen = datetime.fromtimestamp(one.last_seen, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        seen = None if one.last_seen is None else datetime.fromtimestamp(one.last_seen, UTC)
+        last_seen = "never" if seen is None else f"{seen:%Y-%m-%d %H:%M:%S}"
         count, amount = sums.get(one.id, (0, 0.0))
-        rounds = inputs.counted(count, "round")
         name = f"{one.name} (revoked)" if one.revoked else one.name
-        lines.append(f"| {one.id} | {name} | {last_seen} | {rounds} | {amount:,.2f} |")
-    return "\n".join(lines)
+        shared = inputs.counted(count, "round")
+        rows.append(TableRow.of(str(one.id), name, last_seen, shared, f"{amount:,.2f}"))
+    columns = (*(Column(title, "left") for title in titles), Column("paid"))
+    return Table(columns, tuple(rows))
 
 
 def export(connection: Connection, path: Path, what: str = "payments") -> int:
@@ -49,8 +51,8 @@ def export(connection: Connection, path: Path, what: str = "payments") -> int:
     if form not in FORMS:
         raise inputs.refuse("path", str(path), f"a name that ends in {' or '.join(FORMS)}")
     make, schema = TABLES[what]
-    kinds = {name: _POLARS[kind] for name, kind in schema.items()}
-    frame = pl.DataFrame(make(connection), schema={k: getattr(pl, v) for k, v in kinds.items()})
+    kinds = {int: pl.Int64, float: pl.Float64, str: pl.String}
+    frame = pl.DataFrame(make(connection), schema={k: kinds[v] for k, v in schema.items()})
     with replacing(path) as fresh:
         if form == ".csv":
             frame.write_csv(fresh)
@@ -110,7 +112,6 @@ def _entries(connection: Connection) -> list[dict[str, Any]]:
     return [row._asdict() for row in connection.execute(query)]
 
 
-_POLARS = {int: "Int64", float: "Float64", str: "String"}
 Maker = Callable[[Connection], list[dict[str, Any]]]
 TABLES: dict[str, tuple[Maker, dict[str, type]]] = {
     "payments": (

@@ -1,9 +1,9 @@
-"""A plan as a document (for plan.html, the terminal and `str(plan)`), and its folder: plan.html,
-plan.json, run.toml and federation.toml."""
+"""How a plan is reported: as a document, on the terminal, and as files."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -13,16 +13,22 @@ from .._version import __version__
 from ..experiments.outputs import footer
 from ..results import document as doc
 from ..results import html
-from ..results.numbers import finite
+from ..results.numbers import finite, human
 from ..results.plots import can_plot
+from ..results.terminal import show
 from ..support.files import write_text
 from ..support.inputs import counted
 from ..support.toml import check_sealed, write_sealed
 from . import advice, figures
+from .goals import GAINS, UNITS
 
 if TYPE_CHECKING:
+    from ..support.terminal import Bar, Terminal
+    from .case import Case
+    from .goals import Goal
     from .judging import Judged
     from .planner import Plan
+    from .search import Update
 
 PAGE, DATA, CONFIG, FEDERATION = "plan.html", "plan.json", "run.toml", "federation.toml"
 
@@ -155,3 +161,35 @@ def _figures(one: Judged) -> dict[str, Any]:
         for name, x in one.figures().items()
     }
     return {"setting": None if one.setting is None else asdict(one.setting), **found}
+
+
+def introduce(terminal: Terminal, case: Case, goal: Goal) -> None:
+    """Say what is about to happen."""
+    for line in (str(case), *case.notes):
+        terminal.note(line)
+    terminal.note(f"looking for the {'most' if goal.aim in GAINS else 'least'} {goal.aim}")
+
+
+def show_progress(bar: Bar, now: Update) -> None:
+    """Show how many settings were tried, and the best so far."""
+    what = "judging" if now.total and now.done == now.total else "settings"
+    part = f", runs under way {now.part:4.0%}" if 0 < now.part < 1 else ""
+    best = ""
+    if now.best is not None and now.means is not None:
+        known = {name: value for name, value in now.means.items() if value == value}
+        figures = ", ".join(UNITS[name].format(human(value)) for name, value in known.items())
+        best = f"best so far: {now.best}: {figures}"
+    bar.update(now.done, now.total or None, what + part, best)
+
+
+def show_plan(terminal: Terminal, plan: Plan, folder: Path) -> None:
+    """Print the plan, where its files are, and how to use them."""
+    show(terminal, plan_document(plan))
+    run, serve = folder / CONFIG, folder / FEDERATION
+    where = {"page": folder / PAGE, "to simulate": run}
+    then = f"To simulate it: incfed run {shlex.quote(str(run))}"
+    if plan.federation is not None:
+        where["to serve"] = serve
+        then += f"\nTo serve it:    incfed serve --config {shlex.quote(str(serve))}"
+    terminal.places(where)
+    terminal.hint(then)

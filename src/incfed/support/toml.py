@@ -37,7 +37,8 @@ def write_template(path: Path, package: str, name: str, *, force: bool = False) 
         raise InputError(f"{target}: exists already; --force overwrites it")
     if target.is_dir() or not target.parent.is_dir():
         raise InputError(f"{target}: cannot be written, must be a file in an existing folder")
-    text = resources.files(package).joinpath("template.toml").read_text("utf-8")
+    root, _, room = package.partition(".")  # the package itself is not imported: that takes long
+    text = resources.files(root).joinpath(room, "template.toml").read_text("utf-8")
     return write_text(target, text.replace(name, target.name))
 
 
