@@ -50,7 +50,7 @@ class Simulated:
     """One client: learns a few steps before each round, then takes part in it."""
 
     def __init__(self, number: int, dim: int, cost: float, port: int, token: str) -> None:
-        rules = Rules(0.1, 0.1, 1.0, float("nan"), float("inf"), 1)
+        rules = Rules(0.1, 0.1, 1.0, float("nan"), False, float("inf"), True, 1)
         self.learner, self.cost = Learner(dim, rules), cost
         self.line, self.caller = Line(port, token), Line(port, token)
         self.version = 0

@@ -15,7 +15,17 @@ from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PARTS = ("speedup", "dimensions", "clients", "cold_start", "movielens", "plan", "client", "service")
+PARTS = (
+    "speedup",
+    "protocols",
+    "dimensions",
+    "clients",
+    "cold_start",
+    "movielens",
+    "plan",
+    "client",
+    "service",
+)
 
 
 def main() -> None:

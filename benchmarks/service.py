@@ -25,9 +25,9 @@ from rich.progress import track
 
 from crowd import Simulated
 from incfed.ledger import clients
-from incfed.ledger.federation import begin
+from incfed.ledger.database import Database
+from incfed.ledger.federation import create
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store
 from incfed.protocol import deciding
 from incfed.protocol.client import Learner
 from incfed.protocol.messages import Answer, Delivery, Upload
@@ -104,9 +104,9 @@ def _federation(url: str, count: int) -> Iterator[tuple[Path, list[str]]]:
         path, port = Path(folder, "federation.toml"), free.getsockname()[1]
         free.close()
         path.write_text(CONFIG.format(dim=DIM, beta=BETA, url=url, port=port))
-        store = Store(url)
+        store = Database(url)
         with store.write() as connection:
-            begin(connection, read_config(path).settings, time.time())
+            create(connection, read_config(path).settings, time.time())
             tokens = [clients.enrol(connection, f"c{n}", time.time())[1] for n in range(count)]
         store.close()
         yield path, tokens
@@ -157,7 +157,7 @@ async def _rounds(port: int, tokens: list[str], rounds: int, title: str) -> Seco
 def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Seconds]:
     """The same by calls, each stage as one batch; and what a mechanism and the sums take of it."""
     settings = read_config(config)
-    store = Store(settings.server.database)
+    store = Database(settings.server.database)
     coordinator = Coordinator(store, settings.settings, time.time)
     crowd = [Simulated(n, DIM, COST, 0, "") for n in range(count)]
     everybody = range(count)

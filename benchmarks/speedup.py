@@ -10,7 +10,7 @@ import numpy as np
 
 import incfed
 import plain_step
-from incfed.simulation import simulator
+from incfed.simulation import synchronous
 from reference import simulation as reference
 from timing import best_of, row
 
@@ -82,7 +82,7 @@ def measure() -> dict[str, Any]:
 
 def inside_the_loop(trace: incfed.Trace, algorithm: incfed.IncFedUCB) -> float:
     """Seconds that a run, at best, spends in the compiled loop of steps, its calls included."""
-    best, inner = float("inf"), vars(simulator)["advance"]
+    best, inner = float("inf"), vars(synchronous)["advance"]
     for _ in range(50):
         spent = 0.0
 
@@ -93,10 +93,10 @@ def inside_the_loop(trace: incfed.Trace, algorithm: incfed.IncFedUCB) -> float:
             spent += time.perf_counter() - start
             return answer
 
-        vars(simulator)["advance"] = timed
+        vars(synchronous)["advance"] = timed
         try:
             incfed.simulate(trace, algorithm)
         finally:
-            vars(simulator)["advance"] = inner
+            vars(synchronous)["advance"] = inner
         best = min(best, spent)
     return best

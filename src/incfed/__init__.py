@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from .algorithms import Algorithm, Centralized, DisLinUCB, IncFedUCB, Independent, thresholds
+    from .algorithms import (
+        Algorithm,
+        AsyncLinUCB,
+        Centralized,
+        DisLinUCB,
+        FedLinUCB,
+        IncFedUCB,
+        Independent,
+        thresholds,
+    )
     from .environments import BadRows, MovieLens, ReplayLog, Synthetic, Trace, World
     from .experiments import sweep
     from .mechanisms import (
@@ -25,13 +34,22 @@ if TYPE_CHECKING:
         check_mechanism,
     )
     from .planning import Estimate, Plan, estimate, plan
+    from .protocol import GrowthRatio, News, Patient, Threshold, Trigger
     from .results import Result, load
     from .service.client.client import Client
     from .simulation import Simulation, simulate
     from .support.inputs import InputError
 
 _HOMES = {
-    "algorithms": ("Algorithm", "Centralized", "DisLinUCB", "IncFedUCB", "Independent"),
+    "algorithms": (
+        "Algorithm",
+        "AsyncLinUCB",
+        "Centralized",
+        "DisLinUCB",
+        "FedLinUCB",
+        "IncFedUCB",
+        "Independent",
+    ),
     "environments": ("BadRows", "MovieLens", "ReplayLog", "Synthetic", "Trace", "World"),
     "experiments": ("sweep",),
     "support.inputs": ("InputError",),
@@ -46,6 +64,7 @@ _HOMES = {
         "check_mechanism",
     ),
     "planning": ("Estimate", "Plan", "estimate", "plan"),
+    "protocol": ("GrowthRatio", "News", "Patient", "Threshold", "Trigger"),
     "results": ("Result", "load"),
     "service.client.client": ("Client",),
     "simulation": ("Simulation", "simulate"),
@@ -54,18 +73,23 @@ _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Algorithm",
+    "AsyncLinUCB",
     "BadRows",
     "Centralized",
     "Client",
     "Decision",
     "DisLinUCB",
     "Estimate",
+    "FedLinUCB",
+    "GrowthRatio",
     "IncFedUCB",
     "Independent",
     "InputError",
     "Mechanism",
     "MechanismError",
     "MovieLens",
+    "News",
+    "Patient",
     "PayEveryone",
     "PaymentEfficient",
     "PaymentFree",
@@ -75,7 +99,9 @@ __all__ = [
     "Round",
     "Simulation",
     "Synthetic",
+    "Threshold",
     "Trace",
+    "Trigger",
     "World",
     "__version__",
     "check_mechanism",

@@ -143,7 +143,7 @@ def test_a_search_that_was_stopped_comes_to_the_same_plan(
     _, said = begun.communicate(timeout=60)
     if how == signal.SIGINT:
         assert begun.returncode == 130
-        assert "go on with: incfed plan case.toml" in said
+        assert "continue with: incfed plan case.toml" in said
     else:
         assert begun.returncode == -signal.SIGKILL
     finished = (there / "cells.jsonl").read_bytes().count(b"\n")

@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import make_url
 
 import incfed
+from incfed.ledger.database import Database
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store
 from incfed.service.coordinator.app import largest_body
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.coordinator import Coordinator
@@ -85,7 +85,7 @@ def test_nginx_waits_and_takes_in_what_it_must() -> None:
 
 
 def test_alerts_are_about_figures_that_there_are(tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path}/books.db")
+    store = Database(f"sqlite:///{tmp_path}/books.db")
     settings = Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0)
     metrics = Metrics()
     metrics.answered("/v1/state", 200, 0.1)

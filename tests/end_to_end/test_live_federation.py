@@ -96,8 +96,8 @@ def test_a_trace_with_real_processes(
     assert books.findings == []
     rewards = trace.rewards[np.arange(T), picks]
     np.testing.assert_array_equal(np.cumsum(rewards), expected.reward)
-    np.testing.assert_allclose(books.V, run._server.shared.V, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(books.b, run._server.shared.b, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(books.V, run._run.shared.V, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(books.b, run._run.shared.b, rtol=1e-9, atol=1e-9)
     assert communication == [record.communication for record in expected.rounds]
     paid = {(round, who): amount for round, who, amount in books.payments}
     wanted = {

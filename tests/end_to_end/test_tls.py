@@ -134,7 +134,7 @@ def test_https_where_none_is_spoken(tmp_path: Path) -> None:
         ("sqlite:///federation.toml", "file is not a database"),
         ("sqlite:///no/such/books.db", "unable to open database file"),
         ("mysql://here/books", "database: got 'mysql://here/books', must be 'sqlite:///file.db'"),
-        ("books", "database: got 'what is no address of a database'"),
+        ("books", "database: got 'an invalid address'"),
         ("postgresql://me:secret@127.0.0.1:1/books", "me:***@127.0.0.1:1/books: connection"),
         ("postgresql://me:secret@127.0.0.1:x/books", "database: got 'what is no address"),
     ],

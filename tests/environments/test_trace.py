@@ -274,6 +274,11 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, where: str) -> None:
     assert (tmp_path / "a_file").read_text() == "kept"
 
 
+def test_a_missing_folder_is_made(tmp_path: Path) -> None:
+    incfed.Trace(**arrays()).save(tmp_path / "missing" / "log.npz")
+    same_trace(incfed.Trace.load(tmp_path / "missing" / "log.npz"), incfed.Trace(**arrays()))
+
+
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,11 +38,12 @@ def test_thresholds_by_formula(tmp_path: Path) -> None:
     given["algorithm"][1] |= {"threshold": "theory", "ridge": 0.3}
     made = build(Recipe(given, tmp_path)).algorithms
     sizes = {"steps": 400, "clients": 4, "dim": 3}
-    assert made["altruistic"].d_c == incfed.thresholds.high(**sizes)
-    assert made["paid"].d_c == incfed.thresholds.theory(**sizes, beta=0.7, ridge=0.3)
+    assert made["altruistic"].rules(2).threshold == incfed.thresholds.high(**sizes)
+    assert made["paid"].rules(2).threshold == incfed.thresholds.theory(**sizes, beta=0.7, ridge=0.3)
     given["algorithm"][0]["threshold"] = "theory"  # everybody shares: beta is 1
     low = incfed.thresholds.low(**sizes)
-    assert math.isclose(build(Recipe(given, tmp_path)).algorithms["altruistic"].d_c, low)
+    changed = build(Recipe(given, tmp_path)).algorithms["altruistic"]
+    assert math.isclose(changed.rules(2).threshold, low)
 
 
 def test_a_trace_beside_the_config(tmp_path: Path) -> None:

@@ -122,6 +122,6 @@ def test_the_demo_is_the_papers_setting(tmp_path: Path) -> None:
         "pool": 1000, "noise": 0.1, "activity": None,
     }  # fmt: skip
     assert (made.steps, made.seeds, len(made.entries)) == (5000, (0, 1, 2, 3, 4), 13)
-    assert {round(one.d_c, 4) for one in made.algorithms.values()} == {0.4696}
+    assert {round(one.rules(2).threshold, 4) for one in made.algorithms.values()} == {0.4696}
     costs = [float(one.prices(50)[0]) for one in made.algorithms.values()]
     assert costs == [0.0] + [1.0] * 4 + [10.0] * 4 + [100.0] * 4

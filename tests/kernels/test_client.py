@@ -78,9 +78,9 @@ def check(store: Store, ledger: Ledger, ridge: float) -> None:
 def bring_up_to_date(run: incfed.Simulation, ridge: float) -> None:
     """What each client would do first when it next acts."""
     for client in range(run._world.count):
-        if outdated(run._store, client):
+        if outdated(run._run.store, client):
             event("others' data came in since")
-            refresh(run._store, client, ridge, run._bench)
+            refresh(run._run.store, client, ridge, run._run.bench)
 
 
 @given(
@@ -100,9 +100,9 @@ def test_every_client_holds_what_is_shared_and_what_it_holds_back(
     run.advance(trace.length)
     ledger = Ledger(trace)
     rounds = sum(1 for _ in replay(trace, run.result(), ledger))
-    assert run._store.table[SERVER, VERSION] <= rounds
+    assert run._run.store.table[SERVER, VERSION] <= rounds
     bring_up_to_date(run, options["ridge"])
-    check(run._store, ledger, options["ridge"])
+    check(run._run.store, ledger, options["ridge"])
 
 
 @given(st.data(), traces(count=(1, 6), steps=(1, 100)), mechanisms(), settings_of_a_run())
@@ -124,7 +124,7 @@ def test_clocks_count_own_steps_since_the_last_round(
         if t in fired:
             idle[fired[t].participants] = True
             clocks[idle | (options["clocks"] == "all")] = 0  # docs/paper.md, reading 2
-    assert run._store.table[:SERVER, CLOCK].tolist() == clocks.tolist()
+    assert run._run.store.table[:SERVER, CLOCK].tolist() == clocks.tolist()
 
 
 @given(traces(count=(1, 4), steps=(1, 80)), settings_of_a_run(thresholds=(0.05, 0.5, 3.0)))
@@ -135,7 +135,7 @@ def test_stale_reads_keep_the_model_as_it_was_after_the_own_last_step(
     algorithm = incfed.IncFedUCB(incfed.PayEveryone(), **{**options, "reads": "stale"})
     run = incfed.Simulation(trace, algorithm)
     run.advance(trace.length)
-    result, store = run.result(), run._store
+    result, store = run.result(), run._run.store
     choices = np.diff(result.reward, prepend=0.0).astype(int)
     for client in np.unique(trace.clients):
         last = int(np.flatnonzero(trace.clients == client)[-1])

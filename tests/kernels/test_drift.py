@@ -65,7 +65,7 @@ def test_a_million_updates_of_one_client(dim: int, rank: int, ridge: float) -> N
     )
     run = Simulation(trace, incfed.Independent(ridge=ridge))
     run.advance(STEPS)
-    store = run._store
+    store = run._run.store
     row = store.table[0]
     assert row[AGE] == (STEPS - thin_limit(dim)) % REFRESH, "made afresh by its own updates alone"
     assert REFRESH < 1000

@@ -48,10 +48,10 @@ def test_who_never_acted_costs_a_row_and_nothing_else() -> None:
     few = ran(acting(np.arange(200) % 7, MANY), incfed.Independent())
     none = ran(acting(np.array([0]), MANY), incfed.Independent())
     a_row = 12 * 8  # its columns and two log dets
-    assert memory(few._store) < MANY * a_row * 1.5
-    assert memory(few._store) - memory(none._store) < 1_000_000
+    assert memory(few._run.store) < MANY * a_row * 1.5
+    assert memory(few._run.store) - memory(none._run.store) < 1_000_000
     # Two matrices for each would be a hundred times as much.
-    assert 50 * memory(few._store) < MANY * 2 * DIM * DIM * 8
+    assert 50 * memory(few._run.store) < MANY * 2 * DIM * DIM * 8
 
 
 @pytest.mark.parametrize("reads", ["fresh", "stale"])
@@ -60,10 +60,10 @@ def test_what_is_not_shared_is_what_is_kept(reads: str) -> None:
     limit = thin_limit(DIM)
     clients = np.repeat(np.arange(2 * limit), np.arange(2 * limit))
     run = ran(acting(clients, 3 * limit), incfed.Independent(reads=reads))
-    pending = run._store.table[:SERVER, PENDING]
+    pending = run._run.store.table[:SERVER, PENDING]
     assert pending.tolist() == [*range(2 * limit), *[0] * limit]
     dense = pending > limit
-    assert (run._store.table[:SERVER, DENSE] > 0).tolist() == dense.tolist()
+    assert (run._run.store.table[:SERVER, DENSE] > 0).tolist() == dense.tolist()
     active = int(np.count_nonzero(pending))
     vectors = active + int(
         pending[~dense].sum()
@@ -71,8 +71,8 @@ def test_what_is_not_shared_is_what_is_kept(reads: str) -> None:
     matrices = int(np.count_nonzero(dense))
     if reads == "stale":  # and the model as it was
         vectors, matrices = vectors + active, matrices + active
-    assert in_use(run._store) == (vectors, matrices)
-    assert memory(run._store) < 2.5 * 8 * (2 * DIM * vectors + 2 * DIM**2 * matrices) + 50_000
+    assert in_use(run._run.store) == (vectors, matrices)
+    assert memory(run._run.store) < 2.5 * 8 * (2 * DIM * vectors + 2 * DIM**2 * matrices) + 50_000
 
 
 def test_a_round_gives_back_what_was_shared() -> None:
@@ -81,9 +81,9 @@ def test_a_round_gives_back_what_was_shared() -> None:
     held = ran(acting(clients, 500), incfed.Independent())
     shared = ran(acting(clients, 500), incfed.DisLinUCB(0.0))  # a round at every step
     assert len(shared.result().rounds) == 5000
-    assert in_use(shared._store) == (0, 0)
-    assert in_use(held._store)[0] > 3000
-    assert memory(shared._store) < memory(held._store) / 10
+    assert in_use(shared._run.store) == (0, 0)
+    assert in_use(held._run.store)[0] > 3000
+    assert memory(shared._run.store) < memory(held._run.store) / 10
 
 
 @pytest.mark.parametrize("reads", ["fresh", "stale"])
@@ -97,11 +97,11 @@ def test_nothing_is_lost_on_the_way(reads: str, threshold: float, costs: list[fl
     )
     run = ran(acting(clients, 4, dim=4), algorithm)
     assert len(run.result().rounds) > 5
-    table = run._store.table[:SERVER]
+    table = run._run.store.table[:SERVER]
     thin = table[table[:, DENSE] == 0, PENDING].sum()
     vectors = thin + np.count_nonzero(table[:, [OWN, OLD]])
     matrices = np.count_nonzero(table[:, [DENSE, OLD_BLOCK]])
-    assert in_use(run._store) == (int(vectors), int(matrices))
+    assert in_use(run._run.store) == (int(vectors), int(matrices))
     assert (table[1, PENDING] > 400) == (costs[1] > 0)
 
 
@@ -114,7 +114,7 @@ def test_only_participants_give_back() -> None:
     rounds = run.result().rounds
     assert len(rounds) > 5
     assert not (rounds.participants == 1).any()
-    held = run._store.table[:SERVER, PENDING]
+    held = run._run.store.table[:SERVER, PENDING]
     assert held[1] == 100
     thin = held[[0, 2]].sum() + np.count_nonzero(held[[0, 2]])
-    assert in_use(run._store) == (1 + thin, 1)
+    assert in_use(run._run.store) == (1 + thin, 1)

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incfed.kernels import ucb
-from incfed.kernels.ucb import add_confidence, bench, choose_dense, confidence, most_hopeful, rivals
+from incfed.kernels.ucb import (
+    Rules,
+    add_confidence,
+    bench,
+    choose_dense,
+    confidence,
+    most_hopeful,
+    rivals,
+)
 from support.kernels import callable_kernel, factor, made
 
 lowest = callable_kernel(ucb.lowest)
@@ -66,5 +74,9 @@ def test_the_most_hopeful_arm_and_its_rivals() -> None:
 def test_confidence() -> None:
     # Eq. 2: sigma sqrt(log(det V / lambda^d) + 2 log(1/delta)) + sqrt(lambda)
     logdet = 3 * np.log(0.25) + 5.0
-    assert confidence(logdet, 3, 0.25, 0.1, 4.0, np.nan) == pytest.approx(0.1 * 3.0 + 0.5)
-    assert confidence(logdet, 3, 0.25, 0.1, 4.0, 0.7) == 0.7
+    rules = Rules(0.25, 0.1, 4.0, np.nan, False, np.inf, True, 1)
+    assert confidence(logdet, 3, rules) == pytest.approx(0.1 * 3.0 + 0.5)
+    assert confidence(logdet, 3, rules._replace(exploration=0.7)) == 0.7
+    # the method of mixtures: sqrt(sigma^2 (log(det V / lambda^d) + 2 log(1/delta)) + lambda)
+    mixture = confidence(logdet, 3, rules._replace(mixture=True))
+    assert mixture == pytest.approx(np.sqrt(0.01 * 9.0 + 0.25))

@@ -15,8 +15,8 @@ from sqlalchemy.exc import DatabaseError
 import incfed
 from incfed.ledger.audit import AuditReport, SavedHead, audit, read_head, write_head
 from incfed.ledger.chain import canonical, link
+from incfed.ledger.database import Database
 from incfed.ledger.federation import prune
-from incfed.ledger.store import Store
 from incfed.ledger.views import export
 from support.federation import eventful, made
 from support.sqlite import unguarded
@@ -40,7 +40,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def audited(path: Path, kept: SavedHead | None = None) -> AuditReport:
-    store = Store(f"sqlite:///{path}")
+    store = Database(f"sqlite:///{path}")
     try:
         with store.read() as connection:
             return audit(connection, kept)
@@ -110,7 +110,7 @@ def test_any_change_of_any_row_shows(book: Path, tmp_path: Path, table: str) -> 
 def test_a_rewritten_past_shows_against_the_head(book: Path, tmp_path: Path) -> None:
     work = tmp_path / "work.db"
     shutil.copy(book, work)
-    store = Store(f"sqlite:///{work}")
+    store = Database(f"sqlite:///{work}")
     with store.read() as connection:
         (tmp_path / "head.json").write_text(write_head(connection))
     store.close()
@@ -177,7 +177,7 @@ def test_missing_triggers_are_reported(book: Path, tmp_path: Path) -> None:
 
 def test_rows_are_only_ever_added(book: Path, tmp_path: Path) -> None:
     shutil.copy(book, tmp_path / "work.db")
-    store = Store(f"sqlite:///{tmp_path / 'work.db'}")
+    store = Database(f"sqlite:///{tmp_path / 'work.db'}")
     for table in ("entries", "payments"):
         for sql in (
             f"DELETE FROM {table}",
@@ -218,7 +218,7 @@ def test_after_pruning_it_says_from_where_it_proves(tmp_path: Path) -> None:
 def test_books_for_finance(book: Path, tmp_path: Path) -> None:
     import polars as pl
 
-    store = Store(f"sqlite:///{book}")
+    store = Database(f"sqlite:///{book}")
     with store.read() as connection:
         spent = audit(connection).spent
         for name in ("paid.csv", "paid.parquet"):

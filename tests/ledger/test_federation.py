@@ -12,10 +12,10 @@ from sqlalchemy import select
 import incfed
 from incfed.ledger import records, tables
 from incfed.ledger.audit import audit
-from incfed.ledger.federation import found
+from incfed.ledger.database import Database
+from incfed.ledger.federation import apply_settings
 from incfed.ledger.records import read_settings
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store
 from incfed.mechanisms import registry
 from incfed.service.coordinator.config import read_config
 from support.federation import Federation
@@ -25,9 +25,9 @@ SETTINGS = Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, name="
 
 def identity(database: Path, settings: Settings = SETTINGS) -> str:
     """After a start with these settings; the ledger and the settings in force say the same."""
-    store = Store(f"sqlite:///{database}")
+    store = Database(f"sqlite:///{database}")
     with store.write() as connection:
-        found(connection, settings, 1.0)
+        apply_settings(connection, settings, 1.0)
         row = connection.execute(select(tables.federation)).one()
         assert read_settings(connection, row.settings).identity == row.name
         assert audit(connection).clean

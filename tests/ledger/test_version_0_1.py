@@ -21,9 +21,9 @@ from sqlalchemy import select
 import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
+from incfed.ledger.database import Database
 from incfed.ledger.records import read_body
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store
 from incfed.ledger.views import clients_table, export
 from incfed.protocol.messages import Delivery
 from reference.mechanisms import FloatArray
@@ -39,15 +39,15 @@ SPENT = 72.13
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path) -> Iterator[Database]:
     with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
         connection.executescript(DATA.read_text())
-    found = Store(f"sqlite:///{tmp_path / 'old.db'}", new=False)
+    found = Database(f"sqlite:///{tmp_path / 'old.db'}", new=False)
     yield found
     found.close()
 
 
-def test_it_is_audited_clean(store: Store) -> None:
+def test_it_is_audited_clean(store: Database) -> None:
     with store.read() as connection:
         report = audit(connection)
     assert report.findings == []
@@ -55,7 +55,7 @@ def test_it_is_audited_clean(store: Store) -> None:
     assert report.spent == pytest.approx(SPENT, abs=0.01)
 
 
-def test_its_audit_is_no_formality(store: Store, tmp_path: Path) -> None:
+def test_its_audit_is_no_formality(store: Database, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "old.db")) as outside:
         outside.execute("UPDATE rounds SET attempt = 3 WHERE number = 2")
         outside.commit()
@@ -63,7 +63,7 @@ def test_its_audit_is_no_formality(store: Store, tmp_path: Path) -> None:
         assert audit(connection).findings == ["rounds 2: attempt is not what the entries say"]
 
 
-def test_it_is_exported(store: Store, tmp_path: Path) -> None:
+def test_it_is_exported(store: Database, tmp_path: Path) -> None:
     with store.read() as connection:
         assert export(connection, tmp_path / "payments.csv") == 8
         assert export(connection, tmp_path / "rounds.parquet", "rounds") == 6
@@ -73,7 +73,7 @@ def test_it_is_exported(store: Store, tmp_path: Path) -> None:
     assert paid["amount"].sum() == pytest.approx(SPENT, abs=0.01)
 
 
-def test_it_goes_on(store: Store) -> None:
+def test_it_goes_on(store: Database) -> None:
     """With the same settings none are written; the open round is closed, and one more."""
     now = 1_000_300.0
     coordinator = SingleCoordinator(store, SETTINGS, lambda: now)

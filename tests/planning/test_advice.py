@@ -13,11 +13,10 @@ from rich.console import Console
 import incfed
 from incfed.planning import advice, figures, judging, planner
 from incfed.planning.advice import TWO, offer, relax
-from incfed.planning.document import plan_document
 from incfed.planning.evidence import Interval
 from incfed.planning.goals import Limit
 from incfed.planning.judging import Judged, LimitCheck
-from incfed.planning.publish import as_data
+from incfed.planning.report import as_data, plan_document
 from incfed.planning.search import SearchResult
 from incfed.results import html
 from incfed.results import terminal as documents
@@ -87,7 +86,7 @@ def test_a_step_may_buy_nothing(made: incfed.Plan) -> None:
     def said(**change: float) -> str:
         plan = judged(made, frontier=(cheap, changed(cheap, **change)))
         [step] = advice.frontier_steps(plan)
-        text = advice.step_words(step, "regret")
+        text = str(step)
         assert text in str(plan)
         assert text in page(plan)
         return text.partition(": ")[2]
@@ -100,9 +99,9 @@ def test_a_step_may_buy_nothing(made: incfed.Plan) -> None:
         for run, more in zip(cheap.runs, (-9.0, 9.0, -9.0, 9.0, 1.0), strict=True)
     ))  # fmt: skip
     [step] = advice.frontier_steps(judged(made, frontier=(cheap, noisy)))
-    assert advice.step_words(step, "regret").endswith("brings 0.0100 more regret (within chance)")
-    assert advice.step_words(replace(step, bought=step.money), "reward").endswith(
-        "buys 1 more reward"
+    assert str(step).endswith("brings 0.0100 more regret (within chance)")
+    assert str(replace(step, dear=changed(cheap, payment=20.0, reward=20.0), metric="reward")) == (
+        str(step).partition("brings")[0] + "buys 1 more reward"
     )
 
 
@@ -153,7 +152,7 @@ def test_what_to_relax_is_said_by_held_out_runs_alone(hopeless: incfed.Plan) -> 
     assert relax(replace(hopeless, tried=rosy)) == [said]
     far = changed(near, communication=FAR)
     [text] = relax(judged(hopeless, easiest={"reward": far}))
-    assert text.endswith("but is held-out outside of: at most 1.0 M scalars")
+    assert text.endswith("but in held-out runs it breaks: at most 1.0 M scalars")
     assert "the other limits kept" not in text
     assert relax(judged(hopeless, easiest={})) == [TWO]
     assert said in page(hopeless)
@@ -175,7 +174,7 @@ def test_limits_that_are_kept_by_luck(made: incfed.Plan) -> None:
     assert advice.LUCKY not in replace(judged(made, chosen=near), within=False).advice
     lucky = judged(lucky, easiest={"payment": made.judgement.chosen})
     [text] = relax(lucky)
-    assert text.startswith("--budget 60 is kept held-out, though not in the search, with the other")
+    assert text.startswith("--budget 60 is kept in held-out runs, though not in the search, with ")
 
 
 def test_an_offer_is_rounded_to_the_easier_side() -> None:

@@ -44,11 +44,11 @@ def _judged(factor: float) -> Judged:
 def test_a_share_is_kept_for_sure_if_it_is_with_every_seed(factor: float, kept: bool) -> None:
     chosen = _judged(factor)
     judgement = Judgement(chosen, (_judged(1.0),), (), {}, None, {})
-    [found] = judgement.limits(SHARE)
+    [found] = judgement.limits(SHARE, chosen)
     assert (found.kept, found.sure) == (kept, True)
     assert found.share is not None
     assert str(found.share) == f"{100 * factor:.0f}"
-    [plain] = judgement.limits(Goal("payment", (Limit("reward", 63.0),), "reward"))
+    [plain] = judgement.limits(Goal("payment", (Limit("reward", 63.0),), "reward"), chosen)
     assert (plain.sure, plain.share) == (False, None)  # a number is not one of the same world
 
 

@@ -11,7 +11,7 @@ import pytest
 import incfed
 from incfed.experiments import read
 from incfed.planning.case import JUDGE, SEARCH, read_case
-from incfed.planning.publish import as_data
+from incfed.planning.report import as_data
 from support.dask_cluster import cluster
 from support.logs import Sample as Log
 from support.movielens import Sample

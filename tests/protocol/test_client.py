@@ -20,7 +20,7 @@ NEAR = 1e-9
 
 
 def rules(ridge: float = 0.1, threshold: float = math.inf, exploration: float = math.nan) -> Rules:
-    return Rules(ridge, 0.1, 2 * math.log(10), exploration, threshold, 1)
+    return Rules(ridge, 0.1, 2 * math.log(10), exploration, False, threshold, True, 1)
 
 
 def news(epoch: int, since: int | None, V: FloatArray, b: FloatArray, *shared: int) -> Download:

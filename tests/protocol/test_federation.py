@@ -20,10 +20,11 @@ def play(
     world: incfed.Trace, algorithm: incfed.IncFedUCB | incfed.Independent
 ) -> tuple[list[float], list[tuple[int, list[int], list[float], float]], Aggregator]:
     """The trace in step: a round is over before anybody acts again."""
-    rules = algorithm.rules(world.dim)
+    rules, protocol = algorithm.rules(world.dim), algorithm.protocol
+    mechanism = getattr(protocol, "mechanism", incfed.PayEveryone())
     prices = algorithm.prices(world.count)
     clients = [Learner(world.dim, rules) for _ in range(world.count)]
-    aggregator = Aggregator(world.count, world.dim, algorithm.pays, rules.ridge)
+    aggregator = Aggregator(world.count, world.dim, mechanism, rules.ridge)
     rewards: list[float] = []
     rounds: list[tuple[int, list[int], list[float], float]] = []
     for t, who in enumerate(world.clients.tolist()):
@@ -82,6 +83,6 @@ def test_a_federation_in_step_is_the_simulators(
             expected.rounds.payments[place].tolist(), rel=1e-9, abs=1e-9
         )
         assert communication == expected.rounds.communication[k]
-    shared = run._server.shared
+    shared = run._run.shared
     np.testing.assert_allclose(aggregator.server.shared.V, shared.V, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(aggregator.server.shared.b, shared.b, rtol=1e-9, atol=1e-9)

@@ -19,10 +19,10 @@ from incfed.results.document import (
     Cell,
     Code,
     Column,
+    DefinitionList,
     Document,
     Figure,
     Heading,
-    Settings,
     Table,
     TableRow,
     Text,
@@ -74,7 +74,7 @@ def blocks(words: str) -> dict[str, Block]:
         "verdict": Verdict("good", words),
         "table": table(words, words),
         "figure": Figure(words, drawing, lambda width: [words]),  # type: ignore[arg-type]
-        "settings": Settings({"": {words: words}, words: {words: words}}),
+        "definitions": DefinitionList({"": {words: words}, words: {words: words}}),
         "code": Code(words, words, words),
         "tiles": Tiles((Tile("there", words, words, "bad"),)),
     }

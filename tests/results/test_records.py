@@ -50,6 +50,7 @@ def test_summary_counts_only_rounds_where_somebody_had_data() -> None:
         "regret": 10 / 3,
         "reward": 20.0,
         "communication": 270.0,
+        "packed": 90.0,
         "payment": 2.5,
         "rounds": 3,
         "participation": 1 / 3,
@@ -151,7 +152,9 @@ def test_what_a_result_prints() -> None:
 def test_data_frames() -> None:
     result = sample()
     for frame in (result.to_polars(), result.to_pandas()):
-        assert list(frame.columns) == ["step", "regret", "reward", "communication", "payment"]
+        assert list(frame.columns) == [
+            "step", "regret", "reward", "communication", "payment", "packed",
+        ]  # fmt: skip
         assert list(frame["step"]) == list(range(10))
         assert list(frame["regret"]) == result.regret.tolist()
     for frame in (result.rounds.to_polars(), result.rounds.to_pandas()):

@@ -121,7 +121,7 @@ def test_a_failed_rename_puts_the_old_result_back(
 
 
 def test_what_cannot_be_loaded(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not there"):
+    with pytest.raises(InputError, match="folder not found"):
         load(tmp_path / "nothing")
     with pytest.raises(InputError, match=r"no result\.json"):
         load(tmp_path)

@@ -19,8 +19,8 @@ from pydantic import TypeAdapter
 
 import incfed
 from incfed.ledger.clients import enrol
+from incfed.ledger.database import Database
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store
 from incfed.protocol.messages import Answer, Upload
 from incfed.protocol.packing import Packed
 from incfed.service import wire
@@ -42,7 +42,7 @@ def one(kind: str, text: str = "") -> Any:
 @pytest.fixture
 def coordinator(tmp_path: Path) -> Iterator[tuple[httpx.Client, list[str], str]]:
     """Its address, the tokens of two clients, and the identity of the federation."""
-    store = Store(f"sqlite:///{tmp_path / 'ledger.db'}")
+    store = Database(f"sqlite:///{tmp_path / 'ledger.db'}")
     settings = Settings(
         dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, ridge=1.0, answer_time=5.0
     )

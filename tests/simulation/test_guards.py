@@ -149,7 +149,7 @@ def test_a_steep_step_makes_a_client_dense(ridge: float) -> None:
     trace = incfed.Trace([0, 0, 0], np.ones((3, 1, 8)) / np.sqrt(8), np.ones((3, 1)))
     run = incfed.Simulation(trace, incfed.Independent(ridge=ridge))
     run.advance(1)
-    assert bool(run._store.table[0, DENSE]) == (1 / ridge > STEEP)
+    assert bool(run._run.store.table[0, DENSE]) == (1 / ridge > STEEP)
 
 
 class Writes(incfed.Mechanism):

@@ -37,7 +37,8 @@ class Aggregator:
         everyone = np.ones(len(ids), np.bool_)
         log_gains(now.V, now.factor, now.logdet, self.ridge, pending, everyone, gains)
         told = Uploads(np.array(ids, np.int64), now.logdet + gains, pending)
-        return self.server.decide(told, step=0, trigger=0)
+        round = self.server.open(told, step=0, trigger=0)
+        return round, self.server.decide(round)
 
     def close(
         self, round: Round, decision: Decision, db: Callable[[int], FloatArray]

@@ -12,8 +12,8 @@ import numpy as np
 
 import incfed
 from incfed.ledger.clients import enrol
+from incfed.ledger.database import Database
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store
 from incfed.service.coordinator.app import make_app
 from reference.mechanisms import FloatArray
 from support.federation import Clock
@@ -29,7 +29,7 @@ def decoded(text: str) -> FloatArray:
 
 class Site:
     def __init__(self, folder: Path) -> None:
-        self.store = Store(f"sqlite:///{folder / 'ledger.db'}")
+        self.store = Database(f"sqlite:///{folder / 'ledger.db'}")
         self.clock = Clock()
         settings = Settings(
             dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, ridge=1.0, answer_time=5.0

@@ -11,9 +11,9 @@ import pytest
 
 import incfed
 from incfed.ledger.clients import enrol, revoke
+from incfed.ledger.database import Database
 from incfed.ledger.records import read_epoch
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store
 from incfed.protocol.client import Learner
 from incfed.protocol.messages import Answer, Delivery, Upload
 from incfed.protocol.packing import Packed, pack_matrix, pack_rows
@@ -41,7 +41,7 @@ class Federation:
         self.clock = Clock()
         self.events: list[dict[str, Any]] = []
         self.settings = Settings(**{**WIDE, **options})
-        self.store = Store(self.url)
+        self.store = Database(self.url)
         self.coordinator = self.another()
         self.tokens = []
         with self.store.write() as connection:
@@ -135,7 +135,7 @@ def same(trace: incfed.Trace, algorithm: incfed.IncFedUCB, federation: Federatio
         assert event["communication"] == record.communication
         assert event["ratio"] == pytest.approx(record.ratio, rel=1e-9)
         assert event["idle"] == record.idle
-    shared = run._server.shared
+    shared = run._run.shared
     with federation.store.read() as connection:
         V, b = read_epoch(connection, len(closed), trace.dim)
     np.testing.assert_allclose(V, shared.V, rtol=1e-9, atol=1e-9)

@@ -22,9 +22,9 @@ import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.clients import enrol
-from incfed.ledger.federation import begin
+from incfed.ledger.database import Database
+from incfed.ledger.federation import create
 from incfed.ledger.records import read_epoch
-from incfed.ledger.store import Store
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.serve import serve
 from reference.mechanisms import FloatArray
@@ -89,9 +89,9 @@ class Live:
         (folder / "federation.toml").write_text(text)
         config = read_config(folder / "federation.toml")
         self.dim = config.settings.dim
-        self.store = Store(config.server.database)
+        self.store = Database(config.server.database)
         with self.store.write() as connection:
-            begin(connection, config.settings, time.time())
+            create(connection, config.settings, time.time())
             self.tokens = [enrol(connection, f"shop {i}", time.time())[1] for i in range(count)]
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]

@@ -10,8 +10,8 @@ import uvicorn
 
 import incfed
 from incfed.ledger.clients import Member
+from incfed.ledger.database import Database
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store
 from incfed.service.client.durable_learner import warm_up
 from incfed.service.coordinator.app import make_app
 from incfed.service.coordinator.serve import warm_up as warm_up_server
@@ -24,7 +24,7 @@ def warm() -> None:
     warm_up(view_federation(settings, Member(0, "a", False, 0, None), 0))
     warm_up_server(settings)
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(f"sqlite:///{Path(folder) / 'empty.db'}")
+        store = Database(f"sqlite:///{Path(folder) / 'empty.db'}")
         uvicorn.Config(make_app(store, settings), log_config=None).load()
         store.close()
 

@@ -34,7 +34,13 @@ def sample(steps: int = 10, *, known: bool = True, scale: float = 1.0, seed: int
     communication = np.cumsum(np.isin(np.arange(steps), [2, 5, 9]) * 90.0)
     regret = curve / 3 if known else np.full(steps, np.nan)
     return Result(
-        regret, 2 * curve, communication, payment, three_rounds(), settings(seed=seed, steps=steps)
+        regret,
+        2 * curve,
+        communication,
+        payment,
+        three_rounds(),
+        settings(seed=seed, steps=steps),
+        packed=communication / 3,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import event
 
-from incfed.ledger.store import Store
+from incfed.ledger.database import Database
 
 
 class Disk:
@@ -19,7 +19,7 @@ class Disk:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "ledger.db"
-        self.store = Store(f"sqlite:///{self.path}")
+        self.store = Database(f"sqlite:///{self.path}")
         self.store.close()
         self._empty = self.path.read_bytes()
         self.full = False
@@ -37,7 +37,7 @@ class Disk:
                 connection.exec_driver_sql(f"PRAGMA max_page_count = {most}")
                 connection.info["limited"] = self.full
 
-    def wipe(self) -> Store:
+    def wipe(self) -> Database:
         """An empty database again."""
         self.store.close()
         self.full = False

@@ -1,7 +1,16 @@
-"""Algorithms: a trigger, a mechanism and their settings."""
+"""Algorithms: a protocol, a mechanism and their settings."""
 
+from .asynchronous import AsyncLinUCB, FedLinUCB
 from .base import Algorithm
 from .baselines import Centralized, DisLinUCB, Independent
 from .inc_fed_ucb import IncFedUCB
 
-__all__ = ["Algorithm", "Centralized", "DisLinUCB", "IncFedUCB", "Independent"]
+__all__ = [
+    "Algorithm",
+    "AsyncLinUCB",
+    "Centralized",
+    "DisLinUCB",
+    "FedLinUCB",
+    "IncFedUCB",
+    "Independent",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,13 @@ from ..kernels.factor import Floats
 from ..kernels.store import thin_limit
 from ..kernels.ucb import Rules
 from ..mechanisms.base import Mechanism
-from ..mechanisms.pay_everyone import PayEveryone
+from ..protocol.protocols import Alone, Protocol, Synchronous
+from ..protocol.triggers import Trigger
 from ..support import inputs
+
+# A setting that the first version did not have. A result does not record it at its default, which
+# is what that version did: so the same run is recognised as the same.
+LATER = {"later": True}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,9 +26,10 @@ class Algorithm:
     """How each client learns and chooses: ridge regression and an upper confidence bound (Eq. 2).
 
     ridge, noise, delta are lambda, sigma and delta of the paper. `exploration`: a number to use as
-    alpha instead of its formula. `reads`: "fresh" chooses with the client's current model; "stale"
-    with the model as it was after the client's own last step, which gives the paper's published
-    figures.
+    alpha instead of its formula. `width`: the formula, "paper" (Eq. 2) or "mixture", the radius of
+    the method of mixtures, which is never larger. `reads`: "fresh" chooses with the client's
+    current model; "stale" with the model as it was after the client's own last step, which gives
+    the paper's published figures.
     """
 
     ridge: float = 0.1
@@ -31,6 +37,7 @@ class Algorithm:
     delta: float = 0.1
     exploration: float | None = None
     reads: str = "fresh"
+    width: str = field(default="paper", metadata=LATER)
 
     def __post_init__(self) -> None:
         for name in ("ridge", "noise", "delta"):
@@ -38,45 +45,38 @@ class Algorithm:
         if self.exploration is not None:
             inputs.setting("exploration", self.exploration)
         inputs.choice("reads", self.reads, ("fresh", "stale"))
+        inputs.choice("width", self.width, ("paper", "mixture"))
 
     @property
-    def d_c(self) -> float:
-        """D_c, the threshold of the trigger; infinite: no round is ever triggered."""
-        return math.inf
-
-    @property
-    def pays(self) -> Mechanism:
-        """The mechanism that decides a round."""
-        return PayEveryone()
-
-    @property
-    def pooled(self) -> bool:
-        """Whether every step is shared at once, so that all clients act as one."""
-        return False
-
-    @property
-    def all_clocks(self) -> bool:
-        """Whether a round restarts every client's clock, not only the participants'."""
-        return True
+    def protocol(self) -> Protocol:
+        """Who talks to the server, when, and who gets the model."""
+        return Alone()
 
     def prices(self, count: int) -> Floats:
         """D^p of each of `count` clients."""
         return np.zeros(count)
 
     def rules(self, dim: int) -> Rules:
+        """What the kernels need of it."""
+        protocol = self.protocol
+        trigger = protocol.trigger if isinstance(protocol, Synchronous) else Trigger()
         return Rules(
             ridge=float(self.ridge),
             noise=float(self.noise),
             surprise=2.0 * math.log(1.0 / self.delta),
             exploration=math.nan if self.exploration is None else float(self.exploration),
-            threshold=float(self.d_c),
+            mixture=self.width == "mixture",
+            threshold=trigger.threshold,
+            clocked=trigger.clocked,
             limit=thin_limit(dim),
         )
 
     def settings(self) -> dict[str, Any]:
         """The settings that a result records."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name, value in values.items():
-            if isinstance(value, Mechanism):
-                values[name] = value.settings()
-        return {"kind": type(self).__name__, **values}
+        values: dict[str, Any] = {"kind": type(self).__name__}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if not one.metadata.get("later") or value != one.default:
+                described = isinstance(value, Mechanism | Trigger)
+                values[one.name] = value.settings() if described else value
+        return values

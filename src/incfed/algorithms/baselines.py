@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..mechanisms.pay_everyone import PayEveryone
+from ..protocol.protocols import Pooled, Protocol, Synchronous
+from ..protocol.triggers import Threshold
 from ..support import inputs
 from .base import Algorithm
 
@@ -19,8 +22,8 @@ class DisLinUCB(Algorithm):
         inputs.number("threshold", self.threshold, low=0.0, finite=False)
 
     @property
-    def d_c(self) -> float:
-        return self.threshold
+    def protocol(self) -> Protocol:
+        return Synchronous(Threshold(self.threshold), PayEveryone())
 
 
 @dataclass(frozen=True)
@@ -33,5 +36,5 @@ class Centralized(Algorithm):
     """Every step is shared with everyone at once."""
 
     @property
-    def pooled(self) -> bool:
-        return True
+    def protocol(self) -> Protocol:
+        return Pooled()

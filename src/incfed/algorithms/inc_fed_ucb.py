@@ -2,63 +2,87 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
+from ..protocol.protocols import (
+    EVERYONE,
+    ONE_FOR_ONE,
+    Synchronous,
+    check_availability,
+)
+from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs
-from .base import Algorithm
+from .base import LATER, Algorithm
+from .costs import check_costs, costs_of
 
 
 @dataclass(frozen=True)
 class IncFedUCB(Algorithm):
-    """A trigger, an incentive mechanism and the clients' costs.
+    """An incentive mechanism, a trigger and the clients' costs.
 
-    threshold: D_c; 0 triggers a round at every step with new data, infinity triggers none.
+    threshold: D_c of the paper's trigger; 0 triggers a round at every step with new data, infinity
+    triggers none. trigger: any other, such as Patient(). Exactly one of the two is given.
     costs: D^p, what sharing costs a client with data to share: a number, or one per client.
     clocks: whose count of steps a round restarts, "all" or "participants" (Alg. 1 as printed).
+    download: who gets the new model, "everyone" or "one-for-one": joining, and each share, entitles
+    a client to one download.
+    budget: money for all rounds together; rounds that it does not cover are decided for data alone.
+    availability: the probability that a client is there when a round opens, one per client, or the
+    mean lengths (on, off) of spells in steps. The client that acts is there.
     """
 
     mechanism: Mechanism
-    threshold: float
+    threshold: float | None = None
     costs: float | Sequence[float] = 0.0
     clocks: str = "all"
+    trigger: Trigger | None = field(default=None, metadata=LATER)
+    download: str = field(default=EVERYONE, metadata=LATER)
+    budget: float = field(default=math.inf, metadata=LATER)
+    availability: float | Sequence[float] = field(default=1.0, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.mechanism, Mechanism):
             allowed = "a Mechanism, such as PaymentEfficient(beta=0.7)"
             raise inputs.refuse("mechanism", self.mechanism, allowed)
-        inputs.number("threshold", self.threshold, low=0.0, finite=False)
-        inputs.choice("clocks", self.clocks, ("all", "participants"))
-        if isinstance(self.costs, int | float | np.number):
-            inputs.setting("cost", self.costs, "costs")
+        if isinstance(self.threshold, Trigger):
+            allowed = "a number; pass a trigger as trigger="
+            raise inputs.refuse("threshold", self.threshold, allowed)
+        if self.trigger is None:
+            if self.threshold is None:
+                raise inputs.InputError("threshold: missing; pass threshold= or trigger=")
+            inputs.number("threshold", self.threshold, low=0.0, finite=False)
         else:
-            allowed = "a number of at least 0, or one per client"
-            costs = inputs.array("costs", self.costs, ndim=1, allowed=allowed)
-            for at, cost in enumerate(costs.tolist()):
-                inputs.setting("cost", cost, f"costs[{at}]")
-            object.__setattr__(self, "costs", tuple(costs.tolist()))
+            if not isinstance(self.trigger, Trigger):
+                raise inputs.refuse("trigger", self.trigger, "a Trigger, such as Patient(news=5)")
+            if self.threshold is not None:
+                allowed = "left out: trigger= says when rounds open"
+                raise inputs.refuse("threshold", self.threshold, allowed)
+        inputs.choice("clocks", self.clocks, ("all", "participants"))
+        inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
+        if self.budget != math.inf:
+            inputs.setting("budget", self.budget)
+        object.__setattr__(self, "costs", check_costs(self.costs))
+        object.__setattr__(self, "availability", check_availability(self.availability))
 
     @property
-    def d_c(self) -> float:
-        return self.threshold
-
-    @property
-    def pays(self) -> Mechanism:
-        return self.mechanism
-
-    @property
-    def all_clocks(self) -> bool:
-        return self.clocks == "all"
+    def protocol(self) -> Synchronous:
+        trigger = self.trigger
+        if trigger is None:
+            assert self.threshold is not None
+            trigger = Threshold(self.threshold)
+        return Synchronous(
+            trigger=trigger,
+            mechanism=self.mechanism,
+            download=self.download,
+            all_clocks=self.clocks == "all",
+            budget=float(self.budget),
+            availability=check_availability(self.availability),
+        )
 
     def prices(self, count: int) -> Floats:
-        costs = np.asarray(self.costs, dtype=np.float64)
-        if costs.ndim and len(costs) != count:
-            raise inputs.refuse(
-                "costs", inputs.counted(len(costs), "cost"), f"one number, or {count} (one each)"
-            )
-        return np.array(np.broadcast_to(costs, count))
+        return costs_of(self.costs, count)

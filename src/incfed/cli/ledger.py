@@ -15,7 +15,7 @@ from .service import DEFAULT, PANEL, ConfigFile
 
 if TYPE_CHECKING:
     from ..experiments.screen import Screen
-    from ..ledger.store import Store
+    from ..ledger.database import Database
     from ..service.coordinator.config import Config
 
 client = typer.Typer(
@@ -33,7 +33,7 @@ app.add_typer(ledger, name="ledger", rich_help_panel=PANEL)
 @contextmanager
 def _opened(
     path: Path, *, new: bool = False, load: bool = False
-) -> Iterator[tuple[Screen, Store, Config]]:
+) -> Iterator[tuple[Screen, Database, Config]]:
     """The database of a config. `new`: it may be made; `load`: mechanisms of the user's own are
     loaded."""
     with plainly() as screen:
@@ -41,13 +41,13 @@ def _opened(
         from ..support.places import missing
 
         try:
-            from ..ledger.store import Store
-            from ..ledger.store import plainly as said_plainly
+            from ..ledger.database import Database
+            from ..ledger.database import plainly as said_plainly
             from ..service.coordinator.config import read_config
         except ImportError as error:
             raise missing(error.name or "a package", f"there: {install('service')}") from None
         config = read_config(path, load=load)
-        store = Store(config.server.database, new=new)
+        store = Database(config.server.database, new=new)
         try:
             with said_plainly():
                 yield screen, store, config
@@ -62,10 +62,10 @@ def enrol(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) 
 
     with _opened(config, new=True, load=True) as (screen, store, found):
         from ..ledger import clients
-        from ..ledger.federation import begin
+        from ..ledger.federation import create
 
         with store.write() as connection:
-            begin(connection, found.settings, time.time())
+            create(connection, found.settings, time.time())
             number, token = clients.enrol(connection, name, time.time())
         screen.note(f"Client {number}, {name}. Its token, which cannot be shown again:")
         screen.say(token)

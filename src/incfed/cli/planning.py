@@ -77,11 +77,11 @@ def plan(
     Tries mechanisms, beta, D_c and lambda, and gives up poor ones early.
     The figures come from runs that were not used to choose.
     Writes plan.html, run.toml (to simulate the advice) and federation.toml (to serve it).
-    Finished runs are kept: after Ctrl-C, the same command goes on.
+    Finished runs are kept: after Ctrl-C, run the same command to continue.
     """
     with plainly() as screen:
         from ..planning import plan as make_plan
-        from ..planning.document import plan_document
+        from ..planning.report import plan_document
         from ..planning.terminal import introduce, show_files, show_progress
 
         try:
@@ -96,7 +96,7 @@ def plan(
                 )  # fmt: skip
         except KeyboardInterrupt:
             again = shlex.join(["incfed", *(arg for arg in sys.argv[1:] if arg != "--fresh")])
-            screen.error(f"stopped: finished runs are kept in {output}; go on with: {again}")
+            screen.error(f"stopped: finished runs are kept in {output}; continue with: {again}")
             raise typer.Exit(STOPPED) from None
         screen.show(plan_document(made))
         show_files(screen, made, output)

@@ -37,7 +37,7 @@ def serve(
         from ..support.places import missing
 
         try:
-            from ..ledger.store import plainly as said_plainly
+            from ..ledger.database import plainly as said_plainly
             from ..service.coordinator.config import read_config
             from ..service.coordinator.serve import preflight
             from ..service.coordinator.serve import serve as run

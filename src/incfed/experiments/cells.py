@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..results.frames import CURVES
-from ..results.records import Result
+from ..results.records import CURVES, Result
 from ..results.settings import plain
 
 POINTS = 200  # of a curve: as many as a plot shows

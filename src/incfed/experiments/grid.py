@@ -29,7 +29,7 @@ from .kinds import Kinds, Maker
 MOST_CELLS = 1_000_000  # more is a slip of the pen
 OWN_COLUMNS = (
     "algorithm", "seed", "step", "steps", "matched", "clients", "regret", "reward",
-    "communication", "payment", "rounds", "participation", "paid",
+    "communication", "packed", "payment", "rounds", "participation", "paid",
 )  # fmt: skip
 INSIDE = {"mechanism": kinds.MECHANISMS}  # tables in tables that have a kind of their own
 

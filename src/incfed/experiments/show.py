@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..results.document import Document, Settings, Text
+from ..results.document import DefinitionList, Document, Text
 from ..results.numbers import human
 from ..results.storage import INDEX as RUN
 from ..results.storage import load
@@ -41,7 +41,7 @@ def _run(screen: Screen, folder: Path) -> None:
         del facts["matched"]
     values = {name: human(value) for name, value in facts.items() if value is not None}
     name = Text(f"{result.name}, seed {result.settings.get('seed')}")
-    screen.show(Document("", (name, Settings({"": values}))))
+    screen.show(Document("", (name, DefinitionList({"": values}))))
 
 
 def _experiment(screen: Screen, folder: Path) -> None:

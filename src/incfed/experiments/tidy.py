@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..results.document import Cell, Column, Table, TableRow
-from ..results.frames import CURVES
+from ..results.records import CURVES
 from ..results.tables import ComparisonRow, known_metrics, metric_columns, row, spread_note
 from ..support.extras import needs
 from .cells import Record, named, shown

@@ -9,9 +9,11 @@ from typing import Any
 
 from numba.core import event
 
-from ..algorithms import Algorithm, IncFedUCB
+from ..algorithms import Algorithm, FedLinUCB, IncFedUCB
 from ..environments import Synthetic
 from ..mechanisms import Mechanism, PayEveryone, PaymentEfficient, PaymentFree
+from ..protocol.protocols import Asynchronous, Synchronous
+from ..protocol.triggers import Patient, Threshold
 from ..simulation import simulate
 
 
@@ -19,15 +21,32 @@ def warm_up(algorithms: Iterable[Algorithm], slow: Callable[[], None] | None = N
     """Use every kernel that they need; `slow` is called if one must be compiled."""
     world = Synthetic(clients=4, dim=3, arms=3, pool=10)
     with compiling(slow or (lambda: None)):
-        for reads, mechanism in dict.fromkeys(
-            (one.reads, mechanism) for one in algorithms for mechanism in _akin(one.pays)
-        ):
-            for costs in (1.0, [0.0, 1.0, 1.0, 1.0]):  # nobody, and somebody, shares for nothing
-                algorithm = IncFedUCB(mechanism, threshold=0.05, costs=costs, reads=reads)
-                simulate(world, algorithm, steps=300)
+        for algorithm in dict.fromkeys(small for one in algorithms for small in _akin(one)):
+            simulate(world, algorithm, steps=300)
 
 
-def _akin(mechanism: Mechanism) -> list[Mechanism]:
+def _akin(algorithm: Algorithm) -> list[Algorithm]:
+    """Algorithms for a small world that use the same kernels, and all of them."""
+    protocol = algorithm.protocol
+    if isinstance(protocol, Asynchronous):
+        return [FedLinUCB(costs=1.0)]
+    if not isinstance(protocol, Synchronous):
+        protocol = Synchronous(Threshold(0.05), PayEveryone())
+    streams = protocol.trigger.streams
+    return [
+        IncFedUCB(
+            mechanism,
+            trigger=Threshold(0.05) if streams is None else Patient(0.5, streams),
+            costs=costs,  # nobody, and somebody, shares for nothing
+            reads=algorithm.reads,
+            download=protocol.download,
+        )
+        for mechanism in _mechanisms(protocol.mechanism)
+        for costs in (1.0, [0.0, 1.0, 1.0, 1.0])
+    ]
+
+
+def _mechanisms(mechanism: Mechanism) -> list[Mechanism]:
     """Mechanisms that use the same kernels, and all of them; of one's own: any."""
     if isinstance(mechanism, PaymentEfficient):
         return [replace(mechanism, beta=0.5)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from .compiling import inlined, inner
+from .compiling import compiled, inlined, inner
 from .factor import (
     ZERO,
     Floats,
@@ -21,7 +23,10 @@ from .factor import (
 )
 from .store import (
     AGE,
+    BASE,
+    BASE_PAIR,
     DENSE,
+    FIELDS,
     KNOWN,
     OLD,
     OLD_BLOCK,
@@ -49,9 +54,10 @@ STEEP = 1e4
 
 @inlined
 def outdated(store: Store, client: int) -> bool:
-    """Whether it has pending data, and others have shared data since it last acted."""
+    """Whether it has pending data and others have shared data since it last acted, which it may
+    download."""
     row = store.table[client]
-    return bool(row[OWN] and row[VERSION] != store.table[SERVER, VERSION])
+    return bool(row[OWN] and row[VERSION] != store.table[SERVER, VERSION] and row[BASE] == 0)
 
 
 @inlined
@@ -84,13 +90,13 @@ def refresh(store: Store, client: int, ridge: float, b: Bench) -> None:
 def refactor(
     row: Ints, pairs: Floats, blocks: Floats, ridge: float, R: Floats, scratch: Floats
 ) -> float:
-    """Recompute a dense client's factor and t from V_i = V_g + dV_i; returns log det V_i."""
+    """Recompute a dense client's factor and t from V_i = its V_g + dV_i; returns log det V_i."""
     row[AGE] = 0
     own, block = pairs[row[OWN]], blocks[row[DENSE]]
-    copy_square(blocks[0, 1], R)
+    copy_square(blocks[row[BASE], 1], R)
     add(R, block[1])
     logdet = factorize(R, ridge, R, block[0])
-    whiten_sum(block[0], pairs[0, 1], own[1], scratch, own[0])
+    whiten_sum(block[0], pairs[row[BASE_PAIR], 1], own[1], scratch, own[0])
     return logdet
 
 
@@ -130,11 +136,11 @@ def keep_step(c: Floats, square: float, v: Floats) -> None:
 @inlined
 def learn(
     store: Store, client: int, x: Floats, y: float, limit: int, ridge: float, b: Bench
-) -> None:
+) -> float:
     """Alg. 1 lines 6-7: add (x, y) to the client's own and to its pending statistics.
 
     The caller must have refreshed the client, made room for a step, and set b.p = U x for the
-    shared factor U if the client is not dense.
+    shared factor U if the client is not dense. Returns x' V_i^-1 x, for V_i before this step.
     """
     d = x.shape[0]
     row, pairs = store.table[client], store.pairs
@@ -164,6 +170,15 @@ def learn(
     row[PENDING] += 1
     if row[AGE] == REFRESH:
         store.logdet[client, 0] = refactor(row, pairs, store.blocks, ridge, b.R, b.v)
+    return square
+
+
+@inlined
+def growth(store: Store, client: int) -> float:
+    """log(det V_i / det(V_i - dV_i)): what its pending data adds to what it has downloaded."""
+    if store.table[client, BASE]:
+        return float(store.logdet[client, 0] - store.logdet[client, 2])
+    return float(store.logdet[client, 0] - store.logdet[SERVER, 0])
 
 
 @inlined
@@ -207,4 +222,22 @@ def remember(store: Store, client: int, b: Bench) -> None:
     while pair:
         update(factor, store.pairs[pair, 0], 0.0, t, b.p, b.v)
         pair = store.before[pair]
-    whiten_sum(factor, store.pairs[0, 1], store.pairs[row[OWN], 1], b.v, t)
+    base = store.pairs[row[BASE_PAIR], 1]
+    whiten_sum(factor, base, store.pairs[row[OWN], 1], b.v, t)
+
+
+@compiled
+def keep_base(*flat: Any) -> None:
+    """keep_base(*store, *bench, clients, ridge): these clients, which have pending data and do not
+    lag yet, keep the shared statistics as they are now. Call it before the server's change."""
+    store, b = Store(*flat[:FIELDS]), Bench(*flat[FIELDS:-2])
+    clients, ridge = flat[-2:]
+    for client in clients:
+        row = store.table[client]
+        if row[DENSE] == 0:
+            condense(store, client, ridge, b)
+        base, pair = take_block(store), take_pair(store)
+        copy_square(store.blocks[0, 1], store.blocks[base, 1])
+        copy(store.pairs[0, 1], store.pairs[pair, 1])
+        store.logdet[client, 2] = store.logdet[SERVER, 0]
+        row[BASE], row[BASE_PAIR] = base, pair

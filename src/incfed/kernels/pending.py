@@ -22,7 +22,7 @@ from .factor import (
     update,
     whiten,
 )
-from .store import DENSE, FIELDS, KNOWN, PENDING, SERVER, TAIL, VERSION, Store
+from .store import BASE, DENSE, FIELDS, KNOWN, PENDING, SERVER, TAIL, VERSION, Store
 
 Mask = NDArray[np.bool_]
 
@@ -42,6 +42,18 @@ class Pending(NamedTuple):
         if (np.diff(start) > rows.shape[1]).any():
             raise ValueError("more rows than dimensions: pass them as a matrix")
         return cls(rows, start, grams, dense, *_scratch(len(rows), rows.shape[1]))
+
+    def only(self, members: Mask) -> Pending:
+        """The uploads of some of the clients."""
+        counts, matrices = np.diff(self.start), members & (self.dense >= 0)
+        dense = np.full(len(members), -1)
+        dense[matrices] = np.arange(np.count_nonzero(matrices))
+        return Pending.of(
+            rows=self.rows[np.repeat(members, counts)],
+            start=np.append(0, np.cumsum(counts[members])),
+            grams=self.grams[self.dense[matrices]],
+            dense=dense[members],
+        )
 
 
 def _scratch(rows: int, dim: int) -> tuple[Floats, Floats]:
@@ -108,7 +120,7 @@ def fill(*flat: Any) -> None:
             place -= 1
             copy(store.pairs[pair, 0], pending.rows[place])
             pair = store.before[pair]
-        if row[KNOWN] != version:  # others have shared data since it last acted
+        if row[KNOWN] != version and row[BASE] == 0:  # others have shared since it last acted
             store.logdet[client, 0] = logdet + log_gain(V, U, logdet, ridge, pending, j)
             row[KNOWN] = version
         logdets[j] = store.logdet[client, 0]

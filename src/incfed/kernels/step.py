@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .client import learn, outdated, refresh, remember
-from .compiling import compiled, inlined, inner
+from .client import growth, learn, outdated, refresh, remember
+from .compiling import compiled, inner
 from .factor import Floats, Ints, whiten
-from .store import BLOCKS_A_STEP, CLOCK, PAIRS_A_STEP, SERVER, Store
+from .signals import Signals, report, worthwhile
+from .store import BASE, BLOCKS_A_STEP, CLOCK, PAIRS_A_STEP, Store, fetch
 from .ucb import Bench, Rules, choose
 
 DONE, TRIGGERED, FULL = 0, 1, 2
@@ -23,6 +24,7 @@ class Steps(NamedTuple):
     expected: Floats  # [n, K]
     reward: Floats  # [n] out; NaN: unknown, the step was skipped
     regret: Floats  # [n] out
+    fetched: Ints  # [n] out, zeros on entry; observations that the client downloaded before it
 
 
 # Where the fields of each end among the flat arguments of `advance`.
@@ -32,11 +34,13 @@ _RULES = _STORE + len(Rules._fields)
 _BENCH = _RULES + len(Bench._fields)
 
 
-@inlined
-def triggered(store: Store, client: int, threshold: float) -> bool:
-    """Alg. 1 line 8: delta t * log(det V_i / det(V_i - dV_i)) > D_c; V_i - dV_i is V_g."""
-    grown = store.logdet[client, 0] - store.logdet[SERVER, 0]
-    return bool(store.table[client, CLOCK] * grown > threshold)
+@compiled
+def triggered(clock: int, grown: float, threshold: float, clocked: bool) -> bool:
+    """Whether a client calls for a round, grown = log(det V_i / det(V_i - dV_i)).
+
+    clocked, Alg. 1 line 8: delta t * grown > D_c. Otherwise: det V_i > gamma det(V_i - dV_i).
+    """
+    return bool((clock if clocked else 1) * grown > threshold)
 
 
 @inner
@@ -48,10 +52,12 @@ def largest(values: Floats) -> float:
 
 
 @compiled
-def advance(stale: bool | None, *flat: Any) -> tuple[int, int]:
-    """advance(stale, *steps, *store, *rules, *bench, begin): run steps until one triggers a round.
+def advance(stale: bool | None, signals: Signals | None, *flat: Any) -> tuple[int, int]:
+    """advance(stale, signals, *steps, *store, *rules, *bench, begin): run steps until one triggers
+    a round.
 
-    `stale` (None: no) chooses with the model as it was after the client's own last step.
+    `stale` (None: no) chooses with the model as it was after the client's own last step. `signals`
+    (None: the client itself decides by the rules) are what the server hears between rounds.
     Returns (next step, DONE/TRIGGERED/FULL). FULL is returned before a step is started; call again
     after making room. The arguments are flat, because numba takes longer to unbox a NamedTuple than
     many arrays.
@@ -70,13 +76,21 @@ def advance(stale: bool | None, *flat: Any) -> tuple[int, int]:
         steps.regret[t] = largest(steps.expected[t]) - steps.expected[t, k]
         if reward != reward:  # NaN, an arm that the log did not choose: skip the step
             continue
+        if store.table[client, BASE] == 0:
+            fetch(store, client, steps.fetched, t)
         x = steps.items[steps.arms[t, k]]
         if stale is not None:  # it was chosen with another factor
             whiten(store.blocks[0, 0], x, b.p)
-        learn(store, client, x, reward, rules.limit, rules.ridge, b)
+        square = learn(store, client, x, reward, rules.limit, rules.ridge, b)
         if stale is not None:
             remember(store, client, b)
         store.table[client, CLOCK] += 1
-        if triggered(store, client, rules.threshold):
+        if signals is not None:
+            report(signals, client, x, square, rules.ridge, b)
+            if worthwhile(store, signals):
+                return t + 1, TRIGGERED
+        elif triggered(
+            store.table[client, CLOCK], growth(store, client), rules.threshold, rules.clocked
+        ):
             return t + 1, TRIGGERED
     return steps.clients.shape[0], DONE

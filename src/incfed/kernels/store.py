@@ -1,11 +1,12 @@
 """The storage of all statistics: a pool of vectors, a pool of matrices, and a table of clients.
 
-A client's statistics are the shared ones plus its pending data. Up to `thin_limit` pending steps
-are stored as vectors x and c, one chain per client, with V_i^-1 = U'(I - sum c c')U for the shared
-factor U; more steps as the matrix dV_i and the client's own factor. A client without pending data
-is a row of zeros: it uses the server's vectors and matrices and needs no other memory. So memory
-grows with pending data (with stale reads, also with the number of clients that have acted). A model
-stores t instead of theta, with theta = U't.
+A client's statistics are the shared ones plus its pending data. (A client that lags keeps older
+shared ones as its base: it did not download what others have shared since.) Up to `thin_limit`
+pending steps are stored as vectors x and c, one chain per client, with V_i^-1 = U'(I - sum c c')U
+for the shared factor U; more steps as the matrix dV_i and the client's own factor. A client without
+pending data is a row of zeros: it uses the server's vectors and matrices and needs no other memory.
+So memory grows with pending data (with stale reads, also with the number of clients that have
+acted). A model stores t instead of theta, with theta = U't.
 
     pairs[0] = (t_g = U b_g, b_g)     blocks[0] = (factor of V_g, V_g)     the server
     pairs[1] = (0, 0)                 blocks[1] = (factor of 0, 0)         the empty prior
@@ -31,7 +32,10 @@ VERSION = 6  # of the shared statistics that t, c and factor refer to
 KNOWN = 7  # ... that log det refers to
 OLD = 8  # stale reads: its pair (t, .) after its own last step
 OLD_BLOCK = 9  # ... and its block (factor, .)
-COLUMNS = 10
+BASE = 10  # the block (., V) of the shared statistics that it has, 0: the server's
+BASE_PAIR = 11  # ... and the pair (., b)
+SEEN = 12  # shared observations that it has; of the server: all that were shared
+COLUMNS = 13
 
 SERVER = -1
 PRIOR = 1
@@ -41,7 +45,7 @@ PAIRS_A_STEP, BLOCKS_A_STEP = 3, 2  # the most that one step takes
 
 class Store(NamedTuple):
     table: Ints  # [N + 1, COLUMNS]
-    logdet: Floats  # [N + 1, 2]  log det V_i(lambda), now and after the client's own last step
+    logdet: Floats  # [N + 1, 3]  log det V_i(lambda): now, after its own last step, of its base
     pairs: Floats  # [., 2, d]
     before: Ints  # [.]  the next older pair of a client's chain, 0: none
     blocks: Floats  # [., 2, d, d]
@@ -56,7 +60,7 @@ FIELDS = len(Store._fields)
 def empty_store(count: int, dim: int, ridge: float) -> Store:
     store = Store(
         table=np.zeros((count + 1, COLUMNS), np.int64),
-        logdet=np.zeros((count + 1, 2)),
+        logdet=np.zeros((count + 1, 3)),
         pairs=np.zeros((2, 2, dim)),
         before=np.zeros(2, np.int64),
         blocks=np.zeros((2, 2, dim, dim)),
@@ -74,22 +78,22 @@ def thin_limit(dim: int) -> int:
     return max(1, dim // 2)
 
 
-def make_room(store: Store) -> Store:
-    """Grow the pools that may be too small for the next step by half."""
-    if store.free[0] < PAIRS_A_STEP:
-        pairs, stack = _larger(store.pairs, store.free_pairs, store.free, 0)
-        before = np.zeros(len(pairs), np.int64)
+def make_room(store: Store, pairs: int = PAIRS_A_STEP, blocks: int = BLOCKS_A_STEP) -> Store:
+    """Grow the pools that are too small for so many more, by half at least."""
+    if store.free[0] < pairs:
+        vectors, stack = _larger(store.pairs, store.free_pairs, store.free, 0, pairs)
+        before = np.zeros(len(vectors), np.int64)
         before[: len(store.before)] = store.before
-        store = store._replace(pairs=pairs, free_pairs=stack, before=before)
-    if store.free[1] < BLOCKS_A_STEP:
-        blocks, stack = _larger(store.blocks, store.free_blocks, store.free, 1)
-        store = store._replace(blocks=blocks, free_blocks=stack)
+        store = store._replace(pairs=vectors, free_pairs=stack, before=before)
+    if store.free[1] < blocks:
+        matrices, stack = _larger(store.blocks, store.free_blocks, store.free, 1, blocks)
+        store = store._replace(blocks=matrices, free_blocks=stack)
     return store
 
 
-def _larger(pool: Floats, stack: Ints, free: Ints, kind: int) -> tuple[Floats, Ints]:
+def _larger(pool: Floats, stack: Ints, free: Ints, kind: int, least: int) -> tuple[Floats, Ints]:
     old, top = len(pool), int(free[kind])
-    new = old + max(8, old // 2)
+    new = old + max(8, old // 2, least)
     larger = np.zeros((new, *pool.shape[1:]))
     larger[:old] = pool
     places = np.concatenate([stack[:top], np.arange(new - 1, old - 1, -1)])
@@ -121,6 +125,12 @@ def free_pair(store: Store, pair: int) -> None:
 
 
 @inlined
+def free_block(store: Store, block: int) -> None:
+    store.free_blocks[store.free[1]] = block
+    store.free[1] += 1
+
+
+@inlined
 def free_chain(store: Store, client: int) -> None:
     pair = store.table[client, TAIL]
     while pair:
@@ -133,28 +143,36 @@ def free_chain(store: Store, client: int) -> None:
 def release(store: Store, clients: Ints) -> None:
     """Free the storage of clients that have shared everything."""
     for client in clients:
+        row = store.table[client]
         free_chain(store, client)
-        free_pair(store, store.table[client, OWN])
-        block = store.table[client, DENSE]
-        if block:
-            store.free_blocks[store.free[1]] = block
-            store.free[1] += 1
-        store.table[client, OWN] = 0
-        store.table[client, DENSE] = 0
-        store.table[client, PENDING] = 0
-        store.table[client, AGE] = 0
+        free_pair(store, row[OWN])
+        if row[DENSE]:
+            free_block(store, row[DENSE])
+        if row[BASE]:
+            free_block(store, row[BASE])
+            free_pair(store, row[BASE_PAIR])
+        row[SEEN] += row[PENDING]
+        store.table[SERVER, SEEN] += row[PENDING]
+        row[OWN] = row[DENSE] = row[PENDING] = row[AGE] = row[BASE] = row[BASE_PAIR] = 0
 
 
 @inlined
 def download(store: Store, V: Floats, b: Floats, factor: Floats, logdet: float) -> None:
-    """Alg. 1 lines 16-19: store the server's new statistics, which every client uses when it acts
-    next."""
+    """Alg. 1 lines 16-19: store the server's new statistics. Every client that does not lag uses
+    them when it acts next."""
     whiten(factor, b, store.pairs[0, 0])
     copy(b, store.pairs[0, 1])
     copy_square(factor, store.blocks[0, 0])
     copy_square(V, store.blocks[0, 1])
     store.logdet[SERVER, 0] = logdet
     store.table[SERVER, VERSION] += 1
+
+
+@inlined
+def fetch(store: Store, client: int, fetched: Ints, t: int) -> None:
+    """Count the observations that are new to a client that downloads in step t."""
+    fetched[t] = store.table[SERVER, SEEN] - store.table[client, SEEN]
+    store.table[client, SEEN] = store.table[SERVER, SEEN]
 
 
 @inlined

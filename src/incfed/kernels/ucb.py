@@ -24,8 +24,10 @@ class Rules(NamedTuple):
     ridge: float
     noise: float
     surprise: float  # 2 log(1/delta)
-    exploration: float  # NaN: the formula of Eq. 2
-    threshold: float  # D_c
+    exploration: float  # NaN: a formula
+    mixture: bool  # the formula: the method of mixtures, else Eq. 2
+    threshold: float  # of the trigger: the growth of log det V_i that calls for a round
+    clocked: bool  # ... multiplied by the client's steps since the last round, as in Alg. 1
     limit: int  # pending steps stored as vectors
 
 
@@ -86,7 +88,7 @@ def choose(
         if row[OLD]:
             pair, block, logdet = row[OLD], row[OLD_BLOCK], store.logdet[client, 1]
     d = items.shape[1]
-    alpha = confidence(logdet, d, rules.ridge, rules.noise, rules.surprise, rules.exploration)
+    alpha = confidence(logdet, d, rules)
     U, t = store.blocks[block, 0], store.pairs[pair, 0]
     recurring = b.when.shape[0] > 0 and block == 0
     z = b.shared if recurring else b.own
@@ -125,14 +127,14 @@ def choose_dense(
 
 
 @compiled
-def confidence(
-    logdet: float, dim: int, ridge: float, noise: float, surprise: float, exploration: float
-) -> float:
-    """alpha of Eq. 2; `surprise` is 2 log(1/delta); `exploration`, if not NaN, replaces alpha."""
-    if not np.isnan(exploration):
-        return exploration
-    growth = max(0.0, logdet - dim * np.log(ridge))  # log det V(lambda) / det(lambda I)
-    return float(noise * np.sqrt(growth + surprise) + np.sqrt(ridge))
+def confidence(logdet: float, dim: int, rules: Rules) -> float:
+    """alpha: of Eq. 2, or by the method of mixtures (docs/protocols.md), or a constant."""
+    if not np.isnan(rules.exploration):
+        return rules.exploration
+    growth = max(0.0, logdet - dim * np.log(rules.ridge))  # log det V(lambda) / det(lambda I)
+    if rules.mixture:
+        return float(np.sqrt(rules.noise**2 * (growth + rules.surprise) + rules.ridge))
+    return float(rules.noise * np.sqrt(growth + rules.surprise) + np.sqrt(rules.ridge))
 
 
 @inlined

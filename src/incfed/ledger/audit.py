@@ -1,6 +1,6 @@
-"""The audit: the chain of hashes is checked, every table compared with the entries, and every
-decision, payment and sum recomputed. What depends on time alone (was a deadline over? was a client
-live?) cannot be proved afterwards, and the table `presence` is no evidence."""
+"""The audit: checks the hash chain, compares every table with the entries, and recomputes every
+decision, payment and sum. What depends on time alone (had a deadline passed? was a client online?)
+cannot be proved afterwards, and the table `presence` is no evidence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .recompute import disagreements
 from .records import Pruned
 from .replay import Replay
 
-MOST = 50  # findings shown; one changed row can make all after it disagree
+MOST = 50  # findings shown: one changed row can make all later ones disagree
 BLOBS = ("numbers", "db", "V", "b", "token")
 
 
@@ -34,7 +34,7 @@ class AuditReport:
     rounds: int = 0  # closed
     spent: float = 0.0
     head: Head = field(default_factory=lambda: Head(0, START))
-    proved_from: int = 1  # the first round whose statistics are all there
+    proved_from: int = 1  # the first round whose statistics were not pruned
 
     @property
     def clean(self) -> bool:
@@ -50,7 +50,7 @@ class AuditReport:
 
 
 class SavedHead(NamedTuple):
-    """A head that was written down earlier and kept elsewhere."""
+    """A head that was saved earlier and kept elsewhere."""
 
     number: int
     hash: str
@@ -64,8 +64,7 @@ def write_head(connection: Connection) -> str:
 
 
 def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport:
-    """Check everything. MissingCode if a decision was made by code that is not loaded: then nothing
-    can be said."""
+    """Check everything. MissingCode if a decision was made by code that is not loaded."""
     report, replay = AuditReport(), Replay()
     seen = None if saved is None or saved.number else START
     for row in connection.execute(select(tables.entries).order_by(tables.entries.c.number)):
@@ -111,7 +110,7 @@ def read_head(path: Path) -> SavedHead:
 
 
 def _missing_guards(connection: Connection) -> list[str]:
-    """Of the triggers that keep entries and payments from being changed."""
+    """The missing ones of the triggers that prevent changes to entries and payments."""
     if connection.dialect.name == "sqlite":
         expected = [f"{table}_{event}" for table in tables.APPEND_ONLY for event in tables.GUARDED]
         query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"

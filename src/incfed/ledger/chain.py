@@ -1,5 +1,5 @@
-"""Entries, chained: each one's hash covers the hash before it, so that no past can be changed
-without changing every hash after it, and the head kept elsewhere shows that."""
+"""The hash chain: the hash of an entry covers the one before, so that a changed entry changes every
+later hash. A copy of the head, kept elsewhere, reveals that."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ START = "0" * 64  # the hash before the first entry
 
 
 class Head(NamedTuple):
-    """The last entry's number and hash: whoever keeps a copy can tell a changed past."""
+    """The number and the hash of the last entry."""
 
     number: int
     hash: str
 
 
 def canonical(body: dict[str, Any]) -> str:
-    """One text for one content: sorted keys, no spaces; floats as Python's shortest, exact repr."""
+    """The one JSON text of a body: sorted keys, no spaces, floats as their shortest exact repr."""
     return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def digest(data: bytes | str) -> str:
-    """SHA-256, in place of what it is of."""
+    """SHA-256, which entries have in place of blobs."""
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
@@ -51,8 +51,8 @@ def entries_after(connection: Connection, number: int) -> list[dict[str, Any]]:
 
 
 class Chain:
-    """New entries of one transaction, written together at its end by `flush`. The caller holds the
-    lock of the federation: entries are numbered in order."""
+    """New entries of one transaction, which `flush` writes at its end. The caller holds the lock of
+    the federation, so that entries are numbered without gaps."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -73,7 +73,7 @@ class Chain:
 
 
 def append(connection: Connection, kind: str, at: float, **what: Any) -> None:
-    """A single entry."""
+    """Write a single entry."""
     chain = Chain(connection)
     chain.append(kind, at, **what)
     chain.flush()

@@ -14,9 +14,9 @@ from ..support import inputs
 from .chain import append
 from .tables import clients, presence
 
-EVERYBODY = select(clients, presence.c.heard.label("last_seen")).outerjoin(presence)
-WHOSE = EVERYBODY.where(clients.c.token.in_(bindparam("tokens", expanding=True)))
-PREFIX = "incfed_"  # so that scanners recognise a token wherever it turns up
+ALL = select(clients, presence.c.heard.label("last_seen")).outerjoin(presence)
+BY_TOKEN = ALL.where(clients.c.token.in_(bindparam("tokens", expanding=True)))
+PREFIX = "incfed_"  # by which scanners recognise a leaked token
 
 
 class Member(NamedTuple):
@@ -48,7 +48,7 @@ def enrol(connection: Connection, name: str, at: float) -> tuple[int, str]:
 
 
 def revoke(connection: Connection, name: str, at: float) -> int:
-    """Revoke a client's token. Its past stays, and so does its name."""
+    """Revoke a client's token. Its name and its payments stay on record."""
     found = connection.execute(select(clients).where(clients.c.name == name)).first()
     if found is None:
         raise inputs.refuse("name", name, "that of an enrolled client: see incfed client list")
@@ -61,13 +61,13 @@ def revoke(connection: Connection, name: str, at: float) -> int:
 
 def members(connection: Connection) -> list[Member]:
     """All clients, by id."""
-    return [_member(row) for row in connection.execute(EVERYBODY.order_by(clients.c.id))]
+    return [_member(row) for row in connection.execute(ALL.order_by(clients.c.id))]
 
 
-def whose(connection: Connection, tokens: Sequence[str]) -> list[Member | None]:
-    """The clients with these tokens; None where there is none, or where it was revoked."""
+def find_by_token(connection: Connection, tokens: Sequence[str]) -> list[Member | None]:
+    """The clients with these tokens; None for a token that is unknown or revoked."""
     asked = [hashed(token) for token in tokens]
-    found = connection.execute(WHOSE, {"tokens": sorted(set(asked))})
+    found = connection.execute(BY_TOKEN, {"tokens": sorted(set(asked))})
     known = {row.token: _member(row) for row in found if not row.revoked}
     return [known.get(token) for token in asked]
 

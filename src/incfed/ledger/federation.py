@@ -1,4 +1,4 @@
-"""The life of a federation: founding, new settings, pruning of old uploads."""
+"""Creating a federation, putting new settings in force, and pruning old uploads."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .chain import append, canonical, digest
 from .records import RUNNING, pack_epoch, read_body, read_settings
 from .settings import Settings
 
-FIXED = ("name", "dim", "ridge")  # all that is shared already depends on them
+FIXED = ("name", "dim", "ridge")  # what was shared depends on them
 
 
-def found(connection: Connection, settings: Settings, at: float) -> None:
-    """Make the federation, or put `settings` in force if they differ from those that are."""
-    begin(connection, settings, at)
+def apply_settings(connection: Connection, settings: Settings, at: float) -> None:
+    """Put `settings` in force if others are; create the federation if there is none."""
+    create(connection, settings, at)
     row = connection.execute(select(tables.federation)).one()
     present = read_body(connection, row.settings)
     settings = replace(settings, identity=present.get("identity", ""))
@@ -36,15 +36,15 @@ def found(connection: Connection, settings: Settings, at: float) -> None:
     running = connection.execute(
         select(tables.rounds.c.settings).where(tables.rounds.c.stage.in_(RUNNING))
     ).first()
-    if running is not None:  # it ends by the settings that it began with: is their code at hand?
+    if running is not None:  # it ends with the settings that it began with: is their code loaded?
         read_settings(connection, running.settings)
 
 
-def begin(connection: Connection, settings: Settings, at: float) -> None:
-    """Make the federation if there is none; one that differs in what is fixed is refused.
+def create(connection: Connection, settings: Settings, at: float) -> None:
+    """Create the federation if there is none; refuse settings that differ in what is fixed.
 
-    Its identity is a new one, whatever its name: what clients keep of another federation must not
-    be taken for this one's.
+    Its identity is new even if its name is not: the state of clients of another federation must not
+    be mistaken for this one's.
     """
     row = connection.execute(select(tables.federation)).first()
     if row is not None:
@@ -66,7 +66,7 @@ def begin(connection: Connection, settings: Settings, at: float) -> None:
 
 
 class Pruning(NamedTuple):
-    """Uploads and deliveries up to this round are gone, and V_g, b_g before this epoch."""
+    """Uploads and deliveries up to this round are deleted, and V_g, b_g before this epoch."""
 
     round: int
     epoch: int
@@ -75,7 +75,7 @@ class Pruning(NamedTuple):
 def prune(connection: Connection, before: float, at: float) -> Pruning:
     """Delete what clients sent in rounds that ended before that moment.
 
-    Epochs stay that a kept round, or a client that lags as far as it may, still needs.
+    Epochs are kept if a kept round needs them, or a client that lags as far as allowed.
     """
     federation = connection.execute(select(tables.federation)).one()
     rounds, epochs = tables.rounds.c, tables.epochs.c

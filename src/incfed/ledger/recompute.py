@@ -17,16 +17,16 @@ from . import tables
 from .records import (
     RUNNING,
     from_bytes,
-    lay_table,
     read_deliveries,
     read_epoch,
     read_own,
+    read_round_inputs,
     read_upload,
 )
 from .replay import Replay, Row
 from .settings import Settings
 
-CLOSE = 1e-9  # relative: another machine rounds differently
+CLOSE = 1e-9  # relative tolerance: another machine may round differently
 
 
 def disagreements(connection: Connection, replay: Replay, e: Row) -> list[str]:
@@ -48,7 +48,7 @@ def disagreements(connection: Connection, replay: Replay, e: Row) -> list[str]:
 
 
 def _changed(connection: Connection, replay: Replay, e: Row) -> list[str]:
-    Settings.of(e["body"])  # MissingCode: better now than after half of the entries
+    Settings.of(e["body"])  # MissingCode now, rather than after half of the entries
     return [] if e["settings"] == len(replay.settings) + 1 else ["not the next settings"]
 
 
@@ -72,9 +72,9 @@ def _settings(replay: Replay, e: Row) -> Settings:
     return Settings.of(json.loads(replay.settings[number]["body"]))
 
 
-def _table(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> RoundInputs:
+def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> RoundInputs:
     round = replay.rounds[e["round"]]
-    return lay_table(
+    return read_round_inputs(
         connection,
         _settings(replay, e),
         round=e["round"],
@@ -103,11 +103,11 @@ def _delivered(connection: Connection, replay: Replay, e: Row) -> list[str]:
 
 def _decided(connection: Connection, replay: Replay, e: Row) -> list[str]:
     round = e["round"]
-    table = _table(connection, replay, e, e["failed"])
+    inputs = _inputs(connection, replay, e, e["failed"])
     if e["attempt"] == 1:
-        verdict, missed = deciding.decide(table), []
+        verdict, missed = deciding.decide(inputs), []
     else:
-        verdict, missed = _again(replay, e, table), _missed(replay, round)
+        verdict, missed = _again(replay, e, inputs), _missed(replay, round)
     found = _unbarred(replay, e)
     found += [] if sorted(e["failed"]) == missed else [f"not those who failed: {e['failed']}"]
     if verdict.data_only != e["data_only"]:
@@ -145,10 +145,10 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
     found = _differ(e["payments"], owed)
     if _missed(replay, e["round"]):
         found.append(f"not delivered: {_missed(replay, e['round'])}")
-    table = _table(connection, replay, e, [])
+    inputs = _inputs(connection, replay, e, [])
     sent = read_deliveries(connection, e["round"])
-    shared, closed = deciding.close(table, Offers(owed, False), [sent[who] for who in owed])
-    V, b = read_epoch(connection, e["epoch"], table.dim)
+    shared, closed = deciding.close(inputs, Offers(owed, False), [sent[who] for who in owed])
+    V, b = read_epoch(connection, e["epoch"], inputs.dim)
     for name, kept, again in (("V_g", V, shared.V), ("b_g", b, shared.b)):
         if not _same(kept, again):
             found.append(f"{name} is not the sum of what was shared")
@@ -157,21 +157,21 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
             found.append(f"{name} is {getattr(closed, name):.10g}")
     if e["epoch"] != replay.now["epoch"] + 1:
         found.append(f"epoch {e['epoch']} after {replay.now['epoch']}")
-    if not table.affords(Offers(owed, False)):
+    if not inputs.money.affords(Offers(owed, False)):
         found.append("the budget is overspent")
     replay.now["spent"] += Offers(owed, False).total
     return found
 
 
-def _again(replay: Replay, e: Row, table: RoundInputs) -> Offers:
+def _again(replay: Replay, e: Row, inputs: RoundInputs) -> Offers:
     here = replay.delivered(e["round"])
     kept = {who: row["payment"] for who, row in replay.standing(e["round"]).items() if who in here}
     add = replay.rounds[e["round"]]["attempt"] < _settings(replay, e).attempts
-    return deciding.decide_again(table, kept, add=add)
+    return deciding.decide_again(inputs, kept, add=add)
 
 
 def _missed(replay: Replay, round: int) -> list[int]:
-    """Whose offer stands, and who has not delivered."""
+    """Clients whose offer stands and that have not delivered."""
     return sorted(set(replay.standing(round)) - replay.delivered(round))
 
 

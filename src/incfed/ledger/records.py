@@ -1,4 +1,4 @@
-"""Rows as the protocol's own objects, for the coordinator and for the audit alike."""
+"""Rows of the database as objects of the protocol, for the coordinator and for the audit."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ RUNNING = (OPEN, OFFERED)
 
 
 class Pruned(LookupError):
-    """Statistics that were there once."""
+    """Statistics that were deleted."""
 
 
-# Asked in every transaction, so put together once: that takes longer than the database's answer.
+# Asked in every transaction, so built once: building a query takes longer than the answer.
 _BODY = select(tables.settings.c.body).where(tables.settings.c.number == bindparam("number"))
 
 
 def read_settings(connection: Connection, number: int) -> Settings:
-    """MissingCode if they name a mechanism whose code is not loaded."""
+    """The settings with this number; MissingCode if their mechanism's code is not loaded."""
     return _parse(connection.scalar(_BODY, {"number": number}) or "{}")
 
 
 def read_body(connection: Connection, number: int) -> dict[str, Any]:
-    """Settings as they are recorded, whether the mechanism's code is at hand or not."""
+    """The same as they are recorded, whether the mechanism's code is loaded or not."""
     body: dict[str, Any] = json.loads(connection.scalar(_BODY, {"number": number}) or "{}")
     return body
 
@@ -58,7 +58,7 @@ def read_upload(row: Any, dim: int) -> Upload:
 
 
 def read_own(connection: Connection, table: SqlTable, round: int, client: int) -> Any:
-    """A client's row of a round; None: there is none."""
+    """A client's row of a round, if there is one."""
     return connection.execute(_own(table), {"round": round, "client": client}).first()
 
 
@@ -69,14 +69,14 @@ def _own(table: SqlTable) -> Select[Any]:
 
 
 def read_uploads(connection: Connection, round: int, dim: int) -> dict[int, Upload]:
-    """All of a round, by client."""
+    """The uploads of a round, by client."""
     table = tables.uploads
     rows = select(table).where(table.c.round == round).order_by(table.c.client)
     return {row.client: read_upload(row, dim) for row in connection.execute(rows)}
 
 
 def read_deliveries(connection: Connection, round: int) -> dict[int, Floats]:
-    """All db of a round, by client."""
+    """The delivered db of a round, by client."""
     table = tables.deliveries
     found = {}
     for row in connection.execute(
@@ -101,7 +101,7 @@ def pack_epoch(V: Floats, b: Floats) -> tuple[bytes, bytes]:
     return to_bytes(pack_matrix(V).numbers), to_bytes(b)
 
 
-def lay_table(
+def read_round_inputs(
     connection: Connection,
     settings: Settings,
     *,
@@ -111,7 +111,7 @@ def lay_table(
     spent: float,
     out: Collection[int],
 ) -> RoundInputs:
-    """What a decision depends on. `out`: who uploaded and takes no part (barred, or failed)."""
+    """What a decision depends on. `out`: clients that are excluded (barred, or failed)."""
     known: dict[int, Shared] = {}
 
     def shared(number: int) -> Shared:

@@ -1,4 +1,4 @@
-"""Replays the entries: what every table must hold if they are true."""
+"""Replays the entries: what every table must contain if they are true."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 class Replay:
-    """Every table by its key; blobs by their digests."""
+    """Every table, by primary key; digests take the place of blobs."""
 
     def __init__(self) -> None:
         self.federation: dict[int, Row] = {}
@@ -32,7 +32,7 @@ class Replay:
         return self.federation[1]
 
     def standing(self, round: int) -> dict[int, Row]:
-        """Offers that were neither declined nor missed so far, by client."""
+        """Offers that were not declined or missed so far, by client."""
         own = sorted(self._offered.get(round, {}).items())
         return {client: row for client, row in own if not row["failed"]}
 

@@ -1,4 +1,4 @@
-"""The settings of a federation. Every version is kept, so that an audit knows the rules."""
+"""The settings of a federation. Every version is kept, for the audit."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Settings:
     arm_norm: float = 1.0  # L: no arm is longer
     reward_bound: float = 1.0  # Y: no reward is larger, up or down
     cost_limit: float = 1e6  # no cost is larger
-    budget: float | None = None  # in all, ever; None: no end
-    upload_time: float = 10.0  # to upload in, after a round opens
-    answer_time: float = 10.0  # to answer and deliver in, after an offer
+    budget: float | None = None  # for all payments ever; None: no limit
+    upload_time: float = 10.0  # to upload, after a round opens
+    answer_time: float = 10.0  # to answer and deliver, after an offer
     live_time: float = 90.0  # clients seen within this time are awaited
     attempts: int = 3  # decisions of a round, before it closes with those who delivered
     barred_rounds: int = 3  # rounds that a client is excluded from after failing to deliver
     lag: int = 16  # epochs that an upload may be behind
-    identity: str = ""  # the name and a random part: made at the founding, in no config
+    identity: str = ""  # the name and a random part: made with the federation, in no config
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
@@ -69,10 +69,10 @@ class Settings:
         inputs.integer("lag", self.lag, low=0, high=10**6)
 
     def check(self, present: Mapping[str, Any] | None = None) -> None:
-        """InputError if the mechanism breaks a rule, or a number is beyond its range, unless it is
-        already so in `present` (a body).
+        """InputError if the mechanism breaks a rule, or a number is out of range that `present` (a
+        body) does not have already.
 
-        Not checked when settings are made: an old ledger has to be read, whatever it says.
+        Not checked when settings are made: an old ledger must be readable whatever it says.
         """
         known = {} if present is None else present
         for name in inputs.RANGES.keys() & {one.name for one in fields(self)}:
@@ -87,7 +87,7 @@ class Settings:
         return Limits(self.dim, self.arm_norm, self.reward_bound, self.cost_limit)
 
     def body(self) -> dict[str, Any]:
-        """As the ledger keeps it. A mechanism of the user's own has the SHA-256 of its file."""
+        """As the ledger keeps them; with the SHA-256 of a mechanism of the user's own."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         return {**plain, "mechanism": self.mechanism.settings()}
 
@@ -100,7 +100,7 @@ class Settings:
     def read(cls, value: object, folder: Path, *, load: bool = True) -> Settings:
         """The [federation] of a config; a mechanism's file is relative to `folder`, and is run.
 
-        `load` false: it is not; all else is checked, and PaymentFree takes its place.
+        Without `load` it is not run: PaymentFree takes its place, and all else is checked.
         """
         given = places.table("federation", value, "[federation]")
         known = [one.name for one in fields(cls) if one.name != "identity"]

@@ -1,5 +1,5 @@
-"""The database: what is decided (entries and payments, which are only ever added to), and what
-the next step of a round needs. Numbers that are added up later travel as float64, little-endian.
+"""The tables of the database: what was decided (entries and payments are append-only), and what the
+next step of a round needs. Statistics are stored as little-endian float64.
 
 Changes to this file need a migration (migrations/versions); a test compares the two.
 """

@@ -1,4 +1,4 @@
-"""What people read of a ledger: its clients as a table; payments, rounds or entries as a file."""
+"""What people read of a ledger: a table of clients, and exports of payments, rounds or entries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMS = (".csv", ".parquet")
 
 
 def clients_table(connection: Connection) -> str:
-    """Markdown, a line a client."""
+    """A Markdown table with a line for each client."""
     paid = tables.payments.c
     sums = {
         row.client: (row.rounds, row.amount)
@@ -41,7 +41,7 @@ def clients_table(connection: Connection) -> str:
 
 
 def export(connection: Connection, path: Path, what: str = "payments") -> int:
-    """Write the rows of `what`; returns how many. The file is there whole or not at all."""
+    """Write the rows of `what`; returns how many. The file is written whole or not at all."""
     import polars as pl
 
     inputs.choice("what", what, TABLES)
@@ -64,7 +64,7 @@ def _moment(at: float | None) -> str | None:
 
 
 def _payments(connection: Connection) -> list[dict[str, Any]]:
-    """One row a participant and round; 0: for data alone."""
+    """A row for each participant of a round; the amount is 0 if it took part for data alone."""
     paid, rounds, clients = tables.payments, tables.rounds, tables.clients
     query = (
         select(paid, rounds.c.ended, clients.c.name)

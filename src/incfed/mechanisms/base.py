@@ -93,6 +93,11 @@ class Round:
         return coalition.log_value(self._shared[0], self._ridge, self.pending, S)
 
     @property
+    def start_value(self) -> float:
+        """log det V_g: what the server knows before the round."""
+        return float(self._shared[2])
+
+    @property
     def full_value(self) -> float:
         """log det V_g(everyone), which beta is relative to."""
         if self._full is None:

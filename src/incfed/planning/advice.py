@@ -1,5 +1,5 @@
-"""What a plan says, sentence by sentence: what to run, what to expect, what money buys, what to
-relax. All of it comes from held-out runs."""
+"""The sentences of a plan: what to run, what to expect, what money buys, which limits to relax. All
+figures come from held-out runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..results.document import Tone
 from ..results.numbers import human
 from ..support.inputs import counted
 from .evidence import Interval
-from .goals import GAINS, METRICS, UNITS, Limit
+from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit
 from .judging import Judged, LimitCheck
 from .selection import LESS
 from .space import ALL, FREE, PAID, Setting
@@ -20,39 +20,36 @@ from .space import ALL, FREE, PAID, Setting
 if TYPE_CHECKING:
     from .planner import Plan
 
-COSTLY = {0.5: "half", 1.0: "as planned", 2.0: "twice"}  # if costs are off by a factor
-LUCKY = "Held-out it keeps them all, but in the search it did not: do not count on it."
-NOTHING_MORE = "In the search, of what keeps the other limits, nothing that costs more is better."
+COSTLY = {0.5: "half", 1.0: "as planned", 2.0: "twice"}  # by the factor that costs are off by
+LUCKY = "It keeps them in the held-out runs, but not in the search: do not count on it."
+NOTHING_MORE = "In the search, no dearer setting that keeps the other limits was better."
 TWO = "No single limit is in the way: relax at least two of them."
 
 
 def advice(plan: Plan) -> str:
     """What to run and what to expect, in a sentence or two."""
-    first = f"{_capital(str(plan.setting))}: expect {expectation(plan)}."
+    setting = str(plan.setting)
+    first = f"{setting[:1].upper()}{setting[1:]}: expect {expectation(plan)}."
     broken = plan.judgement.broken(plan.goal, plan.judgement.chosen)
     if not plan.within:
         said = f"No setting was found that keeps all limits. The nearest: {first}"
         return said if broken else f"{said} {LUCKY}"
     if broken:
         return (
-            f"{first} In the search it kept all limits, but held-out not: {'; '.join(broken)}. "
-            "To be safe, ask for a little more than you need."
+            f"{first} It kept all limits in the search, but not in the held-out runs: "
+            f"{'; '.join(broken)}. To be safe, ask for a little more than you need."
         )
     return first
 
 
 def expectation(plan: Plan) -> str:
     """ "8,000 ± 900 paid over 5,000 steps, regret 33 ± 1, 3.0 M scalars"."""
-    chosen = plan.judgement.chosen
-    words = [f"{_paid(chosen['payment'])} over {counted(plan.case.steps, 'step')}"]
-    for metric in (plan.goal.performance, *_limited(plan), "communication"):
-        words.append(UNITS[metric].format(chosen[metric]))
-    return ", ".join(dict.fromkeys(words))
-
-
-def _limited(plan: Plan) -> list[str]:
-    asked = (plan.goal.aim, *(limit.metric for limit in plan.goal.limits))
-    return [name for name in METRICS if name in asked and name != "payment"]
+    chosen, goal = plan.judgement.chosen, plan.goal
+    asked = (goal.aim, *(limit.metric for limit in goal.limits))
+    limited = [name for name in METRICS if name in asked and name != "payment"]
+    metrics = dict.fromkeys([goal.performance, *limited, "communication"])
+    paid = f"{_paid(chosen['payment'])} over {counted(plan.case.steps, 'step')}"
+    return ", ".join([paid, *(UNITS[name].format(chosen[name]) for name in metrics)])
 
 
 def _paid(payment: Interval) -> str:
@@ -67,16 +64,15 @@ def tone(kept: LimitCheck) -> Tone:
 
 
 def limit_words(kept: LimitCheck) -> str:
-    """One limit, and how the held-out figures stand to it."""
-    said, figure = f"{kept.limit}: ", kept.said
+    """A limit, and whether the held-out figures keep it."""
     if kept.sure:
-        return said + (f"kept ({figure})" if kept.kept else f"not kept ({figure})")
+        return f"{kept.limit}: {'kept' if kept.kept else 'not kept'} ({kept.said})"
     side = "inside" if kept.kept else "outside"
-    return f"{said}close ({figure}): the mean is {side}, its interval reaches across"
+    return f"{kept.limit}: close ({kept.said}): the mean is {side}, but not the whole interval"
 
 
 def thrift(plan: Plan) -> list[str]:
-    """Another setting that does about as well for less traffic, if that is so held-out, too."""
+    """Another setting that does about as well with less traffic, if held-out runs confirm that."""
     judgement, goal, aim = plan.judgement, plan.goal, plan.goal.aim
     other, chosen = judgement.thrifty, judgement.chosen
     if other is None or judgement.violation(goal, other) > judgement.violation(goal, chosen):
@@ -91,18 +87,18 @@ def thrift(plan: Plan) -> list[str]:
 
 
 def point_label(plan: Plan, one: Judged) -> str:
-    """A point of the frontier, and what speaks against it."""
-    against = outside(plan, one)
-    return f"{one.label}; outside: {'; '.join(against)}" if against else one.label
+    """A point of the frontier, and the limits that it breaks."""
+    broken = outside(plan, one)
+    return f"{one.label}; outside: {'; '.join(broken)}" if broken else one.label
 
 
 def outside(plan: Plan, one: Judged) -> list[str]:
-    """Limits that a point of the frontier breaks, those on its own two axes aside; mostly none."""
+    """Limits that a point of the frontier breaks, besides those on its own two axes."""
     return plan.judgement.broken(plan.goal.without("payment", plan.goal.bought), one)
 
 
 def sensitivity_words(plan: Plan) -> list[str]:
-    """What happens if sharing costs half or twice of what was thought, with the same setting."""
+    """What happens if sharing costs half or twice as much, with the same setting."""
     found = []
     for factor, judged in plan.judgement.sensitivity.items():
         if factor == 1:
@@ -121,16 +117,15 @@ def sensitivity_words(plan: Plan) -> list[str]:
 
 
 def basis(plan: Plan) -> list[str]:
-    """What the figures rest on."""
+    """Where the figures come from."""
     case, seeds = plan.case, len(plan.held_out)
     tried = (
         f"Tried {counted(len(plan.tried), 'setting')} in {counted(plan.runs, 'run')} with up to "
-        f"{counted(len(plan.search_seeds), 'seed')} each; hopeless ones got fewer."
+        f"{counted(len(plan.search_seeds), 'seed')} each; poor ones got fewer."
     )
     means = "± is a 95 % interval of the mean, not the spread of single runs."
     if case.share is None:
-        fresh = f"All figures come from {seeds} other seeds, on which nothing was chosen. {means}"
-        return [tried, fresh]
+        return [tried, f"All figures come from {seeds} seeds that were not used to choose. {means}"]
     part = f"the first {case.share:.0%} of the log"
     if case.table.get("kind") == "MovieLens":  # see MovieLens.part
         part = "one half" if case.share == 0.5 else f"{case.share:.0%}"
@@ -139,8 +134,8 @@ def basis(plan: Plan) -> list[str]:
         how = f"{seeds} other seeds, which draw the order and what is shown"
     else:
         how = (
-            f"{seeds} starting points in it, since a log leaves nothing else to chance: they tell "
-            "how much the start matters, not how another log would differ"
+            f"{seeds} starting points in it, since nothing else in a log is random: they show how "
+            "much the start matters, not how much another log would differ"
         )
     fresh = (
         f"Settings were chosen on {part}. All figures come from the rest, run from scratch for "
@@ -151,7 +146,7 @@ def basis(plan: Plan) -> list[str]:
         fresh += (
             f" Of the {counted(case.steps, 'step')} about {human(round(matched))} matched what the "
             "log showed; payments and traffic are those of the matched steps, and the reward is "
-            "that of all steps if they paid like the matched ones."
+            "scaled up to all steps."
         )
     return [tried, fresh]
 
@@ -159,92 +154,84 @@ def basis(plan: Plan) -> list[str]:
 def explain(setting: Setting) -> str:
     """What a setting means."""
     if setting.mechanism == FREE:
-        who = "Nobody is paid: whoever others' data repays shares (PaymentFree)."
+        who = "Nobody is paid: clients share if others' data is worth their cost (PaymentFree)."
     elif setting.mechanism == ALL:
-        who = "All data is bought, at what others' data leaves to pay (PayEveryone)."
+        who = (
+            "Everyone shares, and is paid the cost that others' data does not cover (PayEveryone)."
+        )
     elif setting.mechanism != PAID or setting.beta is None:
         beta = "" if setting.beta is None else f" at beta {setting.beta:g}"
         who = f"{setting.mechanism} decides who shares and who is paid{beta}."
     else:
         who = (
-            f"As few are paid as it takes for det V of what is shared to be {setting.beta:.4g} of "
-            f"that of all data (PaymentEfficient, beta {setting.beta:g})."
+            f"As few are paid as needed for det V of the shared data to reach {setting.beta:.4g} "
+            f"times that of all data (PaymentEfficient, beta {setting.beta:g})."
         )
     return (
-        f"{who} A round is asked for at D_c = {setting.threshold:g}; ridge regression with lambda "
-        f"= {setting.ridge:g}."
+        f"{who} Clients ask for a round at D_c = {setting.threshold:g}; ridge regression with "
+        f"lambda = {setting.ridge:g}."
     )
 
 
 def shown_metrics(plan: Plan) -> list[str]:
-    """Those that are known."""
+    """The metrics that are known."""
     return [name for name in METRICS if not math.isnan(plan.judgement.chosen[name].mean)]
 
 
 @dataclass(frozen=True)
 class FrontierStep:
-    """Between two neighbours on the frontier. That was drawn with the search's seeds: held-out, the
-    dearer may be no better."""
+    """From one point of the frontier to the next. The search drew it: in held-out runs, the dearer
+    one may be no better."""
 
     cheap: Judged
     dear: Judged
-    money: Interval
-    bought: Interval  # less regret, more reward
-    unit: float  # of money, in which it is said
+    metric: str  # that money buys
+    unit: float  # of money
+
+    @property
+    def bought(self) -> Interval:
+        """How much better the dearer one is."""
+        pair = (self.dear, self.cheap) if self.metric in GAINS else (self.cheap, self.dear)
+        return pair[0].more(pair[1], self.metric)
 
     @property
     def rate(self) -> float:
-        """What a unit more buys; below zero, what it spoils; NaN if both cost the same."""
-        return self.unit * self.bought.mean / self.money.mean if self.money.mean else math.nan
+        """What a further unit of money buys; NaN if both cost the same."""
+        money = self.dear.more(self.cheap, "payment").mean
+        return self.unit * self.bought.mean / money if money else math.nan
 
-    @property
-    def clear(self) -> bool:
-        """More than chance."""
-        return self.bought.low > 0 or self.bought.high < 0
+    def __str__(self) -> str:
+        bought, rate = self.bought, self.rate
+        better = bought.mean > 0
+        more = "more" if better == (self.metric in GAINS) else "less"
+        sure = "" if bought.low > 0 or bought.high < 0 else " (within chance)"
+        cheap, dear = (human(one["payment"].mean) for one in (self.cheap, self.dear))
+        if math.isnan(rate):
+            return f"both at {cheap}: {human(abs(bought.mean))} {more} {self.metric}{sure}"
+        what = f"{'buys' if better else 'brings'} {human(abs(rate))} {more} {self.metric}{sure}"
+        return f"from {cheap} to {dear}: each further {self.unit:,g} {what}"
 
 
 def frontier_steps(plan: Plan) -> list[FrontierStep]:
-    """What each further unit of money buys, from the cheapest point of the frontier on."""
-    line, metric, unit = plan.frontier, plan.goal.bought, money_unit(plan)
-    found = []
-    for cheap, dear in pairwise(line):
-        pair = (dear, cheap) if metric in GAINS else (cheap, dear)
-        bought = pair[0].more(pair[1], metric)
-        found.append(FrontierStep(cheap, dear, dear.more(cheap, "payment"), bought, unit))
-    return found
-
-
-def money_unit(plan: Plan) -> float:
-    """A sum to count in: a hundredth to a tenth of the largest on the frontier."""
+    """What each further sum buys, from the cheapest point of the frontier on. Sums are counted in a
+    unit of a hundredth to a tenth of the largest."""
     top = max((one["payment"].mean for one in plan.frontier), default=0.0)
-    return 10.0 ** (math.floor(math.log10(top)) - 1) if top > 0 else 1.0
+    unit = 10.0 ** (math.floor(math.log10(top)) - 1) if top > 0 else 1.0
+    return [FrontierStep(*pair, plan.goal.bought, unit) for pair in pairwise(plan.frontier)]
 
 
 def money_words(plan: Plan) -> list[str]:
     """What each further sum buys, in words."""
-    return [step_words(one, plan.goal.bought) for one in frontier_steps(plan)] or [NOTHING_MORE]
-
-
-def step_words(step: FrontierStep, metric: str) -> str:
-    better = step.bought.mean > 0
-    more = "more" if better == (metric in GAINS) else "less"
-    sure = "" if step.clear else " (within chance)"
-    cheap, dear = (human(one["payment"].mean) for one in (step.cheap, step.dear))
-    if math.isnan(step.rate):
-        return f"both at {cheap}: {human(abs(step.bought.mean))} {more} {metric}{sure}"
-    verb = "buys" if better else "brings"
-    what = f"{human(abs(step.rate))} {more} {metric}{sure}"
-    return f"from {cheap} to {dear}: each further {step.unit:,g} {verb} {what}"
+    return [str(step) for step in frontier_steps(plan)] or [NOTHING_MORE]
 
 
 def relax(plan: Plan) -> list[str]:
-    """For each limit a value that would do, as far as held-out runs can tell."""
+    """For each limit, a value that could be kept, as far as held-out runs can tell."""
     if plan.within:
         return []
-    limits = [one for one in plan.goal.limits if one.metric in plan.judgement.easiest]
-    return [
-        _relax_words(plan, limit, plan.judgement.easiest[limit.metric]) for limit in limits
-    ] or [TWO]
+    easiest = plan.judgement.easiest
+    limits = [one for one in plan.goal.limits if one.metric in easiest]
+    return [_relax_words(plan, one, easiest[one.metric]) for one in limits] or [TWO]
 
 
 def _relax_words(plan: Plan, limit: Limit, near: Judged) -> str:
@@ -253,33 +240,27 @@ def _relax_words(plan: Plan, limit: Limit, near: Judged) -> str:
     broken = plan.judgement.broken(rest, near)
     has = f"{near.setting} has {UNITS[limit.metric].format(kept.said)}"
     if broken:
-        has += f", but is held-out outside of: {'; '.join(broken)}"
+        has += f", but in held-out runs it breaks: {'; '.join(broken)}"
         others = " for this limit"
     else:
         others = ", with the other limits kept" if rest.limits else ", with nothing else asked"
     enough, asked, unit = offer(kept)
-    asked_for = f"{asked:.10g}{unit}"
+    what = f"{asked:.10g}{unit} is kept in held-out runs, though not in the search"
     if enough < asked if limit.metric in GAINS else enough > asked:
-        what = f"{enough:.10g}{unit} instead of {asked_for} would do"
-    else:
-        what = f"{asked_for} is kept held-out, though not in the search"
-    return f"{limit.option} {what}{others}: {has}"
+        what = f"{enough:.10g}{unit} instead of {asked:.10g}{unit} would do"
+    return f"{OPTIONS[limit.metric]} {what}{others}: {has}"
 
 
 def offer(kept: LimitCheck) -> tuple[float, float, str]:
-    """A limit that is kept up to the bad end of the held-out interval, in three digits, rounded to
-    the side that is easier to keep; the limit as it is; and what both are in."""
+    """A limit that the whole held-out interval keeps, in three digits, rounded to the easier side;
+    the limit as it is; and the unit of both."""
     limit, gain = kept.limit, kept.limit.metric in GAINS
     figure, asked, unit = kept.figure, limit.value, ""
     if limit.share is not None and kept.share is not None:
         figure, asked, unit = kept.share, limit.share, "%"
     end = figure.low if gain else figure.high
     if unit:
-        end = max(end, 0.0)  # a share below is refused
+        end = max(end, 0.0)  # no share may be negative
     digit = 10.0 ** (math.floor(math.log10(abs(end))) - 2) if end else 1.0
     enough = (math.floor if gain else math.ceil)(end / digit) * digit
     return float(f"{enough:.3g}"), asked, unit
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

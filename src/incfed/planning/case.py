@@ -1,24 +1,9 @@
 """The user's case: a world to choose settings in, what sharing costs the clients in it, and another
-part of that world to judge settings by.
-
-[run]
-steps = 5000                    # may be left out for a log: half of it
-[world]
-kind = "Synthetic"              # or Trace, ReplayLog, MovieLens; keys as for `incfed run`
-clients = 50
-[costs]                         # or costs = 100, or a list with one for each client
-kind = "lognormal"
-median = 100
-spread = 2
-[algorithm]                     # what is not searched: noise, delta, exploration, reads, clocks
-noise = 0.1
-[search]                        # other ranges than the usual ones; a single value is kept
-beta = [0.01, 1.0]
-"""
+part of that world to judge settings by. `template.toml` shows what its file may say."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,73 +11,19 @@ from typing import Any
 import numpy as np
 
 from ..environments.base import World
-from ..experiments import kinds
 from ..experiments.cells import Cell
-from ..experiments.config import Recipe, build_algorithm, check_steps, load
+from ..experiments.config import Recipe, build_algorithm, build_world, check_steps, load
+from ..experiments.kinds import CUT
 from ..mechanisms.registry import BUILT_IN, Pinned, load_mechanism
 from ..support import places
 from ..support.inputs import InputError, counted, number, refuse
+from .costs import ALLOWED, Costs, read_costs
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
 
 FIXED = ("noise", "delta", "exploration", "reads", "clocks")
-SHARE = 0.5  # of a log: settings are chosen on so much of it
-SEARCH, JUDGE = "search", "judge"
+SHARE = 0.5  # of a log, on which settings are chosen
+SEARCH, JUDGE = "search", "judge"  # what a run is for
 MANY = 1000  # seeds of each of the two
-COSTS = 0x636F7374  # sets these draws apart from all others of the same seed
-MOST_COST = 1e15  # beyond, sums of payments lose their small ones
-Draw = Callable[[np.random.Generator, int, Mapping[str, float]], Any]
-
-# By kind: its parameters with what each must be above (or at), and how to draw.
-DRAWS: dict[str, tuple[tuple[str, ...], Draw]] = {
-    "uniform": (("low", "high"), lambda chance, n, p: chance.uniform(p["low"], p["high"], n)),
-    "exponential": (("mean",), lambda chance, n, p: chance.exponential(p["mean"], n)),
-    # two clients of three are within a factor of `spread` of the median
-    "lognormal": (
-        ("median", "spread"),
-        lambda chance, n, p: p["median"] * np.exp(np.log(p["spread"]) * chance.standard_normal(n)),
-    ),
-}
-COSTS_ALLOWED = (
-    "a number, a list with one for each client, or a table such as "
-    '{ kind = "lognormal", median = 100, spread = 2 } (or uniform, exponential)'
-)
-
-
-@dataclass(frozen=True)
-class Costs:
-    """D^p of every client: `known` (a number, or one each), or drawn by `kind`."""
-
-    count: int
-    known: float | tuple[float, ...] = 0.0
-    kind: str | None = None
-    parameters: Mapping[str, float] | None = None
-
-    @property
-    def drawn(self) -> bool:
-        return self.kind is not None
-
-    def of(self, seed: int, factor: float = 1.0) -> float | list[float]:
-        """The costs in the run of a seed, all times `factor`."""
-        if self.kind is not None:
-            assert self.parameters is not None
-            chance = np.random.default_rng(np.random.SeedSequence([seed, COSTS]))
-            drawn = DRAWS[self.kind][1](chance, self.count, self.parameters)
-            return [float(factor * cost) for cost in drawn]
-        if isinstance(self.known, tuple):
-            return [factor * cost for cost in self.known]
-        return factor * self.known
-
-    def __str__(self) -> str:
-        if self.kind is not None:
-            words = ", ".join(f"{key} {value:g}" for key, value in (self.parameters or {}).items())
-            return f"{self.kind} ({words}), drawn for each client and seed"
-        if isinstance(self.known, tuple):
-            return f"{min(self.known):g} to {max(self.known):g}, one for each client"
-        return f"{self.known:g} for each client"
-
-    def identity(self) -> list[Any]:
-        known = list(self.known) if isinstance(self.known, tuple) else self.known
-        return [known, self.kind, dict(self.parameters or {})]
 
 
 @dataclass(frozen=True)
@@ -105,10 +36,10 @@ class Case:
     world: World
     steps: int
     costs: Costs
-    fixed: Mapping[str, Any]
+    fixed: Mapping[str, Any]  # [algorithm]
     space: Space
     share: float | None  # of a log, to choose on; None: a world without an end
-    sources: Sequence[str] = ()  # of the user's own files, by SHA-256
+    sources: Sequence[str] = ()  # SHA-256 of the user's own files
     notes: Sequence[str] = ()
 
     @property
@@ -121,14 +52,10 @@ class Case:
         return not bool(np.isnan(first.expected).all())
 
     @property
-    def ridge(self) -> float:
-        return self.space.ridge.clip(RIDGE)
-
-    @property
     def everyone(self) -> Setting:
-        """What limits given as a share refer to, searched or not: everyone paid, at the paper's
-        D_c."""
-        return Setting(ALL, None, float(f"{self.usual:.3g}"), self.ridge)
+        """Everyone is paid, at the paper's D_c: what limits given as a share refer to, whether it
+        is searched or not."""
+        return Setting(ALL, None, float(f"{self.usual:.3g}"), self.space.ridge.clip(RIDGE))
 
     @property
     def nobody(self) -> Setting:
@@ -142,40 +69,29 @@ class Case:
         turn = {"turn": True} if self.table.get("turn") or not self.world.chance else {}
         return {**self.table, "part": part, **turn}
 
-    def cell(
-        self, algorithm: Mapping[str, Any], seed: int, use: str, point: Mapping[str, Any]
-    ) -> Cell:
-        return Cell(
-            world=self.scene(use),
-            algorithm=algorithm,
-            seed=seed,
-            steps=self.steps,
-            folder=self.folder,
-            point=point,
-        )
-
     def cells(
         self, setting: Setting, seeds: Sequence[int], use: str, factor: float = 1.0
     ) -> list[Cell]:
         """Runs of a setting; the costs are those of each seed, times `factor`."""
+        point = {"setting": str(setting), "costs": f"x{factor:g}", "use": use}
         return [
-            self.cell(
-                setting.table(self.fixed, self.costs.of(seed, factor)),
-                seed,
-                use,
-                {"setting": str(setting), "costs": f"x{factor:g}", "use": use},
-            )
+            self._cell(setting.table(self.fixed, self.costs.of(seed, factor)), seed, use, point)
             for seed in seeds
         ]
 
     def alone(self, seeds: Sequence[int]) -> list[Cell]:
         """Runs in which nobody shares."""
         rules = {key: value for key, value in self.fixed.items() if key != "clocks"}
-        table = {"kind": "Independent", "ridge": self.ridge, **rules}
-        return [self.cell(table, seed, JUDGE, {"setting": "alone"}) for seed in seeds]
+        table = {"kind": "Independent", "ridge": self.everyone.ridge, **rules}
+        return [self._cell(table, seed, JUDGE, {"setting": "alone"}) for seed in seeds]
+
+    def _cell(
+        self, algorithm: Mapping[str, Any], seed: int, use: str, point: Mapping[str, Any]
+    ) -> Cell:
+        return Cell(self.scene(use), algorithm, seed, self.steps, self.folder, point)
 
     def identity(self) -> list[Any]:
-        """What the answer depends on, beside the question."""
+        """All that the answer depends on, besides the question."""
         return [
             dict(self.table),
             self.world.settings(),
@@ -186,6 +102,12 @@ class Case:
             self.share,
             list(self.sources),
         ]
+
+    def __str__(self) -> str:
+        return (
+            f"{counted(self.world.count, 'client')}, {counted(self.world.dim, 'feature')}, "
+            f"{counted(self.steps, 'step')}; sharing costs {self.costs}"
+        )
 
 
 def read_case(source: str | Path | Mapping[str, Any]) -> Case:
@@ -205,49 +127,44 @@ def build_case(recipe: Recipe) -> Case:
     tables = recipe.tables
     with places.at(recipe.name):
         places.known("", tables, ["run", "world", "costs", "algorithm", "search"])
-        run = places.table("run", tables.get("run", {}), "[run]")
-        places.known("run", run, ["steps"])
-        example = '[world] with kind = "Synthetic"'
         if "world" not in tables:
-            raise places.missing("world", f"given, such as {example}")
-        table = places.table("world", tables["world"], example)
+            raise places.missing("world", 'given, such as [world] with kind = "Synthetic"')
         if "costs" not in tables:
-            raise places.missing("costs", f"given, what sharing costs a client: {COSTS_ALLOWED}")
+            raise places.missing("costs", f"given, what sharing costs a client: {ALLOWED}")
         if isinstance(tables.get("algorithm"), list):
             raise InputError("algorithm: is a list, must be one table: write [algorithm]")
-        fixed = places.table("algorithm", tables.get("algorithm", {}), "[algorithm]")
+        run, fixed, search = (
+            places.table(name, tables.get(name, {}), f"[{name}]")
+            for name in ("run", "algorithm", "search")
+        )
+        places.known("run", run, ["steps"])
         places.known("algorithm", fixed, [*FIXED, "ridge"])
-        search = places.table("search", tables.get("search", {}), "[search]")
-        built = kinds.build(kinds.WORLDS, table, "world", recipe.folder)
+        built = build_world(tables["world"], recipe.folder)
         world: World = built.value
         share = _share(search, world)
-        if share is None:
-            steps = check_steps(run.get("steps"), world)
-        else:
-            uncut = {key: value for key, value in table.items() if key not in kinds.CUT}
-            whole = world
-            if uncut != table:  # a part of a part may be dealt in another way
-                whole = kinds.build(kinds.WORLDS, uncut, "world", recipe.folder).value
-            steps = _steps(run.get("steps"), world, whole, _parts(table, share))
+        steps = (
+            check_steps(run.get("steps"), world)
+            if share is None
+            else _steps(run.get("steps"), world, built.table, share, recipe.folder)
+        )
         usual = usual_threshold(steps, world.count, world.dim)
         case = Case(
             name=recipe.name,
             folder=recipe.folder,
-            table=table,
+            table=built.table,
             world=world,
             steps=steps,
             costs=read_costs(tables["costs"], world.count),
             fixed={key: value for key, value in fixed.items() if key != "ridge"},
             space=read_space(search, fixed.get("ridge"), usual, recipe.folder),
             share=share,
-            notes=tuple(world.notes),
         )
         sources = dict(built.sources)
         for setting in (case.nobody, *case.space.first(usual)):  # every mechanism once
             table = setting.table(case.fixed, case.costs.of(0))
             made = build_algorithm(table, "algorithm", world, steps, recipe.folder)
             sources.update(made.sources)
-    notes = (*case.notes, *_not_served(case))
+    notes = (*world.notes, *_not_served(case))
     return replace(case, sources=tuple(sorted(sources.values())), notes=notes)
 
 
@@ -255,15 +172,14 @@ def _not_served(case: Case) -> list[str]:
     """Why mechanisms of the user's own that are searched cannot be served."""
     found = {}
     for one in case.space.first(case.usual):
-        if one.mechanism not in BUILT_IN and one.mechanism not in found:
-            table = one.table({}, 0)["mechanism"]
+        if one.mechanism not in BUILT_IN and one.candidate not in found:
+            found[one.candidate] = ""
             try:
-                made = load_mechanism(table, "mechanism", case.folder)
+                made = load_mechanism(one.table({}, 0)["mechanism"], "mechanism", case.folder)
                 if isinstance(made, Pinned):
                     made.check()
-                found[one.mechanism] = ""
             except InputError as error:
-                found[one.mechanism] = " ".join(f"No federation.toml with it: {error}".split())
+                found[one.candidate] = " ".join(f"No federation.toml with it: {error}".split())
     return [text for text in found.values() if text]
 
 
@@ -277,15 +193,20 @@ def _share(search: Mapping[str, Any], world: World) -> float | None:
 
 
 def _parts(table: Mapping[str, Any], share: float) -> list[list[float]]:
-    """Of a log: the part to choose on, and the one to judge by."""
+    """The part of a log to choose on, and the one to judge by."""
     low, high = table.get("part", [0.0, 1.0])
     middle = low + share * (high - low)
     return [[low, middle], [middle, high]]
 
 
-def _steps(value: object, world: World, whole: World, parts: Sequence[Sequence[float]]) -> int:
-    """T of a log: as many as the shorter of its two parts has, so that both are as long."""
+def _steps(
+    value: object, world: World, table: Mapping[str, Any], share: float, folder: Path
+) -> int:
+    """T of a log: the length of the shorter of its two parts, so that both are run as long."""
     assert world.length is not None  # a log
+    parts, uncut = _parts(table, share), {k: v for k, v in table.items() if k not in CUT}
+    # A part of a part may be dealt in another way.
+    whole: World = world if uncut == table else build_world(uncut, folder).value
     try:
         lengths = [whole.part(*ends).length for ends in parts]
     except InputError:
@@ -302,40 +223,3 @@ def _steps(value: object, world: World, whole: World, parts: Sequence[Sequence[f
     if steps > most:
         raise refuse("run.steps", steps, f"at most {most}, the length of a part of the log")
     return steps
-
-
-def read_costs(value: object, count: int) -> Costs:
-    """The costs of `count` clients as a config says them, or an InputError."""
-    if isinstance(value, Mapping):
-        return _drawn(dict(value), count)
-    if isinstance(value, list):
-        if len(value) != count:
-            raise refuse("costs", counted(len(value), "cost"), f"one number, or {count} (one each)")
-        each = [number(f"costs[{n}]", x, low=0, high=MOST_COST) for n, x in enumerate(value, 1)]
-        return Costs(count, tuple(each))
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise refuse("costs", value, COSTS_ALLOWED)
-    return Costs(count, number("costs", value, low=0.0, high=MOST_COST))
-
-
-def _drawn(table: dict[str, Any], count: int) -> Costs:
-    kind = table.pop("kind", None)
-    if kind is None:
-        raise places.missing("costs.kind", f"one of {', '.join(DRAWS)}")
-    if kind not in DRAWS:
-        close = places.hint(kind, DRAWS) if isinstance(kind, str) else ""
-        allowed = f"one of {', '.join(DRAWS)}"
-        raise InputError(f"costs.kind: got {kind!r}{close}, must be {allowed}")
-    names = DRAWS[kind][0]
-    places.known("costs", table, names)
-    for name in names:
-        if name not in table:
-            raise places.missing(f"costs.{name}", f"given: {kind} needs it")
-    least = {"spread": 1.0}
-    values = {
-        name: number(f"costs.{name}", table[name], low=least.get(name, 0.0), high=MOST_COST)
-        for name in names
-    }
-    if kind == "uniform" and values["low"] > values["high"]:
-        raise refuse("costs.low", values["low"], f"at most costs.high, {values['high']:g}")
-    return Costs(count, kind=kind, parameters=values)

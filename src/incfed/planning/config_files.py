@@ -1,7 +1,7 @@
 """The configs that a plan writes: run.toml for `incfed run`, federation.toml for `incfed serve`.
 
-The first runs what the plan's figures come from: the held-out seeds, and of a log the part to judge
-by. The second is checked by the settings of a federation, which it is for.
+The first repeats the runs that the plan's figures come from: the held-out seeds, and of a log the
+part to judge by. The second is written only if it makes valid settings of a federation.
 """
 
 from __future__ import annotations
@@ -26,20 +26,24 @@ if TYPE_CHECKING:
     from .planner import Plan
 
 WHOLE = "# The part that the plan's figures come from; for all of it, leave out steps, part, turn."
-LOOK = 1000  # steps at once; and at all, where there is no end of them
-ROOM = 10.0  # times the largest cost, for what a client may ask
+LOOK = 1000  # steps to look through at once; in all, if the world has no end
+ROOM = 10.0  # times the largest cost: what a client may ask for
 
 
 def config_text(plan: Plan) -> str:
-    case = plan.case
-    costs = case.costs.of(plan.held_out[0])
-    lines = [
+    case, seed = plan.case, plan.held_out[0]
+    table = plan.setting.table(case.fixed, case.costs.of(seed))
+    table["mechanism"] = _portable(table["mechanism"], MECHANISMS, case.folder)
+    said = {}
+    if case.costs.drawn:
+        said["costs"] = f"# drawn from {case.costs}; those of seed {seed}: put your own here\n"
+    return "\n".join([
         "# What `incfed plan` advises. incfed run run.toml runs it.",
-        *(f"# {line}" for line in textwrap.wrap(plan.advice, 90)),
+        *_comment(plan.advice),
         "",
         "[run]",
         f"steps = {case.steps}",
-        "# Those that the plan's figures come from; nothing was chosen with them.",
+        "# The plan's figures come from these seeds, which were not used to choose.",
         f"seeds = {toml(plan.held_out)}",
         'output = "results"',
         "",
@@ -52,49 +56,49 @@ def config_text(plan: Plan) -> str:
         "",
         "[[algorithm]]",
         f"label = {toml(str(plan.setting))}",
-    ]
-    table = plan.setting.table(case.fixed, costs)
-    table["mechanism"] = _portable(table["mechanism"], MECHANISMS, case.folder)
-    for key, value in table.items():
-        if key == "costs" and case.costs.drawn:
-            lines.append(
-                f"# drawn from {case.costs}; those of seed {plan.held_out[0]}: put your own here"
-            )
-        lines.append(f"{key} = {toml(value)}")
-    return "\n".join(lines) + "\n"
+        *(f"{said.get(key, '')}{key} = {toml(value)}" for key, value in table.items()),
+        "",
+    ])  # fmt: skip
 
 
 def federation_text(plan: Plan) -> str | None:
-    """None: it cannot be served, because the settings of a federation refuse it."""
-    try:
-        table = _federation(plan)
-    except InputError:
-        return None
-    world = plan.case.world
+    """None if it makes no valid settings of a federation."""
+    rules, world, folder = plan.algorithm(), plan.case.world, plan.case.folder
+    mechanism = plan.setting.table({}, 0)["mechanism"]
+    costs = plan.case.costs.of(plan.held_out[0])
+    dearest = max(costs) if isinstance(costs, list) else costs
+    longest, largest = sizes(world, plan.held_out[0])
     where = "in " if world.length is None else "in the log's "
     where += counted(_looked_at(world), "step")
-    said = {
-        "dim": "features of an arm",
-        "threshold": "D_c",
-        "ridge": "lambda",
-        "noise": "sigma",
-        "exploration": "alpha",
-        "budget": _budget(plan)[1],
-        "arm_norm": f"a guess: no arm was longer {where}",
-        "reward_bound": f"a guess: no reward was larger {where}",
-        "cost_limit": "a guess: nobody's cost may be larger",
+    settings: dict[str, tuple[Any, str]] = {  # with a comment
+        "dim": (world.dim, "features of an arm"),
+        "mechanism": (_portable(mechanism, MECHANISMS, folder), ""),
+        "threshold": (plan.setting.threshold, "D_c"),
+        "ridge": (rules.ridge, "lambda"),
+        "noise": (rules.noise, "sigma"),
+        "delta": (rules.delta, ""),
+        "exploration": (rules.exploration, "alpha"),
+        "budget": _budget(plan),
+        "arm_norm": (longest, f"a guess: no arm was longer {where}"),
+        "reward_bound": (largest, f"a guess: no reward was larger {where}"),
+        "cost_limit": (_up(ROOM * dearest), "a guess: nobody's cost may be larger"),
     }
+    given = {key: value for key, (value, _) in settings.items() if value is not None}
+    try:
+        Settings.read(given, folder).check()
+    except InputError:
+        return None
     return "\n".join([
         "# What `incfed plan` advises, for real clients. Needs incfed[service].",
         "#     incfed client enrol NAME --config federation.toml      once for each client",
         "#     incfed serve --config federation.toml",
-        *(f"# {line}" for line in textwrap.wrap(plan.advice, 90)),
-        *(f"# {line}" for text in differences(plan) for line in textwrap.wrap(text, 90)),
+        *_comment(plan.advice),
+        *(line for text in differences(plan) for line in _comment(text)),
         "",
         "[federation]",
         *(
-            f"{key} = {toml(value)}" + (f"  # {said[key]}" if key in said else "")
-            for key, value in table.items()
+            f"{key} = {toml(value)}" + (f"  # {settings[key][1]}" if settings[key][1] else "")
+            for key, value in given.items()
         ),
         "",
         "[server]",
@@ -104,33 +108,8 @@ def federation_text(plan: Plan) -> str | None:
     ])  # fmt: skip
 
 
-def _federation(plan: Plan) -> dict[str, Any]:
-    """The [federation] table, or an InputError of the settings that it is for."""
-    rules, folder = plan.algorithm(), plan.case.folder
-    mechanism = plan.setting.table({}, 0)["mechanism"]
-    costs = plan.case.costs.of(plan.held_out[0])
-    dearest = max(costs) if isinstance(costs, list) else costs
-    longest, largest = plan.sizes
-    table = {
-        "dim": plan.case.world.dim,
-        "mechanism": _portable(mechanism, MECHANISMS, folder),
-        "threshold": plan.setting.threshold,
-        "ridge": rules.ridge,
-        "noise": rules.noise,
-        "delta": rules.delta,
-        "exploration": rules.exploration,
-        "budget": _budget(plan)[0],
-        "arm_norm": longest,
-        "reward_bound": largest,
-        "cost_limit": _up(ROOM * dearest),
-    }
-    table = {key: value for key, value in table.items() if value is not None}
-    Settings.read(table, folder).check()
-    return table
-
-
 def differences(plan: Plan) -> list[str]:
-    """What the clients of the plan did and those of a federation never do."""
+    """How real clients differ from those of the plan."""
     fixed, found = plan.case.fixed, []
     if fixed.get("reads", "fresh") != "fresh":
         found.append("The plan is for stale reads. Real clients read fresh: their figures differ.")
@@ -140,10 +119,11 @@ def differences(plan: Plan) -> list[str]:
 
 
 def _budget(plan: Plan) -> tuple[float | None, str]:
-    """The limit on payments, if there is one: what a mean had to keep there no sum exceeds here."""
+    """The limit on payments, if there is one, and a note. In the plan the mean had to keep it; in a
+    federation, no sum ever exceeds it."""
     for limit in plan.goal.limits:
         if limit.metric == "payment":
-            note = f"in all, ever; the plan is for {counted(plan.case.steps, 'step')}"
+            note = f"for all payments ever; the plan is for {counted(plan.case.steps, 'step')}"
             paid = plan.payment
             if paid.high > limit.value:
                 note += f" and {human(paid.mean)} paid: it may not last, and then nobody is paid"
@@ -153,7 +133,8 @@ def _budget(plan: Plan) -> tuple[float | None, str]:
 
 
 def sizes(world: World, seed: int) -> tuple[float, float]:
-    """The longest arm and the largest reward in all steps of a log, else in some; rounded up."""
+    """The longest arm and the largest reward, rounded up: of a whole log, or of the first steps of
+    a world without an end."""
     stream, left, largest = world.open(np.random.SeedSequence(seed)), _looked_at(world), 0.0
     while left > 0:
         rewards = np.abs(stream.take(min(left, LOOK)).rewards)
@@ -164,7 +145,7 @@ def sizes(world: World, seed: int) -> tuple[float, float]:
 
 
 def _portable(table: Mapping[str, Any], kinds: Kinds, folder: Path) -> dict[str, Any]:
-    """A table as it was given, with paths that hold wherever the file is put."""
+    """The table with absolute paths, so that the file can be moved."""
     kind = str(table.get("kind"))
     found = dict(table)
     for key in kinds.path_keys(kind):
@@ -181,8 +162,12 @@ def _looked_at(world: World) -> int:
     return LOOK if world.length is None else world.length
 
 
+def _comment(text: str) -> list[str]:
+    return [f"# {line}" for line in textwrap.wrap(text, 90)]
+
+
 def _up(value: float) -> float:
-    """In two digits, not below by more than rounding; 1 if nothing is known."""
+    """Rounded up to two digits; 1 if it is not positive."""
     if not value > 0:
         return 1.0
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)

@@ -1,4 +1,4 @@
-"""`incfed.estimate`: an answer before any search: one simulation, and bounds from the proofs.
+"""`incfed.estimate`: a quick answer from one simulation, and bounds from the proofs.
 
 From the proof of Theorem 2, for arms of length 1 or less:
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from ..algorithms import IncFedUCB, thresholds
 from ..environments import Synthetic
@@ -30,20 +31,20 @@ ROWS = ("rounds", "communication", "payment", "regret")
 
 @dataclass(frozen=True)
 class Bounds:
-    """Upper bounds that hold for every run; `regret` are the two terms of its shape, in a unit
-    that nobody knows."""
+    """Upper bounds that hold for every run; `regret` are the two terms of its shape, without their
+    unknown constants."""
 
     rounds: int
     communication: float
     payment: float
     regret: tuple[float, float]
-    covered: bool  # beta is large enough for the theorem's regret
-    least_beta: float  # for that
+    least_beta: float  # for which the theorem states its regret
+    covered: bool  # beta is as large
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Bounds beside one run; a bound is what no run exceeds, not what to expect."""
+    """Bounds and one run. No run exceeds a bound; that does not make it a forecast."""
 
     clients: int
     steps: int
@@ -58,16 +59,12 @@ class Estimate:
     def rows(self) -> list[tuple[str, str, str]]:
         """Quantity, bound and simulated value as text."""
         first, second = self.bounds.regret
-        said = {
-            "rounds": human(self.bounds.rounds),
-            "communication": human(self.bounds.communication),
-            "payment": human(self.bounds.payment),
-            "regret": f"c1 × {human(first)} + c2 × {human(second)}",
-        }
-        return [(name, said[name], human(self.simulated[name])) for name in ROWS]
+        bounds = {name: human(getattr(self.bounds, name)) for name in ROWS if name != "regret"}
+        bounds["regret"] = f"c1 × {human(first)} + c2 × {human(second)}"
+        return [(name, bounds[name], human(self.simulated[name])) for name in ROWS]
 
     def notes(self) -> list[str]:
-        """How the figures are meant."""
+        """What the figures mean."""
         first, second = self.bounds.regret
         larger = "trigger (D_c)" if second > first else "learning itself (and 1/beta)"
         theorem = (
@@ -77,7 +74,7 @@ class Estimate:
             "(e^(-1/N)): this beta is not covered."
         )
         vacuous = (
-            " The one on rounds says no more than one a step: the theorem is for longer runs."
+            " The one on rounds allows one in every step: the theorem is for longer runs."
             if self.bounds.rounds >= self.steps
             else ""
         )
@@ -89,12 +86,9 @@ class Estimate:
         ]
 
     def __str__(self) -> str:
-        head = ("", "bound", "simulated")
-        widths = [max(len(row[k]) for row in [head, *self.rows()]) for k in range(3)]
-        lines = [
-            f"{row[0]:{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}".rstrip()
-            for row in [head, *self.rows()]
-        ]
+        rows = [("", "bound", "simulated"), *self.rows()]
+        first, second, third = (max(map(len, column)) for column in zip(*rows, strict=True))
+        lines = [f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows]
         return "\n".join([*lines, *self.notes()])
 
 
@@ -110,51 +104,33 @@ def estimate(
 ) -> Estimate:
     """What N, T, d, beta and the cost of sharing lead to: bounds from the proofs, and one run.
 
-    `threshold` is D_c; left out, it is the theorem's own (for beta = 0, which that does not know:
-    that of the paper's Table 1).
+    `threshold` is D_c; by default that of the theorem (for beta = 0, which the theorem does not
+    cover: that of the paper's Table 1).
     """
     beta = inputs.number("beta", beta, low=0.0, high=1.0)
-    inputs.number("cost", cost, low=0.0, high=1e15)
+    cost = inputs.number("cost", cost, low=0.0, high=1e15)
     world = Synthetic(clients=clients, dim=dim)
-    size = {"steps": inputs.integer("steps", steps, low=2, high=10**7), "clients": clients}
-    if threshold is None:
-        threshold = (
-            thresholds.theory(**size, dim=dim, beta=beta, ridge=ridge)
-            if beta
-            else thresholds.high(**size, dim=dim)
-        )
+    steps = inputs.integer("steps", steps, low=2, high=10**7)
+    size = {"steps": steps, "clients": clients, "dim": dim}
+    if threshold is None and beta:
+        threshold = thresholds.theory(**size, beta=beta, ridge=ridge)
+    elif threshold is None:
+        threshold = thresholds.high(**size)
     inputs.number("threshold", threshold, low=0.0)
-    found = bounds(
-        clients=clients,
-        steps=steps,
-        dim=dim,
-        beta=beta,
-        cost=cost,
-        threshold=threshold,
-        ridge=ridge,
-    )
-    algorithm = IncFedUCB(
-        PaymentEfficient(beta), threshold=threshold, costs=float(cost), ridge=ridge
-    )
+    algorithm = IncFedUCB(PaymentEfficient(beta), threshold=threshold, costs=cost, ridge=ridge)
     result = simulate(world, algorithm, steps=steps).summary()
     simulated = {name: float(result[name]) for name in ROWS}
     assert all(map(math.isfinite, simulated.values()))
-    return Estimate(
-        clients=clients, steps=steps, dim=dim, beta=beta, cost=float(cost),
-        threshold=threshold, ridge=ridge, bounds=found, simulated=simulated,
-    )  # fmt: skip
+    known: dict[str, Any] = {
+        **size, "beta": beta, "cost": cost, "threshold": threshold, "ridge": ridge
+    }  # fmt: skip
+    return Estimate(**known, bounds=bounds(**known), simulated=simulated)
 
 
 def bounds(
     *, clients: int, steps: int, dim: int, beta: float, cost: float, threshold: float, ridge: float
 ) -> Bounds:
-    clients = inputs.integer("clients", clients, low=1)
-    steps = inputs.integer("steps", steps, low=2)
-    dim = inputs.integer("dim", dim, low=1)
-    beta = inputs.number("beta", beta, low=0.0, high=1.0)
-    cost = inputs.setting("cost", cost)
-    threshold = inputs.number("threshold", threshold, low=0.0)
-    ridge = inputs.setting("ridge", ridge)
+    """The bounds above, for valid settings."""
     most = rounds_bound(steps=steps, dim=dim, beta=beta, threshold=threshold, ridge=ridge)
     log = math.log(steps)
     first = dim * math.sqrt(steps / beta) * log if beta else math.inf
@@ -163,17 +139,16 @@ def bounds(
         communication=2.0 * clients * (dim**2 + dim) * most,
         payment=cost * min(most * clients, steps),
         regret=(first, clients * dim**1.5 * log**1.5 * math.sqrt(threshold)),
-        covered=beta >= math.exp(-1 / clients),
         least_beta=math.exp(-1 / clients),
+        covered=beta >= math.exp(-1 / clients),
     )
 
 
 def rounds_bound(*, steps: int, dim: int, beta: float, threshold: float, ridge: float) -> int:
     """P, as above."""
-    growth = math.ceil(dim * math.log1p(steps / (ridge * dim)))
-    best = steps
     if not beta or not threshold:
-        return best
+        return steps
+    growth, best = math.ceil(dim * math.log1p(steps / (ridge * dim))), steps
     for many in range(1, steps):  # epochs longer than alpha = T / many, the best alpha for so many
         if many >= best:
             break

@@ -1,4 +1,4 @@
-"""Figures of settings, seed by seed, and what they say about means."""
+"""The final figures of runs, seed by seed, and confidence intervals of their means."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .goals import METRICS, Figures, Goal, Limit
 from .space import Setting
 
 EXTRA = ("rounds", "participation", "matched")
-ROUNDING = 1e-12  # relative: a spread below is none
+ROUNDING = 1e-12  # relative: a smaller spread is none
 
 
 def figures_of(record: Record) -> dict[str, float]:
-    """Final figures of a run. Where a log skips steps that did not match, the reward is that of
-    all steps if they paid like the matched ones: sums over different steps cannot be compared. (If
-    none matched there is nothing to go by, and it is 0.)"""
+    """The final figures of a run. Where a log skips steps that do not match, the reward is scaled
+    up to all steps, as if they paid like the matched ones: sums over different steps cannot be
+    compared. (If none matched, it is 0.)"""
     found = {name: record.figures[name] for name in (*METRICS, *EXTRA) if name in record.figures}
     steps, matched = record.figures["steps"], record.figures.get("matched", math.nan)
     if matched < steps:
@@ -34,7 +34,7 @@ def means_of(runs: Sequence[Figures]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over seeds, and how far off it may be: `half` on each side, 95 % (Student's t)."""
+    """A mean over seeds with its 95 % confidence interval (Student's t): `half` on each side."""
 
     mean: float
     half: float  # NaN for one run
@@ -69,21 +69,21 @@ class Interval:
 
 
 class Evidence:
-    """What runs with the search's seeds have shown; settings are compared on the same seeds.
-    `everyone` has the runs that limits given as a share refer to, apart from those of settings that
-    may be chosen."""
+    """The runs of a search, by setting; the runs of each start with the same seeds. `everyone` has
+    the runs that limits given as a share refer to, which need not be those of a setting that is
+    searched."""
 
     def __init__(self, seeds: Sequence[int]) -> None:
         self.seeds = tuple(seeds)
-        self.everyone: list[dict[str, float]] = []
-        self._runs: dict[Setting, list[dict[str, float]]] = {}
+        self.everyone: Sequence[Figures] = ()
+        self._runs: dict[Setting, list[Figures]] = {}
 
-    def add(self, setting: Setting, runs: Iterable[dict[str, float]]) -> None:
-        """Of the next seeds."""
+    def add(self, setting: Setting, runs: Iterable[Figures]) -> None:
+        """Add runs with the next seeds."""
         self._runs.setdefault(setting, []).extend(runs)
 
     def drop(self, setting: Setting) -> None:
-        """It could not be run."""
+        """Forget a setting that cannot be run."""
         self._runs.pop(setting, None)
 
     def count(self, setting: Setting) -> int:
@@ -101,7 +101,7 @@ class Evidence:
         return [run[metric] for run in self._runs[setting][:n]]
 
     def means(self, setting: Setting, n: int | None = None) -> dict[str, float]:
-        """Of all runs, or those with the first n seeds."""
+        """The means of all runs, or of those with the first n seeds."""
         return means_of(self._runs[setting][:n])
 
     def excesses(self, setting: Setting, limit: Limit, n: int | None = None) -> list[float]:
@@ -127,14 +127,10 @@ def student(level: float, freedom: int) -> float:
 def _cumulative(t: float, freedom: int) -> float:
     """P(T <= t) for t >= 0 and whole degrees of freedom: a finite sum in the angle."""
     angle = math.atan(t / math.sqrt(freedom))
-    cosine, term, total = math.cos(angle), 1.0, 0.0
-    if freedom % 2:
-        term = cosine
-        for k in range(1, freedom - 1, 2):
-            total += term
-            term *= cosine**2 * (k + 1) / (k + 2)
-        return 0.5 + (angle + math.sin(angle) * total) / math.pi
-    for k in range(0, freedom - 1, 2):
+    cosine, odd, total = math.cos(angle), freedom % 2, 0.0
+    term = cosine**odd
+    for k in range(odd, freedom - 1, 2):
         total += term
         term *= cosine**2 * (k + 1) / (k + 2)
-    return 0.5 + math.sin(angle) * total / 2
+    total *= math.sin(angle)
+    return 0.5 + ((angle + total) / math.pi if odd else total / 2)

@@ -1,10 +1,10 @@
-"""The frontier, that is what money buys: as a figure, and in letters for a terminal."""
+"""The frontier, which shows what money buys: as a figure, and as text for a terminal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..results import axes as style
 from ..results.axes import TITLES
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from .planner import Plan
 
 LINE, CHOSEN, REFERENCE = LIGHT[0], LIGHT[1], LIGHT[6]
-MARKERS = ("D", "s")  # of what it is compared with
-FAR_APART = 50.0  # payments so many times apart call for a log scale
-HEIGHT = 9  # lines of a chart in letters
+MARKERS = ("D", "s")  # of the references
+FAR_APART = 50.0  # a log scale, if payments differ by more than this factor
+HEIGHT = 9  # lines of a chart as text
 
 
 def caption(plan: Plan) -> str:
     better = "higher" if plan.goal.bought in GAINS else "lower"
     broken = any(outside(plan, one) for one in plan.frontier)
     hollow = " Hollow: outside another limit." if broken else ""
-    why = "are too rosy" if plan.case.share is None else "come from the other part of the log"
+    why = "are too optimistic" if plan.case.share is None else "come from the other part of the log"
     return (
         f"Held-out means with 95 % intervals; {better} is better. Dashed: limits. Pale dots are "
-        f"settings as the search saw them: such figures {why}, and are stated nowhere else. The "
-        "line joins what the search found best for the money; held-out, a dearer point may be no "
-        f"better.{hollow}"
+        f"all settings of the search: those figures {why}, and are used nowhere else. The line "
+        "joins the settings that the search found best for the money; in held-out runs, a dearer "
+        f"one may be no better.{hollow}"
     )
 
 
@@ -45,21 +45,12 @@ def frontier(plan: Plan) -> Figure:
     metric = plan.goal.bought
     figure = new_figure(10.4, 4.6)
     axes = figure.add_subplot()
-    line, chosen = plan.frontier, plan.judgement.chosen
-    references = [one for one in plan.judgement.references if one.setting is not None]
-    shown = [*line, chosen, *references]
-    _scales(axes, plan, shown)
-    tried = [means for _, means in plan.tried]
-    axes.scatter(
-        [means["payment"] for means in tried],
-        [means[metric] for means in tried],
-        s=12, color=GRID, linewidth=0, zorder=1,
-    )  # fmt: skip
-    axes.plot(
-        [one["payment"].mean for one in line],
-        [one[metric].mean for one in line],
-        color=LINE, linewidth=1.8, zorder=3,
-    )  # fmt: skip
+    line, chosen, references = plan.frontier, plan.judgement.chosen, _references(plan)
+    _scales(axes, plan, [*line, chosen, *references])
+    x, y = zip(*((means["payment"], means[metric]) for _, means in plan.tried), strict=True)
+    axes.scatter(x, y, s=12, color=GRID, linewidth=0, zorder=1)
+    x, y = zip(*((one["payment"].mean, one[metric].mean) for one in line), strict=True)
+    axes.plot(x, y, color=LINE, linewidth=1.8, zorder=3)
     for one in line:
         _mark(axes, one, metric, LINE, "o", 5.0, hollow=bool(outside(plan, one)))
     for one, marker in zip(references, MARKERS, strict=False):
@@ -69,46 +60,39 @@ def frontier(plan: Plan) -> Figure:
         if limit.metric in ("payment", metric):
             draw = axes.axvline if limit.metric == "payment" else axes.axhline
             draw(limit.value, color=CHOSEN, linewidth=1.0, linestyle=(0.0, (4.0, 3.0)), zorder=2)
-    style.dress_plane(axes, f"{TITLES[metric][0]} for money", _note(plan), "paid to clients")
+    others = plan.goal.without("payment", metric).limits
+    note = ", ".join([f"over {counted(plan.case.steps, 'step')}", *map(str, others)])
+    style.dress_plane(axes, f"{TITLES[metric][0]} for money", note, "paid to clients")
     _legend(figure, [one.label for one in references])
     return figure
+
+
+def _references(plan: Plan) -> list[Judged]:
+    """Everyone paid, and nobody."""
+    return [one for one in plan.judgement.references if one.setting is not None]
 
 
 def _legend(figure: Figure, references: Sequence[str]) -> None:
     from matplotlib.lines import Line2D
 
-    keys = {
-        "the advice": Line2D([], [], color=CHOSEN, marker="o", markersize=8, linewidth=0),
-        "best for the money": Line2D([], [], color=LINE, marker="o", markersize=5, linewidth=1.8),
-        **{
-            label: Line2D([], [], color=REFERENCE, marker=marker, markersize=5.5, linewidth=0)
-            for label, marker in zip(references, MARKERS, strict=False)
-        },
-        "tried in the search": Line2D([], [], color=GRID, marker="o", markersize=4, linewidth=0),
-    }
-    figure.legend(
-        list(keys.values()),
-        list(keys),
-        loc="outside upper left",
-        ncols=len(keys),
-        frameon=False,
-        fontsize=9.5,
-        labelcolor=INK,
-        handletextpad=0.5,
-        columnspacing=1.6,
-    )
-
-
-def _note(plan: Plan) -> str:
-    kept = [
-        limit for limit in plan.goal.limits if limit.metric not in ("payment", plan.goal.bought)
+    keys = [("the advice", CHOSEN, "o", 8.0, 0.0), ("best for the money", LINE, "o", 5.0, 1.8)]
+    keys += [
+        (one, REFERENCE, mark, 5.5, 0.0) for one, mark in zip(references, MARKERS, strict=True)
     ]
-    words = [f"over {counted(plan.case.steps, 'step')}", *(str(x) for x in kept)]
-    return ", ".join(words)
+    keys += [("tried in the search", GRID, "o", 4.0, 0.0)]
+    figure.legend(
+        [
+            Line2D([], [], color=colour, marker=marker, markersize=size, linewidth=width)
+            for _, colour, marker, size, width in keys
+        ],
+        [label for label, *_ in keys],
+        loc="outside upper left", ncols=len(keys), frameon=False, fontsize=9.5, labelcolor=INK,
+        handletextpad=0.5, columnspacing=1.6,
+    )  # fmt: skip
 
 
 def _scales(axes: Axes, plan: Plan, shown: list[Judged]) -> None:
-    """The frame is that of what was judged; dots outside it are left out."""
+    """Fit the axes to the held-out points; dots of the search outside are cut off."""
     metric = plan.goal.bought
     payments = [one["payment"].mean for one in shown]
     payments += [limit.value for limit in plan.goal.limits if limit.metric == "payment"]
@@ -140,14 +124,12 @@ def _mark(
 
 
 def sketch(plan: Plan, width: int) -> list[str]:
-    """The same in letters, at most `width` columns wide, and what they mean."""
-    metric = plan.goal.bought
-    others = [one for one in plan.judgement.references if one.setting is not None]
+    """The same as text, at most `width` columns wide, and a legend."""
     inside = [one for one in plan.frontier if not outside(plan, one)]
     broken = [one for one in plan.frontier if outside(plan, one)]
-    marks = {"□": others, "○": broken, "●": inside, "◆": [plan.judgement.chosen]}
+    marks = {"□": _references(plan), "○": broken, "●": inside, "◆": [plan.judgement.chosen]}
     dots = [
-        Dot(one["payment"].mean, one[metric].mean, mark)
+        (one["payment"].mean, one[plan.goal.bought].mean, mark)
         for mark, marked in marks.items()
         for one in marked
     ]
@@ -156,44 +138,33 @@ def sketch(plan: Plan, width: int) -> list[str]:
     return [*chart(dots, width=width, across="paid to clients"), legend]
 
 
-class Dot(NamedTuple):
-    x: float
-    y: float
-    mark: str
-
-
-def chart(dots: Sequence[Dot], *, width: int, across: str) -> list[str]:
-    """Lines of text; later dots cover earlier ones. Money is on a scale between even and
-    logarithmic, with a place for zero."""
-    left, top = min(dot.y for dot in dots), max(dot.y for dot in dots)
-    most = max(dot.x for dot in dots)
-    labels = [tick(float(f"{value:.4g}")) for value in (top, (top + left) / 2, left)]
+def chart(dots: Sequence[tuple[float, float, str]], *, width: int, across: str) -> list[str]:
+    """Lines of text with a mark at each (x, y); later ones cover earlier ones. The x axis has a
+    square-root scale, to tell small sums apart."""
+    low, high = min(y for _, y, _ in dots), max(y for _, y, _ in dots)
+    most = max(x for x, _, _ in dots)
+    labels = [tick(float(f"{value:.4g}")) for value in (high, (high + low) / 2, low)]
     margin = max(map(len, labels))
     inner = max(width - margin - 3, 20)
     rows = [[" "] * inner for _ in range(HEIGHT)]
-    for dot in dots:
-        column = round(_place(dot.x, most) * (inner - 1))
-        share = (dot.y - left) / (top - left) if top > left else 0.5
-        rows[round((1 - share) * (HEIGHT - 1))][column] = dot.mark
-    said = {0: labels[0], HEIGHT // 2: labels[1], HEIGHT - 1: labels[2]}
-    if top == left:
-        said = {HEIGHT // 2: labels[1]}
+    for x, y, mark in dots:
+        column = round(math.sqrt(x / most) * (inner - 1)) if most > 0 else 0
+        share = (y - low) / (high - low) if high > low else 0.5
+        rows[round((1 - share) * (HEIGHT - 1))][column] = mark
+    said = {HEIGHT // 2: labels[1]}
+    if high > low:
+        said |= {0: labels[0], HEIGHT - 1: labels[2]}
     lines = [f"{said.get(n, ''):>{margin}} │{''.join(row)}".rstrip() for n, row in enumerate(rows)]
-    return [*lines, f"{'':{margin}} └{'─' * inner}", _scale(most, inner, margin, across)]
+    indent = " " * (margin + 2)
+    lines += [f"{'':{margin}} └{'─' * inner}", indent + _scale(most, inner), indent + across]
+    return lines
 
 
-def _place(value: float, most: float) -> float:
-    """From 0 to 1: as a root, so that small sums can be told apart."""
-    return math.sqrt(value / most) if most > 0 else 0.0
-
-
-def _scale(most: float, inner: int, margin: int, across: str) -> str:
-    line = [" "] * (inner + margin + 2)
-    for share in (0.0, 0.25, 0.5, 1.0):
-        text = tick(float(f"{most * share**2:.2g}")) if most else "0"
-        end = share == 1.0
-        at = margin + 2 + round(share * (inner - 1)) - (len(text) - 1 if end else 0)
+def _scale(most: float, width: int) -> str:
+    """The numbers below the x axis."""
+    line = [" "] * width
+    for share in (0.0, 0.25, 0.5, 1.0) if most else (0.0,):
+        text = tick(float(f"{most * share**2:.2g}"))
+        at = width - len(text) if share == 1.0 else round(share * (width - 1))
         line[at : at + len(text)] = text
-        if not most:
-            break
-    return f"{''.join(line).rstrip()}\n{'':{margin + 2}}{across}"
+    return "".join(line).rstrip()

@@ -1,4 +1,4 @@
-"""What is asked for: one figure as good as it gets, limits on others."""
+"""What is asked for: one figure to optimise, and limits on others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..results.numbers import human
 from ..support import inputs
 
 METRICS = ("regret", "reward", "payment", "communication")
-GAINS = ("reward",)  # the more the better; of all else the less
+GAINS = ("reward",)  # more is better; of all others, less
 OPTIONS = {
     "payment": "--budget",
     "communication": "--max-communication",
@@ -28,31 +28,34 @@ UNITS = {
 }
 
 
+def loss(metric: str, figure: float) -> float:
+    """Less is better."""
+    return -figure if metric in GAINS else figure
+
+
 @dataclass(frozen=True)
 class Limit:
-    """A figure must not be worse than `value`; `share`: of what paying everyone gives."""
+    """A figure must not be worse than `value`; `share`: percent of what paying everyone gives."""
 
     metric: str
     value: float
     share: float | None = None
 
-    @property
-    def option(self) -> str:
-        return OPTIONS[self.metric]
-
     def excesses(self, runs: Sequence[Figures], everyone: Sequence[Figures]) -> list[float]:
-        """How far outside each run is, as a share of the limit; negative inside. A limit that is a
-        share is one of what paying everyone gives with the same seed: what a seed does to both says
-        nothing about a setting."""
-        figures, most = [run[self.metric] for run in runs], [self.value] * len(runs)
+        """How far outside the limit each run is, as a share of the limit; negative inside. A limit
+        given as a share is compared with paying everyone with the same seed: what a seed does to
+        both says nothing about a setting."""
+        limits = [self.value] * len(runs)
         if self.share is not None:
-            most = [self.share / 100 * run[self.metric] for run in everyone[: len(runs)]]
-        sign = -1.0 if self.metric in GAINS else 1.0
+            limits = [self.share / 100 * run[self.metric] for run in everyone[: len(runs)]]
         scale = abs(self.value) or 1.0
-        return [sign * (one - two) / scale for one, two in zip(figures, most, strict=True)]
+        return [
+            loss(self.metric, run[self.metric] - limit) / scale
+            for run, limit in zip(runs, limits, strict=True)
+        ]
 
     def excess(self, runs: Sequence[Figures], everyone: Sequence[Figures]) -> float:
-        """How far outside the mean of the runs is."""
+        """How far outside the limit the mean of the runs is."""
         return math.fsum(self.excesses(runs, everyone)) / len(runs)
 
     def __str__(self) -> str:
@@ -63,11 +66,11 @@ class Limit:
 
 @dataclass(frozen=True)
 class Goal:
-    """`aim` as good as it gets within the `limits`."""
+    """The best `aim` within the `limits`."""
 
     aim: str
     limits: tuple[Limit, ...] = ()
-    performance: str = "regret"  # or "reward": what a reader would compare
+    performance: str = "regret"  # or "reward": which of the two is reported
 
     @property
     def partner(self) -> str:
@@ -77,37 +80,28 @@ class Goal:
     @property
     def bought(self) -> str:
         """What money buys, on the frontier."""
-        return self.partner if self.aim == "payment" else self.aim
+        return self.performance if self.aim == "payment" else self.aim
 
-    def loss(self, metric: str, figure: float) -> float:
-        """Less is better."""
-        return -figure if metric in GAINS else figure
-
-    def order(self, means: Figures) -> tuple[float, float, float]:
-        """The better of two first: by the aim; where that is the same (nothing paid, as a rule) by
-        what it is traded for, and then by traffic."""
+    def order(self, means: Figures) -> tuple[float, ...]:
+        """A sort key, the best first: by the aim, then (often several settings pay nothing) by what
+        it is traded for, then by traffic."""
         names = (self.aim, self.partner, "communication")
-        one, two, three = (self.loss(name, means[name]) for name in names)
-        return one, two, three
+        return tuple(loss(name, means[name]) for name in names)
 
     def violation(self, runs: Sequence[Figures], everyone: Sequence[Figures]) -> float:
-        """0 within all limits; else how far outside, summed over them."""
+        """How far outside the limits the mean is, summed over them; 0 within all."""
         return sum(max(0.0, limit.excess(runs, everyone)) for limit in self.limits)
 
     def without(self, *metrics: str) -> Goal:
         return replace(self, limits=tuple(x for x in self.limits if x.metric not in metrics))
 
-    def settle(self, everyone: Mapping[str, float]) -> Goal:
+    def settle(self, everyone: Figures) -> Goal:
         """Limits given as a share become numbers."""
-        return replace(
-            self,
-            limits=tuple(
-                one
-                if one.share is None
-                else replace(one, value=one.share / 100 * everyone[one.metric])
-                for one in self.limits
-            ),
+        limits = (
+            one if one.share is None else replace(one, value=one.share / 100 * everyone[one.metric])
+            for one in self.limits
         )
+        return replace(self, limits=tuple(limits))
 
     def __str__(self) -> str:
         verb = "most" if self.aim in GAINS else "least"
@@ -122,26 +116,24 @@ def read_goal(
     *,
     regret_known: bool,
 ) -> Goal:
-    """The question as it was put, or an InputError; limits by metric, None: none."""
-    losses = [name for name in METRICS if name not in GAINS]
+    """The goal that the options ask for, or an InputError. `limits` are by metric; None: none."""
     if minimize is not None and maximize is not None:
         raise inputs.InputError("--minimize and --maximize: got both, must be one of them")
     if minimize is not None:
-        aim = inputs.choice("--minimize", minimize, losses)
+        aim = inputs.choice("--minimize", minimize, [x for x in METRICS if x not in GAINS])
     elif maximize is not None:
         aim = inputs.choice("--maximize", maximize, GAINS)
     else:
         aim = "regret" if regret_known else "reward"
     asked = tuple(_limit(metric, x) for metric, x in limits.items() if x is not None)
     wanted = {aim, *(limit.metric for limit in asked)}
-    rewarded = "reward" in wanted and "regret" not in wanted
-    goal = Goal(aim, asked, "reward" if rewarded or not regret_known else "regret")
     if "regret" in wanted and not regret_known:
         option = "--minimize" if aim == "regret" else OPTIONS["regret"]
         raise inputs.InputError(
             f"{option}: got regret, must be reward: this log does not know expected rewards"
         )
-    return goal
+    rewarded = not regret_known or ("reward" in wanted and "regret" not in wanted)
+    return Goal(aim, asked, "reward" if rewarded else "regret")
 
 
 def _limit(metric: str, value: object) -> Limit:

@@ -1,29 +1,27 @@
-"""Held-out runs: all figures of a plan come from seeds, and of a log from steps, that no setting
-was chosen with."""
+"""Held-out runs: all figures that a plan states come from seeds (and, of a log, from steps) that
+were not used to choose settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..experiments.cells import Cell, Record
 from ..experiments.engine import Session
 from .case import JUDGE, Case
-from .evidence import EXTRA, Interval, figures_of, means_of
-from .goals import METRICS, Goal, Limit
-from .search import RunsFailed, SearchResult, run_groups
+from .evidence import EXTRA, Interval, means_of
+from .goals import METRICS, Figures, Goal, Limit
+from .search import SearchResult, needed, run_groups
 from .space import Setting
 
-FACTORS = (0.5, 2.0)  # costs that are off by so much
-EVERYONE, NOBODY, ALONE = "everyone is paid", "nobody is paid", "nobody shares"
+FACTORS = (0.5, 2.0)  # by which costs may be off
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Held-out figures of one setting (or of clients alone), seed by seed."""
+    """Held-out figures of one setting (or of clients that do not share), seed by seed."""
 
     label: str
-    runs: tuple[Mapping[str, float], ...]
+    runs: Sequence[Figures]
     setting: Setting | None = None
 
     def __getitem__(self, metric: str) -> Interval:
@@ -39,12 +37,12 @@ class Judged:
         return {name: self[name] for name in (*METRICS, *EXTRA)}
 
     def more(self, other: Judged, metric: str, times: float = 1.0) -> Interval:
-        """How much more than `times` as much as `other` has, seed by seed."""
+        """By how much it exceeds `times` the figure of `other`, seed by seed."""
         pairs = zip(self.values(metric), other.values(metric), strict=True)
         return Interval.of(one - times * two for one, two in pairs)
 
     def share(self, other: Judged, metric: str) -> Interval | None:
-        """In percent of `other`, seed by seed; None: that has nothing to be compared with."""
+        """In percent of `other`, seed by seed; None if the figure of that is not positive."""
         whole = other[metric].mean
         if not whole > 0:
             return None
@@ -55,12 +53,12 @@ class Judged:
 
 @dataclass(frozen=True)
 class LimitCheck:
-    """A limit, and whether held-out runs keep it: for sure, or within the interval."""
+    """A limit, and whether held-out runs keep it."""
 
     limit: Limit
     figure: Interval
-    excess: Interval  # over the limit; if that is a share, over paying everyone with the same seed
-    share: Interval | None  # of paying everyone, if the limit is one
+    excess: Interval  # over the limit; negative inside
+    share: Interval | None  # in percent of paying everyone, if that is how the limit is given
 
     @property
     def said(self) -> str:
@@ -82,32 +80,31 @@ class Judgement:
     """The held-out figures of everything that the plan mentions."""
 
     chosen: Judged
-    references: tuple[Judged, ...]
-    frontier: tuple[Judged, ...]  # the search's, whatever became of it here, by rising payment
+    references: tuple[Judged, ...]  # everyone paid, nobody paid, nobody shares
+    frontier: tuple[Judged, ...]  # the search's settings, by rising payment
     sensitivity: Mapping[float, Judged]  # by the factor that costs are off by, 1 included
-    thrifty: Judged | None  # for much less traffic
-    easiest: Mapping[str, Judged]  # by limited metric
+    thrifty: Judged | None  # about as good for much less traffic
+    easiest: Mapping[str, Judged]  # by limited metric: closest to that limit, keeps the others
 
     @property
     def everyone(self) -> Judged:
         """What limits given as a share refer to."""
         return self.references[0]
 
-    def limits(self, goal: Goal, one: Judged | None = None) -> list[LimitCheck]:
-        """Whether `one` (by default what was chosen) keeps each limit."""
-        judged, everyone = one or self.chosen, self.everyone
+    def limits(self, goal: Goal, one: Judged) -> list[LimitCheck]:
+        """Whether `one` keeps each limit."""
         return [
             LimitCheck(
                 limit,
-                judged[limit.metric],
-                Interval.of(limit.excesses(judged.runs, everyone.runs)),
-                None if limit.share is None else judged.share(everyone, limit.metric),
+                one[limit.metric],
+                Interval.of(limit.excesses(one.runs, self.everyone.runs)),
+                None if limit.share is None else one.share(self.everyone, limit.metric),
             )
             for limit in goal.limits
         ]
 
     def broken(self, goal: Goal, one: Judged) -> list[str]:
-        """The limits that its means are outside of."""
+        """The limits that its means break."""
         return [str(kept.limit) for kept in self.limits(goal, one) if not kept.kept]
 
     def violation(self, goal: Goal, one: Judged) -> float:
@@ -124,41 +121,26 @@ def judge(
     """Run everything that the plan mentions with the held-out seeds, all at once."""
     paid, free = case.everyone, case.nobody
     more = [] if found.thrifty is None else [found.thrifty]
-    settings = list(
-        dict.fromkeys([found.chosen, paid, free, *found.frontier, *more, *found.easiest.values()])
+    settings = dict.fromkeys(
+        [found.chosen, paid, free, *found.frontier, *more, *found.easiest.values()]
     )
-    groups: list[list[Cell]] = [case.cells(one, seeds, JUDGE) for one in settings]
+    groups = [case.cells(one, seeds, JUDGE) for one in settings]
     groups += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
-    groups.append(case.alone(seeds))
-    answers: list[list[Record]] = []
-    for answer in run_groups(session, groups, progress):
-        if isinstance(answer, str):
-            raise RunsFailed(answer)
-        answers.append(answer)
-    by_setting = {
-        one: _judged(str(one), records, one)
-        for one, records in zip(settings, answers, strict=False)
-    }
-    chosen = by_setting[found.chosen]
-    off = {
-        factor: _judged(f"costs x {factor:g}", records, found.chosen)
-        for factor, records in zip(FACTORS, answers[len(settings) :], strict=False)
-    }
+    runs = iter(needed(run_groups(session, [*groups, case.alone(seeds)], progress)))
+    judged = {one: Judged(str(one), next(runs), one) for one in settings}
+    off = {factor: Judged(f"costs x {factor:g}", next(runs), found.chosen) for factor in FACTORS}
+    chosen = judged[found.chosen]
     return Judgement(
         chosen=chosen,
         references=(
-            replace(by_setting[paid], label=f"{EVERYONE}, D_c {paid.threshold:g}"),
-            replace(by_setting[free], label=f"{NOBODY}, D_c {free.threshold:g}"),
-            _judged(ALONE, answers[-1], None),
+            replace(judged[paid], label=f"everyone is paid, D_c {paid.threshold:g}"),
+            replace(judged[free], label=f"nobody is paid, D_c {free.threshold:g}"),
+            Judged("nobody shares", next(runs)),
         ),
         frontier=tuple(
-            sorted((by_setting[one] for one in found.frontier), key=lambda one: one["payment"].mean)
+            sorted((judged[one] for one in found.frontier), key=lambda one: one["payment"].mean)
         ),
         sensitivity=dict(sorted({**off, 1.0: chosen}.items())),
-        thrifty=None if found.thrifty is None else by_setting[found.thrifty],
-        easiest={metric: by_setting[one] for metric, one in found.easiest.items()},
+        thrifty=None if found.thrifty is None else judged[found.thrifty],
+        easiest={metric: judged[one] for metric, one in found.easiest.items()},
     )
-
-
-def _judged(label: str, records: Sequence[Record], setting: Setting | None) -> Judged:
-    return Judged(label, tuple(map(figures_of, records)), setting)

@@ -1,47 +1,49 @@
-"""`incfed.plan`: from a case and a question to advice with held-out figures."""
+"""`incfed.plan`: from a case and a goal to advice with held-out figures."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._version import __version__
+from ..algorithms import IncFedUCB
 from ..experiments.checkpoint import NAME, CellsFile
+from ..experiments.config import build_algorithm
 from ..experiments.engine import Session, executor_for
+from ..results import markdown
 from ..results.settings import plain
 from ..support import inputs
+from ..support.files import fingerprint
 from ..support.inputs import integer
+from .advice import advice
 from .case import MANY, Case, read_case
+from .config_files import config_text, federation_text
 from .evidence import Interval
-from .goals import Goal, read_goal
+from .goals import Figures, Goal, read_goal
 from .judging import Judged, Judgement, LimitCheck, judge
-from .search import RunsFailed, Search, Update, Watch
+from .report import DATA, PAGE, check_free, plan_document, publish
+from .search import RunsFailed, Search, Watch
 from .selection import RUNGS
 from .space import Setting
 from .study import BATCH, check_optuna
-
-if TYPE_CHECKING:
-    from ..algorithms import IncFedUCB
 
 TRIALS, HELD_OUT = 160, 20
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Advice. Everything that is stated comes from `held_out` seeds, on which nothing was chosen;
-    of a log, from its second part. `str()` is the whole of it as text."""
+    """Advice. All figures come from the `held_out` seeds (and, of a log, from its second part),
+    which were not used to choose settings. `str()` is the whole plan as text."""
 
     case: Case
     goal: Goal
     setting: Setting
     within: bool  # False: the search found no setting that keeps all limits; this is the nearest
     judgement: Judgement
-    tried: Sequence[tuple[Setting, Mapping[str, float]]]  # tuned figures: for the chart only
+    tried: Sequence[tuple[Setting, Figures]]  # the search's own means: for the figure only
     runs: int
     search_seeds: tuple[int, ...]
     held_out: tuple[int, ...]
@@ -70,7 +72,7 @@ class Plan:
     @property
     def limits(self) -> list[LimitCheck]:
         """Each limit, and whether the held-out figures keep it."""
-        return self.judgement.limits(self.goal)
+        return self.judgement.limits(self.goal, self.judgement.chosen)
 
     @property
     def frontier(self) -> tuple[Judged, ...]:
@@ -80,54 +82,33 @@ class Plan:
     @property
     def advice(self) -> str:
         """The plan in a few sentences."""
-        from .advice import advice
-
         return advice(self)
 
     @property
     def config(self) -> str:
         """A TOML file for `incfed run`."""
-        from .config_files import config_text
-
         return config_text(self)
 
     @cached_property
-    def sizes(self) -> tuple[float, float]:
-        """The longest arm and the largest reward that were seen in its world."""
-        from .config_files import sizes
-
-        return sizes(self.case.world, self.held_out[0])
-
-    @property
     def federation(self) -> str | None:
-        """A TOML file for `incfed serve`; None if that cannot serve it: too many features, or a
-        mechanism of your own that breaks a rule."""
-        from .config_files import federation_text
-
+        """A TOML file for `incfed serve`; None if the advice cannot be served: too many features,
+        or a mechanism of your own that breaks a rule."""
         return federation_text(self)
 
     def algorithm(self, costs: float | Sequence[float] | None = None) -> IncFedUCB:
-        """The advice as an algorithm; `costs`, if you know them better by now."""
-        from ..experiments.config import build_algorithm
-
-        used = self.case.costs.of(self.held_out[0]) if costs is None else costs
-        table = self.setting.table(self.case.fixed, used)
-        part = build_algorithm(
-            table, "algorithm", self.case.world, self.case.steps, self.case.folder
-        )
-        made: IncFedUCB = part.value
+        """The advice as an algorithm; with other `costs`, if you know them better by now."""
+        case = self.case
+        used = case.costs.of(self.held_out[0]) if costs is None else costs
+        table = self.setting.table(case.fixed, used)
+        made: IncFedUCB
+        made = build_algorithm(table, "algorithm", case.world, case.steps, case.folder).value
         return made
 
     def save(self, folder: str | Path) -> Path:
         """Write plan.html, plan.json and the configs to a folder; the path of the page."""
-        from .publish import publish
-
         return publish(self, inputs.path("folder", folder))
 
     def __str__(self) -> str:
-        from ..results import markdown
-        from .document import plan_document
-
         return markdown.render(plan_document(self)).rstrip("\n")
 
     def __repr__(self) -> str:
@@ -163,9 +144,9 @@ def plan(
 
     `trials` settings are tried (rounded up to whole batches of 16) and the advice is judged with
     `held_out` seeds that were not used for choosing. The same `seed` gives the same plan on any
-    number of processes (`jobs`) or on a Dask cluster (`dask`). With `output`, a folder, runs and
-    search are kept there, called again it goes on, and plan.html is written. `progress` is told how
-    far it is. With several processes, a script must call this under `if __name__ == "__main__":`.
+    number of processes (`jobs`) or on a Dask cluster (`dask`). With `output`, the plan is written
+    to that folder, and a search that was stopped there is continued. `progress` is told how far it
+    is. With several processes, a script must call this under `if __name__ == "__main__":`.
     """
     case = read_case(world)
     limits = {
@@ -180,14 +161,12 @@ def plan(
     search_seeds, held = seeds_of(integer("--seed", seed, low=0, high=10**9), judges)
     executor = executor_for(jobs, dask)
     check_optuna()
-    from .publish import DATA, PAGE, check_free
-
     folder = None if output is None else inputs.path("output", output).absolute()
     checkpoint = file = None
     if folder is not None:
         check_free(folder)
         checkpoint = CellsFile(folder / NAME, ours=(PAGE, DATA))
-        file = folder / f"study-{_hash([case.identity(), _asked(goal), seed])}.log"
+        file = folder / f"study-{_identity(case, goal, seed)}.log"
     with Session(
         checkpoint=checkpoint, executor=executor, fresh=fresh, source=case.name
     ) as session:
@@ -195,20 +174,17 @@ def plan(
             file.unlink(missing_ok=True)
         if begin is not None:
             begin(case, goal)
-        search = Search(case, session, search_seeds, progress or _quiet)
-        search.slow = slow
+        search = Search(case, session, search_seeds, progress or (lambda update: None), slow)
         try:
-            settled = search.settle(goal)
-            found = search.run(settled, batches=batches, file=file, seed=seed)
-            judgement = judge(case, session, found, held, search.under_way)
+            found = search.run(goal, batches=batches, file=file, seed=seed)
+            judgement = judge(case, session, found, held, search.report)
         except RunsFailed as error:
             raise inputs.InputError(f"no plan: the runs failed: {error}") from None
-        # A share is stated of what paying everyone gives in the same held-out runs.
-        stated = goal.settle(judgement.everyone.means())
         evidence = found.evidence
         made = Plan(
             case=case,
-            goal=stated,
+            # A limit given as a share is stated by what paying everyone gives in the held-out runs.
+            goal=goal.settle(judgement.everyone.means()),
             setting=found.chosen,
             within=found.within,
             judgement=judgement,
@@ -223,8 +199,8 @@ def plan(
 
 
 def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The seeds to choose with, and the held-out ones: never the same, for no two values of `seed`
-    either."""
+    """The seeds to choose with, and the held-out ones. No seed is in both, or comes from two values
+    of `seed`."""
     start = 2 * MANY * seed
     return (
         tuple(range(start, start + RUNGS[-1])),
@@ -232,14 +208,8 @@ def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     )
 
 
-def _asked(goal: Goal) -> list[Any]:
-    return [goal.aim, goal.performance, [[x.metric, x.value, x.share] for x in goal.limits]]
-
-
-def _hash(identity: Any) -> str:
-    text = json.dumps([__version__, plain(identity)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:10]
-
-
-def _quiet(update: Update) -> None:
-    pass
+def _identity(case: Case, goal: Goal, seed: int) -> str:
+    """A hash of all that a search depends on."""
+    limits = [[one.metric, one.value, one.share] for one in goal.limits]
+    asked = [goal.aim, goal.performance, limits]
+    return fingerprint([__version__, plain([case.identity(), asked, seed])])[:10]

@@ -1,23 +1,23 @@
-"""The search: batches of settings are raced; the best of them get all seeds, and one is chosen."""
+"""The search: batches of settings are raced; the best get all seeds, and one is chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..experiments.cells import Cell, Record
+from ..experiments.cells import Cell
 from ..experiments.engine import Session
 from .case import SEARCH, Case
 from .evidence import Evidence, figures_of, means_of
-from .goals import Goal
+from .goals import Figures, Goal
 from .selection import RUNGS, choose, easiest, front, promising, survivors, thin, thrifty
 from .space import Setting
 from .study import BATCH, Study
 
 FULL = RUNGS[-1]
-FINALISTS = 12  # get all seeds, before one is chosen
-FRONTIER = 8  # points of it that are judged
+FINALISTS = 12  # settings that get all seeds before one is chosen
+FRONTIER = 8  # its points that are judged
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Update:
     total: int
     runs: int
     best: Setting | None = None
-    means: Mapping[str, float] | None = None  # of the best
-    part: float = 0.0  # of the runs that are under way
+    means: Figures | None = None  # of the best
+    part: float = 0.0  # how much of the present runs is done
 
 
 Watch = Callable[[Update], None]
@@ -37,12 +37,11 @@ Watch = Callable[[Update], None]
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The result of a search. Its figures are from the seeds that settings were chosen with."""
+    """The result of a search; its figures come from the seeds that settings were chosen with."""
 
     evidence: Evidence
-    goal: Goal  # with all limits as numbers
     chosen: Setting
-    within: bool  # the limits, by what the search saw
+    within: bool  # it keeps all limits in the search
     frontier: list[Setting]
     thrifty: Setting | None  # as good as the chosen one for much less traffic
     easiest: dict[str, Setting]  # by limited metric: comes closest to that limit, keeps the others
@@ -53,32 +52,36 @@ class RunsFailed(RuntimeError):
 
 
 class Search:
-    """Searches for settings with the given seeds."""
+    """Searches for settings with the given seeds; `slow` is called if kernels must be compiled."""
 
-    def __init__(self, case: Case, session: Session, seeds: Sequence[int], watch: Watch) -> None:
-        self._case, self._session, self._watch = case, session, watch
+    def __init__(
+        self,
+        case: Case,
+        session: Session,
+        seeds: Sequence[int],
+        watch: Watch,
+        slow: Callable[[], None] | None = None,
+    ) -> None:
+        self._case, self._session, self._watch, self._slow = case, session, watch, slow
         self._now = Update(0, 0, 0)
         self.evidence = Evidence(seeds)
-        self.slow: Callable[[], None] | None = None  # called if kernels have to be compiled
         self._faults: dict[Setting, str] = {}
 
-    def settle(self, goal: Goal) -> Goal:
-        """The goal with limits as numbers."""
+    def _settle(self, goal: Goal) -> Goal:
+        """The goal with its limits as numbers."""
         evidence, everyone = self.evidence, self._case.everyone
         cells = self._case.cells(everyone, evidence.seeds, SEARCH)
-        [answer] = run_groups(self._session, [cells], self.under_way, self.slow)
-        if isinstance(answer, str):
-            raise RunsFailed(answer)
-        evidence.everyone = [figures_of(one) for one in answer]
+        [evidence.everyone] = needed(run_groups(self._session, [cells], self.report, self._slow))
         if self._case.space.holds(everyone):
             evidence.add(everyone, evidence.everyone)
         return goal.settle(means_of(evidence.everyone))
 
     def run(self, goal: Goal, *, batches: int, file: Path | None, seed: int) -> SearchResult:
+        goal = self._settle(goal)
         study = Study(file, goal, self._case.space, seed)
         first, total = self._case.space.first(self._case.usual)[:BATCH], batches * BATCH
         self._tell(goal, 0, total)
-        self._run(first, FULL)  # not raced: they span the frontier, also outside the limits
+        self._run(first, FULL)  # not raced: they span the frontier, outside the limits too
         for number in range(batches):
             if number < study.batches:
                 self._race(study.replay(number), goal)
@@ -111,7 +114,6 @@ class Search:
         line = front(evidence, goal, full, FULL)
         return SearchResult(
             evidence=evidence,
-            goal=goal,
             chosen=chosen,
             within=evidence.violation(chosen, goal) == 0,
             frontier=thin(line, [evidence.means(one)["payment"] for one in line], FRONTIER),
@@ -132,13 +134,13 @@ class Search:
                 groups[one] = self._case.cells(one, missing, SEARCH)
         if not groups:
             return
-        answers = run_groups(self._session, list(groups.values()), self.under_way, self.slow)
-        for setting, answer in zip(groups, answers, strict=True):
-            if isinstance(answer, str):
-                self._faults[setting] = answer
+        found = run_groups(self._session, list(groups.values()), self.report, self._slow)
+        for setting, runs in zip(groups, found, strict=True):
+            if isinstance(runs, str):
+                self._faults[setting] = runs
                 self.evidence.drop(setting)
             else:
-                self.evidence.add(setting, map(figures_of, answer))
+                self.evidence.add(setting, runs)
 
     def _tell(self, goal: Goal, done: int, total: int) -> None:
         leading = promising(self.evidence, goal, RUNGS[-1], FINALISTS)
@@ -147,8 +149,8 @@ class Search:
         self._now = Update(done, total, self.evidence.runs, best, means)
         self._watch(self._now)
 
-    def under_way(self, done: int, total: int) -> None:
-        """Steps of the present runs."""
+    def report(self, done: int, total: int) -> None:
+        """Tell how many steps of the present runs are done."""
         self._watch(replace(self._now, part=done / total if total else 1.0))
 
 
@@ -157,17 +159,27 @@ def run_groups(
     groups: Sequence[Sequence[Cell]],
     progress: Callable[[int, int], None],
     slow: Callable[[], None] | None = None,
-) -> list[list[Record] | str]:
-    """All cells of all groups at once; the records of each group, or why one of its runs failed."""
+) -> list[list[Figures] | str]:
+    """Run all cells of all groups at once; the figures of each group's runs, or why one failed."""
     cells = [cell for group in groups for cell in group]
     outcome = session.run(session.check(cells), progress=progress, slow=slow)
     if outcome.interrupted:
         raise KeyboardInterrupt
     faults = {id(cell): fault for cell, fault in outcome.failures}
     records = iter(outcome.records)
-    answers: list[list[Record] | str] = []
-    for group in groups:
-        found = [None if id(cell) in faults else next(records) for cell in group]
-        said = [faults[id(cell)] for cell in group if id(cell) in faults]
-        answers.append(said[0] if said else [one for one in found if one is not None])
-    return answers
+    figures = {id(cell): figures_of(next(records)) for cell in cells if id(cell) not in faults}
+    return [
+        next((faults[id(cell)] for cell in group if id(cell) in faults), "")
+        or [figures[id(cell)] for cell in group]
+        for group in groups
+    ]
+
+
+def needed(found: Sequence[list[Figures] | str]) -> list[list[Figures]]:
+    """What `run_groups` returned; RunsFailed if any run failed."""
+    figures = []
+    for runs in found:
+        if isinstance(runs, str):
+            raise RunsFailed(runs)
+        figures.append(runs)
+    return figures

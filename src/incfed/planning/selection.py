@@ -1,10 +1,10 @@
-"""Which settings go on, which one is chosen, and which are worth a look.
+"""Which settings get more seeds, which one is chosen, and which others the plan mentions.
 
-Racing: every setting gets a few seeds, and more only while it may still be the answer. A setting is
-hopeless, after as many seeds as a rung has, if on the same seeds
-- it is outside a limit by more than half of it, while another is within all limits; or
-- another costs no more, is no further outside the limits, and is better in the aim by more than
-  twice what chance explains.
+Racing: every setting gets a few seeds, and more only while it may still be the best. After each
+rung, a setting is given up if, on the same seeds,
+- it exceeds a limit by more than half of it, while another setting keeps all limits; or
+- another setting costs no more, is no further outside the limits, and has a better aim by more than
+  two standard errors.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .evidence import Evidence, Interval, student
-from .goals import Goal
+from .goals import Goal, loss
 from .space import Setting
 
-RUNGS = (2, 6, 16)  # seeds in all after each
-FAR = 0.5  # of a limit
-SURE = 2.0  # standard errors
-LESS = 0.8  # of the traffic, before a setting is worth a word
-CONFIDENT = 0.9  # that a mean keeps a limit, before a setting counts as within it
+RUNGS = (2, 6, 16)  # how many seeds a setting has had after each
+FAR = 0.5  # a setting that exceeds a limit by this share of it is given up
+SURE = 2.0  # so is one that is worse by this many standard errors
+LESS = 0.8  # a setting is mentioned for its traffic if it sends less than this share
+CONFIDENT = 0.9  # how likely a mean must keep a limit for the setting to count as safe
 
 
 @dataclass(frozen=True)
 class Score:
-    """A setting on some seeds; less is better everywhere."""
+    """A setting on some seeds; less of everything is better."""
 
     aim: float
     payment: float
@@ -38,7 +38,7 @@ class Score:
 def score(evidence: Evidence, setting: Setting, goal: Goal, n: int) -> Score:
     means = evidence.means(setting, n)
     return Score(
-        aim=goal.loss(goal.aim, means[goal.aim]),
+        aim=loss(goal.aim, means[goal.aim]),
         payment=means["payment"],
         violation=evidence.violation(setting, goal, n),
         worst=max((evidence.excess(setting, limit, n) for limit in goal.limits), default=0.0),
@@ -46,9 +46,9 @@ def score(evidence: Evidence, setting: Setting, goal: Goal, n: int) -> Score:
 
 
 def noise(evidence: Evidence, settings: Sequence[Setting], metric: str, n: int) -> float:
-    """How far a run is from the mean of its setting once what its seed does to all of them is
-    taken off: the typical size (median), as a standard deviation. Settings whose runs are all the
-    same, such as those that pay nothing, have none of it and do not count."""
+    """The typical deviation (median, as a standard deviation) of a run from the mean of its
+    setting, without what its seed does to all settings. Settings whose runs are all the same, such
+    as those that pay nothing, do not count."""
     table = [evidence.values(setting, metric, n) for setting in settings]
     table = [row for row in table if min(row) < max(row)]
     if len(table) < 2:
@@ -68,8 +68,8 @@ def noise(evidence: Evidence, settings: Sequence[Setting], metric: str, n: int) 
 
 
 def survivors(evidence: Evidence, settings: Sequence[Setting], goal: Goal, n: int) -> list[Setting]:
-    """Of `settings`, those that are not hopeless after n seeds, compared with all that have been
-    run with as many."""
+    """Those of `settings` that are not given up after n seeds, compared with all settings that have
+    been run with as many."""
     known = [one for one in evidence.settings if evidence.count(one) >= n]
     scores = {one: score(evidence, one, goal, n) for one in known}
     chance = SURE * noise(evidence, known, goal.aim, n) * math.sqrt(2 / n)
@@ -91,19 +91,19 @@ def _beats(one: Score, other: Score, chance: float) -> bool:
 
 
 def upper_excess(evidence: Evidence, setting: Setting, goal: Goal) -> float:
-    """By how much, as a share, the limit that is closest may be broken: a bound that is right nine
-    times of ten. 0 or less: safe."""
-    worst = -math.inf
-    for limit in goal.limits:
-        one = Interval.of(evidence.excesses(setting, limit))
-        room = student(CONFIDENT, one.n - 1) * one.error if one.n > 1 else 0.0
-        worst = max(worst, one.mean + room)
-    return worst
+    """The largest excess over a limit, as a share of it, that the runs do not rule out (an upper
+    bound that holds nine times out of ten). 0 or less: safe."""
+
+    def upper(one: Interval) -> float:
+        return one.mean + (student(CONFIDENT, one.n - 1) * one.error if one.n > 1 else 0.0)
+
+    excesses = (Interval.of(evidence.excesses(setting, limit)) for limit in goal.limits)
+    return max(map(upper, excesses), default=-math.inf)
 
 
 def choose(evidence: Evidence, settings: Sequence[Setting], goal: Goal) -> Setting:
-    """The best of those that keep the limits safely; if none does, the one that comes closest to
-    that; and if none keeps them at all, the one that is least outside."""
+    """The best of those that keep the limits safely; if none does, the safest of those that keep
+    them; if none keeps them at all, the one that is least outside."""
 
     def rank(setting: Setting) -> tuple[float, ...]:
         outside = evidence.violation(setting, goal)
@@ -114,7 +114,7 @@ def choose(evidence: Evidence, settings: Sequence[Setting], goal: Goal) -> Setti
 
 
 def promising(evidence: Evidence, goal: Goal, seeds: int, count: int) -> list[Setting]:
-    """Of the settings that ran with so many seeds, the first `count` by what is known so far."""
+    """The best `count` of the settings that have had this many seeds, by what is known so far."""
 
     def rank(setting: Setting) -> tuple[float, ...]:
         return evidence.violation(setting, goal), *goal.order(evidence.means(setting))
@@ -124,8 +124,8 @@ def promising(evidence: Evidence, goal: Goal, seeds: int, count: int) -> list[Se
 
 
 def pareto(points: Mapping[Setting, tuple[float, float]]) -> list[Setting]:
-    """Settings that no other is at least as good as in both coordinates (less is better), by the
-    first of them; of equals the first."""
+    """Settings that no other equals or beats in both coordinates (less is better), sorted by the
+    first; of equal ones, one is kept."""
     kept: list[Setting] = []
     least = math.inf
     for setting, (_, second) in sorted(points.items(), key=lambda item: item[1]):
@@ -137,22 +137,20 @@ def pareto(points: Mapping[Setting, tuple[float, float]]) -> list[Setting]:
 
 def front(evidence: Evidence, goal: Goal, settings: Sequence[Setting], seeds: int) -> list[Setting]:
     """The frontier of what money buys, by rising payment, on the first `seeds`. Limits on its own
-    two axes are left aside: it shows what breaking them would bring."""
+    two axes do not count: it shows what breaking them would bring."""
     rest = goal.without("payment", goal.bought)
     outside = {one: evidence.violation(one, rest, seeds) for one in settings}
-    fitting = [one for one in settings if outside[one] <= min(outside.values())]
-    means = {one: evidence.means(one, seeds) for one in fitting}
-    return pareto(
-        {
-            setting: (one["payment"], goal.loss(goal.bought, one[goal.bought]))
-            for setting, one in means.items()
-        }
-    )
+    least, points = min(outside.values()), {}
+    for setting in settings:
+        if outside[setting] <= least:
+            means = evidence.means(setting, seeds)
+            points[setting] = means["payment"], loss(goal.bought, means[goal.bought])
+    return pareto(points)
 
 
 def thin(settings: Sequence[Setting], payments: Sequence[float], count: int) -> list[Setting]:
-    """At most `count` of them, by rising payment: the first, the last, and others as evenly spread
-    over the orders of magnitude of payment as can be."""
+    """At most `count` of them: the cheapest, the dearest, and others spread evenly over the orders
+    of magnitude of payment. Both arguments are sorted by payment."""
     kept = list(range(len(settings)))
     top = max(payments, default=0.0)
     place = [math.log1p(1000 * payment / top) if top else 0.0 for payment in payments]
@@ -165,21 +163,17 @@ def thin(settings: Sequence[Setting], payments: Sequence[float], count: int) -> 
 def thrifty(
     evidence: Evidence, goal: Goal, settings: Sequence[Setting], chosen: Setting
 ) -> Setting | None:
-    """The one that sends least of those that are as good as `chosen`, by what chance explains (a
-    standard error, seed by seed), that cost no more and keep the limits no worse; if it sends much
-    less. Searching for the best figure alone would never mention it."""
+    """The setting that sends least of those that are as good as `chosen` (within a standard error,
+    seed by seed), cost no more, and keep the limits as well; None if none sends much less. A search
+    for the best figure alone would never mention it."""
     if goal.aim != goal.performance:  # as cheap is not as good
         return None
     best = evidence.means(chosen)
 
     def fits(setting: Setting) -> bool:
         means = evidence.means(setting)
-        pairs = zip(
-            evidence.values(setting, goal.aim), evidence.values(chosen, goal.aim), strict=True
-        )
-        worse = Interval.of(
-            goal.loss(goal.aim, one) - goal.loss(goal.aim, two) for one, two in pairs
-        )
+        values = evidence.values(setting, goal.aim), evidence.values(chosen, goal.aim)
+        worse = Interval.of(loss(goal.aim, one - two) for one, two in zip(*values, strict=True))
         return (
             means["communication"] < LESS * best["communication"]
             and means["payment"] <= best["payment"]
@@ -192,7 +186,7 @@ def thrifty(
 
 
 def easiest(evidence: Evidence, goal: Goal, settings: Sequence[Setting]) -> dict[str, Setting]:
-    """For each limit, the setting that keeps all others and comes closest to it, if there is."""
+    """For each limit, the setting that keeps all others and comes closest to it, if any does."""
     found: dict[str, Setting] = {}
     for limit in goal.limits:
         rest = goal.without(limit.metric)

@@ -1,10 +1,10 @@
-"""What is searched: the mechanism with its beta, the threshold D_c, and lambda."""
+"""The search space: the mechanism with its beta, the threshold D_c, and lambda."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,32 @@ KEYS = ("mechanisms", "beta", "threshold", "ridge", "first")
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A mechanism that may be tried."""
+
+    kind: str
+    options: Options = ()  # fixed
+    searched: bool = False  # whether its beta is
+
+    def __str__(self) -> str:
+        fixed = ", ".join(f"{key} {value}" for key, value in self.options)
+        return f"{self.kind} ({fixed})" if fixed else self.kind
+
+
+@dataclass(frozen=True)
 class Setting:
     """One answer to "what should I run?"."""
 
     mechanism: str
-    beta: float | None  # None: the mechanism has none that is searched
+    beta: float | None  # None: it is not searched
     threshold: float
     ridge: float
-    options: Options = ()  # of the mechanism, fixed
+    options: Options = ()  # other options of the mechanism
+
+    @property
+    def candidate(self) -> str:
+        """The name of its mechanism in the search space."""
+        return str(Candidate(self.mechanism, self.options))
 
     def table(self, fixed: Mapping[str, Any], costs: Any) -> dict[str, Any]:
         """As an [[algorithm]] of a config."""
@@ -46,28 +64,15 @@ class Setting:
 
     def __str__(self) -> str:
         beta = [] if self.beta is None else [f"beta {self.beta:g}"]
-        name = str(Candidate(self.mechanism, self.options))
+        name = self.candidate
         usual = {FREE: ["payment-free"], ALL: ["everyone paid"], PAID: beta}
         who = ", ".join(usual.get(name, [name.rpartition(":")[2], *beta]))
         return f"{who}, D_c {self.threshold:g}, lambda {self.ridge:g}"
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A mechanism that may be tried."""
-
-    kind: str
-    options: Options = ()  # fixed
-    searched: bool = False  # is its beta?
-
-    def __str__(self) -> str:
-        fixed = ", ".join(f"{key} {value}" for key, value in self.options)
-        return f"{self.kind} ({fixed})" if fixed else self.kind
-
-
-@dataclass(frozen=True)
 class Range:
-    """From `low` to `high`, on a log scale if that can be; both the same: fixed."""
+    """From `low` to `high`, both included; a fixed value if they are the same."""
 
     low: float
     high: float
@@ -77,8 +82,7 @@ class Range:
         return self.low == self.high
 
     def clip(self, value: float, digits: int = 2) -> float:
-        """`value` within the range, and short: more digits than the figures can tell apart would
-        only look exact."""
+        """The nearest value within the range, rounded: more digits would only look exact."""
         short = float(f"{value:.{digits}g}")
         return min(max(short, self.low), self.high)
 
@@ -87,18 +91,14 @@ class Range:
 class Space:
     """All settings that may be tried."""
 
-    candidates: Mapping[str, Candidate]  # by their text
+    candidates: Mapping[str, Candidate]  # by name
     beta: Range
     threshold: Range
     ridge: Range
 
     @property
-    def mechanisms(self) -> tuple[str, ...]:
-        return tuple(self.candidates)
-
-    @property
-    def searches_beta(self) -> bool:
-        return any(one.searched for one in self.candidates.values())
+    def ranges(self) -> dict[str, Range]:
+        return {"beta": self.beta, "threshold": self.threshold, "ridge": self.ridge}
 
     def make(self, mechanism: str, beta: float, threshold: float, ridge: float) -> Setting:
         one = self.candidates[mechanism]
@@ -111,17 +111,16 @@ class Space:
         )
 
     def holds(self, setting: Setting) -> bool:
-        """May it be tried?"""
-        ranges = (self.beta, self.threshold, self.ridge)
-        values = (setting.beta, setting.threshold, setting.ridge)
-        return str(Candidate(setting.mechanism, setting.options)) in self.candidates and all(
-            value is None or one.low <= value <= one.high
-            for one, value in zip(ranges, values, strict=True)
+        """Whether it may be tried."""
+        values = {name: getattr(setting, name) for name in self.ranges}
+        return setting.candidate in self.candidates and all(
+            values[name] is None or one.low <= values[name] <= one.high
+            for name, one in self.ranges.items()
         )
 
     def first(self, usual: float) -> list[Setting]:
-        """Tried before anything is known: from all to nothing paid, at the usual D_c and above,
-        where the paper does not look."""
+        """The settings to begin with: from everyone paid to nobody, at the usual D_c and at four
+        times that, which the paper does not try."""
         tried: dict[Setting, None] = {}
         for threshold in (usual, 4 * usual):
             for name, one in self.candidates.items():
@@ -130,8 +129,7 @@ class Space:
         return list(tried)
 
     def identity(self) -> list[Any]:
-        ranges = [getattr(self, f.name) for f in fields(self) if f.name != "candidates"]
-        return [list(self.mechanisms), [[one.low, one.high] for one in ranges]]
+        return [list(self.candidates), [[one.low, one.high] for one in self.ranges.values()]]
 
 
 def usual_threshold(steps: int, clients: int, dim: int) -> float:
@@ -142,21 +140,18 @@ def usual_threshold(steps: int, clients: int, dim: int) -> float:
 def read_space(table: Mapping[str, Any], ridge: Any, usual: float, folder: Path = Path()) -> Space:
     """The [search] table, or an InputError; `ridge` is that of [algorithm], if it is fixed there.
 
-    D_c is searched from a tenth of the usual to a hundred times it. Below, rounds multiply, up to
-    one a step, and so does the time that a run takes; regret hardly falls any more.
+    D_c is searched from a tenth of the usual one to a hundred times it. Further down there are more
+    and more rounds, up to one a step, and runs take longer, but regret hardly falls.
     """
     places.known("search", table, KEYS)
     if ridge is not None and "ridge" in table:
-        raise inputs.InputError("search.ridge: is fixed by algorithm.ridge, must be in one of them")
+        raise inputs.InputError("search.ridge: algorithm.ridge is given too, must be one of them")
     given = {**table, **({} if ridge is None else {"ridge": ridge})}
     return Space(
         candidates=_candidates(given.get("mechanisms", list(MECHANISMS)), folder),
         beta=_range("search.beta", given.get("beta", [0.001, 1.0]), 0.0, 1.0),
         threshold=_range(
-            "search.threshold",
-            given.get("threshold", [0.1 * usual, 100.0 * usual]),
-            1e-9,
-            1e9,
+            "search.threshold", given.get("threshold", [0.1 * usual, 100.0 * usual]), 1e-9, 1e9
         ),
         ridge=_range(
             "search.ridge" if ridge is None else "algorithm.ridge",
@@ -191,7 +186,7 @@ def _range(place: str, value: object, low: float, high: float) -> Range:
         fixed = inputs.number(place, value, low=low, high=high)
         return Range(fixed, fixed)
     if len(value) != 2:
-        raise inputs.refuse(place, value, "a number, or two: [lowest, highest]")
+        raise inputs.refuse(place, value, "a number, or a range: [lowest, highest]")
     ends = [inputs.number(f"{place}[{n}]", x, low=low, high=high) for n, x in enumerate(value, 1)]
     if ends[0] > ends[1] or not all(map(math.isfinite, ends)):
         raise inputs.refuse(place, value, "[lowest, highest], in this order")

@@ -1,8 +1,8 @@
 """The record of a search: an Optuna study in a file.
 
-Settings are asked for and told in batches of one size. The sampler is made anew for each batch,
-seeded by the number of it, so that a search that was stopped and goes on asks for the same settings
-as one that never stopped, on any number of processes.
+Settings are asked for and told in batches of one size. Each batch has a new sampler, seeded by its
+number: a search that is continued asks for the same settings as one that was never stopped, on any
+number of processes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from ..support.extras import install
@@ -18,14 +19,14 @@ from ..support.files import replacing
 from ..support.inputs import InputError
 from .evidence import Evidence
 from .goals import GAINS, Goal
-from .space import Candidate, Setting, Space
+from .space import Setting, Space
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from optuna.trial import Trial
 
 BATCH = 16
-STARTUP = 2 * BATCH  # settings before the sampler takes over from chance
+STARTUP = 2 * BATCH  # random settings, before the sampler learns from results
 
 
 def check_optuna() -> None:
@@ -40,7 +41,7 @@ def check_optuna() -> None:
 
 
 class Study:
-    """`file` None: in memory. An existing study is continued, if it can be read."""
+    """A study in `file` (None: in memory); one that exists is continued if it can be read."""
 
     def __init__(self, file: Path | None, goal: Goal, space: Space, seed: int) -> None:
         import optuna
@@ -48,47 +49,46 @@ class Study:
         self._optuna = optuna
         self._goal, self._space, self._seed = goal, space, seed
         if file is None:
-            self._study = self._create(None)
+            self._study = self._open(None)
             return
         try:
-            self._study = self._create(_storage(file))
+            self._study = self._open(file)
             self._study = self._whole_batches(file)
         except InputError:  # cannot be written
             raise
-        except Exception:  # damaged, which Optuna says in many ways: the runs lead here again
+        except Exception:  # damaged, which Optuna says in many ways; the runs are kept elsewhere
             file.unlink()
-            self._study = self._create(_storage(file))
+            self._study = self._open(file)
 
-    def _create(self, storage: Any) -> Any:
+    def _open(self, file: Path | None) -> Any:
         metrics = (self._goal.aim, self._goal.partner)
         return self._optuna.create_study(
             study_name="plan",
-            storage=storage,
+            storage=None if file is None else _storage(file),
             directions=["maximize" if name in GAINS else "minimize" for name in metrics],
             load_if_exists=True,
         )
 
     def _whole_batches(self, file: Path) -> Any:
-        """The study without the batch that a killed search was at: that is asked for again, and
-        whatever was told of it must not be known by then."""
+        """The study without the unfinished batch of a killed search. That batch is asked for again,
+        and the sampler must not know any of its results."""
         trials = self._study.get_trials(deepcopy=False)
         kept = self.batches * BATCH
         if len(trials) == kept:
             return self._study
         with replacing(file) as fresh:
-            study = self._create(_storage(fresh))
-            study.add_trials(trials[:kept])
-        return self._create(_storage(file))
+            self._open(fresh).add_trials(trials[:kept])
+        return self._open(file)
 
     @property
     def batches(self) -> int:
-        """How many are finished."""
+        """The number of finished batches."""
         trials = self._study.get_trials(deepcopy=False)
         done = next((n for n, one in enumerate(trials) if not one.state.is_finished()), len(trials))
         return done // BATCH
 
     def ask(self, number: int, first: Sequence[Setting]) -> list[tuple[Any, Setting]]:
-        """The settings of a batch; those of `first` come first."""
+        """The settings of a batch, beginning with those of `first`."""
         self._study.sampler = self._sampler(number)
         asked = []
         for n in range(BATCH):
@@ -99,7 +99,7 @@ class Study:
         return asked
 
     def tell(self, trial: Trial, setting: Setting, evidence: Evidence) -> None:
-        """The result of a setting; if no run succeeded, a failed trial."""
+        """Record the result of a setting; a failed trial if no run of it succeeded."""
         if not evidence.count(setting):
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
             return
@@ -114,12 +114,12 @@ class Study:
         return [self._setting(one) for one in trials[number * BATCH : (number + 1) * BATCH]]
 
     def _sampler(self, number: int) -> Any:
-        """TPE, each parameter for itself. Measured with four seeds of 96 settings, it was a little
-        ahead of its joint form, of NSGA-II and of chance, in this order."""
+        """TPE, each parameter on its own. With four seeds of 96 settings it did a little better
+        than multivariate TPE, NSGA-II and random search, in this order."""
         return self._optuna.samplers.TPESampler(
             n_startup_trials=STARTUP,
             multivariate=False,
-            constant_liar=True,  # the others of the batch are taken into account
+            constant_liar=True,  # spreads the settings of a batch
             seed=(1_000_003 * self._seed + number) % 2**32,
         )
 
@@ -127,46 +127,28 @@ class Study:
         from optuna.distributions import CategoricalDistribution, FloatDistribution
 
         found: dict[str, BaseDistribution] = {}
-        if len(self._space.mechanisms) > 1:
-            found["mechanism"] = CategoricalDistribution(self._space.mechanisms)
-        for name in ("beta", "threshold", "ridge"):
-            if name == "beta" and not self._space.searches_beta:
-                continue
-            one = getattr(self._space, name)
-            if not one.fixed:
+        candidates = self._space.candidates
+        if len(candidates) > 1:
+            found["mechanism"] = CategoricalDistribution(tuple(candidates))
+        for name, one in self._space.ranges.items():
+            used = name != "beta" or any(each.searched for each in candidates.values())
+            if used and not one.fixed:
                 found[name] = FloatDistribution(one.low, one.high, log=one.low > 0)
         return found
 
     def _parameters(self, setting: Setting) -> dict[str, Any]:
-        known = {**vars(setting), "mechanism": str(Candidate(setting.mechanism, setting.options))}
-        own = {name: known[name] for name in self._distributions()}
-        if own.get("beta", 0) is None:
-            own["beta"] = self._space.beta.high
-        return own
+        beta = self._space.beta.high if setting.beta is None else setting.beta
+        known = {**vars(setting), "mechanism": setting.candidate, "beta": beta}
+        return {name: known[name] for name in self._distributions()}
 
     def _setting(self, trial: Any) -> Setting:
-        known = trial.params
-        return self._space.make(
-            known.get("mechanism", self._space.mechanisms[0]),
-            known.get("beta", self._space.beta.low),
-            known.get("threshold", self._space.threshold.low),
-            known.get("ridge", self._space.ridge.low),
-        )
-
-
-class _Unlocked:
-    """Instead of Optuna's lock, which turns a Ctrl-C at the wrong moment into an error of its own.
-    No other process writes the journal: the folder is locked."""
-
-    def acquire(self) -> bool:
-        return True
-
-    def release(self) -> None:
-        pass
+        known, space = trial.params, self._space
+        values = {name: known.get(name, one.low) for name, one in space.ranges.items()}
+        return space.make(known.get("mechanism", next(iter(space.candidates))), **values)
 
 
 def _storage(file: Path) -> Any:
-    """A journal; what a killed process left of it is put in order."""
+    """The journal in `file`, without the half line that a killed process may have left."""
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend
 
@@ -175,5 +157,7 @@ def _storage(file: Path) -> Any:
         whole = lines.rfind(b"\n") + 1
         if whole < len(lines):
             os.truncate(file, whole)
-    lock: Any = _Unlocked()
+    # Optuna's own lock can turn a Ctrl-C into another error. Other processes are locked out of the
+    # whole folder, so that a lock of this process will do.
+    lock: Any = RLock()
     return JournalStorage(JournalFileBackend(str(file), lock))

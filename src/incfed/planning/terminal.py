@@ -1,4 +1,4 @@
-"""What `incfed plan` says beside the plan: what is asked, how far it is, what to do next."""
+"""What `incfed plan` prints besides the plan: the question, its progress, and what to do next."""
 
 from __future__ import annotations
 
@@ -6,30 +6,23 @@ import shlex
 from pathlib import Path
 
 from ..results.numbers import human
-from ..support.inputs import counted
 from ..support.terminal import Bar, Terminal
 from .case import Case
-from .document import CONFIG, FEDERATION
 from .goals import GAINS, UNITS, Goal
 from .planner import Plan
-from .publish import PAGE
+from .report import CONFIG, FEDERATION, PAGE
 from .search import Update
 
 
 def introduce(terminal: Terminal, case: Case, goal: Goal) -> None:
-    """What is about to happen."""
-    world = case.world
-    terminal.note(
-        f"{counted(world.count, 'client')}, {counted(world.dim, 'feature')}, "
-        f"{counted(case.steps, 'step')}; sharing costs {case.costs}"
-    )
-    for line in case.notes:
+    """Say what is about to happen."""
+    for line in (str(case), *case.notes):
         terminal.note(line)
     terminal.note(f"looking for the {'most' if goal.aim in GAINS else 'least'} {goal.aim}")
 
 
 def show_progress(bar: Bar, now: Update) -> None:
-    """How many settings were tried, and the best so far."""
+    """Show how many settings were tried, and the best so far."""
     what = "judging" if now.total and now.done == now.total else "settings"
     part = f", runs under way {now.part:4.0%}" if 0 < now.part < 1 else ""
     best = ""
@@ -41,7 +34,7 @@ def show_progress(bar: Bar, now: Update) -> None:
 
 
 def show_files(terminal: Terminal, plan: Plan, folder: Path) -> None:
-    """Where the plan is, and how to go on with it."""
+    """Say where the plan is, and how to use it."""
     run, serve = folder / CONFIG, folder / FEDERATION
     where = {"page": folder / PAGE, "to simulate": run}
     then = f"To simulate it: incfed run {shlex.quote(str(run))}"

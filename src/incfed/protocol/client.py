@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.factor import Floats, Ints, add_outer, factorize, update, whiten
+from ..kernels.step import triggered
 from ..kernels.ucb import Rules, choose_dense, confidence
 from .messages import Download, Upload
 from .packing import Packed, pack_matrix, pack_rows
@@ -80,8 +81,7 @@ class Learner:
         """Eq. 2: the index of one of these arms [K, d]."""
         if len(self._ids) != len(arms):
             self._ids, self._z, self._score = np.arange(len(arms)), arms.copy(), np.empty(len(arms))
-        r = self.rules
-        alpha = confidence(self._logdet, self.dim, r.ridge, r.noise, r.surprise, r.exploration)
+        alpha = confidence(self._logdet, self.dim, self.rules)
         return choose_dense(arms, self._ids, self._U, self._t, alpha, self._z, self._score)
 
     def learn(self, x: Floats, y: float) -> bool:
@@ -98,8 +98,9 @@ class Learner:
 
     @property
     def triggered(self) -> bool:
-        """Line 8, for what may go into the next round: delta t * log(det V_i / det V_g) > D_c."""
-        return bool(self.clock * (self._logdet - self._logdet_shared) > self.rules.threshold)
+        """Line 8, for what may go into the next round."""
+        grown = self._logdet - self._logdet_shared
+        return triggered(self.clock, grown, self.rules.threshold, self.rules.clocked)
 
     @property
     def logdet(self) -> float:

@@ -1,15 +1,14 @@
-"""How a round of real clients is decided, and decided again when a client fails; without I/O.
+"""How a round is decided within a budget, and decided again when a client fails; without I/O.
 
-The coordinator uses this to decide, and the audit to recompute. In the simulator all clients
-deliver and have the current V_g. Real clients may lag behind (V_i = dV_i + an older V_g), decline,
-or fail to deliver, and the budget may run out.
+The coordinator and the simulator use this to decide, and the audit to recompute. Real clients may
+lag behind (V_i = dV_i + an older V_g), decline, or fail to deliver.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,8 +18,9 @@ from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.payment_free import PaymentFree
 from .messages import Upload
 from .packing import gather
-from .server import Closed, Server, Uploads, communication
+from .server import Closed, Server, Uploads
 from .shared import Shared
+from .traffic import communication
 
 ROUNDING = 1e-9  # of the budget: far above differences in rounding between processors
 
@@ -35,9 +35,57 @@ class Offers(NamedTuple):
     def total(self) -> float:
         return math.fsum(self.payments.values())
 
+    def decision(self, round: Round) -> Decision:
+        """The same as a decision of this round."""
+        members = np.isin(round.clients, list(self.payments))
+        payments = np.zeros(len(round))
+        payments[members] = list(self.payments.values())
+        return Decision(members, payments)
+
+
+class Budget(NamedTuple):
+    """Money for all rounds together, and what was spent."""
+
+    limit: float  # infinite: none
+    spent: float
+
+    def affords(self, offers: Offers) -> bool:
+        """Whether the budget covers it. The budget is never exceeded, not even by rounding. What
+        costs nothing is affordable even if the budget was lowered below what is already spent."""
+        return not offers.total or self.spent + offers.total <= self.limit
+
+    def afforded(self, offers: Offers, kept: Mapping[int, float]) -> Offers | None:
+        """The offers if the budget covers it, else None; never below `kept`, the earlier offers.
+
+        If it exceeds the budget by rounding only, it is reduced to what is left: processors round
+        differently, and must not decide differently."""
+        payments = dict(offers.payments)
+        for client, paid in payments.items():
+            total = math.fsum(payments.values())
+            excess = min(self.spent + total - self.limit, total)
+            if not 0.0 < excess <= ROUNDING * (1.0 + self.limit):
+                break
+            payments[client] = max(kept.get(client, 0.0), paid - excess - math.ulp(self.limit))
+        fitted = Offers(payments, offers.data_only)
+        return fitted if self.affords(fitted) else None
+
+
+class OpenRound(Protocol):
+    """A round to be decided."""
+
+    @property
+    def mechanism(self) -> Mechanism: ...
+
+    @property
+    def money(self) -> Budget: ...
+
+    def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
+        """The round, and what a mechanism decides."""
+        ...
+
 
 class RoundInputs(NamedTuple):
-    """Everything that a decision depends on."""
+    """Everything that the decision of a round of real clients depends on."""
 
     uploads: Mapping[int, Upload]  # by client: all that may take part, also without data
     others: int  # clients that uploaded but may not take part: barred, or failed in this round
@@ -56,25 +104,41 @@ class RoundInputs(NamedTuple):
         """The clients with pending data, ascending."""
         return sorted(client for client, one in self.uploads.items() if one.steps)
 
-    def affords(self, offers: Offers) -> bool:
-        """Whether the budget covers it. The budget is never exceeded, not even by rounding. What
-        costs nothing is affordable even if the budget was lowered below what is already spent."""
-        return not offers.total or self.spent + offers.total <= self.budget
+    @property
+    def money(self) -> Budget:
+        return Budget(self.budget, self.spent)
 
-    def afforded(self, offers: Offers, kept: Mapping[int, float]) -> Offers | None:
-        """The offers if the budget covers it, else None; never below `kept`, the earlier offers.
+    def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
+        server, round = self.open()
+        return round, server.decide(round, mechanism)
 
-        If it exceeds the budget by rounding only, it is reduced to what is left: processors round
-        differently, and must not decide differently."""
-        payments = dict(offers.payments)
-        for client, paid in payments.items():
-            total = math.fsum(payments.values())
-            excess = min(self.spent + total - self.budget, total)
-            if not 0.0 < excess <= ROUNDING * (1.0 + self.budget):
-                break
-            payments[client] = max(kept.get(client, 0.0), paid - excess - math.ulp(self.budget))
-        fitted = Offers(payments, offers.data_only)
-        return fitted if self.affords(fitted) else None
+    def open(self) -> tuple[Server, Round]:
+        """The simulator's server, set up for this round."""
+        clients = self.active
+        sent = [self.uploads[client] for client in clients]
+        costs = np.zeros(max(clients, default=-1) + 1)
+        costs[clients] = [one.cost for one in sent]
+        server = Server(
+            count=len(self.uploads),
+            dim=self.dim,
+            mechanism=self.mechanism,
+            costs=costs,
+            ridge=self.ridge,
+            shared=self.shared(self.epoch),
+            rounds=self.rounds,
+            spent=self.spent,
+            budget_left=max(0.0, self.budget - self.spent),
+        )
+        epochs = np.array([one.epoch for one in sent], np.int64)
+        pending = gather([one.dV for one in sent], self.dim)
+        logdets, gains = np.empty(len(sent)), np.empty(len(sent))
+        for epoch in np.unique(epochs).tolist():  # log det(V_g(epoch_i) + dV_i)
+            old, among = self.shared(epoch), epochs == epoch
+            log_gains(old.V, old.factor, old.logdet, self.ridge, pending, among, gains)
+            logdets[among] = old.logdet + gains[among]
+        lagging = bool((epochs != self.epoch).any())
+        uploads = Uploads(np.array(clients, np.int64), logdets, pending, lagging)
+        return server, server.open(uploads, step=0, trigger=self.trigger)
 
     def without(self, failed: Sequence[int]) -> RoundInputs:
         """The same without the clients that failed."""
@@ -82,25 +146,21 @@ class RoundInputs(NamedTuple):
         return self._replace(uploads=left, others=self.others + len(self.uploads) - len(left))
 
 
-def decide(inputs: RoundInputs) -> Offers:
+def decide(one: OpenRound) -> Offers:
     """Line 11. If the payments exceed the remaining budget, the round is data-only."""
-    _, round, decision = _judge(inputs, inputs.mechanism)
-    offers = inputs.afforded(_offers(round, decision, False), {})
-    if offers is not None:
-        return offers
-    _, round, decision = _judge(inputs, PaymentFree())
-    return _offers(round, decision, True)
+    offers = one.money.afforded(_offers(*one.judge(one.mechanism), False), {})
+    return _offers(*one.judge(PaymentFree()), True) if offers is None else offers
 
 
-def decide_again(inputs: RoundInputs, kept: Mapping[int, float], *, add: bool) -> Offers:
+def decide_again(one: OpenRound, kept: Mapping[int, float], *, add: bool) -> Offers:
     """Keep the clients that delivered (`kept`: their offers); if `add`, others may be added.
 
     Each is paid the larger of its offer and what it is owed now. If the budget does not cover that,
     even with nobody else paid, each is paid its offer, which was reserved.
     """
-    mechanisms = (inputs.mechanism, PaymentFree()) if add else (None,)
+    mechanisms = (one.mechanism, PaymentFree()) if add else (None,)
     for data_only, mechanism in enumerate(mechanisms):
-        _, round, decision = _judge(inputs, mechanism or PaymentFree())
+        round, decision = one.judge(mechanism or PaymentFree())
         held = np.isin(round.clients, list(kept))
         S = held | decision.participants if mechanism else held
         owed = round.settle(S).payments
@@ -111,7 +171,7 @@ def decide_again(inputs: RoundInputs, kept: Mapping[int, float], *, add: bool) -
             for place, client in enumerate(round.clients.tolist())
             if S[place]
         }
-        offers = inputs.afforded(Offers(payments, bool(data_only)), kept)
+        offers = one.money.afforded(Offers(payments, bool(data_only)), kept)
         if offers is not None:
             return offers
     return Offers({client: kept.get(client, 0.0) for client in payments}, True)
@@ -119,44 +179,11 @@ def decide_again(inputs: RoundInputs, kept: Mapping[int, float], *, add: bool) -
 
 def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Shared, Closed]:
     """Lines 12-14: the new statistics (db of the participants, in order of id) and the outcome."""
-    server, round, _ = _judge(inputs, PaymentFree())
-    members = np.isin(round.clients, list(offers.payments))
-    payments = np.zeros(len(round))
-    payments[members] = list(offers.payments.values())
-    closed = server.close(round, Decision(members, payments), np.array(db).reshape(-1, inputs.dim))
+    server, round = inputs.open()
+    closed = server.close(round, offers.decision(round), np.array(db).reshape(-1, inputs.dim))
     everyone = len(inputs.uploads) + inputs.others
     scalars = communication(everyone, inputs.dim, closed.idle + len(closed.participants))
     return server.shared, closed._replace(communication=scalars)
-
-
-def _judge(inputs: RoundInputs, mechanism: Mechanism) -> tuple[Server, Round, Decision]:
-    """The simulator's server, set up for this round."""
-    clients = inputs.active
-    sent = [inputs.uploads[client] for client in clients]
-    costs = np.zeros(max(clients, default=-1) + 1)
-    costs[clients] = [one.cost for one in sent]
-    server = Server(
-        count=len(inputs.uploads),
-        dim=inputs.dim,
-        mechanism=mechanism,
-        costs=costs,
-        ridge=inputs.ridge,
-        shared=inputs.shared(inputs.epoch),
-        rounds=inputs.rounds,
-        spent=inputs.spent,
-        budget_left=max(0.0, inputs.budget - inputs.spent),
-    )
-    epochs = np.array([one.epoch for one in sent], np.int64)
-    pending = gather([one.dV for one in sent], inputs.dim)
-    logdets, gains = np.empty(len(sent)), np.empty(len(sent))
-    for epoch in np.unique(epochs).tolist():  # log det(V_g(epoch_i) + dV_i)
-        old, among = inputs.shared(epoch), epochs == epoch
-        log_gains(old.V, old.factor, old.logdet, inputs.ridge, pending, among, gains)
-        logdets[among] = old.logdet + gains[among]
-    uploads = Uploads(
-        np.array(clients, np.int64), logdets, pending, bool((epochs != inputs.epoch).any())
-    )
-    return server, *server.decide(uploads, step=0, trigger=inputs.trigger)
 
 
 def _offers(round: Round, decision: Decision, data_only: bool) -> Offers:

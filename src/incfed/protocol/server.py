@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from ..kernels import coalition
 from ..kernels.factor import Floats, Ints
-from ..kernels.pending import Pending
+from ..kernels.pending import Mask, Pending
 from ..mechanisms.base import Decision, Mechanism, MechanismError, Round, malformed
 from .shared import Shared
+from .traffic import communication
 
 
 class Uploads(NamedTuple):
@@ -19,6 +20,14 @@ class Uploads(NamedTuple):
     logdets: Floats  # [n] log det V_i
     pending: Pending  # dV_i
     lagging: bool = False  # whether some client has an older V_g than the current one
+
+    def only(self, members: Mask) -> Uploads:
+        """Those of some of the clients."""
+        return self._replace(
+            clients=self.clients[members],
+            logdets=self.logdets[members],
+            pending=self.pending.only(members),
+        )
 
 
 class Closed(NamedTuple):
@@ -53,17 +62,16 @@ class Server:
         self.budget_left = budget_left
         self._count = count
         self._dim = dim
-        self._mechanism = mechanism
+        self.mechanism = mechanism
         self._costs = costs
         self._ridge = ridge
 
-    def decide(self, uploads: Uploads, *, step: int, trigger: int) -> tuple[Round, Decision]:
-        """Line 11: the incentive mechanism selects participants and payments."""
-        clients, costs = uploads.clients, self._costs[uploads.clients]
-        round = Round(
-            clients=clients.copy(),
-            costs=costs.copy(),
-            count=self._count,
+    def open(self, uploads: Uploads, *, step: int, trigger: int, count: int | None = None) -> Round:
+        """Line 10: a round of `count` clients (None: all), of which these have pending data."""
+        return Round(
+            clients=uploads.clients.copy(),
+            costs=self._costs[uploads.clients],
+            count=self._count if count is None else count,
             V=self.shared.V,
             factor=self.shared.factor,
             logdet=self.shared.logdet,
@@ -77,14 +85,19 @@ class Server:
             budget_left=self.budget_left,
             lagging=uploads.lagging,
         )
-        decision = self._mechanism.decide(round)
+
+    def decide(self, round: Round, mechanism: Mechanism | None = None) -> Decision:
+        """Line 11: the mechanism (None: the federation's) selects participants and payments."""
+        mechanism = self.mechanism if mechanism is None else mechanism
+        clients, costs = round.clients.copy(), round.costs.copy()
+        decision = mechanism.decide(round)
         fault = malformed(decision, clients)
         if not coalition.untouched(round.clients, clients, round.costs, costs):
             fault = "it changed the round it was given: work on copies"
         if fault:
-            name = type(self._mechanism).__name__
+            name = type(mechanism).__name__
             raise MechanismError(f"{name}, round {self.rounds}: {fault}")
-        return round, decision
+        return decision
 
     def close(self, round: Round, decision: Decision, db: Floats) -> Closed:
         """Lines 12-20: add the participants' data (db in order of id) and record the round."""
@@ -96,13 +109,7 @@ class Server:
         paid = math.fsum(payments.tolist())
         self.spent += paid
         self.budget_left -= paid
-        idle = self._count - len(round)
+        idle = round.count - len(round)
         ratio = math.exp(min(0.0, self.shared.logdet - round.full_value))
-        cost = communication(self._count, self._dim, idle + len(payments))
+        cost = communication(round.count, self._dim, idle + len(payments))
         return Closed(round.clients[members], payments, idle, cost, ratio)
-
-
-def communication(count: int, dim: int, participants: int) -> float:
-    """Scalars sent in a round: all dV up, participants' db up, everything down (docs/paper.md,
-    reading 11)."""
-    return float(count * dim**2 + participants * dim + count * (dim**2 + dim))

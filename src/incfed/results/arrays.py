@@ -1,4 +1,4 @@
-"""Columns that nobody can change by accident, and records that are made of them."""
+"""Read-only columns, and records made of them."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-def _column(name: str, value: ArrayLike, kinds: str, allowed: str) -> NDArray[Any]:
-    array = np.asarray(value)
-    if array.ndim != 1:
-        raise InputError(f"{name}: has shape {array.shape}; allowed is one dimension")
-    if array.size and array.dtype.kind not in kinds:
-        raise InputError(f"{name}: has type {array.dtype}; allowed are {allowed}")
+def _column(
+    name: str, value: ArrayLike, kinds: str, allowed: str, dtype: type[np.generic]
+) -> NDArray[Any]:
+    given = np.asarray(value)
+    if given.ndim != 1:
+        raise InputError(f"{name}: has shape {given.shape}; allowed is one dimension")
+    if given.size and given.dtype.kind not in kinds:
+        raise InputError(f"{name}: has type {given.dtype}; allowed are {allowed}")
+    array = np.array(given, dtype=dtype)
+    array.setflags(write=False)
     return array
 
 
 def floats(name: str, value: ArrayLike) -> FloatArray:
-    """A read-only float64 copy; a copy, because the caller's own array stays the caller's."""
-    array = np.array(_column(name, value, "iuf", "numbers"), dtype=np.float64)
-    array.setflags(write=False)
-    return array
+    """A read-only float64 copy."""
+    return _column(name, value, "iuf", "numbers", np.float64)
 
 
 def integers(name: str, value: ArrayLike) -> IntArray:
-    """A read-only int64 copy; floats are refused rather than cut off."""
-    array = np.array(_column(name, value, "iu", "integers"), dtype=np.int64)
-    array.setflags(write=False)
-    return array
+    """A read-only int64 copy; floats are refused, not truncated."""
+    return _column(name, value, "iu", "integers", np.int64)
 
 
 class ArrayRecord:
     """Equality and pickling for frozen dataclasses with array fields.
 
-    Numpy would answer `==` with an array, and would unpickle arrays as writeable: both are wrong
-    for a record. NaN equals NaN here, so a saved and loaded record equals the original.
+    By default, `==` of arrays is an array, and unpickled arrays are writeable. Here NaN equals NaN,
+    so that a saved and loaded record equals the original.
     """
 
     __hash__ = None  # type: ignore[assignment]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -17,11 +18,13 @@ SMOOTHING = 0.08  # participation: how far the moving average reaches, as a shar
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a plot: `mean` at 1-based steps `x`, and `sd` over seeds (NaN for one seed)."""
+    """One line of a plot: `mean` at `x` (steps from 1, or values of a parameter), and `sd` over
+    seeds (NaN for one seed)."""
 
-    x: IntArray
+    x: IntArray | FloatArray
     mean: FloatArray
     sd: FloatArray
+    form: Literal["curve", "points", "level"] = "curve"  # points are marked, a level is thin
 
     @property
     def empty(self) -> bool:

@@ -1,8 +1,7 @@
-"""What people read, before it is set: a document is a list of blocks.
+"""Documents: a report, a plan or a summary is a list of blocks, which `html`, `terminal` and
+`markdown` render.
 
-A report, a plan or a summary is built once from these blocks; `html`, `terminal` and `markdown`
-render any of them. All strings are plain text: each renderer escapes what its format treats as
-special.
+All strings are plain text: each renderer escapes what its format treats as special.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ MARKS: Mapping[Tone, str] = {"plain": "", "good": "✓", "close": "≈", "bad": 
 
 @dataclass(frozen=True)
 class Text:
-    """Paragraphs: an empty line starts a new one. A note is smaller and quieter."""
+    """Paragraphs, separated by empty lines. A note is smaller and paler."""
 
     text: str
     note: bool = False
@@ -46,7 +45,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Callout:
-    """The sentence to read if no other is read; or a warning, if its tone is not plain."""
+    """The main sentence; or a warning, if its tone is not plain."""
 
     text: str
     tone: Tone = "plain"
@@ -54,7 +53,7 @@ class Callout:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether something is as it should be, in words."""
+    """Whether something is as it should be."""
 
     tone: Tone
     text: str
@@ -62,14 +61,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a cell: "29.7 ± 2.5 M", where the spread is quieter than the figure."""
+    """A cell of a table: "29.7 ± 2.5 M", where the spread is paler than the figure."""
 
     text: str
     spread: str = ""
     unit: str = ""  # of the figure and its spread
     below: str = ""  # a second, smaller line
     tone: Tone = "plain"
-    why: str = ""  # shown when pointed at
+    why: str = ""  # a tooltip
     colour: str = ""  # of its line in a figure
 
     def __str__(self) -> str:
@@ -78,8 +77,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """`drop`: on a terminal that is too narrow, columns with the highest number go first; those
-    with 0 stay."""
+    """On a terminal that is too narrow, columns with the highest `drop` are left out first; those
+    with 0 always stay."""
 
     title: str
     align: Literal["left", "right"] = "right"
@@ -90,7 +89,7 @@ class Column:
 class TableRow:
     cells: tuple[Cell, ...]
     emphasis: bool = False
-    group: bool = False  # the first one of a group of rows
+    group: bool = False  # it starts a group of rows
 
     @classmethod
     def of(cls, *cells: str | Cell, emphasis: bool = False, group: bool = False) -> TableRow:
@@ -109,29 +108,29 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """Drawn on demand. On a terminal, `sketch` draws it with letters for a width in columns."""
+    """Drawn on demand. `sketch` draws it as text, for a terminal of a width in columns."""
 
     caption: str
     draw: Callable[[], Drawing] | None = None
     sketch: Callable[[int], Sequence[str]] | None = None
-    description: str = ""  # read to those who cannot see it; the caption, if not given
+    description: str = ""  # for screen readers; the caption by default
 
     @classmethod
     def of(cls, drawing: Drawing, caption: str, description: str = "") -> Figure:
-        """One that is drawn already."""
+        """A figure that is already drawn."""
         return cls(caption, lambda: drawing, description=description)
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Names and values, by group; a group's name may be empty. A page folds them away."""
+class DefinitionList:
+    """Names and values, by group; a group's name may be empty. On a page they are folded away."""
 
     groups: Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class Code:
-    """A file, shown whole, and the command that takes it."""
+    """The text of a file, and the command that uses it."""
 
     text: str
     caption: str = ""
@@ -154,13 +153,13 @@ class Tiles:
 
 
 Block = (
-    Text | Heading | Bullets | Callout | Verdict | Table | Figure | Settings | Code | Tiles
-)  # fmt: skip
+    Text | Heading | Bullets | Callout | Verdict | Table | Figure | DefinitionList | Code | Tiles
+)
 
 
 @dataclass(frozen=True)
 class Document:
-    """A title (may be empty: then none is printed), blocks, and who made it."""
+    """A title (none, if it is empty), blocks, and a footer."""
 
     title: str
     blocks: Sequence[Block] = field(default_factory=tuple)

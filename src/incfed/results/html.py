@@ -30,10 +30,7 @@ def render(document: Document) -> str:
     numbers = count(1)
 
     def drawn(block: Figure) -> Svg | None:
-        if block.draw is None:
-            return None
-        described = block.description or block.caption
-        return inline_svg(block.draw(), f"f{next(numbers)}", described)
+        return None if block.draw is None else inline_svg(block.draw(), f"f{next(numbers)}")
 
     overview = any(isinstance(block, Tiles) for block in header)
     return _template().render(

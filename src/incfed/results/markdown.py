@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 
 from . import document as doc
 from .document import MARKS
@@ -59,8 +59,8 @@ def escape(text: str) -> str:
 
 
 def render_latex(document: doc.Document) -> str:
-    """The tables, for the booktabs package. All other words are comments, so that the file can be
-    read in with \\input wherever the tables are wanted."""
+    """The tables, for the booktabs package. All other text becomes comments, so that the file can
+    be included with \\input."""
     lines: list[str] = _comments(f"# {escape(document.title)}" if document.title else "")
     for block in document.blocks:
         lines += _latex_table(block) if isinstance(block, doc.Table) else _comments(_block(block))
@@ -96,7 +96,7 @@ def _block(block: doc.Block) -> str:
             if block.sketch is None:
                 return f"*{escape(block.caption)}*" if block.caption else ""
             return _fenced("\n".join(block.sketch(SKETCH_WIDTH)))
-        case doc.Settings():
+        case doc.DefinitionList():
             return "\n\n".join(_group(name, group) for name, group in block.groups.items())
         case doc.Code():
             command = f" {_inline_code(block.command)}" if block.command else ""
@@ -110,13 +110,10 @@ def _block(block: doc.Block) -> str:
 
 
 def _paragraph(text: str) -> str:
-    """As `escape`, and the beginning is not taken for a list, a quotation or a heading."""
-    return _LINE_START.sub(_escape_start, escape(text))
-
-
-def _escape_start(match: re.Match[str]) -> str:
-    found = match[0]
-    return f"{found}\\" if found.isdigit() else f"\\{found}"
+    """As `escape`; the beginning is not taken for a list, a quotation or a heading either."""
+    return _LINE_START.sub(
+        lambda match: f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}", escape(text)
+    )
 
 
 def _line(cells: list[str]) -> str:
@@ -131,20 +128,23 @@ def _cell(cell: doc.Cell, emphasis: bool) -> str:
     return f"{text}{below} {MARKS[cell.tone]}".rstrip()
 
 
-def _group(name: str, group: object) -> str:
-    assert isinstance(group, dict)
+def _group(name: str, group: Mapping[str, str]) -> str:
     lines = [f"- {_paragraph(key)}: {escape(value)}" for key, value in group.items()]
     return "\n".join([*([f"**{escape(name)}**\n"] if name else []), *lines])
 
 
+def _fence(text: str, least: int) -> str:
+    """Longer than any in the text."""
+    return "`" * max([least, *(1 + len(one) for one in re.findall("`+", text))])
+
+
 def _fenced(text: str) -> str:
-    """Between fences longer than any in the text."""
-    fence = "`" * max(3, 1 + max((len(one) for one in re.findall("`+", text)), default=0))
+    fence = _fence(text, 3)
     return f"{fence}\n{text.rstrip()}\n{fence}"
 
 
 def _inline_code(text: str) -> str:
-    fence = "`" * (1 + max((len(one) for one in re.findall("`+", text)), default=0))
+    fence = _fence(text, 1)
     space = " " if "`" in text else ""
     return f"{fence}{space}{text}{space}{fence}"
 
@@ -168,8 +168,8 @@ def _latex_table(table: doc.Table) -> Iterator[str]:
 
 
 def _latex_cells(row: doc.TableRow) -> Iterator[str]:
-    bold: Callable[[str], str] = (lambda text: rf"\textbf{{{text}}}") if row.emphasis else str
     for cell in row.cells:
         text = escape_latex(str(cell))
-        below = f" ({escape_latex(cell.below)})" if cell.below else ""
-        yield (bold(text) if text else "") + below
+        if text and row.emphasis:
+            text = rf"\textbf{{{text}}}"
+        yield text + (f" ({escape_latex(cell.below)})" if cell.below else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 UNKNOWN = "\N{EN DASH}"
 
@@ -46,13 +47,13 @@ def percent_spread(mean: float, sd: float) -> tuple[str, str, str]:
     return f"{100 * mean:.0f}", "" if math.isnan(sd) else f"{100 * sd:.0f}", " %"
 
 
-def finite(value: float) -> float | None:
-    """As JSON holds it: null for NaN and infinity."""
-    return value if math.isfinite(value) else None
+def finite(value: Any) -> Any:
+    """The value for JSON: None in place of NaN and infinity."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def tick(value: float) -> str:
-    """A number on an axis, as short as it gets: 2.5k, 10M."""
+def tick(value: float, _: object = None) -> str:
+    """A number on an axis, as short as possible: 2.5k, 10M. (matplotlib passes a position, too.)"""
     for scale, unit in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= scale:
             return f"{value / scale:.4g}{unit}"

@@ -6,8 +6,8 @@ Figures are made with matplotlib's object interface: no pyplot, no window, no gl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-METRICS = ("regret", "reward", "communication", "payment", "participation")
+METRICS = ("regret", "reward", "communication", "packed", "payment", "participation")
+FORMS: dict[str, dict[str, Any]] = {
+    "curve": {"linewidth": 1.8, "solid_capstyle": "round"},
+    "points": {"linewidth": 1.8, "marker": "o", "markersize": 4.5},
+    "level": {"linewidth": 1.2},
+}
 
 
 def plot(runs: Runs, metric: str, *, pens: Pens | None = None) -> Figure:
@@ -35,7 +40,7 @@ def plot(runs: Runs, metric: str, *, pens: Pens | None = None) -> Figure:
     chosen = {**pens_for(checked(runs)), **(pens or {})}
     figure = new_figure(7.6, 4.0)
     axes = figure.add_subplot()
-    lines = _panel(axes, runs, metric, chosen)
+    lines = panel(axes, _curves(runs, metric), metric, chosen)
     style.label_ends(figure, axes, lines, chosen)
     return figure
 
@@ -46,17 +51,27 @@ def overview(runs: Runs, *, pens: Pens | None = None) -> Figure:
     Without expected rewards there is no regret: reward takes its place.
     """
     chosen = {**pens_for(checked(runs)), **(pens or {})}
-    unknown = all(curve(results, "regret").empty for results in runs.values())
-    figure = new_figure(10.4, 6.8)
-    metrics = ("reward" if unknown else "regret", "communication", "payment", "participation")
-    for axes, metric in zip(figure.subplots(2, 2).flat, metrics, strict=True):
-        _panel(axes, runs, metric, chosen)
-    style.legend(figure, {label: chosen[label] for label in runs})
+    figure, _ = four_panels(lambda metric: _curves(runs, metric), chosen)
     return figure
 
 
+def four_panels(
+    curves: Callable[[str], Mapping[str, Curve]], pens: Pens
+) -> tuple[Figure, list[Axes]]:
+    """The panels of an overview from the `curves` of each metric; reward if regret is unknown."""
+    lines = curves("regret")
+    first = "reward" if all(line.empty for line in lines.values()) else "regret"
+    figure = new_figure(10.4, 6.8)
+    panels = list(figure.subplots(2, 2).flat)
+    metrics = (first, "communication", "payment", "participation")
+    for axes, metric in zip(panels, metrics, strict=True):
+        panel(axes, curves(metric), metric, pens)
+    style.legend(figure, {label: pens[label] for label in lines})
+    return figure, panels
+
+
 def can_plot() -> bool:
-    """Whether matplotlib is there."""
+    """Whether matplotlib is installed."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -65,7 +80,7 @@ def can_plot() -> bool:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty one, in inches."""
+    """An empty figure of a size in inches."""
     with needs("matplotlib", "plotting", "plot"):
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -73,44 +88,33 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout=layout, facecolor="white")
 
 
-def _panel(axes: Axes, runs: Runs, metric: str, pens: Pens) -> dict[str, Curve]:
-    """One metric of some runs; the lines drawn, by label."""
-    lines = {label: curve(results, metric) for label, results in runs.items()}
-    return panel(axes, lines, metric, pens)
+def _curves(runs: Runs, metric: str) -> dict[str, Curve]:
+    return {label: curve(results, metric) for label, results in runs.items()}
 
 
 def panel(
     axes: Axes, lines: Mapping[str, Curve], metric: str, pens: Pens, *, title: str | None = None
 ) -> dict[str, Curve]:
-    """Draw these lines of one metric, those that are known; returns them."""
+    """Draw the lines of one metric, except unknown ones; returns those that were drawn."""
     drawn: dict[str, Curve] = {}
     for label, line in lines.items():
         if line.empty:
             continue
-        pen = visible(pens[label], line, drawn)
+        pen = _visible(pens[label], line, drawn)
         order = len(drawn) / 100
         if np.nanmax(line.sd, initial=0.0) > 1e-6 * np.nanmax(np.abs(line.mean)):
             low, high = style.band(line, metric)
-            half = slice(None, None, -2)  # every other point will do, the last one included
+            # Of a curve every other point will do, the last one included.
+            some = slice(None, None, -2 if line.form == "curve" else 1)
             axes.fill_between(
-                line.x[half],
-                low[half],
-                high[half],
-                color=pen.colour,
-                alpha=0.14,
-                linewidth=0,
-                zorder=1 + order,
-            )
+                line.x[some], low[some], high[some],
+                color=pen.colour, alpha=0.14, linewidth=0, zorder=1 + order,
+            )  # fmt: skip
         axes.plot(
-            line.x,
-            line.mean,
-            color=pen.colour,
-            linestyle=pen.dashes,
-            linewidth=1.8,
-            solid_capstyle="round",
+            line.x, line.mean, color=pen.colour, linestyle=pen.dashes, zorder=3 + order,
             clip_on=False,  # a line along the axis keeps its full width
-            zorder=3 + order,
-        )
+            **FORMS[line.form],
+        )  # fmt: skip
         drawn[label] = line
     end = max(int(line.x[-1]) for line in lines.values())
     style.dress(axes, metric, end, list(drawn.values()), title)
@@ -118,7 +122,7 @@ def panel(
     return drawn
 
 
-def visible(pen: Pen, line: Curve, drawn: dict[str, Curve]) -> Pen:
+def _visible(pen: Pen, line: Curve, drawn: dict[str, Curve]) -> Pen:
     """Where a line lies exactly on another, dash it, so that both show."""
     below = sum(_coincide(line, other) for other in drawn.values())
     if not below or pen.dashes != SOLID:

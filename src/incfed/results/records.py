@@ -1,4 +1,4 @@
-"""What a run leaves behind: four curves over the steps, and one record for every round."""
+"""The result of a run: curves over the steps, and a record of every round."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..support.extras import needs
 from ..support.inputs import InputError, counted
 from .arrays import ArrayRecord, FloatArray, floats
 from .numbers import human
@@ -20,15 +22,22 @@ if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
 
-__all__ = ["Result", "RoundRecord", "Rounds"]
+__all__ = ["CURVES", "Result", "RoundRecord", "Rounds"]
+
+CURVES = ("regret", "reward", "communication", "payment")
+SOME = ("packed", "matched")  # curves that a saved result may lack
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(ArrayRecord):
-    """A finished run. The four curves are cumulative: entry t counts steps 0 to t.
+    """A finished run. The curves are cumulative: entry t counts steps 0 to t.
 
-    So is `matched`, the number of steps that were not skipped: all of them, but for a log in which
-    a pick need not be what was shown (`ReplayLog`). reward / matched is then the replay estimate.
+    `communication` counts scalars as the paper does; `packed` counts what a careful implementation
+    sends (symmetric matrices by half or by their factors, models only when they are needed). It is
+    NaN in results of versions that did not count it.
+
+    So is `matched`, the number of steps that were not skipped. Only a `ReplayLog` skips steps, if
+    the arm picked is not the one that was shown. reward / matched is then the replay estimate.
     """
 
     regret: FloatArray
@@ -38,15 +47,19 @@ class Result(ArrayRecord):
     rounds: Rounds
     settings: Mapping[str, Any]
     matched: FloatArray = None  # type: ignore[assignment]  # None: every step
+    packed: FloatArray = None  # type: ignore[assignment]  # None: not known
 
     def __post_init__(self) -> None:
         if self.matched is None:
             object.__setattr__(self, "matched", np.arange(1.0, np.size(self.regret) + 1.0))
-        for name in ("regret", "reward", "communication", "payment", "matched"):
-            object.__setattr__(self, name, floats(name, getattr(self, name)))
-            if getattr(self, name).size != self.regret.size:
+        if self.packed is None:
+            object.__setattr__(self, "packed", np.full(np.size(self.regret), np.nan))
+        for name in (*CURVES, *SOME):
+            column = floats(name, getattr(self, name))
+            object.__setattr__(self, name, column)
+            if column.size != self.regret.size:
                 raise InputError(
-                    f"{name}: {counted(getattr(self, name).size, 'step')}; allowed are the "
+                    f"{name}: {counted(column.size, 'step')}; allowed are the "
                     f"{self.regret.size} of regret"
                 )
         object.__setattr__(self, "settings", plain(self.settings))
@@ -66,10 +79,7 @@ class Result(ArrayRecord):
             "steps": self.regret.size,
             "matched": int(_last(self.matched)),
             "clients": self.settings.get("clients"),
-            "regret": _last(self.regret),
-            "reward": _last(self.reward),
-            "communication": _last(self.communication),
-            "payment": _last(self.payment),
+            **{name: _last(getattr(self, name)) for name in (*CURVES, "packed")},
             "rounds": len(self.rounds),
             "participation": float(shares.mean()) if shares.size else float("nan"),
             "paid": int(np.count_nonzero(self.rounds.payments > 0)),
@@ -77,23 +87,32 @@ class Result(ArrayRecord):
 
     @property
     def name(self) -> str:
-        """What kind of algorithm this was, for people."""
+        """The kind of its algorithm."""
         return str(dict(self.settings.get("algorithm") or {}).get("kind", "result"))
 
     def to_polars(self) -> polars.DataFrame:
-        """One row a step: step, regret, reward, communication, payment; matched if not all did."""
-        from .frames import steps_polars
-
-        return steps_polars(self)
+        """One row a step: step, regret, reward, communication, payment, packed; `matched` if some
+        steps were skipped."""
+        with needs("polars", "to_polars()"):
+            import polars
+        return polars.DataFrame(self._columns())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row a step: step, regret, reward, communication, payment; matched if not all did."""
-        from .frames import steps_pandas
+        """The same columns as `to_polars`."""
+        with needs("pandas", "to_pandas()", "pandas"):
+            import pandas
+        return pandas.DataFrame(self._columns())
 
-        return steps_pandas(self)
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        curves = {name: getattr(self, name) for name in CURVES}
+        steps = np.arange(self.regret.size)
+        some = {} if np.isnan(self.packed).any() else {"packed": self.packed}
+        if not np.array_equal(self.matched, steps + 1):
+            some["matched"] = self.matched
+        return {"step": steps, **curves, **some}
 
     def plot(self, metric: str | None = None) -> Figure:
-        """A matplotlib figure of one metric, or the four most telling ones."""
+        """A matplotlib figure of one metric, or of the four main ones."""
         from .plots import overview, plot
 
         runs = {self.name: [self]}
@@ -115,11 +134,10 @@ class Result(ArrayRecord):
     def __repr__(self) -> str:
         final = self.summary()
         clients = final["clients"]
-        figures = ("regret", "reward", "communication", "payment")
         return (
             f"<{self.name}: {counted(final['steps'], 'step')}, "
             f"{'? clients' if clients is None else counted(clients, 'client')}: "
-            f"{', '.join(f'{name} {human(final[name])}' for name in figures)}, "
+            f"{', '.join(f'{name} {human(final[name])}' for name in CURVES)}, "
             f"{counted(final['rounds'], 'round')}>"
         )
 

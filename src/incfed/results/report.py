@@ -13,7 +13,7 @@ from ..support import inputs
 from ..support.files import write_text
 from ..support.inputs import InputError, counted
 from . import html
-from .document import Block, Document, Figure, Heading, Settings, Text
+from .document import Block, DefinitionList, Document, Figure, Heading, Text
 from .palette import Pens, pens_for
 from .plots import can_plot, overview
 from .settings import plain
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 BANDS = "Mean over seeds; the bands are one standard deviation wide on each side."
-LONG = 60  # longer lists in the settings are shown by their first values and their length
+LONG = 60  # of longer lists in the settings, only the first values and the length are shown
 
 
 @dataclass(frozen=True)
 class Section:
-    """One part of a report. Everything but the heading may be left out.
+    """One part of a report; only the heading is required.
 
-    `figures` are by caption; `settings` are groups (a heading and its values), folded away until
-    the reader opens them; `pens` colours the rows like the lines.
+    `figures` are by caption; `settings` are groups of values, which a page folds away; `pens` gives
+    the rows the colours of their lines.
     """
 
     heading: str
@@ -48,18 +48,10 @@ class Section:
         Give all sections the same `pens` if they show different sets of algorithms.
         """
         chosen = {**pens_for(checked(runs)), **(pens or {})}
-        figures = {}
         several = any(len(results) > 1 for results in runs.values())
-        if can_plot():
-            figures[BANDS if several else "One run each."] = overview(runs, pens=chosen)
-        return cls(
-            heading=heading,
-            text=text,
-            rows=compare(runs),
-            figures=figures,
-            settings=common_settings(runs),
-            pens=chosen,
-        )
+        caption = BANDS if several else "One run each."
+        figures = {caption: overview(runs, pens=chosen)} if can_plot() else {}
+        return cls(heading, text, compare(runs), figures, common_settings(runs), chosen)
 
     def blocks(self) -> Iterator[Block]:
         yield Heading(self.heading)
@@ -80,9 +72,9 @@ def write_report(
     *,
     footer: str = "",
 ) -> Path:
-    """Write a report to the file `path` and return it; all texts are plain, not HTML.
+    """Write a report to the file `path` and return the path; all texts are plain, not HTML.
 
-    The file appears whole or not at all, and replaces one of the same name.
+    The file is written whole or not at all; an existing one is replaced.
     """
     target = inputs.path("path", path, "the name of a file").resolve()
     if target.is_dir():
@@ -109,17 +101,15 @@ def common_settings(runs: Runs) -> dict[str, Any]:
     return {name: group for name, group in groups.items() if group}
 
 
-def settings_block(groups: Mapping[str, Any]) -> Settings:
+def settings_block(settings: Mapping[str, Any]) -> DefinitionList:
     """Nested settings as text: values that are in no group come first."""
-    loose = {key: value for key, value in groups.items() if not isinstance(value, Mapping)}
-    named = {key: value for key, value in groups.items() if isinstance(value, Mapping)}
-    all_groups = {**({"": loose} if loose else {}), **named}
-    return Settings(
-        {
-            name: {key: _shown(value) for key, value in _flat(plain(group)).items()}
-            for name, group in all_groups.items()
-        }
-    )
+    loose = {key: value for key, value in settings.items() if not isinstance(value, Mapping)}
+    groups: dict[str, Mapping[str, Any]] = {"": loose} if loose else {}
+    groups |= {key: value for key, value in settings.items() if isinstance(value, Mapping)}
+    return DefinitionList({
+        name: {key: _shown(value) for key, value in _flat(plain(group)).items()}
+        for name, group in groups.items()
+    })  # fmt: skip
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:

@@ -1,13 +1,16 @@
-"""Communication rounds: who triggered, who shared, who was paid what."""
+"""Communication rounds: who triggered them, who shared, and who was paid what."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..support.extras import needs
 from ..support.inputs import InputError, counted
 from .arrays import ArrayRecord, FloatArray, IntArray, floats, integers
 from .numbers import human
@@ -15,6 +18,8 @@ from .numbers import human
 if TYPE_CHECKING:
     import pandas
     import polars
+
+COLUMNS = ("step", "trigger", "pending", "idle", "communication", "ratio")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +51,7 @@ class RoundRecord(ArrayRecord):
 
     @property
     def paid(self) -> int:
-        """How many clients got money (the others shared for the data alone)."""
+        """How many clients were paid (the others shared for the data alone)."""
         return int(np.count_nonzero(self.payments > 0))
 
     def __repr__(self) -> str:
@@ -59,7 +64,7 @@ class RoundRecord(ArrayRecord):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rounds(ArrayRecord):
-    """All rounds of a run, one array a column: `len`, iteration and `rounds[-1]` give records.
+    """All rounds of a run, as columns; `rounds[-1]` and iteration give records.
 
     Round r's participants are `participants[offsets[r]:offsets[r + 1]]`, their payments likewise.
     """
@@ -79,7 +84,7 @@ class Rounds(ArrayRecord):
             object.__setattr__(self, name, integers(f"rounds.{name}", getattr(self, name)))
         for name in ("communication", "ratio", "payments"):
             object.__setattr__(self, name, floats(f"rounds.{name}", getattr(self, name)))
-        for name in ("trigger", "pending", "idle", "communication", "ratio"):
+        for name in COLUMNS:
             if getattr(self, name).size != len(self):
                 raise InputError(
                     f"rounds.{name}: {counted(getattr(self, name).size, 'value')}; allowed is one "
@@ -103,15 +108,11 @@ class Rounds(ArrayRecord):
 
     @classmethod
     def collect(cls, records: Iterable[RoundRecord]) -> Rounds:
-        """Put records together into columns; no records, no rounds."""
+        """The columns of these records."""
         rows = list(records)
+        columns: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
         return cls(
-            step=integers("step", [row.step for row in rows]),
-            trigger=integers("trigger", [row.trigger for row in rows]),
-            pending=integers("pending", [row.pending for row in rows]),
-            idle=integers("idle", [row.idle for row in rows]),
-            communication=floats("communication", [row.communication for row in rows]),
-            ratio=floats("ratio", [row.ratio for row in rows]),
+            **columns,
             offsets=np.cumsum([0, *(row.participants.size for row in rows)]),
             participants=np.concatenate([np.empty(0, np.int64), *(r.participants for r in rows)]),
             payments=np.concatenate([np.empty(0), *(row.payments for row in rows)]),
@@ -123,15 +124,9 @@ class Rounds(ArrayRecord):
     def __getitem__(self, index: int) -> RoundRecord:
         row = range(len(self))[index]  # IndexError and negative numbers as in a list
         part = slice(self.offsets[row], self.offsets[row + 1])
+        columns = {name: column[row].item() for name, column in self._columns().items()}
         return RoundRecord(
-            step=int(self.step[row]),
-            trigger=int(self.trigger[row]),
-            pending=int(self.pending[row]),
-            idle=int(self.idle[row]),
-            communication=float(self.communication[row]),
-            ratio=float(self.ratio[row]),
-            participants=self.participants[part],
-            payments=self.payments[part],
+            **columns, participants=self.participants[part], payments=self.payments[part]
         )
 
     def __iter__(self) -> Iterator[RoundRecord]:
@@ -153,19 +148,37 @@ class Rounds(ArrayRecord):
         """[R] money paid in each round."""
         row = np.repeat(np.arange(len(self)), self.shared)
         total = np.bincount(row, weights=self.payments, minlength=len(self))
-        return total.astype(np.float64)  # bincount of nothing would be whole numbers
+        return total.astype(np.float64)  # bincount of nothing is an array of integers
 
     def to_polars(self) -> polars.DataFrame:
         """One row a round; participants and payments are list columns."""
-        from .frames import rounds_polars
-
-        return rounds_polars(self)
+        with needs("polars", "to_polars()"):
+            import polars
+        # The types are named, so that no rounds at all still give list columns.
+        kinds = {"participants": polars.List(polars.Int64), "payments": polars.List(polars.Float64)}
+        lists = {
+            name: polars.Series(self._lists(name), dtype=kind).cast(kind)
+            for name, kind in kinds.items()
+        }
+        return polars.DataFrame({**self._columns(), **lists})
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row a round; participants and payments are columns of lists."""
-        from .frames import rounds_pandas
+        with needs("pandas", "to_pandas()", "pandas"):
+            import pandas
+        lists = {
+            name: pandas.Series([part.tolist() for part in self._lists(name)], dtype=object)
+            for name in ("participants", "payments")
+        }
+        return pandas.DataFrame({**self._columns(), **lists})
 
-        return rounds_pandas(self)
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {name: getattr(self, name) for name in COLUMNS}
+
+    def _lists(self, name: str) -> list[NDArray[Any]]:
+        """A flat column, cut into one array for each round."""
+        flat = getattr(self, name)
+        return [flat[start:stop] for start, stop in pairwise(self.offsets.tolist())]
 
     def __repr__(self) -> str:
         paid = int(np.count_nonzero(self.payments > 0))

@@ -6,11 +6,9 @@ A result is written beside its place and renamed into it, so a reader sees a who
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import uuid
-from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +19,9 @@ from ..support import inputs
 from ..support.extras import needs
 from ..support.files import digest
 from ..support.inputs import InputError
-from .frames import CURVES, ROUND_COLUMNS
-from .records import Result, Rounds
+from .numbers import finite
+from .records import CURVES, SOME, Result
+from .rounds import COLUMNS, Rounds
 
 if TYPE_CHECKING:
     import polars
@@ -34,11 +33,10 @@ STEPS, ROUNDS, INDEX = "steps.parquet", "rounds.parquet", "result.json"
 def save(result: Result, path: str | PathLike[str]) -> None:
     """Write `result` to the folder `path`; parent folders are made if needed.
 
-    A saved result that is already there is replaced: the old one is moved aside before the new
-    one takes its name, and deleted last, so at no moment is neither on disk. Anything else at
-    `path` (a file, a folder with other contents) is refused and left alone.
+    A saved result at `path` is replaced; it is deleted only when the new one is in place. Anything
+    else there (a file, a folder with other contents) is refused and left alone.
     """
-    # through links: replace what they point to, not the link
+    # Replaces what a link points to, not the link.
     target = inputs.path("path", path).resolve()
     _refuse_foreign(target)
     mark = uuid.uuid4().hex
@@ -54,7 +52,7 @@ def save(result: Result, path: str | PathLike[str]) -> None:
             "format": FORMAT,
             "version": VERSION,
             "settings": result.settings,
-            "summary": _without_nan(result.summary()),  # for people; not read back
+            "summary": {name: finite(x) for name, x in result.summary().items()},  # not read back
             "sha256": {name: digest(fresh / name) for name in (STEPS, ROUNDS)},
         }
         text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
@@ -73,7 +71,7 @@ def save(result: Result, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str]) -> Result:
-    """Read a saved result; the same arrays, bit for bit, or an InputError that says why not."""
+    """Read a saved result: the same arrays, bit for bit. An InputError if it cannot be read."""
     folder = inputs.path("path", path)
     index = _index(folder)
     for name in (STEPS, ROUNDS):
@@ -86,9 +84,9 @@ def load(path: str | PathLike[str]) -> Result:
     try:
         steps = polars.read_parquet(folder / STEPS)
         rounds = polars.read_parquet(folder / ROUNDS)
-        skipping = [name for name in ("matched",) if name in steps.columns]  # not all steps count
+        some = [name for name in SOME if name in steps.columns]
         return Result(
-            **{name: steps[name].to_numpy() for name in [*CURVES, *skipping]},
+            **{name: steps[name].to_numpy() for name in [*CURVES, *some]},
             rounds=_rounds(rounds),
             settings=index["settings"],
         )
@@ -100,7 +98,7 @@ def _rounds(frame: polars.DataFrame) -> Rounds:
     # An exploded empty list may leave a null behind; payments themselves are never null.
     flat = {name: frame[name].explode().drop_nulls() for name in ("participants", "payments")}
     return Rounds(
-        **{name: frame[name].to_numpy() for name in ROUND_COLUMNS},
+        **{name: frame[name].to_numpy() for name in COLUMNS},
         **{name: series.to_numpy() for name, series in flat.items()},
         offsets=np.cumsum([0, *frame["participants"].list.len().to_list()]),
     )
@@ -108,7 +106,7 @@ def _rounds(frame: polars.DataFrame) -> Rounds:
 
 def _index(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
-        raise InputError(f"path: {folder} is not there, or not a folder; allowed is a saved result")
+        raise InputError(f"path: folder not found: {folder}; allowed is a saved result")
     try:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -128,7 +126,7 @@ def _index(folder: Path) -> dict[str, Any]:
 
 
 def _refuse_foreign(target: Path) -> None:
-    """Only nothing, an empty folder or a saved result, with no other file in it, may go."""
+    """Refuse to replace anything but an empty folder or a saved result without other files."""
     if not target.exists():
         return
     if not target.is_dir():
@@ -143,10 +141,3 @@ def _refuse_foreign(target: Path) -> None:
             "delete; allowed are a new folder, an empty one or a saved result"
         )
     _index(target)
-
-
-def _without_nan(figures: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in figures.items()
-    }

@@ -1,15 +1,14 @@
-"""A figure as an SVG element for the inside of a page: small, and in the page's colours.
+"""A figure as an SVG element inside a page: small, and in the page's colours.
 
-matplotlib writes files that stand alone. Inside a page, several figures share one space of ids and
-styles, need no metadata or name spaces, and should follow the page's font and dark mode.
+matplotlib writes complete files. Inside a page, figures share ids and styles, need no metadata, and
+should follow the page's font and dark mode.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..support.extras import needs
 from .palette import DARK, GRID, INK, LIGHT, MUTED
@@ -17,7 +16,7 @@ from .palette import DARK, GRID, INK, LIGHT, MUTED
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The fixed colours of our figures, as variables that the page defines for light and dark.
+# The colours of our figures, as variables that the page defines for light and dark mode.
 VARIABLES = {
     INK: "--ink",
     MUTED: "--muted",
@@ -26,21 +25,19 @@ VARIABLES = {
 }
 
 
-@dataclass(frozen=True)
-class Svg:
-    """The inside of an <svg> element, its view box, and what it shows in words."""
+class Svg(NamedTuple):
+    """The inside of an <svg> element, and its view box."""
 
     body: str
     box: str
-    description: str
 
 
-def inline_svg(figure: Figure, prefix: str, description: str) -> Svg:
-    """`prefix` must differ between the figures of a page."""
+def inline_svg(figure: Figure, prefix: str) -> Svg:
+    """The figure as SVG; `prefix` must differ between the figures of a page."""
     with needs("matplotlib", "plotting", "plot"):
         import matplotlib
     target = io.StringIO()
-    # The only way to these three settings; rc_context restores them.
+    # These three can only be set globally; rc_context restores them.
     with matplotlib.rc_context(
         {"svg.fonttype": "none", "svg.hashsalt": prefix, "svg.image_inline": True}
     ):
@@ -55,11 +52,11 @@ def inline_svg(figure: Figure, prefix: str, description: str) -> Svg:
     box = re.search(r'viewBox="([^"]*)"', text)
     assert box is not None  # matplotlib always writes one
     inside = text[text.index(">") + 1 : text.rindex("</svg>")].strip()
-    return Svg(inside, box[1], description)
+    return Svg(inside, box[1])
 
 
 def colour(code: str) -> str:
-    """A colour of our figures as the page's variable; any other as it is."""
+    """The page's variable for a colour of our figures; any other colour as it is."""
     return f"var({VARIABLES[code]})" if code in VARIABLES else code
 
 

@@ -25,7 +25,7 @@ DROPS = {"rounds": 4, "reward": 3, "participation": 2, "communication": 1}
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and sample standard deviation (n - 1) of single runs; NaN spread for one run."""
+    """The mean and the sample standard deviation (n - 1) of single runs; NaN for one run."""
 
     mean: float
     sd: float
@@ -35,12 +35,11 @@ class Spread:
         """Mean, spread (empty if there is none) and the unit that both are in, as text."""
         return (percent_spread if self.share else human_spread)(self.mean, self.sd)
 
-    def __str__(self) -> str:
-        mean, sd, unit = self.parts()
-        return f"{mean} ± {sd}{unit}" if sd else mean + unit
-
     def cell(self) -> Cell:
         return Cell(*self.parts())
+
+    def __str__(self) -> str:
+        return str(self.cell())
 
 
 @dataclass(frozen=True)
@@ -60,11 +59,7 @@ class ComparisonRow:
 def compare(runs: Runs) -> list[ComparisonRow]:
     """One row a label, in the order given. Regret is NaN if it is unknown for any seed;
     participation counts only the seeds that had rounds."""
-    rows = []
-    for label, results in checked(runs).items():
-        finals = [result.summary() for result in results]
-        rows.append(row(label, finals))
-    return rows
+    return [row(label, [one.summary() for one in found]) for label, found in checked(runs).items()]
 
 
 def row(label: str, finals: Sequence[Mapping[str, Any]]) -> ComparisonRow:
@@ -78,39 +73,36 @@ def row(label: str, finals: Sequence[Mapping[str, Any]]) -> ComparisonRow:
 def comparison_table(
     rows: Sequence[ComparisonRow], *, pens: Pens | None = None, seeds: bool = True
 ) -> Table:
-    """One line a row, for every renderer. `pens` marks rows with the colours of their lines; their
-    number of seeds may be left out where it is the same for all."""
+    """A table with a line for each row, marked with the colour of its pen. Without `seeds`, their
+    number is shown only where it differs."""
     counts = {row.seeds for row in rows}
     counted_each = seeds or len(counts) > 1
     shown = known_metrics(rows)
-    columns = [Column("Algorithm", "left"), *metric_columns(shown)]
-    if counted_each:
-        columns.insert(1, Column("Seeds", drop=5))
+    count = [Column("Seeds", drop=5)] if counted_each else []
+    columns = (Column("Algorithm", "left"), *count, *metric_columns(shown))
     lines = []
     for row in rows:
         colour = pens[row.label].colour if pens and row.label in pens else ""
-        count = [Cell(str(row.seeds))] if counted_each else []
         figures = [getattr(row, name).cell() for name in shown]
-        lines.append(TableRow((Cell(row.label, colour=colour), *count, *figures)))
-    return Table(tuple(columns), tuple(lines), spread_note(counts))
+        own = [Cell(str(row.seeds))] if counted_each else []
+        lines.append(TableRow((Cell(row.label, colour=colour), *own, *figures)))
+    return Table(columns, tuple(lines), spread_note(counts))
 
 
 def known_metrics(rows: Iterable[ComparisonRow]) -> list[str]:
     """Metrics that are known for some row: a log may not know its regret."""
-    listed = list(rows)
-    return [
-        name for name in METRICS if not all(math.isnan(getattr(row, name).mean) for row in listed)
-    ]
+    means = [[getattr(row, name).mean for name in METRICS] for row in rows]
+    return [name for n, name in enumerate(METRICS) if not all(math.isnan(one[n]) for one in means)]
 
 
 def metric_columns(shown: Sequence[str]) -> list[Column]:
-    """Reward can be missed where there is regret."""
+    """The columns of metrics; reward may be dropped where there is regret."""
     drops = DROPS if "regret" in shown else {**DROPS, "reward": 0}
     return [Column(name.capitalize(), drop=drops.get(name, 0)) for name in shown]
 
 
 def spread_note(counts: Collection[int]) -> str:
-    """What the figures of a table are, by the numbers of seeds in it."""
+    """What the figures of a table with these numbers of seeds are."""
     if max(counts, default=0) < 2:
         return "Final figures."
     seeds = counted(max(counts), "seed") if len(counts) == 1 else "the seeds"
@@ -123,7 +115,7 @@ def to_markdown(rows: Sequence[ComparisonRow]) -> str:
 
 
 def checked(runs: Runs) -> Runs:
-    """Refuse nothing at all, and a label without results."""
+    """The runs, unless there are none, or a label has no results."""
     if not runs:
         raise InputError("runs: is empty; allowed is at least one label with results")
     for label, results in runs.items():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..support.terminal import Terminal
 
 STYLES: dict[doc.Tone, str] = {"plain": "", "good": "green", "close": "yellow", "bad": "red"}
-NAMES = 30  # columns that names of rows need not exceed: longer ones are folded
+NAMES = 30  # width of a column of names; longer ones are folded
 MOST_SKETCH = 76
 
 
@@ -65,7 +65,7 @@ def _block(console: Console, block: doc.Block) -> None:
             if block.sketch is not None:
                 for line in block.sketch(min(console.width, MOST_SKETCH)):
                     console.print(_text(line), soft_wrap=True)
-        case doc.Settings():
+        case doc.DefinitionList():
             for name, group in block.groups.items():
                 if name:
                     console.print(_text(name, "bold"))

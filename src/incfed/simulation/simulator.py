@@ -10,14 +10,17 @@ import numpy as np
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import Events, World
-from ..kernels.factor import Floats
-from ..kernels.pending import collect
-from ..kernels.step import FULL, TRIGGERED, Steps, advance
-from ..kernels.store import OWN, conclude, empty_store, make_room
+from ..kernels.factor import Floats, Ints
+from ..kernels.step import Steps
 from ..kernels.ucb import bench
-from ..protocol.server import Closed, Server, Uploads
-from ..results.records import Result, Rounds
+from ..mechanisms.pay_everyone import PayEveryone
+from ..protocol.protocols import Alone, Asynchronous, Pooled, Protocol, Synchronous
+from ..protocol.triggers import Trigger
+from ..results.records import Result
 from ..support import inputs
+from .asynchronous import AsynchronousRun
+from .run import Run
+from .synchronous import SynchronousRun
 
 CHUNK = 1024  # steps taken from the world at a time: small enough for the processor's cache
 
@@ -60,24 +63,10 @@ class Simulation:
         if items.shape[1] != world.dim:
             allowed = f"{inputs.counted(world.dim, 'feature')} wide, the dim of the world"
             raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)
-        count = 1 if algorithm.pooled else world.count
-        self._rules = algorithm.rules(world.dim)
-        self._stale = True if algorithm.reads == "stale" else None  # None: not compiled in
-        self._server = Server(
-            count=count,
-            dim=world.dim,
-            mechanism=algorithm.pays,
-            costs=algorithm.prices(count),
-            ridge=self._rules.ridge,
-        )
-        self._store = empty_store(count, world.dim, self._rules.ridge)
-        self._bench = bench(
-            world.dim,
-            world.arms_per_step,
-            len(self._stream.items) if self._stream.recurring else 0,
-        )
-        self._outcomes: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))]
-        self._log = _RoundLog()
+        self._pooled = isinstance(algorithm.protocol, Pooled)
+        self._run = self._start(algorithm.protocol, 1 if self._pooled else world.count)
+        nothing = (np.empty(0), np.empty(0), np.empty(0, np.int64))
+        self._outcomes: list[tuple[Floats, Floats, Ints]] = [nothing]
         self.steps = 0
         self._torn = False  # after an error in a mechanism or world: a step is incomplete
 
@@ -89,42 +78,37 @@ class Simulation:
         self._torn = True
         events = self._stream.take(n)
         _check(self._world, events, n, len(self._stream.items))
-        clients = np.zeros_like(events.clients) if self._algorithm.pooled else events.clients
+        clients = np.zeros_like(events.clients) if self._pooled else events.clients
         steps = Steps(
             clients, events.arms, self._stream.items, events.rewards, events.expected,
-            np.empty(n), np.empty(n),
+            np.empty(n), np.empty(n), np.zeros(n, np.int64),
         )  # fmt: skip
-        done, state = 0, FULL
-        while done < n or state == TRIGGERED:
-            if state == FULL:
-                self._store = make_room(self._store)
-            elif state == TRIGGERED:
-                self._round(self.steps + done - 1, int(clients[done - 1]))
-            done, state = advance(
-                self._stale, *steps, *self._store, *self._rules, *self._bench, done
-            )
-        self._outcomes.append((steps.reward, steps.regret))
+        self._run.advance(steps, self.steps)
+        self._outcomes.append((steps.reward, steps.regret, steps.fetched))
         self.steps += n
         self._torn = False
 
     def result(self) -> Result:
         """The result of all steps so far."""
         self._whole()
-        world, algorithm = self._world, self._algorithm
-        rounds = self._log.rounds()
-        reward, regret = (np.concatenate(part) for part in zip(*self._outcomes, strict=True))
+        rounds = self._run.rounds()
+        parts = zip(*self._outcomes, strict=True)
+        reward, regret, fetched = (np.concatenate(part) for part in parts)
         known = ~np.isnan(reward)  # other steps were skipped
         reward[~known] = 0.0
         regret[~known] *= 0.0  # NaN stays: then it is unknown for all steps
-        communication, payment = np.zeros(self.steps), np.zeros(self.steps)
-        if algorithm.pooled:  # d^2 + d up and to each of N clients down, every step
-            communication[known] = (1 + world.count) * (world.dim**2 + world.dim)
-        np.add.at(communication, rounds.step, rounds.communication)
+        communication, packed = self._run.traffic(known, fetched)
+        if self._pooled:  # d^2 + d up and to each of N clients down, every step
+            d, count = self._world.dim, self._world.count
+            communication[known] = (1 + count) * (d**2 + d)
+            packed[known] = (1 + count) * (d + 1)  # one row and its reward
+        payment = np.zeros(self.steps)
         np.add.at(payment, rounds.step, rounds.payment)
         return Result(
             regret=np.cumsum(regret),
             reward=np.cumsum(reward),
             communication=np.cumsum(communication),
+            packed=np.cumsum(packed),
             payment=np.cumsum(payment),
             rounds=rounds,
             settings=self._settings(),
@@ -135,16 +119,22 @@ class Simulation:
         if self._torn:
             raise RuntimeError("this simulation stopped in the middle of a step; start a new one")
 
-    def _round(self, step: int, trigger: int) -> None:
-        """One communication round (Alg. 1 lines 9-19)."""
-        store, server = self._store, self._server
-        uploads = Uploads(*collect(store, self._rules.ridge))
-        round, decision = server.decide(uploads, step=step, trigger=trigger)
-        sharing = uploads.clients[decision.participants]
-        db = store.pairs[store.table[:, OWN][sharing], 1]
-        closed = server.close(round, decision, db)
-        conclude(*store, sharing, *server.shared, self._algorithm.all_clocks)
-        self._log.add(step, trigger, len(round), closed)
+    def _start(self, protocol: Protocol, count: int) -> Run:
+        """A federation of `count` clients that follows this protocol."""
+        dim, algorithm = self._world.dim, self._algorithm
+        rules, costs = algorithm.rules(dim), algorithm.prices(count)
+        items = len(self._stream.items) if self._stream.recurring else 0
+        if isinstance(protocol, Asynchronous):  # no model is shared, so nothing can be cached
+            scratch = bench(dim, self._world.arms_per_step, 0)
+            return AsynchronousRun(protocol, count, dim, rules, scratch, costs)
+        if isinstance(protocol, Alone | Pooled):
+            protocol = Synchronous(Trigger(), PayEveryone())  # that never opens a round
+        if not isinstance(protocol, Synchronous):
+            allowed = "one of incfed's: see incfed.protocol.protocols"
+            raise inputs.refuse("protocol", protocol, allowed)
+        scratch = bench(dim, self._world.arms_per_step, items)
+        stale = algorithm.reads == "stale"
+        return SynchronousRun(protocol, count, dim, rules, scratch, costs, stale, self._seed)
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -156,32 +146,6 @@ class Simulation:
             "dim": self._world.dim,
             "incfed": __version__,
         }
-
-
-class _RoundLog:
-    """Rounds as they close, kept in columns."""
-
-    def __init__(self) -> None:
-        self._rows: list[tuple[int, int, int, Closed]] = []
-
-    def add(self, step: int, trigger: int, pending: int, closed: Closed) -> None:
-        self._rows.append((step, trigger, pending, closed))
-
-    def rounds(self) -> Rounds:
-        closed = [row[3] for row in self._rows]
-        shared = [c.participants for c in closed]
-        paid = [c.payments for c in closed]
-        return Rounds(
-            step=np.array([row[0] for row in self._rows], dtype=np.int64),
-            trigger=np.array([row[1] for row in self._rows], dtype=np.int64),
-            pending=np.array([row[2] for row in self._rows], dtype=np.int64),
-            idle=np.array([c.idle for c in closed], dtype=np.int64),
-            communication=np.array([c.communication for c in closed], dtype=np.float64),
-            ratio=np.array([c.ratio for c in closed], dtype=np.float64),
-            offsets=np.cumsum([0] + [len(who) for who in shared]),
-            participants=np.concatenate([np.empty(0, np.int64), *shared]),
-            payments=np.concatenate([np.empty(0), *paid]),
-        )
 
 
 def _check(world: World, events: Events, n: int, items: int) -> None:

@@ -154,5 +154,11 @@ def test_a_full_disk_leaves_nothing(
 def test_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache.cache_folder() == tmp_path / "incfed"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    usual = cache.cache_folder()
+    for ignored in ("relative/path", ""):
+        monkeypatch.setenv("XDG_CACHE_HOME", ignored)
+        assert cache.cache_folder() == usual
     monkeypatch.setattr(cache, "user_cache_path", lambda *_, **__: Path("~/.cache/incfed"))
     assert cache.cache_folder() is None  # nobody's home
+    assert cache.cached("x", (), lambda found: True, lambda: {"a": np.ones(1)})["a"] == 1.0

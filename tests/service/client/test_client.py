@@ -349,6 +349,6 @@ def test_a_trace_over_http(mechanism: incfed.Mechanism, tmp_path: Path) -> None:
         assert record.payments == pytest.approx(rounds.payments[place].tolist(), abs=1e-9)
     scalars = sum(one.scalars_up + one.scalars_down for one in traffic)
     assert scalars == expected.communication[-1]
-    np.testing.assert_allclose(fake.aggregator.server.shared.V, run._server.shared.V, atol=1e-9)
-    np.testing.assert_allclose(fake.aggregator.server.shared.b, run._server.shared.b, atol=1e-9)
+    np.testing.assert_allclose(fake.aggregator.server.shared.V, run._run.shared.V, atol=1e-9)
+    np.testing.assert_allclose(fake.aggregator.server.shared.b, run._run.shared.b, atol=1e-9)
     assert not fake.violations

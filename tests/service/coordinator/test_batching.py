@@ -16,7 +16,7 @@ from sqlalchemy import MetaData, select
 import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
-from incfed.ledger.store import Store
+from incfed.ledger.database import Database
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer, Delivery
 from incfed.service.coordinator.batching import Batcher
@@ -32,7 +32,7 @@ def federation(path: Path, **options: Any) -> Federation:
     return Federation(path, COUNT, **{**settings, **options})
 
 
-def kept(store: Store) -> dict[str, list[Any]]:
+def kept(store: Database) -> dict[str, list[Any]]:
     """Every row of every table; the federation by its name, without the random part."""
     found = MetaData()
     with store.read() as connection:

@@ -18,8 +18,8 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
+from incfed.ledger.database import Database
 from incfed.ledger.records import read_epoch
-from incfed.ledger.store import Store
 from incfed.protocol.messages import Delivery
 from incfed.service.coordinator.handlers import open_round
 from support.federation import Federation, federate, made, same, synthetic
@@ -68,7 +68,7 @@ def test_a_round_is_decided_once(url: str) -> None:
         url, CLIENTS, dim=2, threshold=1.0, mechanism=incfed.PayEveryone(), upload_time=60.0,
         answer_time=60.0, live_time=1e6,
     )  # fmt: skip
-    others = [Store(url) for _ in range(2)]
+    others = [Database(url) for _ in range(2)]
     coordinators = [
         SingleCoordinator(
             store, federation.settings, federation.clock, on_event=federation.events.append
@@ -97,13 +97,13 @@ def test_a_round_is_decided_once(url: str) -> None:
 
 
 def test_the_tables_are_those_of_the_migrations(url: str) -> None:
-    store = Store(url)
+    store = Database(url)
     with store.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
     with store.touch() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(incfed.InputError, match=r"^database: got 'schema 9999', must be of schema"):
-        Store(url)
+        Database(url)
     store.close()
 
 

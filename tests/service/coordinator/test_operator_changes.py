@@ -16,9 +16,9 @@ import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.chain import START, canonical, link
 from incfed.ledger.clients import revoke
+from incfed.ledger.database import Database
 from incfed.ledger.federation import prune
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store
 from incfed.protocol.messages import Answer
 from incfed.service.coordinator.errors import Conflict, Unauthorized
 from support.federation import Federation, made
@@ -164,7 +164,7 @@ def forged(one: Federation, kind: str, nth: int, changes: dict[str, Any]) -> lis
             previous = link(previous, body)
             sql = "UPDATE entries SET body = ?, hash = ? WHERE number = ?"
             outside.execute(sql, (body, previous, number))
-    one.store = Store(one.url)
+    one.store = Database(one.url)
     return findings(one)
 
 
@@ -197,7 +197,7 @@ def test_a_forged_chain(
 
 
 def test_nothing_is_not_clean(tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path / 'empty.db'}")
+    store = Database(f"sqlite:///{tmp_path / 'empty.db'}")
     with store.read() as connection:
         assert audit(connection).findings == [
             "there are no entries: no federation was ever founded here"

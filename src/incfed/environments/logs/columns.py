@@ -10,7 +10,7 @@ import numpy as np
 
 from ...kernels.factor import Floats, Ints
 from ...support import inputs
-from .layout import Table
+from .layout import TableFile
 from .report import Flags
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ QUOTES = " \t\"'"
 
 
 @contextmanager
-def readable(table: Table) -> Iterator[None]:
+def readable(table: TableFile) -> Iterator[None]:
     """Report errors of polars as input errors that name the file."""
     import polars as pl
 
@@ -32,7 +32,7 @@ def readable(table: Table) -> Iterator[None]:
         raise inputs.refuse(table.name, str(table.path), allowed) from None
 
 
-def scan(table: Table) -> pl.LazyFrame:
+def scan(table: TableFile) -> pl.LazyFrame:
     """CSV columns are read as text, so that a bad cell makes a bad row and not a bad file."""
     import polars as pl
 
@@ -41,7 +41,7 @@ def scan(table: Table) -> pl.LazyFrame:
     return pl.scan_csv(table.path, separator=table.delimiter, infer_schema=False, glob=False)
 
 
-def read(table: Table, wanted: Mapping[str, str]) -> pl.DataFrame:
+def read(table: TableFile, wanted: Mapping[str, str]) -> pl.DataFrame:
     """The wanted columns, renamed, and `row`, the row number from 1."""
     import polars as pl
 

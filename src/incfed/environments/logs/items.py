@@ -10,7 +10,7 @@ import numpy as np
 from ...kernels.factor import Floats, Ints
 from ...support import inputs
 from .columns import flatten, floats, ids, lists, read, readable, scan
-from .layout import Table
+from .layout import TableFile
 from .report import Flags, Report, Sieve
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Items:
         return places
 
 
-def read_items(table: Table, item: str, features: tuple[str, ...] | None) -> Items:
+def read_items(table: TableFile, item: str, features: tuple[str, ...] | None) -> Items:
     """`features`: the columns to use, or one with lists; None: all but the id column."""
     if features is None:
         with readable(table):

@@ -21,7 +21,7 @@ INLINE = "features"  # default name of the column with inline features
 
 
 @dataclass(frozen=True)
-class Table:
+class TableFile:
     """A file, and how to read it."""
 
     name: str  # the argument's name, for messages
@@ -30,7 +30,7 @@ class Table:
     delimiter: str
 
     @classmethod
-    def of(cls, name: str, file: Any, format: str | None, delimiter: str) -> Table:
+    def of(cls, name: str, file: Any, format: str | None, delimiter: str) -> TableFile:
         if not isinstance(file, str | os.PathLike):
             raise inputs.refuse(name, file, "the path of a file")
         path = Path(file)
@@ -48,8 +48,8 @@ class Table:
 class Layout:
     """The arguments of a ReplayLog, checked."""
 
-    log: Table
-    items: Table | None
+    log: TableFile
+    items: TableFile | None
     columns: dict[str, str] = field(default_factory=dict)  # of the log: role -> name in the file
     item: str = "item"
     features: tuple[str, ...] | None = None
@@ -78,12 +78,12 @@ def laid_out(
         raise inputs.refuse("delimiter", delimiter, "one character")
     given = {name: value for name, value in named.items() if value is not None}
     wide = _features(features)
-    log = Table.of("file", file, format, delimiter or _delimiter(file))
+    log = TableFile.of("file", file, format, delimiter or _delimiter(file))
     table = None
     item = given.pop("item")
     if items is not None:
         same = None if str(items).lower().endswith(tuple(ENDINGS)) else log.format
-        table = Table.of("items", items, same, delimiter or _delimiter(items))
+        table = TableFile.of("items", items, same, delimiter or _delimiter(items))
     columns = {name: given[name] for name in ("client", "chosen", "reward")}
     columns |= {name: given[name] for name in ("time", "event") if name in given}
     if "event" not in given:

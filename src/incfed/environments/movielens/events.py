@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...kernels.factor import Ints
 from ...support import inputs
-from .tables import Table
+from .tables import ReleaseFile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,7 +30,7 @@ class Ratings(NamedTuple):
     rated: Ints  # ascending, without repeats; includes ratings with too few stars to be an event
 
 
-def read_ratings(table: Table, movies: Ints, min_events: int) -> Ratings:
+def read_ratings(table: ReleaseFile, movies: Ints, min_events: int) -> Ratings:
     """The users with more than `min_events` events. Ratings of movies that are not in `movies`
     (ids) are ignored, because there are no features for them."""
     import polars as pl
@@ -62,7 +62,7 @@ def read_ratings(table: Table, movies: Ints, min_events: int) -> Ratings:
     return _arrange(users, movies, who, what, rows["liked"].to_numpy())
 
 
-def _count(table: Table, event: pl.Expr) -> pl.DataFrame:
+def _count(table: ReleaseFile, event: pl.Expr) -> pl.DataFrame:
     """The number of events of each user. Checks every row, and raises for a bad one."""
     import polars as pl
 

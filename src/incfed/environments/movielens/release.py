@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...support.files import digest
 from ...support.inputs import InputError, refuse
-from .tables import Table
+from .tables import ReleaseFile
 
 # By format: the file that identifies it, then the others.
 FORMATS = {
@@ -28,12 +28,12 @@ class Release:
     format: str
 
     @property
-    def ratings(self) -> Table:
+    def ratings(self) -> ReleaseFile:
         path, rows = self.folder / FORMATS[self.format][0], ("userId", "movieId", "rating")
         if self.format == "csv":
-            return Table(path, rows)
+            return ReleaseFile(path, rows)
         separator = "::" if self.format == "ml-1m" else "\t"
-        return Table(path, (*rows, "timestamp"), separator, header=False)
+        return ReleaseFile(path, (*rows, "timestamp"), separator, header=False)
 
     @cached_property
     def digests(self) -> tuple[str, str]:

@@ -19,7 +19,7 @@ NOUNS = {int: "a whole number", float: "a number", str: "text"}
 
 
 @dataclass(frozen=True)
-class Table:
+class ReleaseFile:
     """A file with one row per line: its required columns and their separator.
 
     With a header the columns may be in any order, and there may be others. Files without a header

@@ -12,7 +12,7 @@ import numpy as np
 from ...kernels.factor import Ints
 from ...support.inputs import InputError
 from .release import Release
-from .tables import Table
+from .tables import ReleaseFile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,11 +34,11 @@ def read_movies(release: Release) -> Movies:
     return movies
 
 
-def _csv(folder: Path) -> tuple[Table, Movies]:
+def _csv(folder: Path) -> tuple[ReleaseFile, Movies]:
     import polars as pl
 
-    tags = _whole(Table(folder / "tags.csv", ("movieId", "tag")))
-    table = Table(folder / "movies.csv", ("movieId", "title", "genres"))
+    tags = _whole(ReleaseFile(folder / "tags.csv", ("movieId", "tag")))
+    table = ReleaseFile(folder / "movies.csv", ("movieId", "title", "genres"))
     movies = _whole(table)
     words = tags.group_by("movieId").agg(pl.col("tag").sort_by("row").str.join(" "))
     texts = (
@@ -49,7 +49,7 @@ def _csv(folder: Path) -> tuple[Table, Movies]:
     return table, Movies(movies["movieId"].to_numpy(), texts.to_series().to_list())
 
 
-def _whole(table: Table) -> pl.DataFrame:
+def _whole(table: ReleaseFile) -> pl.DataFrame:
     """A small table read into memory, without empty lines."""
     import polars as pl
 
@@ -65,16 +65,16 @@ def _whole(table: Table) -> pl.DataFrame:
     return frame
 
 
-def _ml_1m(folder: Path) -> tuple[Table, Movies]:
-    table = Table(folder / "movies.dat", ("movieId", "title", "genres"), "::", header=False)
+def _ml_1m(folder: Path) -> tuple[ReleaseFile, Movies]:
+    table = ReleaseFile(folder / "movies.dat", ("movieId", "title", "genres"), "::", header=False)
     return table, _by_hand(table, lambda row: " ".join(row[1:]))
 
 
-def _ml_100k(folder: Path) -> tuple[Table, Movies]:
-    known = Table(folder / "u.genre", ("genre", "number"), "|", header=False)
+def _ml_100k(folder: Path) -> tuple[ReleaseFile, Movies]:
+    known = ReleaseFile(folder / "u.genre", ("genre", "number"), "|", header=False)
     genres = [row[0] for _, row in known.rows()]
     columns = ("movieId", "title", "released", "released on video", "address", *genres)
-    table = Table(folder / "u.item", columns, "|", header=False)
+    table = ReleaseFile(folder / "u.item", columns, "|", header=False)
 
     def text(row: list[str]) -> str:
         marked = [genre for genre, mark in zip(genres, row[5:], strict=True) if mark == "1"]
@@ -83,7 +83,7 @@ def _ml_100k(folder: Path) -> tuple[Table, Movies]:
     return table, _by_hand(table, text)
 
 
-def _by_hand(table: Table, text: Callable[[list[str]], str]) -> Movies:
+def _by_hand(table: ReleaseFile, text: Callable[[list[str]], str]) -> Movies:
     """Read line by line: titles may contain colons, which polars would take for separators."""
     ids, texts, names = [], [], table.names()
     for number, row in table.rows():
@@ -94,7 +94,7 @@ def _by_hand(table: Table, text: Callable[[list[str]], str]) -> Movies:
     return Movies(np.array(ids, np.int64), texts)
 
 
-def _twice(table: Table) -> InputError:
+def _twice(table: ReleaseFile) -> InputError:
     place, seen = table.names().index("movieId"), dict[str, int]()
     for number, row in table.rows():
         before = seen.setdefault(str(int(row[place])), number)

@@ -1,4 +1,4 @@
-"""Run by Alembic, on the connection that `Store` hands over."""
+"""Run by Alembic, on the connection that `Database` hands over."""
 
 from alembic import context
 

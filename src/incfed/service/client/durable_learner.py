@@ -224,7 +224,9 @@ def rules(settings: FederationView) -> Rules:
         noise=settings.noise,
         surprise=2.0 * math.log(1.0 / settings.delta),
         exploration=math.nan if settings.exploration is None else settings.exploration,
+        mixture=False,
         threshold=math.inf if settings.threshold is None else settings.threshold,
+        clocked=True,
         limit=thin_limit(settings.dim),
     )
 

@@ -13,8 +13,8 @@ from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..._version import __version__
+from ...ledger.database import Database
 from ...ledger.settings import Settings
-from ...ledger.store import Store
 from .coordinator import Coordinator
 from .errors import TooLarge, add_exception_handlers
 from .monitoring import LOG, Metrics, log_event
@@ -26,7 +26,7 @@ NOTIFY = ("opened", "decided", "closed", "void")  # events that clients wait for
 
 
 def make_app(
-    store: Store, settings: Settings, *, clock: Callable[[], float] = time.time
+    store: Database, settings: Settings, *, clock: Callable[[], float] = time.time
 ) -> FastAPI:
     """The application. Closing the store is up to the caller."""
     metrics = Metrics()

@@ -15,11 +15,11 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from ...ledger import tables
-from ...ledger.clients import Member, whose
-from ...ledger.federation import found
+from ...ledger.clients import Member, find_by_token
+from ...ledger.database import Database, notify
+from ...ledger.federation import apply_settings
 from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
-from ...ledger.store import Store, tell
 from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ..wire import StateView
@@ -47,7 +47,7 @@ class Coordinator:
 
     def __init__(
         self,
-        store: Store,
+        store: Database,
         settings: Settings,
         clock: Callable[[], float],
         on_event: Callable[[dict[str, Any]], None] = lambda event: None,
@@ -57,7 +57,7 @@ class Coordinator:
         self._on_event = on_event
         self._downloads = Downloads()
         with store.write() as connection:
-            found(connection, settings, clock())
+            apply_settings(connection, settings, clock())
 
     # ------------------------------------------------------------------------------ messages
 
@@ -96,7 +96,7 @@ class Coordinator:
     def authenticate(self, tokens: Sequence[str]) -> list[Member | None]:
         """The clients that these tokens belong to."""
         with self.store.read() as connection:
-            return whose(connection, tokens)
+            return find_by_token(connection, tokens)
 
     def states(self, clients: Sequence[int]) -> list[StateView]:
         """The state as each of these clients sees it. Asking for it counts as being seen."""
@@ -146,7 +146,7 @@ class Coordinator:
             transaction = RoundTransaction(connection, self.clock(), clients)
             yield transaction
             if transaction.finish():
-                tell(connection, self.store.name)
+                notify(connection, self.store.name)
         self._publish(transaction.events)
 
     def _publish(self, events: Sequence[dict[str, Any]]) -> None:

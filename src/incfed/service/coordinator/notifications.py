@@ -10,11 +10,11 @@ import asyncio
 import threading
 from contextlib import suppress
 
-from ...ledger.store import Store, changes
+from ...ledger.database import Database, changes
 
 
 class Notifications:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Database) -> None:
         self._store = store
         self._changed = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -16,9 +16,9 @@ from ...ledger.records import (
     OPEN,
     RUNNING,
     VOID,
-    lay_table,
     pack_epoch,
     read_deliveries,
+    read_round_inputs,
     read_settings,
 )
 from ...protocol import deciding
@@ -153,7 +153,7 @@ class RoundTransaction:
         )
         failed = self.connection.scalars(query)
         barred = [one.id for one in members(self.connection) if one.barred >= self.round.number]
-        return lay_table(
+        return read_round_inputs(
             self.connection,
             self.settings,
             round=self.round.number,

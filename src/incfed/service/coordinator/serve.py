@@ -18,8 +18,8 @@ import numpy as np
 import uvicorn
 
 from ...kernels.factor import Floats
+from ...ledger.database import Database
 from ...ledger.settings import Settings
-from ...ledger.store import Store
 from ...protocol import deciding
 from ...protocol.messages import Upload
 from ...protocol.packing import pack_matrix, pack_rows
@@ -37,7 +37,7 @@ def serve(config: Config) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer the requests in progress and stop."""
     server = config.server
     set_up_logging(server.log_level)
-    store = Store(server.database)
+    store = Database(server.database)
     try:
         app = make_app(store, config.settings)
         began = time.perf_counter()

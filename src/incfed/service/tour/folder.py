@@ -11,8 +11,8 @@ from typing import Any
 from ...ledger import clients
 from ...ledger.audit import AuditReport, audit
 from ...ledger.chain import entries_after
-from ...ledger.federation import begin
-from ...ledger.store import Store
+from ...ledger.database import Database
+from ...ledger.federation import create
 from ...support.files import claim, write_text
 from ...support.inputs import refuse
 from ...support.toml import toml
@@ -67,10 +67,10 @@ class TourFolder:
         given = options.settings.body()
         given["mechanism"] = toml(given["mechanism"])
         write_text(self.config, CONFIG.format(**given, port=port))
-        self._store = Store(f"sqlite:///{self.path / 'federation.db'}")
+        self._store = Database(f"sqlite:///{self.path / 'federation.db'}")
         self._read = 0  # the number of the last entry
         with self._store.write() as connection:
-            begin(connection, options.settings, time.time())
+            create(connection, options.settings, time.time())
             known = {one.name for one in clients.members(connection)}
             for name in options.names:
                 if name not in known:

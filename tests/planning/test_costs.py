@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from incfed.planning.case import read_costs
+from incfed.planning.costs import read_costs
 from incfed.support.inputs import InputError
 
 DRAWN = [

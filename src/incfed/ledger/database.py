@@ -1,5 +1,5 @@
-"""The database: SQLite in one file, or PostgreSQL by its URL. `changes` reports what others
-changed: PostgreSQL notifies, SQLite is polled."""
+"""The database: a SQLite file, or PostgreSQL. `changes` reports what other processes changed:
+PostgreSQL notifies, SQLite is polled."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from .tables import federation
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY = 30.0  # seconds to wait for another process's transaction
-CONNECT = 5  # seconds for a server to answer at all
+CONNECT = 5  # seconds to wait for a server to answer
 CHANNEL = "incfed"  # of notifications (PostgreSQL)
 POLL = 0.25  # seconds between looks at SQLite, and at whether to stop
-RETRY = 1.0  # seconds before a database that is away is tried again
-LOCK = 41969  # any number: what processes that start together agree on (PostgreSQL)
+RETRY = 1.0  # seconds before an unreachable database is tried again
+LOCK = 41969  # of the advisory lock that processes take when they start (PostgreSQL)
 
 
-class Store:
+class Database:
     """Transactions over the database at `url`, whose schema is migrated to the latest. `new`: a
     missing file is created."""
 
@@ -54,7 +54,7 @@ class Store:
             raise _missing(url)
         self.name = secrets.token_hex(8)  # of this process, to others over the same database
         self.sqlite = parsed.get_backend_name() == "sqlite"
-        # SQLite has one writer; who finds it busy sleeps, and for too long: threads take turns here
+        # SQLite has one writer, and those who wait sleep for too long: threads take turns here.
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
         self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
         try:
@@ -128,27 +128,27 @@ def plainly() -> Iterator[None]:
         raise InputError(f"database: {why}") from None
 
 
-def tell(connection: Connection, sender: str) -> None:
+def notify(connection: Connection, sender: str) -> None:
     """Notify the other processes, once this transaction is committed."""
     if connection.dialect.name == "postgresql":
         values = {"channel": CHANNEL, "sender": sender}
         connection.execute(text("SELECT pg_notify(:channel, :sender)"), values)
 
 
-def changes(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
+def changes(database: Database, stop: Callable[[], bool]) -> Iterator[None]:
     """Yields whenever another process has changed something; blocks meanwhile."""
-    away = (SQLAlchemyError, store.engine.dialect.loaded_dbapi.Error)
+    away = (SQLAlchemyError, database.engine.dialect.loaded_dbapi.Error)
     while not stop():
         try:
-            yield from _poll(store, stop) if store.sqlite else _listen(store, stop)
+            yield from _poll(database, stop) if database.sqlite else _listen(database, stop)
         except away:  # requests report it
             time.sleep(RETRY)
 
 
-def _poll(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
+def _poll(database: Database, stop: Callable[[], bool]) -> Iterator[None]:
     seen = None
     while not stop():
-        with store.read() as connection:
+        with database.read() as connection:
             version = connection.scalar(select(federation.c.version))
         if version != seen:
             seen = version
@@ -156,17 +156,17 @@ def _poll(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
         time.sleep(POLL)
 
 
-def _listen(store: Store, stop: Callable[[], bool]) -> Iterator[None]:
-    pooled = store.engine.raw_connection()
+def _listen(database: Database, stop: Callable[[], bool]) -> Iterator[None]:
+    pooled = database.engine.raw_connection()
     listening: Any = pooled.driver_connection
-    pooled.detach()  # it must not go back to the pool
+    pooled.detach()  # it must not return to the pool
     try:
         listening.autocommit = True
         listening.execute(f"LISTEN {CHANNEL}")
         yield  # for what happened before
         while not stop():
             for word in listening.notifies(timeout=POLL, stop_after=1):
-                if word.payload != store.name:
+                if word.payload != database.name:
                     yield
     finally:
         listening.close()
@@ -192,7 +192,7 @@ def _parse(url: str) -> URL:
             raise ArgumentError
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        raise refuse("database", "what is no address of a database", allowed) from None
+        raise refuse("database", "an invalid address", allowed) from None
     if parsed.get_backend_name() == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername != "sqlite" or parsed.database in (None, "", ":memory:"):
@@ -223,7 +223,7 @@ def _sqlite(url: URL) -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        # IMMEDIATE: who will write takes the lock before it reads, so that nothing changes between
+        # IMMEDIATE takes the lock before the first read, so that nothing changes in between.
         writes = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 

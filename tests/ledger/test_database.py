@@ -13,14 +13,14 @@ from sqlalchemy import update
 
 import incfed
 from incfed.ledger import tables
-from incfed.ledger.federation import begin
+from incfed.ledger.database import Database, changes, notify
+from incfed.ledger.federation import create
 from incfed.ledger.settings import Settings
-from incfed.ledger.store import Store, changes, tell
 from support.postgres import running
 
 
 @contextmanager
-def heard(store: Store) -> Iterator[queue.Queue[str]]:
+def heard(store: Database) -> Iterator[queue.Queue[str]]:
     """A word for each change that is heard of."""
     words: queue.Queue[str] = queue.Queue()
     over = threading.Event()
@@ -38,17 +38,17 @@ def heard(store: Store) -> Iterator[queue.Queue[str]]:
         listener.join()
 
 
-def change(store: Store) -> None:
+def change(store: Database) -> None:
     with store.write() as connection:
         version = tables.federation.c.version
         connection.execute(update(tables.federation).values(version=version + 1))
-        tell(connection, store.name)
+        notify(connection, store.name)
 
 
-def founded(url: str) -> Store:
-    store = Store(url)
+def founded(url: str) -> Database:
+    store = Database(url)
     with store.write() as connection:
-        begin(connection, Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0), 0.0)
+        create(connection, Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0), 0.0)
     return store
 
 

@@ -1,0 +1,66 @@
+"""Baselines in which a client and the server exchange data without the other clients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..kernels.factor import Floats
+from ..protocol.protocols import Asynchronous, Protocol
+from ..support import inputs
+from .base import Algorithm
+from .costs import check_costs, costs_of
+
+
+@dataclass(frozen=True)
+class AsyncLinUCB(Algorithm):
+    """Uploads and downloads are triggered apart (Li and Wang, 2022).
+
+    upload: gamma_U. A client uploads when its determinant has grown by this ratio since its last
+    upload or download. It gets no download in return, so that its cost is paid in full.
+    download: gamma_D. A client downloads when the server's determinant exceeds that of what the
+    client has downloaded and uploaded by this ratio; the model is sent when the client next acts.
+    """
+
+    upload: float = 1.1
+    download: float = 3.0
+    costs: float | Sequence[float] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        inputs.number("upload", self.upload, low=1.0, finite=False)
+        inputs.number("download", self.download, low=1.0, finite=False)
+        inputs.choice("reads", self.reads, ("fresh",))
+        object.__setattr__(self, "costs", check_costs(self.costs))
+
+    @property
+    def protocol(self) -> Protocol:
+        return Asynchronous(float(self.upload), float(self.download))
+
+    def prices(self, count: int) -> Floats:
+        return costs_of(self.costs, count)
+
+
+@dataclass(frozen=True)
+class FedLinUCB(Algorithm):
+    """A client exchanges its pending data for the model (He et al., 2022).
+
+    growth: it does so when det V_i > (1 + growth) det(V_i - dV_i). It is paid what the downloaded
+    data does not cover of its cost.
+    """
+
+    growth: float = 0.1
+    costs: float | Sequence[float] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        inputs.number("growth", self.growth, low=0.0, finite=False)
+        inputs.choice("reads", self.reads, ("fresh",))
+        object.__setattr__(self, "costs", check_costs(self.costs))
+
+    @property
+    def protocol(self) -> Protocol:
+        return Asynchronous(1.0 + self.growth)
+
+    def prices(self, count: int) -> Floats:
+        return costs_of(self.costs, count)

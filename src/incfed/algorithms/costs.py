@@ -1,0 +1,31 @@
+"""D^p, what sharing costs a client: one number for all, or one per client."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..kernels.factor import Floats
+from ..support import inputs
+
+
+def check_costs(costs: object) -> float | tuple[float, ...]:
+    """The costs as they are kept in settings."""
+    if isinstance(costs, int | float | np.number):
+        inputs.setting("cost", costs, "costs")
+        return costs  # type: ignore[return-value]  # as given: 10 is recorded as 10
+    allowed = "a number of at least 0, or one per client"
+    each = inputs.array("costs", costs, ndim=1, allowed=allowed).tolist()
+    for at, cost in enumerate(each):
+        inputs.setting("cost", cost, f"costs[{at}]")
+    return tuple(each)
+
+
+def costs_of(costs: float | Sequence[float], count: int) -> Floats:
+    """One for each of `count` clients."""
+    each = np.asarray(costs, dtype=np.float64)
+    if each.ndim and len(each) != count:
+        given = inputs.counted(len(each), "cost")
+        raise inputs.refuse("costs", given, f"one number, or {count} (one each)")
+    return np.array(np.broadcast_to(each, count))

@@ -1,0 +1,92 @@
+"""Protocols: who talks to the server, when, and who gets the model.
+
+A protocol only states the rules; `simulation` and `service` follow them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..mechanisms.base import Mechanism
+from ..support import inputs
+from .triggers import Trigger
+
+EVERYONE, ONE_FOR_ONE = "everyone", "one-for-one"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """The base class of protocols."""
+
+
+@dataclass(frozen=True)
+class Alone(Protocol):
+    """Nobody talks: each client learns from its own steps."""
+
+
+@dataclass(frozen=True)
+class Pooled(Protocol):
+    """Every step is shared with everyone at once, so that all clients act as one."""
+
+
+@dataclass(frozen=True)
+class Synchronous(Protocol):
+    """Rounds with all clients (Alg. 1).
+
+    download: "everyone" gets the new model after a round; "one-for-one": joining, and each share,
+    entitles a client to one download, of the model as it is when the client next acts.
+    all_clocks: whether a round restarts every client's clock, not only the participants'.
+    budget: money for all rounds together. availability: see `check_availability`.
+    """
+
+    trigger: Trigger
+    mechanism: Mechanism
+    download: str = EVERYONE
+    all_clocks: bool = True
+    budget: float = math.inf
+    availability: float | tuple[float, ...] = 1.0
+
+
+@dataclass(frozen=True)
+class Asynchronous(Protocol):
+    """A client and the server exchange data alone.
+
+    A client uploads its pending data when det V_i > upload * det(V_i - dV_i). download: None brings
+    the model with every upload, which is paid what data does not cover of the cost. A ratio: the
+    client downloads when it acts and the server's determinant exceeds that of what the client has
+    by this ratio; an upload is then paid in full.
+    """
+
+    upload: float
+    download: float | None = None
+
+
+def check_availability(value: object) -> float | tuple[float, ...]:
+    """A probability, one per client, or the mean lengths (on, off) of spells, in steps.
+
+    Two numbers of which one is above 1 are spells.
+    """
+    allowed = "a probability, one per client, or two mean lengths of spells (on, off) in steps"
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return inputs.number("availability", value, low=0.0, high=1.0)
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
+        raise inputs.refuse("availability", value, allowed)
+    numbers = inputs.array("availability", value, ndim=1, allowed=allowed).tolist()
+    if is_spells(numbers):
+        for at, mean in enumerate(numbers):
+            inputs.number(f"availability[{at}]", mean, low=1.0, high=1e12)
+    else:
+        for at, chance in enumerate(numbers):
+            inputs.number(f"availability[{at}]", chance, low=0.0, high=1.0)
+    return tuple(numbers)
+
+
+def is_spells(availability: float | Sequence[float]) -> bool:
+    """Whether it gives mean lengths of spells, not probabilities."""
+    if isinstance(availability, float):
+        return False
+    return len(availability) == 2 and max(availability) > 1.0

@@ -1,0 +1,43 @@
+"""How many scalars messages have: as the paper counts them, and packed.
+
+A symmetric matrix of rank r is sent as a triangular factor with r rows, or as its upper triangle
+if r >= d; a vector b that belongs to it, as its r coordinates in that factor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.factor import Floats, Ints
+
+Counts = Ints | NDArray[np.int64]
+
+
+def communication(
+    count: int, dim: int, participants: int, *, matrices: bool = True, models: int | None = None
+) -> float:
+    """Scalars of a round: all dV up, participants' db up, V_g and b_g down (docs/paper.md, reading
+    11).
+
+    matrices: whether dV is sent; not if the server knows the rows already. models: how many clients
+    download, None: all.
+    """
+    up = count * dim**2 * matrices + participants * dim
+    return float(up + (count if models is None else models) * (dim**2 + dim))
+
+
+def packed_matrix(rank: Counts, dim: int) -> Ints:
+    """Scalars of symmetric matrices of these ranks."""
+    rank = np.minimum(rank, dim)
+    return np.asarray(rank * dim - rank * (rank - 1) // 2)
+
+
+def packed_vector(rank: Counts, dim: int) -> Ints:
+    """Scalars of the vectors that belong to them."""
+    return np.minimum(rank, dim)
+
+
+def packed_model(rank: Counts, dim: int) -> Floats:
+    """Scalars of both."""
+    return (packed_matrix(rank, dim) + packed_vector(rank, dim)).astype(np.float64)

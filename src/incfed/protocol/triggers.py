@@ -1,0 +1,165 @@
+"""Triggers: when a communication round opens.
+
+`Threshold` and `GrowthRatio` are decided by each client alone. For `News` and `Patient` clients
+stream a signal after every step, and the server decides.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from ..kernels.factor import Floats
+from ..kernels.signals import Signals, signals
+from ..mechanisms.base import MEETS, Round
+from ..support import inputs, places
+from ..support.kinds import Built, Kinds, build
+
+ROWS, GROWTH = "rows", "growth"
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """The base class of triggers."""
+
+    @property
+    def threshold(self) -> float:
+        """The growth of a client's log det at which it calls for a round; infinite: it does not."""
+        return math.inf
+
+    @property
+    def clocked(self) -> bool:
+        """Whether that growth is multiplied by the client's steps since the last round."""
+        return False
+
+    @property
+    def streams(self) -> str | None:
+        """What clients send after every step: "rows", "growth" or None, nothing."""
+        return None
+
+    def opens(self, round: Round) -> bool:
+        """Whether a round that could be opened is worth it, by what the server knows."""
+        return True
+
+    def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals | None:
+        """What the server learns from the stream; None if there is none."""
+        return None
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that a result records."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {"kind": type(self).__name__, **values}
+
+
+@dataclass(frozen=True)
+class Threshold(Trigger):
+    """The paper's trigger (Alg. 1 line 8): delta t * log(det V_i / det(V_i - dV_i)) > D_c.
+
+    delta t counts the client's own steps since the last round. 0 opens a round at every step with
+    new data, infinity opens none.
+    """
+
+    D_c: float
+
+    def __post_init__(self) -> None:
+        inputs.number("D_c", self.D_c, low=0.0, finite=False)
+
+    @property
+    def threshold(self) -> float:
+        return float(self.D_c)
+
+    @property
+    def clocked(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class GrowthRatio(Trigger):
+    """A client's determinant has grown by a ratio: det V_i > gamma det(V_i - dV_i)."""
+
+    gamma: float
+
+    def __post_init__(self) -> None:
+        inputs.number("gamma", self.gamma, low=1.0, finite=False)
+
+    @property
+    def threshold(self) -> float:
+        return math.log(self.gamma)
+
+
+@dataclass(frozen=True)
+class News(Trigger):
+    """All clients together have news for the server: L_all - L_g > above.
+
+    L_g = log det V_g, and L_all = log det(V_g + all pending data). Clients stream the rows x of
+    their steps, without the rewards.
+    """
+
+    above: float
+
+    def __post_init__(self) -> None:
+        inputs.number("above", self.above, low=0.0, finite=False)
+
+    @property
+    def streams(self) -> str:
+        return ROWS
+
+    def opens(self, round: Round) -> bool:
+        return bool(round.full_value - round.start_value > self.above)
+
+    def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals:
+        return signals(
+            count, dim, ridge, rows=True, least=self.above, patient=False, costs=costs
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Patient(Trigger):
+    """A round opens only when it will succeed for data alone.
+
+    It succeeds if the stable set S (the largest set whose members are all willing to share for
+    data alone) is not empty, and brings news: log det V_g(S) - L_g >= news.
+
+    signal: "rows" streams the rows x of the steps, so that the server knows before it opens the
+    round. "growth" streams one number a step, the growth of the client's own log det; the server
+    calls when an upper bound of L_all exceeds log det V_i by `factor` times log(1 + D_i) for every
+    client with pending data, and learns from the uploads whether that was too early. Clients that
+    cost more than the others are passed over once the bound would suffice for the others even if it
+    were smaller by `news`.
+    """
+
+    news: float = 5.0
+    signal: str = ROWS
+    factor: float = 1.15
+
+    def __post_init__(self) -> None:
+        inputs.number("news", self.news, low=0.0, finite=False)
+        inputs.choice("signal", self.signal, (ROWS, GROWTH))
+        inputs.number("factor", self.factor, low=1.0, high=1e6)
+
+    @property
+    def streams(self) -> str:
+        return self.signal
+
+    def opens(self, round: Round) -> bool:
+        S = round.stable_set()
+        return bool(S.any() and round.value(S) - round.start_value >= self.news - MEETS)
+
+    def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals:
+        rows = self.signal == ROWS
+        return signals(
+            count, dim, ridge, rows=rows, least=self.news, patient=True, costs=costs,
+            factor=1.0 if rows else self.factor,
+        )  # fmt: skip
+
+
+TRIGGERS = Kinds(Trigger, {one.__name__: one for one in (Threshold, GrowthRatio, News, Patient)})
+EXAMPLE = '{ kind = "Patient", news = 5.0 }'
+
+
+def build_trigger(value: object, place: str, folder: Path) -> Built:
+    """The trigger that a config names; a name alone is short for a table."""
+    table = {"kind": value} if isinstance(value, str) else places.table(place, value, EXAMPLE)
+    return build(TRIGGERS, table, place, folder)

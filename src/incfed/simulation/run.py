@@ -1,0 +1,69 @@
+"""What every run has: steps in, records of rounds and traffic out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels.factor import Floats, Ints
+from ..kernels.pending import Mask
+from ..kernels.step import Steps
+from ..kernels.store import SERVER, Store, empty_store
+from ..kernels.ucb import Bench, Rules
+from ..protocol.server import Closed
+from ..protocol.shared import Shared
+from ..results.records import Rounds
+
+
+class Traffic(NamedTuple):
+    """Scalars sent in each step."""
+
+    communication: Floats  # as the paper counts
+    packed: Floats  # as a careful implementation sends them
+
+
+class Run(ABC):
+    """A federation that follows one protocol."""
+
+    store: Store
+
+    def __init__(self, count: int, dim: int, rules: Rules, bench: Bench) -> None:
+        self.count, self.dim, self.rules, self.bench = count, dim, rules, bench
+        self.store = empty_store(count, dim, rules.ridge)
+        self._closed: list[tuple[int, int, int, Closed]] = []
+
+    @property
+    def shared(self) -> Shared:
+        """(V_g, b_g), as clients would download them."""
+        (factor, V), b = self.store.blocks[0], self.store.pairs[0, 1]
+        return Shared(V, b, factor, float(self.store.logdet[SERVER, 0]))
+
+    @abstractmethod
+    def advance(self, steps: Steps, first: int) -> None:
+        """Run these steps; `first` is the number of the first one."""
+
+    @abstractmethod
+    def traffic(self, matched: Mask, fetched: Ints) -> Traffic:
+        """Of all steps so far: those that were not skipped, and the observations that were
+        downloaded in each."""
+
+    def log(self, step: int, trigger: int, pending: int, closed: Closed) -> None:
+        self._closed.append((step, trigger, pending, closed))
+
+    def rounds(self) -> Rounds:
+        """All rounds so far, in columns."""
+        closed = [row[3] for row in self._closed]
+        shared = [c.participants for c in closed]
+        return Rounds(
+            step=np.array([row[0] for row in self._closed], dtype=np.int64),
+            trigger=np.array([row[1] for row in self._closed], dtype=np.int64),
+            pending=np.array([row[2] for row in self._closed], dtype=np.int64),
+            idle=np.array([c.idle for c in closed], dtype=np.int64),
+            communication=np.array([c.communication for c in closed], dtype=np.float64),
+            ratio=np.array([c.ratio for c in closed], dtype=np.float64),
+            offsets=np.cumsum([0] + [len(who) for who in shared]),
+            participants=np.concatenate([np.empty(0, np.int64), *shared]),
+            payments=np.concatenate([np.empty(0), *(c.payments for c in closed)]),
+        )

@@ -1,0 +1,191 @@
+"""Rounds with all clients: how the simulator runs a `Synchronous` protocol."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels.client import keep_base
+from ..kernels.factor import Floats, Ints
+from ..kernels.pending import Mask, collect
+from ..kernels.signals import know
+from ..kernels.step import FULL, TRIGGERED, Steps, advance
+from ..kernels.store import BASE, OWN, PENDING, SERVER, conclude, make_room
+from ..kernels.ucb import Bench, Rules
+from ..mechanisms.base import Decision, Mechanism, Round
+from ..protocol import deciding
+from ..protocol.deciding import Budget
+from ..protocol.protocols import EVERYONE, Synchronous
+from ..protocol.server import Server, Uploads
+from ..protocol.traffic import communication, packed_matrix, packed_model, packed_vector
+from ..protocol.triggers import GROWTH, ROWS
+from .presence import Presence
+from .run import Run, Traffic
+
+ATTEMPTS = 3  # after so many decisions no client is added to a round
+
+
+class SynchronousRun(Run):
+    """A federation whose clients talk in rounds."""
+
+    def __init__(
+        self, protocol: Synchronous, count: int, dim: int, rules: Rules, bench: Bench,
+        costs: Floats, stale: bool, seed: int,
+    ) -> None:  # fmt: skip
+        super().__init__(count, dim, rules, bench)
+        self._protocol, self._trigger = protocol, protocol.trigger
+        self._stale = True if stale else None  # None: not compiled in
+        self.server = Server(
+            count=count, dim=dim, mechanism=protocol.mechanism, costs=costs, ridge=rules.ridge,
+            budget_left=protocol.budget,
+        )  # fmt: skip
+        self._signals = self._trigger.signals(count, dim, rules.ridge, costs)
+        self._presence: Presence | None = None
+        if protocol.availability != 1.0:
+            self._presence = Presence(protocol.availability, count, seed)
+        self._packed: list[int] = []  # scalars sent up in each round
+
+    def advance(self, steps: Steps, first: int) -> None:
+        done, state, n = 0, FULL, len(steps.clients)
+        while done < n or state == TRIGGERED:
+            if state == FULL:
+                self.store = make_room(self.store)
+            elif state == TRIGGERED:
+                self._round(first + done - 1, int(steps.clients[done - 1]))
+            done, state = advance(
+                self._stale, self._signals, *steps, *self.store, *self.rules, *self.bench, done
+            )
+
+    def traffic(self, matched: Mask, fetched: Ints) -> Traffic:
+        d = self.dim
+        stream = {None: 0, ROWS: d, GROWTH: 1}[self._trigger.streams]
+        scalars = np.where(matched, float(stream), 0.0)
+        packed = scalars + packed_model(fetched, d)
+        if self._protocol.download != EVERYONE:
+            scalars[fetched > 0] += d * d + d
+        rounds = self.rounds()
+        np.add.at(scalars, rounds.step, rounds.communication)
+        np.add.at(packed, rounds.step, self._packed)
+        return Traffic(scalars, packed)
+
+    def _round(self, step: int, acting: int) -> None:
+        """One communication round (Alg. 1 lines 9-19), if the trigger wants it."""
+        trigger, server, store = self._trigger, self.server, self.store
+        uploads = self._collect()
+        one = _OpenRound(server, uploads, server.open(uploads, step=step, trigger=acting))
+        if trigger.streams == ROWS and not trigger.opens(one.round):
+            return
+        there = leaving = None
+        if self._presence is not None:
+            there, stays = self._presence.draw(step, acting)
+            leaving = ~stays
+            one = one.only(there[uploads.clients], int(np.count_nonzero(there)))
+        called, sent = one.round, store.table[one.uploads.clients, PENDING]
+        if trigger.streams == GROWTH and not trigger.opens(one.round):  # too early
+            decision = Decision(one.round.nobody, np.zeros(len(one.round)))
+        elif leaving is None and math.isinf(self._protocol.budget):
+            decision = server.decide(one.round)
+        else:
+            one, decision = self._decide(one, leaving)
+        sharing = one.round.clients[decision.participants]
+        ranks, db = store.table[sharing, PENDING], store.pairs[store.table[sharing, OWN], 1]
+        if len(sharing) and self._protocol.download != EVERYONE:
+            self._keep_bases(uploads.clients, sharing)
+        closed = server.close(one.round, decision, db)
+        conclude(*self.store, sharing, *server.shared, self._protocol.all_clocks)
+
+        scalars = self._communication(called, len(sharing))
+        idle = called.count - len(called)
+        self.log(step, acting, len(called), closed._replace(communication=scalars, idle=idle))
+        up = packed_vector(ranks, self.dim).sum()
+        if trigger.streams != ROWS:
+            up += packed_matrix(sent, self.dim).sum()
+        self._packed.append(int(up))
+        if self._signals is not None:
+            self._know(there)
+
+    def _communication(self, round: Round, sharing: int) -> float:
+        """As the paper counts, with what the protocol saves."""
+        matrices = self._trigger.streams != ROWS  # else the server has the rows
+        models = round.count if self._protocol.download == EVERYONE else 0  # counted when sent
+        participants = round.count - len(round) + sharing
+        if self._trigger.streams and not sharing:  # nothing is new
+            models = participants = 0
+        return communication(round.count, self.dim, participants, matrices=matrices, models=models)
+
+    def _collect(self) -> Uploads:
+        """Line 10: all clients with pending data."""
+        clients, logdets, pending = collect(self.store, self.rules.ridge)
+        lagging = False
+        if self._protocol.download != EVERYONE:
+            lagging = bool(self.store.table[clients, BASE].any())
+        return Uploads(clients, logdets, pending, lagging)
+
+    def _decide(self, one: _OpenRound, leaving: Mask | None) -> tuple[_OpenRound, Decision]:
+        """Within the budget, and again without those that leave after an offer."""
+        offers = deciding.decide(one)
+        failed = [] if leaving is None else [c for c in offers.payments if leaving[c]]
+        attempt = 1
+        while failed:
+            kept = {c: paid for c, paid in offers.payments.items() if c not in failed}
+            clients = one.round.clients
+            one = one.only(~np.isin(clients, failed), one.round.count - len(failed))
+            offers = deciding.decide_again(one, kept, add=attempt < ATTEMPTS)
+            assert leaving is not None
+            failed = [c for c in offers.payments if leaving[c] and c not in kept]
+            attempt += 1
+        return one, offers.decision(one.round)
+
+    def _keep_bases(self, clients: Ints, sharing: Ints) -> None:
+        """One for one: clients that do not share keep the model that they have."""
+        staying = clients[~np.isin(clients, sharing) & (self.store.table[clients, BASE] == 0)]
+        self.store = make_room(self.store, len(staying), 2 * len(staying))
+        keep_base(*self.store, *self.bench, staying, self.rules.ridge)
+
+    def _know(self, there: Mask | None) -> None:
+        """What the server knows after a round of the data that is still pending."""
+        signals, store = self._signals, self.store
+        clients, _, pending = self._collect()[:3]  # brings log det V_i up to date
+        if signals is None or signals.rows:
+            return
+        signals.grown[:] = 0.0
+        uploaded = np.ones(len(clients), np.bool_) if there is None else there[clients]
+        away = clients[~uploaded]
+        base = np.where(store.table[away, BASE] > 0, store.logdet[away, 2], store.logdet[SERVER, 0])
+        signals.grown[away] = store.logdet[away, 0] - base
+        places = np.full(self.count, -1)
+        places[clients[uploaded]] = np.flatnonzero(uploaded)
+        shared = self.server.shared
+        know(
+            signals, places[signals.order], shared.V.copy(), shared.factor.copy(), shared.logdet,
+            self.rules.ridge, pending,
+        )  # fmt: skip
+
+
+class _OpenRound(NamedTuple):
+    """A round in the simulator, to be decided; see `deciding.OpenRound`."""
+
+    server: Server
+    uploads: Uploads
+    round: Round
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self.server.mechanism
+
+    @property
+    def money(self) -> Budget:
+        return Budget(self.server.spent + self.server.budget_left, self.server.spent)
+
+    def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
+        return self.round, self.server.decide(self.round, mechanism)
+
+    def only(self, members: Mask, count: int) -> _OpenRound:
+        """The same with some of the clients; `count` includes those without pending data."""
+        uploads = self.uploads.only(members)
+        round = self.server.open(
+            uploads, step=self.round.step, trigger=self.round.trigger, count=count
+        )
+        return self._replace(uploads=uploads, round=round)

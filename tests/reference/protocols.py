@@ -1,0 +1,341 @@
+"""Rounds under any trigger and download rule, and asynchronous exchanges, written out literally.
+
+Plain determinants and a loop over steps. Observations have numbers; what a client or the server has
+is a set of such numbers. Imports nothing of the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.mechanisms import TOLERANCE, FloatArray, Table, decide, logdet, stable_set
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Has = Callable[[int], set[int]]
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class Round:
+    step: int
+    trigger: int
+    participants: list[int]
+    payments: list[float]
+    pending: int
+    communication: float
+
+
+@dataclass
+class Run:
+    """Every list has one figure a step, but for the rounds."""
+
+    regret: list[float] = field(default_factory=list)
+    reward: list[float] = field(default_factory=list)
+    communication: list[float] = field(default_factory=list)
+    packed: list[float] = field(default_factory=list)
+    payment: list[float] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
+
+    def add(self, expected: FloatArray, reward: FloatArray, k: int, *traffic: float) -> None:
+        self.regret.append(float(expected.max() - expected[k]))
+        self.reward.append(float(reward[k]))
+        for figures, figure in zip(
+            (self.communication, self.packed, self.payment), traffic, strict=True
+        ):
+            figures.append(figure)
+
+
+class Observations:
+    """All of them: x and y of each step."""
+
+    def __init__(self, dim: int, ridge: float) -> None:
+        self.x: dict[int, FloatArray] = {}
+        self.y: dict[int, float] = {}
+        self.dim, self.ridge = dim, ridge
+
+    def V(self, have: set[int]) -> FloatArray:
+        total = np.zeros((self.dim, self.dim))
+        for one in sorted(have):
+            total += np.outer(self.x[one], self.x[one])
+        return total
+
+    def b(self, have: set[int]) -> FloatArray:
+        total = np.zeros(self.dim)
+        for one in sorted(have):
+            total += self.x[one] * self.y[one]
+        return total
+
+    def L(self, have: set[int]) -> float:
+        """log det V(lambda)."""
+        return float(logdet(self.V(have), self.ridge))
+
+    def choose(
+        self, arms: FloatArray, have: set[int], noise: float, delta: float,
+        exploration: float | None, width: str,
+    ) -> int:  # fmt: skip
+        inverse = np.linalg.inv(self.V(have) + self.ridge * np.eye(self.dim))
+        information = max(0.0, self.L(have) - self.dim * float(np.log(self.ridge)))
+        radius = information + 2.0 * np.log(1.0 / delta)
+        alpha = noise * np.sqrt(radius) + np.sqrt(self.ridge)
+        if width == "mixture":
+            alpha = np.sqrt(noise**2 * radius + self.ridge)
+        if exploration is not None:
+            alpha = exploration
+        spread = np.sqrt(np.maximum(0.0, np.einsum("kd,kd->k", arms @ inverse, arms)))
+        scores = arms @ (inverse @ self.b(have)) + alpha * spread
+        return int(np.flatnonzero(scores >= scores.max() - TOLERANCE)[0])
+
+
+def matrix_size(rank: int, d: int) -> int:
+    return rank * d - rank * (rank - 1) // 2 if rank < d else d * (d + 1) // 2
+
+
+def model_size(rank: int, d: int) -> int:
+    return matrix_size(rank, d) + min(rank, d)
+
+
+def table_of(
+    all: Observations, server: set[int], pending: list[set[int]], base: Has, who: list[int],
+    cost: FloatArray,
+) -> Table:  # fmt: skip
+    """The server's table, with these clients."""
+
+    def stack(sets: list[set[int]]) -> FloatArray:
+        return np.array([all.V(one) for one in sets]).reshape(-1, all.dim, all.dim)
+
+    return Table(
+        all.V(server),
+        stack([pending[j] for j in who]),
+        stack([base(j) | pending[j] for j in who]),
+        cost[who],
+        all.ridge,
+        stack([server - base(j) for j in who]),
+    )
+
+
+def run_rounds(
+    clients: IntArray,
+    arms: FloatArray,
+    rewards: FloatArray,
+    expected: FloatArray,
+    count: int,
+    *,
+    mechanism: tuple[str, dict[str, Any]],
+    trigger: tuple[str, dict[str, Any]],
+    costs: FloatArray | float,
+    ridge: float,
+    noise: float,
+    delta: float,
+    exploration: float | None = None,
+    width: str = "paper",
+    download: str = "everyone",
+    budget: float = np.inf,
+    present: Callable[[int, int], tuple[BoolArray, BoolArray]] | None = None,
+) -> Run:
+    """`present(step, client)`: who uploads in the next round, and who is still there to deliver."""
+    d = arms.shape[2]
+    cost = np.broadcast_to(np.asarray(costs, np.float64), (count,))
+    kind, setting = trigger
+    streams = "rows" if kind == "news" else setting.get("signal")
+    all, out = Observations(d, ridge), Run()
+    server: set[int] = set()
+    has: list[set[int]] = [set() for _ in range(count)]  # downloaded, or shared by itself
+    pending: list[set[int]] = [set() for _ in range(count)]
+    entitled = [True] * count
+    clock = [0] * count
+    spent = 0.0
+    # Growth: what is known of the clients up to each cost, and what each has reported since.
+    levels = sorted(set(cost.tolist()))
+    exact = {level: d * float(np.log(ridge)) for level in levels}
+    grown = [0.0] * count
+
+    def base(i: int) -> set[int]:
+        """What it has of the server's. Everyone gets the new model at once."""
+        return server if download == "everyone" else has[i]
+
+    def worthwhile(who: list[int]) -> bool:
+        """Would a round of these clients succeed for data alone?"""
+        S = stable_set(table_of(all, server, pending, base, who, cost))
+        joined = server.union(*(pending[j] for j, member in zip(who, S, strict=True) if member))
+        return bool(S.any() and all.L(joined) - all.L(server) >= setting["news"] - TOLERANCE)
+
+    def wanted(i: int) -> bool:
+        growth = all.L(base(i) | pending[i]) - all.L(base(i))
+        if kind == "threshold":
+            return bool(clock[i] * growth > setting["D_c"])
+        if kind == "ratio":
+            return bool(growth > np.log(setting["gamma"]))
+        if kind == "news":
+            return all.L(server.union(*pending)) - all.L(server) > float(setting["above"])
+        if streams == "rows":
+            return worthwhile([j for j in range(count) if pending[j]])
+        for level in levels:
+            members = [j for j in range(count) if cost[j] <= level]
+            active = [j for j in members if pending[j]]
+            bound = exact[level] + sum(grown[j] for j in members)
+            if level < levels[-1]:
+                bound -= setting["news"]
+            needs = [
+                all.L(base(j) | pending[j]) + setting["factor"] * float(np.log1p(cost[j]))
+                for j in active
+            ]
+            enough = bound - all.L(server) >= setting["news"] - 1e-7
+            if len(active) > 1 and enough and bound >= max(needs):
+                return True
+        return False
+
+    for t in range(len(clients)):
+        i = int(clients[t])
+        sent = packed = paid = 0.0
+        new = server - has[i]
+        if (download == "everyone" or entitled[i]) and new:
+            has[i] |= server
+            packed += model_size(len(new), d)
+            sent += d * d + d if download != "everyone" else 0
+        entitled[i] = False
+        k = all.choose(arms[t], base(i) | pending[i], noise, delta, exploration, width)
+        before = all.L(base(i) | pending[i])
+        all.x[t], all.y[t] = arms[t, k], float(rewards[t, k])
+        pending[i].add(t)
+        clock[i] += 1
+        grown[i] += all.L(base(i) | pending[i]) - before
+        stream = {"rows": d, "growth": 1, None: 0}[streams]
+        sent, packed = sent + stream, packed + stream
+
+        if wanted(i):
+            there, stays = np.ones(count, np.bool_), np.ones(count, np.bool_)
+            if present is not None:
+                there, stays = present(t, i)
+            holding = [j for j in range(count) if pending[j] and there[j]]
+            idle = int(there.sum()) - len(holding)
+            scalars = 0.0
+            if streams != "rows":
+                scalars += float(there.sum()) * d * d
+                packed += sum(matrix_size(len(pending[j]), d) for j in holding)
+            sharing: dict[int, float] = {}
+            if streams != "growth" or worthwhile(holding):
+                sharing = settled(
+                    all, server, pending, base, holding, mechanism, cost, budget - spent, stays
+                )
+            if sharing or not streams:
+                scalars += d * (len(sharing) + idle)
+                scalars += float(there.sum()) * (d * d + d) if download == "everyone" else 0.0
+            sent += scalars
+            for j in sharing:
+                packed += min(len(pending[j]), d)
+                server |= pending[j]
+                has[j] |= pending[j]
+                pending[j] = set()
+                entitled[j] = True
+            paid = sum(sharing.values())
+            spent += paid
+            out.rounds.append(
+                Round(t, i, list(sharing), list(sharing.values()), len(holding), scalars)
+            )
+            clock = [0] * count
+            for j in range(count):  # those that are away have reported, but not uploaded
+                own = all.L(base(j) | pending[j]) - all.L(base(j))
+                grown[j] = 0.0 if there[j] else own
+            for level in levels:
+                known = [pending[j] for j in range(count) if cost[j] <= level and there[j]]
+                exact[level] = all.L(server.union(*known))
+        out.add(expected[t], rewards[t], k, sent, packed, paid)
+    return out
+
+
+def settled(
+    all: Observations, server: set[int], pending: list[set[int]], base: Has, holding: list[int],
+    mechanism: tuple[str, dict[str, Any]], cost: FloatArray, left: float, stays: BoolArray,
+) -> dict[int, float]:  # fmt: skip
+    """Who shares in the end, and for how much: within the budget, and without those that leave."""
+
+    def decided(who: list[int], kind: str, options: dict[str, Any]) -> dict[int, float]:
+        one = table_of(all, server, pending, base, who, cost)
+        mask, money = decide(
+            kind, one.V_g, one.dV, one.V_i, one.costs, one.ridge, one.behind, **options
+        )
+        return {j: float(money[n]) for n, j in enumerate(who) if mask[n]}
+
+    free: tuple[str, dict[str, Any]] = ("payment_free", {})
+    enough = left + TOLERANCE * (1.0 + left)
+    offers = decided(holding, *mechanism)
+    if sum(offers.values()) > enough:
+        offers = decided(holding, *free)
+    kept: dict[int, float] = {}
+    attempt = 1
+    while failed := [j for j in offers if not stays[j] and j not in kept]:
+        kept = {j: paid for j, paid in offers.items() if j not in failed}
+        holding = [j for j in holding if j not in failed]
+        for data_only, one in enumerate([mechanism, free] if attempt < ATTEMPTS else [None]):
+            S = {*kept, *(decided(holding, *one) if one else ())}
+            mask = np.array([j in S for j in holding], np.bool_)
+            money = table_of(all, server, pending, base, holding, cost).payments(mask, mask)
+            offers = {}
+            for owed, j in zip(money.tolist(), holding, strict=True):
+                if j in S:
+                    added_for_data = data_only and j not in kept
+                    offers[j] = max(0.0 if added_for_data else owed, kept.get(j, 0.0))
+            if sum(offers.values()) <= enough:
+                break
+        else:
+            offers = {j: kept.get(j, 0.0) for j in offers}
+        attempt += 1
+    return offers
+
+
+def run_alone(
+    clients: IntArray,
+    arms: FloatArray,
+    rewards: FloatArray,
+    expected: FloatArray,
+    count: int,
+    *,
+    upload: float,
+    download: float | None,
+    costs: FloatArray | float,
+    ridge: float,
+    noise: float,
+    delta: float,
+    exploration: float | None = None,
+    width: str = "paper",
+) -> Run:
+    """AsyncLinUCB (download: a ratio) and FedLinUCB (None: each upload brings the model)."""
+    d = arms.shape[2]
+    cost = np.broadcast_to(np.asarray(costs, np.float64), (count,))
+    all, out = Observations(d, ridge), Run()
+    server: set[int] = set()
+    has: list[set[int]] = [set() for _ in range(count)]
+    pending: list[set[int]] = [set() for _ in range(count)]
+    for t in range(len(clients)):
+        i = int(clients[t])
+        sent = packed = paid = 0.0
+        if download is not None and all.L(server) - all.L(has[i]) > np.log(download):
+            sent += d * d + d
+            packed += model_size(len(server - has[i]), d)
+            has[i] |= server
+        k = all.choose(arms[t], has[i] | pending[i], noise, delta, exploration, width)
+        all.x[t], all.y[t] = arms[t, k], float(rewards[t, k])
+        pending[i].add(t)
+        known = all.L(has[i] | pending[i])
+        if known - all.L(has[i]) > np.log(upload):
+            scalars = d * d + d
+            packed += model_size(len(pending[i]), d)
+            server |= pending[i]
+            has[i] |= pending[i]
+            pending[i] = set()
+            paid = float(cost[i])
+            if download is None:
+                paid = max(0.0, paid - float(np.expm1(all.L(server) - known)))
+                scalars *= 2
+                packed += model_size(len(server - has[i]), d)
+                has[i] |= server
+            sent += scalars
+            out.rounds.append(Round(t, i, [i], [paid], 1, float(scalars)))
+        out.add(expected[t], rewards[t], k, sent, packed, paid)
+    return out
