@@ -144,8 +144,12 @@ def same(trace: incfed.Trace, algorithm: incfed.IncFedUCB, federation: Federatio
 
 
 def federate(url: str | Path, trace: incfed.Trace, algorithm: incfed.IncFedUCB) -> Federation:
-    names = ("mechanism", "threshold", "ridge", "noise", "delta", "exploration")
+    names = (
+        "mechanism", "threshold", "trigger", "download", "width", "ridge", "noise", "delta",
+        "exploration",
+    )  # fmt: skip
     known: dict[str, Any] = {name: getattr(algorithm, name) for name in names}
+    known["budget"] = None if algorithm.budget == np.inf else algorithm.budget
     return Federation(url, trace.count, dim=trace.dim, **known)
 
 

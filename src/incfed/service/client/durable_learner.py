@@ -23,7 +23,8 @@ from ...kernels.ucb import Rules
 from ...protocol.client import Learner, Observations
 from ...protocol.messages import Download, Upload
 from ...protocol.packing import pack_matrix
-from ...support import inputs
+from ...protocol.triggers import Threshold, Trigger, recorded_trigger
+from ...support import inputs, places
 from ..wire import FederationView
 from . import journal, state_folder
 from .journal import Answered, Freeze, Journal, Step
@@ -217,16 +218,25 @@ class DurableLearner:
         return True
 
 
+def trigger_of(settings: FederationView) -> Trigger:
+    """When a round opens. InputError if this version does not know the trigger."""
+    if settings.trigger is None:
+        return Threshold(math.inf if settings.threshold is None else settings.threshold)
+    with places.at("trigger"):
+        return recorded_trigger(places.table("trigger", settings.trigger, "a kind"))
+
+
 def rules(settings: FederationView) -> Rules:
     """The settings as the kernels take them."""
+    trigger = trigger_of(settings)
     return Rules(
         ridge=settings.ridge,
         noise=settings.noise,
         surprise=2.0 * math.log(1.0 / settings.delta),
         exploration=math.nan if settings.exploration is None else settings.exploration,
-        mixture=False,
-        threshold=math.inf if settings.threshold is None else settings.threshold,
-        clocked=True,
+        mixture=settings.width == "mixture",
+        threshold=trigger.threshold,
+        clocked=trigger.clocked,
         limit=thin_limit(settings.dim),
     )
 

@@ -87,7 +87,7 @@ CurrentClient = Annotated[Member, Depends(get_client)]
 RoundNumber = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Number of the round.")]
 
 
-@for_clients.get(wire.FEDERATION)
+@for_clients.get(wire.FEDERATION, response_model_exclude_defaults=True)
 async def federation(services: ServicesDep, client: CurrentClient) -> wire.FederationView:
     """The settings that a client needs."""
     settings = await run_in_threadpool(services.coordinator.settings)

@@ -48,6 +48,9 @@ def view_federation(settings: Settings, client: Member, epoch: int) -> Federatio
         cost_limit=settings.cost_limit,
         client=ClientView(client.id, client.name),
         epoch=epoch,
+        trigger=None if settings.trigger is None else settings.trigger.settings(),
+        download=settings.download,
+        width=settings.width,
     )
 
 
