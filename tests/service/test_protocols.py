@@ -20,6 +20,8 @@ CASES: dict[str, dict[str, Any]] = {
     "threshold": {"threshold": 0.5},
     "growth ratio": {"trigger": incfed.GrowthRatio(1.5)},
     "mixture": {"trigger": incfed.GrowthRatio(1.5), "width": "mixture"},
+    "one for one": {"threshold": 0.5, "download": "one-for-one"},
+    "one for one, ratio": {"trigger": incfed.GrowthRatio(1.5), "download": "one-for-one"},
     "budget": {"threshold": 0.5, "budget": 4.0},
 }
 
@@ -33,9 +35,18 @@ def test_as_the_simulator_does(case: str, memory: Path) -> None:
     run.advance(trace.length)
     expected = run.result()
     assert len(expected.rounds) > 3
-    federation = federate(memory / "ledger.db", trace, algorithm)
+    lag = 16 if algorithm.download == "everyone" else 0  # applies to everyone only
+    federation = federate(memory / "ledger.db", trace, algorithm, lag=lag)
     rewards = play(trace, federation, COSTS, memory)
     np.testing.assert_array_equal(np.cumsum(rewards), expected.reward)
+    if algorithm.download != "everyone":
+        behind = [
+            opened["epoch"] - upload["epoch"]
+            for opened in federation.of("opened")
+            for upload in federation.of("uploaded")
+            if upload["round"] == opened["round"] and upload["steps"]
+        ]
+        assert max(behind) > 1
     closed = federation.of("closed")
     assert len(closed) == len(expected.rounds)
     for record, event, opened in zip(expected.rounds, closed, federation.of("opened"), strict=True):

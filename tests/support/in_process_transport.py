@@ -37,7 +37,11 @@ def reply(coordinator: SingleCoordinator, who: int, request: Request) -> Reply:
 
 
 def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Message:
-    query = {name: int(one) for name, [one] in parse_qs(urlsplit(request.path).query).items()}
+    query = {
+        name: int(one)
+        for name, [one] in parse_qs(urlsplit(request.path).query).items()
+        if one.isdecimal()
+    }
     body, number = json.dumps(request.body), request.number
     match request.kind:
         case "federation":
@@ -61,5 +65,5 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             db = wire.read_floats("db", delivery.db, coordinator.settings().dim)
             return coordinator.deliver(who, Delivery(number, db))
         case "download":
-            return wire.write_download(coordinator.download(who, query["since"]))
+            return wire.write_download(coordinator.download(who, query["since"], request.model))
     raise AssertionError(request.kind)

@@ -53,6 +53,8 @@ def play(trace: incfed.Trace, federation: Federation, costs: Any, folder: Path) 
     rewards = []
     for t, i in enumerate(trace.clients.tolist()):
         settle(parties)
+        parties[i].durable.act()
+        settle([parties[i]])
         arms = trace.items[trace.arms[t]]
         k = parties[i].durable.choose(arms)
         rewards.append(float(trace.rewards[t, k]))

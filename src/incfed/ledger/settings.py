@@ -18,7 +18,7 @@ from ..mechanisms.registry import (
     recorded_mechanism,
 )
 from ..protocol.checks import Limits
-from ..protocol.protocols import EVERYONE
+from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import GrowthRatio, Threshold, Trigger, build_trigger, recorded_trigger
 from ..support import inputs, places
 
@@ -76,7 +76,7 @@ class Settings:
         inputs.integer("barred_rounds", self.barred_rounds, low=0, high=10**6)
         inputs.integer("lag", self.lag, low=0, high=10**6)
         self._check_trigger()
-        inputs.choice("download", self.download, (EVERYONE,))
+        inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
         inputs.choice("width", self.width, ("paper", "mixture"))
 
     def _check_trigger(self) -> None:

@@ -373,6 +373,7 @@ class Request(NamedTuple):
     asked: float = 0.0  # of a poll: when it was sent
     epoch: int = 0  # of a download: the coordinator's, as far as the client knows
     closed: bool = True  # of a download: is the round that this client uploaded to over?
+    model: bool = True  # of a download: with the shared statistics
 
 
 def get_federation() -> Request:
@@ -408,5 +409,7 @@ def put_delivery(round: int, db: Floats) -> Request:
     return Request("delivery", "PUT", path, asdict(body), number=round)
 
 
-def get_download(since: int, closed: bool) -> Request:
-    return Request("download", "GET", f"{DOWNLOAD}?since={since}", closed=closed)
+def get_download(since: int, closed: bool, model: bool = True) -> Request:
+    """Without the model: only in which rounds this client took part."""
+    path = f"{DOWNLOAD}?since={since}{'' if model else '&model=false'}"
+    return Request("download", "GET", path, closed=closed, model=model)
