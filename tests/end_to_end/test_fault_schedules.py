@@ -38,6 +38,7 @@ FAULTS = (
 )  # fmt: skip
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "one for one": {"threshold": 0.3, "download": "one-for-one"},
+    "patient, rows": {"trigger": incfed.Patient(0.5)},
     "patient, growth": {"trigger": incfed.Patient(0.5, signal="growth")},
     "patient, growth, one for one": {
         "trigger": incfed.Patient(0.5, signal="growth"),

@@ -80,6 +80,8 @@ signals = Table(
     Column("steps", BigInteger, nullable=False),  # not shared yet
     Column("growth", Double, nullable=False),  # of its log det by those
     Column("cost", Double, nullable=False),
+    Column("form", Text),  # of dV, if rows are streamed
+    Column("numbers", LargeBinary),
 )
 
 rounds = Table(

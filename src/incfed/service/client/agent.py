@@ -169,6 +169,8 @@ class Agent:
         """No reply, one that cannot be read, or one that says: try again."""
         self._log(logging.INFO, f"request {request.kind!r}", error)
         self.problem, self.state = error, None
+        if request.kind == "signal":
+            self._said = None  # perhaps the coordinator misses something: tell it all
         self.backoff.fail(now)
 
     # ------------------------------------------------------------------------------ requests
@@ -190,7 +192,7 @@ class Agent:
         round = state.active
         if round is None:
             if self._unsaid:
-                return wire.put_signal(self.durable.signal(self._cost))
+                return wire.put_signal(self.durable.signal(self._cost, self._said))
             return self._open_round(now) if learner.triggered else None
         if round.number == self._skipped:
             return None

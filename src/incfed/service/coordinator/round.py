@@ -25,6 +25,7 @@ from ...protocol import deciding
 from ...protocol.deciding import Offers, RoundInputs
 from ...protocol.messages import Signal
 from ...protocol.protocols import EVERYONE
+from ...protocol.triggers import ROWS
 from . import listening
 from .batching import NUMBER, BatchRows
 from .entitlements import allowed_epochs
@@ -100,13 +101,16 @@ class RoundTransaction:
 
     def hear(self, client: int, signal: Signal) -> None:
         """What a client says between rounds. If it is of a new step, it may call for a round."""
-        if listening.hear(self.connection, client, signal) and not self.running:
+        rows = self.settings.rule.streams == ROWS
+        new = listening.hear(self.connection, client, signal, self.settings.dim, rows)
+        if new and not self.running:
             live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
             barred = {
                 one.id for one in members(self.connection) if one.barred > self.federation.round
             }
             epoch, clients = self.federation.epoch, live - barred
-            if listening.calls(self.connection, self.settings, epoch, clients):
+            worthwhile = listening.opens if rows else listening.calls
+            if worthwhile(self.connection, self.settings, epoch, clients):
                 self.open(client)
 
     @property

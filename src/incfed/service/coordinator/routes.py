@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from ..._version import __version__
 from ...ledger.clients import Member
 from ...ledger.settings import Settings
-from ...protocol.messages import VERSION, Answer, Delivery, Download, Signal
+from ...protocol.messages import VERSION, Answer, Delivery, Download
 from .. import wire
 from . import handlers
 from .batching import Batcher
@@ -128,7 +128,7 @@ async def signal(
     body: wire.SignalBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
     """Say what you have not shared yet, if the coordinator decides when a round opens."""
-    message = Signal(body.epoch, body.learned, body.steps, body.growth, body.cost)
+    message = wire.read_signal_body(body, services.settings.dim)
     return await services.handle((client.id, handlers.signal, message))
 
 
