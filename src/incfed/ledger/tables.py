@@ -82,6 +82,7 @@ signals = Table(
     Column("cost", Double, nullable=False),
     Column("form", Text),  # of dV, if rows are streamed
     Column("numbers", LargeBinary),
+    Column("taken", BigInteger),  # `learned` when dV became the upload to the round in progress
 )
 
 rounds = Table(

@@ -197,7 +197,7 @@ def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Sh
     everyone = len(inputs.uploads) + inputs.others
     scalars = round_communication(
         everyone, closed.idle, len(closed.participants), inputs.dim,
-        streams=inputs.rule.streams is not None, everyone=inputs.download == EVERYONE,
+        streams=inputs.rule.streams, everyone=inputs.download == EVERYONE,
     )  # fmt: skip
     return server.shared, closed._replace(communication=scalars)
 

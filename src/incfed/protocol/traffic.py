@@ -28,19 +28,17 @@ def communication(
 
 
 def round_communication(
-    count: int, idle: int, sharing: int, dim: int, *, streams: bool, everyone: bool,
-    matrices: bool = True,
-) -> float:  # fmt: skip
+    count: int, idle: int, sharing: int, dim: int, *, streams: str | None, everyone: bool
+) -> float:
     """Scalars of a round with `count` clients, with what the protocol saves.
 
-    idle: clients without pending data, which count as participants. streams: whether clients send
-    signals between rounds. everyone: whether all download; otherwise a download is counted when it
-    is sent. matrices: whether dV is sent.
+    idle: clients without pending data, which count as participants. streams: what clients send
+    between rounds. everyone: whether all download; otherwise a download is counted when it is sent.
     """
     models, participants = count if everyone else 0, idle + sharing
     if streams and not sharing:  # nothing is new
         models = participants = 0
-    return communication(count, dim, participants, matrices=matrices, models=models)
+    return communication(count, dim, participants, matrices=streams != "rows", models=models)
 
 
 def packed_matrix(rank: Counts, dim: int) -> Ints:

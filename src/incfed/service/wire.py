@@ -200,6 +200,7 @@ class RoundView(Message):
     offer: OfferView | None
     answered: bool
     delivered: bool
+    taken: Natural | None = None  # streaming rows: the last of your steps in the upload
 
 
 @dataclass(frozen=True)

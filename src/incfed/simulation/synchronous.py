@@ -114,9 +114,7 @@ class SynchronousRun(Run):
     def _communication(self, round: Round, sharing: int) -> float:
         return round_communication(
             round.count, round.count - len(round), sharing, self.dim,
-            streams=self._trigger.streams is not None,
-            everyone=self._protocol.download == EVERYONE,
-            matrices=self._trigger.streams != ROWS,  # the server has the rows
+            streams=self._trigger.streams, everyone=self._protocol.download == EVERYONE,
         )  # fmt: skip
 
     def _collect(self) -> Uploads:

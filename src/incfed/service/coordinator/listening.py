@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from ...kernels.coalition import log_gains
 from ...kernels.signals import know, worthwhile
@@ -45,6 +45,7 @@ def hear(connection: Connection, client: int, signal: Signal, dim: int, rows: bo
     values: dict[str, Any] = dict(zip(Signal._fields[:5], signal[:5], strict=True))
     if dV is not None:
         values |= {"form": dV.form, "numbers": to_bytes(dV.numbers)}
+        values["taken"] = None if before is None else before.taken
     connection.execute(delete(_signals).where(own))
     connection.execute(insert(_signals).values(client=client, **values))
     return before is None or before.learned != signal.learned
@@ -65,13 +66,22 @@ def _stream(before: Any, signal: Signal, dim: int) -> Packed:
 
 
 def opens(connection: Connection, settings: Settings, epoch: int, clients: Collection[int]) -> bool:
-    """Should a round of these clients open, by the rows that they streamed? These are what they
-    would upload."""
+    """Should a round of these clients open, by the rows that they streamed?"""
+    uploads = streamed(connection, settings, epoch, clients)
+    if not uploads:
+        return False
     inputs = read_round_inputs(
         connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=()
     )
+    return settings.rule.opens(inputs._replace(uploads=uploads).open()[1])
+
+
+def streamed(
+    connection: Connection, settings: Settings, epoch: int, clients: Collection[int]
+) -> dict[int, Upload]:
+    """What these clients have not shared yet, by the rows that they streamed: their uploads."""
     everyone = settings.download == EVERYONE
-    uploads = {
+    return {
         client: Upload(
             0, epoch if everyone else one.epoch, one.steps, one.cost,
             Packed(one.form, settings.dim, from_bytes(one.numbers)),
@@ -79,9 +89,13 @@ def opens(connection: Connection, settings: Settings, epoch: int, clients: Colle
         for client, one in _said(connection, clients).items()
         if one.numbers is not None
     }  # fmt: skip
-    if not uploads:
-        return False
-    return settings.rule.opens(inputs._replace(uploads=uploads).open()[1])
+
+
+def take(connection: Connection, clients: Collection[int]) -> None:
+    """What these clients streamed is their upload to the round that opens."""
+    connection.execute(update(_signals).values(taken=None))
+    taken = _signals.c.client.in_(sorted(clients))
+    connection.execute(update(_signals).where(taken).values(taken=_signals.c.learned))
 
 
 def calls(connection: Connection, settings: Settings, epoch: int, clients: Collection[int]) -> bool:
