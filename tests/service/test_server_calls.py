@@ -56,6 +56,11 @@ def test_clients_share_and_download_when_they_act(kind: str, memory: Path) -> No
             client.sync(60)
         assert [client.epoch for client in clients] == [1, 1]
         assert clients[0].settings.width == "mixture"
+        stream = 1 if kind == "growth" else 3
+        upload = 9 if kind == "growth" else 0  # what was streamed is not sent again
+        for client in clients:
+            assert client.traffic.scalars_up == stream + upload + 3
+            assert client.traffic.scalars_down == 2 * (9 + 3)  # joining, and one share
     with store.read() as connection:
         assert audit(connection).findings == []
     store.close()

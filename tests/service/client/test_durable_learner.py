@@ -201,10 +201,11 @@ STREAMING: dict[str, Any] = {"threshold": None, "trigger": {"kind": "Patient", "
 
 
 @pytest.mark.parametrize("heard", [1, 2, 5])
-def test_what_was_streamed_is_set_aside_and_no_more(heard: int, tmp_path: Path) -> None:
-    """Two steps come after the signal that the coordinator took for the upload."""
+@pytest.mark.parametrize("later", [1, 2, 3, 8])
+def test_what_was_streamed_is_set_aside_and_no_more(heard: int, later: int, tmp_path: Path) -> None:
+    """More steps come after the signal that the coordinator took for the upload."""
     one = DurableLearner(tmp_path, Snapshot.new(federation_settings(**STREAMING)))
-    x = rows(heard + 2)
+    x = rows(heard + later)
     for row in x[:heard]:
         one.learn(row, 0.5)
     signal = one.signal(lambda stake: 1.5, None)
@@ -214,8 +215,9 @@ def test_what_was_streamed_is_set_aside_and_no_more(heard: int, tmp_path: Path) 
     more = one.signal(lambda stake: 1.5, (0, heard))
     assert more.dV is None
     np.testing.assert_array_equal(more.rows, x[heard : heard + 1])
-    one.learn(x[heard + 1], 0.5)
-    assert one.freeze_streamed(1, heard, lambda stake: 1.5)
+    for row in x[heard + 1 :]:
+        one.learn(row, 0.5)
+    assert one.freeze_streamed(1, heard)
     np.testing.assert_allclose(one.deliver(1), 0.5 * x[:heard].sum(axis=0))
     np.testing.assert_allclose(signal.dV.matrix(), x[:heard].T @ x[:heard])
     one._journal.close()
@@ -224,22 +226,24 @@ def test_what_was_streamed_is_set_aside_and_no_more(heard: int, tmp_path: Path) 
     assert other.cost == 1.5
     other.take_in(news(1, 1), True)
     left = other.learner.pending
-    assert left.steps == 2
+    assert left.steps == later
     np.testing.assert_allclose(left.packed().matrix(), x[heard:].T @ x[heard:])
     other.close()
 
 
-def test_what_is_not_known_any_more_is_not_set_aside(tmp_path: Path) -> None:
+def test_a_signal_is_remembered_after_a_crash(tmp_path: Path) -> None:
     one = DurableLearner(tmp_path, Snapshot.new(federation_settings(**STREAMING)))
     x = rows(3)
     one.learn(x[0], 0.5)
     one.signal(lambda stake: 1.5, None)
+    one.learn(x[1], 0.5)
     one._journal.close()
     other = reopen(tmp_path)
-    other.learn(x[1], 0.5)
-    assert not other.freeze_streamed(1, 1, lambda stake: 1.5)  # the sums of then are gone
-    assert not other.freeze_streamed(1, 3, lambda stake: 1.5)  # it has learned less
+    other.learn(x[2], 0.5)
+    assert not other.freeze_streamed(1, 2)  # no signal was about that step
     assert other.learner.frozen is None
-    assert other.freeze_streamed(1, 2, lambda stake: 1.5)  # all that it has
-    np.testing.assert_allclose(other.deliver(1), 0.5 * x[:2].sum(axis=0))
+    assert other.freeze_streamed(1, 1)
+    np.testing.assert_allclose(other.deliver(1), 0.5 * x[0])
+    assert (other.cost, other.learner.fresh.steps) == (1.5, 2)
+    np.testing.assert_allclose(other.learner.fresh.V, x[1:].T @ x[1:])
     other.close()

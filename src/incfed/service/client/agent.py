@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...protocol.messages import Answer
+from ...protocol.triggers import ROWS
 from ...support import inputs
 from .. import wire
 from ..wire import OFFERED, OPEN, FederationView, OfferView, Request, RoundView, StateView
@@ -53,16 +54,23 @@ class Backoff:
 
 class ScalarCounter:
     """Counts as the simulator does: each message once, however often it was sent; dV as a full
-    matrix; and d for a client that took part with nothing to share."""
+    matrix; d for a client that took part with nothing to share; and what is streamed of a step, 1
+    for its growth or d for its row."""
 
-    def __init__(self, dim: int, traffic: Traffic) -> None:
+    def __init__(self, dim: int, traffic: Traffic, streamed: int) -> None:
         self._dim, self._traffic = dim, traffic
+        self._streamed = streamed  # steps so far
         self._counted: set[tuple[str, int]] = set()
 
     def sent(self, kind: str, round: int) -> None:
         if (kind, round) not in self._counted:
             self._counted.add((kind, round))
             self._traffic.scalars_up += {"upload": self._dim**2, "delivery": self._dim}.get(kind, 0)
+
+    def signalled(self, learned: int, rows: bool) -> None:
+        new = max(0, learned - self._streamed)
+        self._traffic.scalars_up += new * (self._dim if rows else 1)
+        self._streamed += new
 
     def downloaded(self, empty_round: int | None, model: bool) -> None:
         """`empty_round`: the round that is over now, if this client's upload to it was empty."""
@@ -82,7 +90,8 @@ class Agent:
         self.state: StateView | None = None  # the coordinator's; None: has to be requested
         self.problem: Exception | None = None  # the last error, until a request succeeds
         self.halted = False  # for good: this state and this coordinator do not fit
-        self._scalars = ScalarCounter(durable.settings.dim, traffic)
+        shared = durable.steps - durable.learner.pending_steps
+        self._scalars = ScalarCounter(durable.settings.dim, traffic, shared)
         self._cost, self._accept = cost, accept
         self._has_settings = False  # of this coordinator, as they are today
         self._skipped: int | None = None  # a round that refused something of this client
@@ -230,7 +239,7 @@ class Agent:
         delivered = self._is_received("delivery", round, round.delivered)
         mine = round.taken is not None and round.number != durable.lost_round
         if frozen is None and mine and not answered:
-            durable.freeze_streamed(round.number, round.taken or 0, self._cost)
+            durable.freeze_streamed(round.number, round.taken or 0)
             frozen = durable.learner.frozen
         if frozen is None:  # it was uploaded from a folder that is gone: there is no db to deliver
             return None if answered else wire.put_answer(Answer(round.number, attempt, False))
@@ -263,6 +272,7 @@ class Agent:
         elif request.kind == "signal":
             state = wire.reply(lambda: wire.read(StateView, reply))
             self._said = request.epoch, request.sequence
+            self._scalars.signalled(request.sequence, durable.streams == ROWS)
             if state.active is None:
                 durable.heard(request.sequence)
             if self.state is not None and state.version > self.state.version:

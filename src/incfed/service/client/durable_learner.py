@@ -15,6 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,12 +30,20 @@ from ...protocol.triggers import ROWS, Threshold, Trigger, recorded_trigger
 from ...support import inputs, places
 from ..wire import FederationView
 from . import journal, state_folder
-from .journal import Answered, Freeze, Journal, Step
+from .journal import Answered, Freeze, Journal, Signalled, Step
 from .policies import CostFunction, Stake
 from .state_folder import Snapshot
 from .validation import check_cost
 
+MARKS = 8  # signals that are remembered: the coordinator has heard one of the last
 LARGEST_JOURNAL = 16 * 2**20  # bytes, before a new snapshot is written
+
+
+class Mark(NamedTuple):
+    """What was pending when a signal of rows was sent, and the cost that it stated."""
+
+    data: Observations
+    cost: float
 
 
 class DurableLearner:
@@ -46,7 +55,7 @@ class DurableLearner:
         self.learner = Learner(start.settings.dim, rules(start.settings))
         self.streams = trigger_of(start.settings).streams  # what is said between rounds
         self._recent: deque[tuple[Floats, float]] = deque(maxlen=start.settings.dim)  # last steps
-        self._marks: dict[int, Observations] = {}  # by step: what was pending at a signal
+        self._marks: dict[int, Mark] = {}  # signals of rows, by step
         self.cost, self.answers = start.cost, dict(start.answers)
         self.learner.resume(
             start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh, start.given
@@ -141,36 +150,44 @@ class DurableLearner:
                     rows = np.array([x for x, _ in list(self._recent)[-new:]])
                 else:
                     dV = learner.pending.packed()
-                self._marks[learned] = learner.pending.plus(Observations.empty(learner.dim))
-        if rows is not None or dV is not None:
-            self.flush()  # it may become this client's upload
+            pending, at = learner.pending, self._journal.steps
+            data = pending.plus(Observations.empty(learner.dim))  # a copy: `learn` goes on
         cost = check_cost(cost_function(Stake(0, steps, growth)), self.settings.cost_limit)
+        if self.streams == ROWS:  # it may become this client's upload
+            with self._lock:
+                self._journal.signal(Signalled(at, cost))
+            self.flush()
+            self._mark(learned, Mark(data, cost))
         return Signal(epoch, learned, steps, growth, cost, rows, dV)
+
+    def _mark(self, learned: int, mark: Mark) -> None:
+        self._marks[learned] = mark
+        for earlier in sorted(self._marks)[:-MARKS]:
+            del self._marks[earlier]
 
     def heard(self, learned: int) -> None:
         """The coordinator has this signal, and took none of the ones before for an upload."""
         for earlier in [number for number in self._marks if number < learned]:
             del self._marks[earlier]
 
-    def freeze_streamed(self, round: int, taken: int, cost_function: CostFunction) -> bool:
+    def freeze_streamed(self, round: int, taken: int) -> bool:
         """The coordinator took what this client streamed up to this step for its upload: set just
-        that aside, durably. False: it is not known any more, and can not be delivered."""
+        that aside, durably. False: it is not known any more, and cannot be delivered."""
         with self._lock:
-            learner = self.learner
-            new, pending = self.steps - taken, learner.pending
-            first = pending if new == 0 else self._marks.get(taken)
-            if learner.frozen is not None or first is None or not 0 <= new <= len(self._recent):
+            learner, new = self.learner, self.steps - taken
+            mark = self._marks.get(taken)
+            complete = min(new, learner.dim) <= len(self._recent)
+            if mark is None or not complete or learner.frozen is not None:
                 return False
-            last = Observations.empty(learner.dim)
-            for x, y in list(self._recent)[len(self._recent) - new :]:
-                last = last.add(x, y)
-            if first.steps + new != pending.steps:
-                return False
+            first, pending = mark.data, learner.pending
+            if new < learner.dim:  # with rows
+                last = Observations.empty(learner.dim)
+                for x, y in list(self._recent)[len(self._recent) - new :]:
+                    last = last.add(x, y)
+            else:
+                last = Observations(new, pending.V - first.V, pending.b - first.b, [])
             learner.freeze_first(round, first, last)
-            value = max(0.0, learner.logdet - learner.logdet_shared)
-        stake = Stake(round, first.steps, value)
-        self.cost = check_cost(cost_function(stake), self.settings.cost_limit)
-        self._durable = False
+            self.cost, self._durable = mark.cost, False
         self.flush()
         return True
 
@@ -293,14 +310,19 @@ class DurableLearner:
         if records is None:
             return False
         freezes = {one.steps: one for one in records if isinstance(one, Freeze)}
+        signals = {one.steps: one for one in records if isinstance(one, Signalled)}
         steps = [one for one in records if isinstance(one, Step)]
         for number in range(len(steps) + 1):
             if freeze := freezes.get(number):
                 self.learner.freeze(freeze.round, freeze.cost)
                 self.cost, self.answers = freeze.cost, {}
+            if signal := signals.get(number):
+                data = self.learner.pending.plus(Observations.empty(self.learner.dim))
+                self._mark(self.steps, Mark(data, signal.cost))
             if number < len(steps):
                 self.learner.learn(*steps[number])
                 self.steps += 1
+                self._recent.append(steps[number])
         for one in records:
             if isinstance(one, Answered):
                 self.answers[one.attempt] = one.accepted

@@ -23,11 +23,12 @@ import numpy as np
 from ...kernels.factor import Floats
 from ...support import inputs
 
-STEP, FREEZE, ANSWER = 1, 2, 3
+STEP, FREEZE, ANSWER, SIGNAL = 1, 2, 3, 4
 _HEAD = struct.Struct("<IIQ")  # kind, checksum, number
 _SALT = struct.Struct("<QIQ")  # generation, kind, number
 _FREEZE = struct.Struct("<QQd")
 _ANSWER = struct.Struct("<QQQ")
+_SIGNAL = struct.Struct("<Qd")
 
 
 class Step(NamedTuple):
@@ -51,7 +52,14 @@ class Answered(NamedTuple):
     accepted: bool
 
 
-Record = Step | Freeze | Answered
+class Signalled(NamedTuple):
+    """The first `steps` steps of this journal, and all before it, were streamed, with a cost."""
+
+    steps: int
+    cost: float
+
+
+Record = Step | Freeze | Answered | Signalled
 
 
 def path_of(folder: Path, generation: int) -> Path:
@@ -86,6 +94,9 @@ class Journal:
 
     def answer(self, record: Answered) -> None:
         self._append(ANSWER, _ANSWER.pack(*record))
+
+    def signal(self, record: Signalled) -> None:
+        self._append(SIGNAL, _SIGNAL.pack(*record))
 
     def sync(self) -> None:
         self.check()
@@ -129,8 +140,8 @@ class Journal:
 def read(folder: Path, generation: int, dim: int) -> list[Record] | None:
     """The records of a journal, without a torn end; None: there is no such journal.
 
-    Steps after a damaged record were lost in a crash before they were sent. But a freeze or an
-    answer was flushed before it was sent: damage before one of those is not a torn end, and going
+    Steps after a damaged record were lost in a crash before they were sent. But any other record
+    was flushed before it was sent: damage before one of those is not a torn end, and going
     on without it could share data twice.
     """
     path = path_of(folder, generation)
@@ -167,6 +178,8 @@ def _record(chunk: bytes, generation: int, number: int, dim: int) -> Record | No
     if kind == ANSWER:
         round, attempt, accepted = _ANSWER.unpack_from(payload)
         return Answered(round, attempt, bool(accepted))
+    if kind == SIGNAL:
+        return Signalled(*_SIGNAL.unpack_from(payload))
     return None
 
 
