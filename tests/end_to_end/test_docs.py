@@ -88,10 +88,17 @@ def test_code_runs_and_prints_what_is_shown(
                 del sys.modules[name]
 
 
-def test_the_table_beside_the_picture() -> None:
-    """Seeds 0 to 4 again: the README shows what its config gives."""
-    tables = tomllib.loads((ROOT / "docs/images/sharing.toml").read_text())
-    experiment = build(Recipe(tables, ROOT, "sharing.toml"))
+@pytest.mark.parametrize(
+    ("config", "page", "columns"),
+    [
+        ("sharing.toml", "README.md", ("regret", "communication", "payment", "participation")),
+        ("protocols.toml", "docs/protocols.md", ("regret", "communication", "packed", "payment")),
+    ],
+)
+def test_the_table_beside_the_picture(config: str, page: str, columns: tuple[str, ...]) -> None:
+    """Seeds 0 to 4 again: the page shows what its config gives."""
+    tables = tomllib.loads((ROOT / "docs/images" / config).read_text())
+    experiment = build(Recipe(tables, ROOT, config))
     assert experiment.seeds == (0, 1, 2, 3, 4)
     runs = {
         label: [
@@ -101,10 +108,10 @@ def test_the_table_beside_the_picture() -> None:
         for label, algorithm in experiment.algorithms.items()
     }
     rows = [
-        f"| {r.label} | {r.regret} | {r.communication} | {r.payment} | {r.participation} |\n"
+        f"| {' | '.join([r.label, *(str(getattr(r, name)) for name in columns)])} |\n"
         for r in compare(runs)
     ]
-    assert "".join(rows) in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "".join(rows) in (ROOT / page).read_text(encoding="utf-8")
 
 
 def test_the_paper_run_again() -> None:

@@ -48,6 +48,51 @@ def test_thresholds_by_formula(tmp_path: Path) -> None:
     assert math.isclose(changed.rules(2).threshold, low)
 
 
+def test_a_trigger_is_a_table_or_a_name(tmp_path: Path) -> None:
+    given = tables()
+    del given["algorithm"][1]["threshold"]
+    given["algorithm"][1] |= {
+        "trigger": {"kind": "Patient", "news": 3.0, "signal": "growth"},
+        "download": "one-for-one",
+        "width": "mixture",
+        "budget": 20.0,
+        "availability": [100, 20],
+    }
+    assert build(Recipe(given, tmp_path)).algorithms["paid"] == incfed.IncFedUCB(
+        incfed.PaymentEfficient(beta=0.7),
+        trigger=incfed.Patient(3.0, "growth"),
+        costs=2.0,
+        download="one-for-one",
+        width="mixture",
+        budget=20.0,
+        availability=(100.0, 20.0),
+    )
+    given["algorithm"][1]["trigger"] = "Patient"
+    made = build(Recipe(given, tmp_path)).algorithms["paid"]
+    assert isinstance(made, incfed.IncFedUCB)
+    assert made.trigger == incfed.Patient()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"trigger": "Patience"}, "algorithm[2].trigger.kind: got 'Patience'"),
+        ({"trigger": 5.0}, "algorithm[2].trigger: got 5.0"),
+        ({"trigger": {"kind": "News"}}, "algorithm[2].trigger.above: is missing"),
+        ({"trigger": {"kind": "News", "above": -1}}, "algorithm[2].trigger.above: got -1"),
+        ({"trigger": "Patient"}, "algorithm[2].threshold: got 0.2, must be left out"),
+        ({"availability": [0.5, 0.5, 1.0]}, "algorithm[2].availability: got '3 probabilities'"),
+        ({"download": "all"}, "algorithm[2].download: got 'all'"),
+    ],
+)
+def test_mistakes_about_protocols(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
+    given = tables()
+    given["algorithm"][1] |= changes
+    with pytest.raises(InputError) as caught:
+        build(Recipe(given, tmp_path))
+    assert said in str(caught.value)
+
+
 def test_a_trace_beside_the_config(tmp_path: Path) -> None:
     trace(60).save(tmp_path / "log.npz")
     given = tables() | {"world": {"kind": "Trace", "file": "log.npz"}}

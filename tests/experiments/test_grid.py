@@ -79,6 +79,14 @@ def test_a_mechanism_and_what_is_in_it() -> None:
     assert made.cells[-1].algorithm["mechanism"] == {"kind": "PaymentEfficient", "beta": 1}
 
 
+def test_a_trigger_and_what_is_in_it() -> None:
+    patient = {"label": "p", "kind": "IncFedUCB", "mechanism": "PaymentFree", "trigger": "Patient"}
+    found = swept({"algorithm[p].trigger.news": [2, 8]}, patient, seeds=1)
+    tried = [cell.algorithm["trigger"] for cell in found.cells if cell.point["algorithm"] == "p"]
+    assert tried == [{"kind": "Patient", "news": 2}, {"kind": "Patient", "news": 8}]
+    assert "does not take 'trigger.gamma'" in refused({"algorithm[p].trigger.gamma": [2]}, patient)
+
+
 @pytest.mark.parametrize("which", ["paid", "'paid'", '"paid"', "2"])
 def test_one_algorithm_by_label_or_number(which: str) -> None:
     found = points({f"algorithm[{which}].ridge": [1.0, 2.0]})

@@ -43,7 +43,7 @@ def test_a_short_number_stays_in_its_range(
 )
 def test_bad_ranges(table: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read_space(table, None, 0.5)
+        read_space(table, {}, 0.5)
 
 
 CODE = """

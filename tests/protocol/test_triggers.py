@@ -35,7 +35,7 @@ def test_bad_values_are_refused(kind: Any, given: dict[str, Any], said: str) -> 
 
 PF = incfed.PaymentFree()
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({}, "threshold: missing; pass threshold= or trigger="),
+    ({}, "threshold: is missing, must be given, unless trigger is"),
     ({"threshold": 1.0, "trigger": incfed.Patient()}, "threshold: got 1.0, must be left out"),
     ({"trigger": 1.0}, "trigger: got 1.0, must be a Trigger"),
     ({"trigger": incfed.Patient}, "must be a Trigger, such as Patient"),

@@ -56,6 +56,10 @@ class Algorithm:
         """D^p of each of `count` clients."""
         return np.zeros(count)
 
+    def check(self, count: int) -> None:
+        """InputError if its settings do not fit so many clients."""
+        self.prices(count)
+
     def rules(self, dim: int) -> Rules:
         """What the kernels need of it."""
         protocol = self.protocol

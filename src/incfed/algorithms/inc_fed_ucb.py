@@ -13,9 +13,10 @@ from ..protocol.protocols import (
     ONE_FOR_ONE,
     Synchronous,
     check_availability,
+    each_available,
 )
 from ..protocol.triggers import Threshold, Trigger
-from ..support import inputs
+from ..support import inputs, places
 from .base import LATER, Algorithm
 from .costs import check_costs, costs_of
 
@@ -54,7 +55,8 @@ class IncFedUCB(Algorithm):
             raise inputs.refuse("threshold", self.threshold, allowed)
         if self.trigger is None:
             if self.threshold is None:
-                raise inputs.InputError("threshold: missing; pass threshold= or trigger=")
+                allowed = "given, unless trigger is: IncFedUCB needs one of them"
+                raise places.missing("threshold", allowed)
             inputs.number("threshold", self.threshold, low=0.0, finite=False)
         else:
             if not isinstance(self.trigger, Trigger):
@@ -83,6 +85,10 @@ class IncFedUCB(Algorithm):
             budget=float(self.budget),
             availability=check_availability(self.availability),
         )
+
+    def check(self, count: int) -> None:
+        super().check(count)
+        each_available(self.protocol.availability, count)
 
     def prices(self, count: int) -> Floats:
         return costs_of(self.costs, count)

@@ -30,6 +30,7 @@ from ..algorithms import thresholds
 from ..environments.base import World
 from ..environments.trace import Trace
 from ..mechanisms.registry import build_mechanism
+from ..protocol.triggers import build_trigger
 from ..results.settings import plain
 from ..support import kinds, places, toml
 from ..support.inputs import MOST_STEPS, InputError, integer, refuse
@@ -216,6 +217,8 @@ def build_algorithm(
         mechanism = build_mechanism(given["mechanism"], f"{place}.mechanism", folder)
         given["mechanism"] = mechanism.value
         sources.update(mechanism.sources)
+    if "trigger" in given:
+        given["trigger"] = build_trigger(given["trigger"], f"{place}.trigger", folder).value
     if isinstance(given.get("threshold"), str):
         default = maker.parameters.get("ridge")
         ridge = given.get("ridge", default.default if default else None)
@@ -232,7 +235,7 @@ def build_algorithm(
     made = maker(given, place, folder)
     sources.update(made.sources)
     with places.at(place, given):
-        made.value.prices(world.count)  # as many costs as clients?
+        made.value.check(world.count)
         plain(made.value.settings())  # can it be saved?
     return Component(made.value, sources, table)
 

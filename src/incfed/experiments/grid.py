@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ..mechanisms.registry import MECHANISMS
+from ..protocol.triggers import TRIGGERS
 from ..support import places
 from ..support.inputs import InputError, counted, refuse
 from ..support.kinds import Kinds, find
@@ -32,7 +33,7 @@ OWN_COLUMNS = (
     "communication", "packed", "payment", "rounds", "participation", "paid",
 )  # fmt: skip
 KINDS = {"world": WORLDS, "algorithm": ALGORITHMS}
-INSIDE = {"mechanism": MECHANISMS}  # tables in tables that have a kind of their own
+INSIDE = {"mechanism": MECHANISMS, "trigger": TRIGGERS}  # tables with a kind, in tables
 ANY = "*"  # among the parameters of a class that takes any keyword
 
 

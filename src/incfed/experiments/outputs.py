@@ -15,6 +15,7 @@ from ..results.document import Document, Heading, Text
 from ..results.numbers import finite
 from ..results.plots import can_plot
 from ..results.tables import comparison_table, known_metrics
+from ..results.tradeoff import tradeoff
 from ..support.extras import install
 from ..support.files import replacing, write_text
 from ..support.inputs import counted
@@ -80,6 +81,9 @@ def draw(folder: Path, runs: Runs) -> Path | None:
     if not can_plot():
         return None
     save_figure(overview(runs), folder / "plots" / "overview")
+    points = tradeoff(runs)
+    if points is not None:
+        save_figure(points, folder / "plots" / "tradeoff")
     for metric in known_metrics(compare(runs)):  # a trace need not know its regret
         if metric in METRICS:
             save_figure(plot(runs, metric), folder / "plots" / metric)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from ..protocol.protocols import EVERYONE
 from ..results.document import Tone
 from ..results.numbers import human
 from ..support.inputs import counted
@@ -15,7 +16,7 @@ from .evidence import Interval
 from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit
 from .judging import Judged, LimitCheck
 from .selection import LESS
-from .space import ALL, FREE, PAID, Setting
+from .space import ALL, FREE, MIXTURE, PAID, Setting
 
 if TYPE_CHECKING:
     from .planner import Plan
@@ -168,10 +169,21 @@ def explain(setting: Setting) -> str:
             f"As few are paid as needed for det V of the shared data to reach {setting.beta:.4g} "
             f"times that of all data (PaymentEfficient, beta {setting.beta:g})."
         )
-    return (
-        f"{who} Clients ask for a round at D_c = {setting.threshold:g}; ridge regression with "
-        f"lambda = {setting.ridge:g}."
-    )
+    if setting.news is None:
+        when = f"Clients ask for a round at D_c = {setting.threshold:g}"
+    else:
+        when = (
+            "The server opens a round when it will succeed for data alone and brings "
+            f"{setting.news:g} nats of news (Patient, signal {setting.signal})"
+        )
+    if setting.download != EVERYONE:
+        when += "; only clients that share get the new model (one-for-one)"
+    how = f"ridge regression with lambda = {setting.ridge:g}"
+    if setting.exploration is not None:
+        how += f", alpha = {setting.exploration:g}"
+    elif setting.width == MIXTURE:
+        how += ", the confidence radius of the method of mixtures"
+    return f"{who} {when}; {how}."
 
 
 def shown_metrics(plan: Plan) -> list[str]:

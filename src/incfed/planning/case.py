@@ -19,7 +19,7 @@ from ..support.inputs import InputError, counted, number, refuse
 from .costs import ALLOWED, Costs, read_costs
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
 
-FIXED = ("noise", "delta", "exploration", "reads", "clocks")
+FIXED = ("noise", "delta", "exploration", "width", "reads", "clocks", "download", "availability")
 SHARE = 0.5  # of a log, on which settings are chosen
 SEARCH, JUDGE = "search", "judge"  # what a run is for
 MANY = 1000  # seeds of each of the two
@@ -80,7 +80,8 @@ class Case:
 
     def alone(self, seeds: Sequence[int]) -> list[Cell]:
         """Runs in which nobody shares."""
-        rules = {key: value for key, value in self.fixed.items() if key != "clocks"}
+        of_rounds = ("clocks", "download", "availability")
+        rules = {key: value for key, value in self.fixed.items() if key not in of_rounds}
         table = {"kind": "Independent", "ridge": self.everyone.ridge, **rules}
         return [self._cell(table, seed, JUDGE, {"setting": "alone"}) for seed in seeds]
 
@@ -155,7 +156,7 @@ def build_case(recipe: Recipe) -> Case:
             steps=steps,
             costs=read_costs(tables["costs"], world.count),
             fixed={key: value for key, value in fixed.items() if key != "ridge"},
-            space=read_space(search, fixed.get("ridge"), usual, recipe.folder),
+            space=read_space(search, fixed, usual, recipe.folder),
             share=share,
         )
         sources = dict(built.sources)

@@ -66,7 +66,8 @@ def config_text(plan: Plan) -> str:
 def federation_text(plan: Plan) -> str | None:
     """None if it makes no valid settings of a federation."""
     rules, world, folder = plan.algorithm(), plan.case.world, plan.case.folder
-    mechanism = plan.setting.table({}, 0)["mechanism"]
+    table = plan.setting.table({}, 0)
+    mechanism = table["mechanism"]
     costs = plan.case.costs.of(plan.held_out[0])
     dearest = max(costs) if isinstance(costs, list) else costs
     longest, largest = sizes(world, plan.held_out[0])
@@ -75,7 +76,10 @@ def federation_text(plan: Plan) -> str | None:
     settings: dict[str, tuple[Any, str]] = {  # with a comment
         "dim": (world.dim, "features of an arm"),
         "mechanism": (_portable(mechanism, MECHANISMS, folder), ""),
-        "threshold": (plan.setting.threshold, "D_c"),
+        "threshold": (table.get("threshold"), "D_c"),
+        "trigger": (table.get("trigger"), ""),
+        "download": (table.get("download"), ""),
+        "width": (table.get("width"), ""),
         "ridge": (rules.ridge, "lambda"),
         "noise": (rules.noise, "sigma"),
         "delta": (rules.delta, ""),

@@ -1,4 +1,5 @@
-"""The search space: the mechanism with its beta, the threshold D_c, and lambda."""
+"""The search space: the mechanism with its beta, the trigger with D_c or the news it waits for, who
+downloads, how wide the confidence set is, and lambda."""
 
 from __future__ import annotations
 
@@ -10,14 +11,26 @@ from typing import Any
 
 from ..algorithms import thresholds
 from ..mechanisms.registry import BUILT_IN, find_mechanism, mechanism_table
+from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
+from ..protocol.triggers import GROWTH, ROWS
 from ..support import inputs, places
 
 PAID, FREE, ALL = "PaymentEfficient", "PaymentFree", "PayEveryone"
 MECHANISMS = (PAID, FREE, ALL)
+THRESHOLD, PATIENT = "Threshold", "Patient"
+PAPER, MIXTURE, CONSTANT = "paper", "mixture", "constant"  # widths; of the last, alpha is searched
+CHOICES = {
+    "triggers": (THRESHOLD, PATIENT),
+    "downloads": (EVERYONE, ONE_FOR_ONE),
+    "widths": (PAPER, MIXTURE, CONSTANT),
+}
 RIDGE = 0.1  # the algorithms' own default
 BETAS = (0.7, 0.3, 0.05, 0.01)  # tried first
 Options = tuple[tuple[str, Any], ...]
-KEYS = ("mechanisms", "beta", "threshold", "ridge", "first")
+KEYS = (
+    "mechanisms", "beta", "triggers", "threshold", "news", "signal", "downloads", "widths",
+    "exploration", "ridge", "first",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,35 +52,58 @@ class Setting:
 
     mechanism: str
     beta: float | None  # None: it is not searched
-    threshold: float
+    threshold: float | None  # D_c; None: the trigger is Patient
     ridge: float
     options: Options = ()  # other options of the mechanism
+    news: float | None = None  # of Patient
+    signal: str = ROWS
+    download: str = EVERYONE
+    width: str = PAPER
+    exploration: float | None = None  # a constant alpha
 
     @property
     def candidate(self) -> str:
         """The name of its mechanism in the search space."""
         return str(Candidate(self.mechanism, self.options))
 
+    @property
+    def trigger(self) -> str:
+        return THRESHOLD if self.news is None else PATIENT
+
     def table(self, fixed: Mapping[str, Any], costs: Any) -> dict[str, Any]:
         """As an [[algorithm]] of a config."""
         mechanism: dict[str, Any] = {"kind": self.mechanism, **dict(self.options)}
         if self.beta is not None:
             mechanism["beta"] = self.beta
-        return {
-            "kind": "IncFedUCB",
-            "mechanism": mechanism,
-            "threshold": self.threshold,
-            "costs": costs,
-            "ridge": self.ridge,
-            **fixed,
-        }
+        table: dict[str, Any] = {"kind": "IncFedUCB", "mechanism": mechanism}
+        if self.news is None:
+            table["threshold"] = self.threshold
+        else:
+            table["trigger"] = {"kind": PATIENT, "news": self.news, "signal": self.signal}
+        table |= {"costs": costs, "ridge": self.ridge}
+        if self.download != EVERYONE:
+            table["download"] = self.download
+        if self.width == MIXTURE:
+            table["width"] = self.width
+        if self.exploration is not None:
+            table["exploration"] = self.exploration
+        return {**table, **fixed}
 
     def __str__(self) -> str:
         beta = [] if self.beta is None else [f"beta {self.beta:g}"]
         name = self.candidate
         usual = {FREE: ["payment-free"], ALL: ["everyone paid"], PAID: beta}
         who = ", ".join(usual.get(name, [name.rpartition(":")[2], *beta]))
-        return f"{who}, D_c {self.threshold:g}, lambda {self.ridge:g}"
+        parts = [who, f"D_c {self.threshold:g}" if self.news is None else f"patient {self.news:g}"]
+        if self.news is not None and self.signal != ROWS:
+            parts.append(self.signal)
+        if self.download != EVERYONE:
+            parts.append(self.download)
+        if self.width == MIXTURE:
+            parts.append(MIXTURE)
+        if self.exploration is not None:
+            parts.append(f"alpha {self.exploration:g}")
+        return ", ".join([*parts, f"lambda {self.ridge:g}"])
 
 
 @dataclass(frozen=True)
@@ -94,42 +130,91 @@ class Space:
     candidates: Mapping[str, Candidate]  # by name
     beta: Range
     threshold: Range
+    news: Range
+    exploration: Range
     ridge: Range
+    triggers: tuple[str, ...] = CHOICES["triggers"]
+    downloads: tuple[str, ...] = CHOICES["downloads"]
+    widths: tuple[str, ...] = CHOICES["widths"]
+    signal: str = ROWS
 
     @property
     def ranges(self) -> dict[str, Range]:
-        return {"beta": self.beta, "threshold": self.threshold, "ridge": self.ridge}
+        """Those that some setting uses."""
+        used = {
+            "beta": any(one.searched for one in self.candidates.values()),
+            "threshold": THRESHOLD in self.triggers,
+            "news": PATIENT in self.triggers,
+            "exploration": CONSTANT in self.widths,
+            "ridge": True,
+        }
+        return {name: getattr(self, name) for name, is_used in used.items() if is_used}
 
-    def make(self, mechanism: str, beta: float, threshold: float, ridge: float) -> Setting:
-        one = self.candidates[mechanism]
+    @property
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        return {
+            "mechanism": tuple(self.candidates),
+            "trigger": self.triggers,
+            "download": self.downloads,
+            "width": self.widths,
+        }
+
+    def make(
+        self, mechanism: str, trigger: str, download: str, width: str, *, ridge: float = RIDGE,
+        beta: float = 1.0, threshold: float = 1.0, news: float = 5.0, exploration: float = 0.3,
+    ) -> Setting:  # fmt: skip
+        """Numbers that it has no use for are ignored."""
+        one, patient = self.candidates[mechanism], trigger == PATIENT
         return Setting(
             mechanism=one.kind,
             beta=self.beta.clip(beta) if one.searched else None,
-            threshold=self.threshold.clip(threshold, digits=3),
+            threshold=None if patient else self.threshold.clip(threshold, digits=3),
             ridge=self.ridge.clip(ridge),
             options=one.options,
+            news=self.news.clip(news) if patient else None,
+            signal=self.signal if patient else ROWS,
+            download=download,
+            width=width,
+            exploration=self.exploration.clip(exploration) if width == CONSTANT else None,
         )
 
     def holds(self, setting: Setting) -> bool:
         """Whether it may be tried."""
+        chosen = {"mechanism": setting.candidate, "trigger": setting.trigger,
+                  "download": setting.download, "width": setting.width}  # fmt: skip
         values = {name: getattr(setting, name) for name in self.ranges}
-        return setting.candidate in self.candidates and all(
+        return all(chosen[name] in among for name, among in self.choices.items()) and all(
             values[name] is None or one.low <= values[name] <= one.high
             for name, one in self.ranges.items()
         )
 
     def first(self, usual: float) -> list[Setting]:
-        """The settings to begin with: from everyone paid to nobody, at the usual D_c and at four
-        times that, which the paper does not try."""
+        """The settings to begin with: patient ones for the cheapest mechanism; then from everyone
+        paid to nobody, at the usual D_c and at four times that, which the paper does not try."""
         tried: dict[Setting, None] = {}
-        for threshold in (usual, 4 * usual):
-            for name, one in self.candidates.items():
-                for beta in BETAS if one.searched else (1.0,):
-                    tried[self.make(name, beta, threshold, RIDGE)] = None
+        download, width = self.downloads[0], self.widths[0]
+        if PATIENT in self.triggers:
+            cheapest = FREE if FREE in self.candidates else next(iter(self.candidates))
+            for width_, news, ridge in (
+                (PAPER, 5.0, RIDGE), (MIXTURE, 5.0, 0.3), (MIXTURE, 9.0, 0.3), (CONSTANT, 5.0, 0.2),
+            ):  # fmt: skip
+                if width_ in self.widths:
+                    last = self.downloads[-1]
+                    one = self.make(cheapest, PATIENT, last, width_, news=news, ridge=ridge)
+                    tried[one] = None
+        if THRESHOLD in self.triggers:
+            for threshold in (usual, 4 * usual):
+                for name, one_of in self.candidates.items():
+                    for beta in BETAS if one_of.searched else (1.0,):
+                        made = self.make(
+                            name, THRESHOLD, download, width, beta=beta, threshold=threshold
+                        )
+                        tried[made] = None
         return list(tried)
 
     def identity(self) -> list[Any]:
-        return [list(self.candidates), [[one.low, one.high] for one in self.ranges.values()]]
+        ranges = [[name, one.low, one.high] for name, one in self.ranges.items()]
+        return [ranges, {name: list(among) for name, among in self.choices.items()}, self.signal]
 
 
 def usual_threshold(steps: int, clients: int, dim: int) -> float:
@@ -137,28 +222,64 @@ def usual_threshold(steps: int, clients: int, dim: int) -> float:
     return thresholds.high(steps=max(steps, 2), clients=clients, dim=dim)
 
 
-def read_space(table: Mapping[str, Any], ridge: Any, usual: float, folder: Path = Path()) -> Space:
-    """The [search] table, or an InputError; `ridge` is that of [algorithm], if it is fixed there.
+def read_space(
+    table: Mapping[str, Any], fixed: Mapping[str, Any], usual: float, folder: Path = Path()
+) -> Space:
+    """The [search] table, or an InputError; `fixed` is [algorithm]: what it sets is not searched.
 
     D_c is searched from a tenth of the usual one to a hundred times it. Further down there are more
     and more rounds, up to one a step, and runs take longer, but regret hardly falls.
     """
     places.known("search", table, KEYS)
-    if ridge is not None and "ridge" in table:
-        raise inputs.InputError("search.ridge: algorithm.ridge is given too, must be one of them")
-    given = {**table, **({} if ridge is None else {"ridge": ridge})}
+    for own, theirs in (
+        ("ridge", "ridge"), ("exploration", "exploration"), ("widths", "exploration"),
+        ("widths", "width"), ("exploration", "width"), ("downloads", "download"),
+    ):  # fmt: skip
+        if own in table and theirs in fixed:
+            raise inputs.InputError(
+                f"search.{own}: algorithm.{theirs} is given too, must be one of them"
+            )
+    given = dict(table)
+    if "ridge" in fixed:
+        given["ridge"] = fixed["ridge"]
+    if "download" in fixed:
+        given["downloads"] = [fixed["download"]]
+    if "width" in fixed or "exploration" in fixed:  # then it is nobody's choice
+        given["widths"] = [PAPER]
+    choices = {name: _choice(name, given) for name in CHOICES}
     return Space(
+        triggers=choices["triggers"],
+        downloads=choices["downloads"],
+        widths=choices["widths"],
+        signal=inputs.choice("search.signal", given.get("signal", ROWS), (ROWS, GROWTH)),
+        news=_range("search.news", given.get("news", [1.0, 20.0]), 0.0, 1e6),
+        exploration=_range(
+            "search.exploration",
+            given.get("exploration", [0.03, 1.0]),
+            *inputs.RANGES["exploration"],
+        ),
         candidates=_candidates(given.get("mechanisms", list(MECHANISMS)), folder),
         beta=_range("search.beta", given.get("beta", [0.001, 1.0]), 0.0, 1.0),
         threshold=_range(
             "search.threshold", given.get("threshold", [0.1 * usual, 100.0 * usual]), 1e-9, 1e9
         ),
         ridge=_range(
-            "search.ridge" if ridge is None else "algorithm.ridge",
+            "algorithm.ridge" if "ridge" in fixed else "search.ridge",
             given.get("ridge", [0.01, 1.0]),
             *inputs.RANGES["ridge"],
         ),
     )
+
+
+def _choice(name: str, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Some of the words of CHOICES, each once, in their order."""
+    allowed = CHOICES[name]
+    value = given.get(name, list(allowed))
+    if not isinstance(value, list) or not value:
+        raise inputs.refuse(f"search.{name}", value, f"a list of some of {', '.join(allowed)}")
+    for n, one in enumerate(value, 1):
+        inputs.choice(f"search.{name}[{n}]", one, allowed)
+    return tuple(one for one in allowed if one in value)
 
 
 def _candidates(value: object, folder: Path) -> dict[str, Candidate]:

@@ -127,24 +127,25 @@ class Study:
         from optuna.distributions import CategoricalDistribution, FloatDistribution
 
         found: dict[str, BaseDistribution] = {}
-        candidates = self._space.candidates
-        if len(candidates) > 1:
-            found["mechanism"] = CategoricalDistribution(tuple(candidates))
+        for name, among in self._space.choices.items():
+            if len(among) > 1:
+                found[name] = CategoricalDistribution(among)
         for name, one in self._space.ranges.items():
-            used = name != "beta" or any(each.searched for each in candidates.values())
-            if used and not one.fixed:
+            if not one.fixed:
                 found[name] = FloatDistribution(one.low, one.high, log=one.low > 0)
         return found
 
     def _parameters(self, setting: Setting) -> dict[str, Any]:
-        beta = self._space.beta.high if setting.beta is None else setting.beta
-        known = {**vars(setting), "mechanism": setting.candidate, "beta": beta}
-        return {name: known[name] for name in self._distributions()}
+        unused = {name: one.high for name, one in self._space.ranges.items()}
+        known = {name: value for name, value in vars(setting).items() if value is not None}
+        known |= {"mechanism": setting.candidate, "trigger": setting.trigger}
+        return {name: {**unused, **known}[name] for name in self._distributions()}
 
     def _setting(self, trial: Any) -> Setting:
         known, space = trial.params, self._space
         values = {name: known.get(name, one.low) for name, one in space.ranges.items()}
-        return space.make(known.get("mechanism", next(iter(space.candidates))), **values)
+        chosen = {name: known.get(name, among[0]) for name, among in space.choices.items()}
+        return space.make(**chosen, **values)
 
 
 def _storage(file: Path) -> Any:

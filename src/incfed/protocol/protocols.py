@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
 from ..support import inputs
 from .triggers import Trigger
@@ -90,3 +91,14 @@ def is_spells(availability: float | Sequence[float]) -> bool:
     if isinstance(availability, float):
         return False
     return len(availability) == 2 and max(availability) > 1.0
+
+
+def each_available(availability: float | Sequence[float], count: int) -> Floats | None:
+    """The probability of each of `count` clients; None if spells are given."""
+    if is_spells(availability):
+        return None
+    each = np.asarray(availability, np.float64)
+    if each.ndim and len(each) != count:
+        given = inputs.counted(len(each), "probability", "probabilities")
+        raise inputs.refuse("availability", given, f"one, or {count} (one per client)")
+    return np.array(np.broadcast_to(each, count))

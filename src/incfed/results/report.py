@@ -18,6 +18,7 @@ from .palette import Pens, pens_for
 from .plots import can_plot, overview
 from .settings import plain
 from .tables import ComparisonRow, Runs, checked, compare, comparison_table
+from .tradeoff import CAPTION, tradeoff
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -50,7 +51,12 @@ class Section:
         chosen = {**pens_for(checked(runs)), **(pens or {})}
         several = any(len(results) > 1 for results in runs.values())
         caption = BANDS if several else "One run each."
-        figures = {caption: overview(runs, pens=chosen)} if can_plot() else {}
+        figures = {}
+        if can_plot():
+            figures[caption] = overview(runs, pens=chosen)
+            points = tradeoff(runs, pens=chosen)
+            if points is not None:
+                figures[CAPTION] = points
         return cls(heading, text, compare(runs), figures, common_settings(runs), chosen)
 
     def blocks(self) -> Iterator[Block]:

@@ -18,9 +18,9 @@ from .records import Result
 Runs = Mapping[str, Sequence[Result]]
 """Results by label: the same algorithm with several seeds under one label."""
 
-METRICS = ("regret", "reward", "communication", "payment", "rounds", "participation")
+METRICS = ("regret", "reward", "communication", "packed", "payment", "rounds", "participation")
 # What a narrow terminal can do without, the highest first; see `document.Column`.
-DROPS = {"rounds": 4, "reward": 3, "participation": 2, "communication": 1}
+DROPS = {"packed": 5, "rounds": 4, "reward": 3, "participation": 2, "communication": 1}
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,7 @@ class ComparisonRow:
     regret: Spread
     reward: Spread
     communication: Spread
+    packed: Spread
     payment: Spread
     rounds: Spread
     participation: Spread
@@ -71,7 +72,7 @@ def compare(runs: Runs) -> list[ComparisonRow]:
 
 def row(label: str, finals: Sequence[Mapping[str, Any]]) -> ComparisonRow:
     """The row of some runs with these final figures (see `Result.summary`)."""
-    columns = {name: [float(final[name]) for final in finals] for name in METRICS}
+    columns = {name: [float(final.get(name, math.nan)) for final in finals] for name in METRICS}
     columns["participation"] = [x for x in columns["participation"] if not math.isnan(x)]
     spreads = {name: spread(values, name == "participation") for name, values in columns.items()}
     return ComparisonRow(label=label, seeds=len(finals), **spreads)
@@ -85,7 +86,7 @@ def comparison_table(
     counts = {row.seeds for row in rows}
     counted_each = seeds or len(counts) > 1
     shown = known_metrics(rows)
-    count = [Column("Seeds", drop=5)] if counted_each else []
+    count = [Column("Seeds", drop=6)] if counted_each else []
     columns = (Column("Algorithm", "left"), *count, *metric_columns(shown))
     lines = []
     for row in rows:

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.factor import Floats
-from ..protocol.protocols import is_spells
-from ..support import inputs
+from ..protocol.protocols import each_available
 
 Mask = NDArray[np.bool_]
 _STREAM = 2**31  # spawn key: far from those that worlds use
@@ -33,15 +32,10 @@ class Presence:
     def __init__(self, availability: float | Sequence[float], count: int, seed: int) -> None:
         self._chance = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM,)))
         self._spells: _Spells | None = None
-        if is_spells(availability):
+        self._each = each_available(availability, count)
+        if self._each is None:
             on, off = availability  # type: ignore[misc]
             self._spells = _Spells(on, off, count, self._chance)
-            return
-        each = np.asarray(availability, np.float64)
-        if each.ndim and len(each) != count:
-            given = inputs.counted(len(each), "probability", "probabilities")
-            raise inputs.refuse("availability", given, f"one, or {count} (one per client)")
-        self._each: Floats = np.array(np.broadcast_to(each, count))
 
     def draw(self, step: int, acting: int) -> Present:
         """Of the next round, after this step. The client that acts is there."""
@@ -49,6 +43,7 @@ class Presence:
             there = self._spells.on(step)
             there[acting] = True
             return Present(there, there)  # a round takes no time
+        assert self._each is not None
         both = self._chance.random((2, len(self._each))) < self._each
         both[:, acting] = True
         return Present(both[0], both[1])

@@ -83,7 +83,7 @@ class Maker:
         for key in self.paths:
             if key in self.keys and isinstance(arguments.get(key), str):
                 arguments[key] = folder / arguments[key]
-        with places.at(place, arguments):
+        with places.at(place, {*arguments, *self.keys}):
             try:
                 value = self.make(**arguments)
             except InputError:

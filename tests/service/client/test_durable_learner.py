@@ -155,7 +155,7 @@ def test_an_old_copy_of_the_folder_is_found_out(tmp_path: Path) -> None:
     ("now", "word"),
     [
         (federation_settings(dim=4), "dim is 3, .* 4"),
-        (federation_settings(who=1), "client is 0, .* 1"),
+        (federation_settings(who=1), "client.id is 0, .* 1"),
         (federation_settings(ridge=0.5), "ridge"),
         (federation_settings(federation="f2"), "federation is 'f1'"),
     ],

@@ -209,7 +209,7 @@ def test_one_folder_one_client(client: incfed.Client, url: str, tmp_path: Path) 
     ("make", "token", "said"),
     [
         (lambda: Fake(1, 3), "token-0", "dim is 2, but the coordinator says 3"),
-        (lambda: Fake(2, DIM), "token-1", "client is 0, but the coordinator says 1"),
+        (lambda: Fake(2, DIM), "token-1", "client.id is 0, but the coordinator says 1"),
         (lambda: Fake(1, DIM, federation="g"), "token-0", "federation is 'f1'"),
     ],
 )

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,13 +79,10 @@ def _not_writable(folder: Path, error: Exception) -> inputs.InputError:
 
 
 def check_owner(folder: Path, kept: FederationView, now: FederationView) -> None:
-    """InputError if what was learned in this folder, under other settings, does not fit those of
-    `now`. Most settings may change: they affect what a client does next, not what it has learned.
-    """
-    for name in ("federation", "client", "dim", "ridge"):
-        before, after = getattr(kept, name), getattr(now, name)
-        if name == "client":
-            before, after = before.id, after.id
+    """InputError if what was learned in this folder does not fit the settings of `now`. Those not
+    checked may change: they affect what a client does next, not what it has learned."""
+    for name in ("federation", "client.id", "dim", "ridge"):
+        before, after = attrgetter(name)(kept), attrgetter(name)(now)
         if before != after:
             allowed = (
                 f"a folder of this client and federation: there, {name} is {before!r}, but the "

@@ -1,0 +1,65 @@
+"""What is learned for how much traffic: one point for each algorithm."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from . import axes as style
+from .palette import INK, Pens, pens_for
+from .plots import new_figure
+from .tables import ComparisonRow, Runs, checked, compare
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MARKERS = "osD^v"  # where a colour is used again
+LEAST = 3  # points that are worth a figure
+CAPTION = (
+    "Mean over seeds, with one standard deviation on each side, at the end of the run; towards the "
+    "lower left is better."
+)
+
+
+def talking(runs: Runs) -> list[ComparisonRow]:
+    """The algorithms whose traffic and regret are known, and that talk at all."""
+    return [row for row in compare(runs) if row.packed.mean > 0 and row.regret.mean >= 0]
+
+
+def tradeoff(runs: Runs, *, pens: Pens | None = None) -> Figure | None:
+    """Regret against packed traffic; None if fewer than three algorithms have both."""
+    chosen = {**pens_for(checked(runs)), **(pens or {})}
+    rows = talking(runs)
+    if len(rows) < LEAST:
+        return None
+    figure = new_figure(9.6, 4.4)
+    axes = figure.add_subplot()
+    used: Counter[str] = Counter()
+    marks = []
+    for row in rows:
+        x, y, colour = row.packed, row.regret, chosen[row.label].colour
+        marks.append(
+            axes.errorbar(
+                x.mean, y.mean,
+                xerr=x.sd if x.sd >= 0 else None, yerr=y.sd if y.sd >= 0 else None,
+                color=colour, marker=MARKERS[used[colour] % len(MARKERS)], markersize=7,
+                linestyle="", elinewidth=1.0, zorder=3,
+            )[0]
+        )  # fmt: skip
+        used[colour] += 1
+    style.dress_plane(axes, "Regret and traffic", "both cumulative", "scalars sent, packed")
+    axes.set_xlim(left=0)
+    axes.margins(y=0.12)
+    box = figure.legend(
+        marks, [str(n) for n in range(len(rows))], loc="outside right upper", frameon=False,
+        fontsize=9, labelcolor=INK, handletextpad=0.4, labelspacing=0.7,
+    )  # fmt: skip
+    for text, row in zip(box.get_texts(), rows, strict=True):  # labels may hold "_" and "$"
+        text.set_parse_math(False)
+        text.set_text(f"{row.label}: {_paid(row)}")
+    return figure
+
+
+def _paid(row: ComparisonRow) -> str:
+    mean, _, unit = row.payment.parts()
+    return f"pays {mean}{unit}" if row.payment.mean else "pays nothing"
