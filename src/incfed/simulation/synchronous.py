@@ -22,7 +22,7 @@ from ..protocol.server import Server, Uploads
 from ..protocol.traffic import communication, packed_matrix, packed_model, packed_vector
 from ..protocol.triggers import GROWTH, ROWS
 from .presence import Presence
-from .run import Run, Traffic
+from .run import Run, StepTraffic
 
 ATTEMPTS = 3  # after so many decisions no client is added to a round
 
@@ -58,7 +58,7 @@ class SynchronousRun(Run):
                 self._stale, self._signals, *steps, *self.store, *self.rules, *self.bench, done
             )
 
-    def traffic(self, matched: Mask, fetched: Ints) -> Traffic:
+    def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:
         d = self.dim
         stream = {None: 0, ROWS: d, GROWTH: 1}[self._trigger.streams]
         scalars = np.where(matched, float(stream), 0.0)
@@ -68,7 +68,7 @@ class SynchronousRun(Run):
         rounds = self.rounds()
         np.add.at(scalars, rounds.step, rounds.communication)
         np.add.at(packed, rounds.step, self._packed)
-        return Traffic(scalars, packed)
+        return StepTraffic(scalars, packed)
 
     def _round(self, step: int, acting: int) -> None:
         """One communication round (Alg. 1 lines 9-19), if the trigger wants it."""
