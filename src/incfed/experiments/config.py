@@ -218,7 +218,9 @@ def build_algorithm(
         given["mechanism"] = mechanism.value
         sources.update(mechanism.sources)
     if "trigger" in given:
-        given["trigger"] = build_trigger(given["trigger"], f"{place}.trigger", folder).value
+        trigger = build_trigger(given["trigger"], f"{place}.trigger", folder)
+        given["trigger"] = trigger.value
+        sources.update(trigger.sources)
     if isinstance(given.get("threshold"), str):
         default = maker.parameters.get("ridge")
         ridge = given.get("ridge", default.default if default else None)

@@ -127,7 +127,7 @@ class RoundInputs(NamedTuple):
             shared=self.shared(self.epoch),
             rounds=self.rounds,
             spent=self.spent,
-            budget_left=max(0.0, self.budget - self.spent),
+            budget=self.budget,
         )
         epochs = np.array([one.epoch for one in sent], np.int64)
         pending = gather([one.dV for one in sent], self.dim)

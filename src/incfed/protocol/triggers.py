@@ -7,6 +7,7 @@ stream a signal after every step, and the server decides.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,14 @@ ROWS, GROWTH = "rows", "growth"
 
 
 @dataclass(frozen=True)
-class Trigger:
-    """The base class of triggers."""
+class Trigger(ABC):
+    """The base class of triggers: clients call for a round at a threshold, or the server opens one
+    by what they stream."""
 
     @property
+    @abstractmethod
     def threshold(self) -> float:
         """The growth of a client's log det at which it calls for a round; infinite: it does not."""
-        return math.inf
 
     @property
     def clocked(self) -> bool:
@@ -40,7 +42,7 @@ class Trigger:
         return None
 
     def opens(self, round: Round) -> bool:
-        """Whether a round that could be opened is worth it, by what the server knows."""
+        """Whether a round is worth it, by what the server knows; asked if clients stream."""
         return True
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals | None:
@@ -90,7 +92,16 @@ class GrowthRatio(Trigger):
 
 
 @dataclass(frozen=True)
-class News(Trigger):
+class _Streaming(Trigger):
+    """Clients do not call for rounds themselves."""
+
+    @property
+    def threshold(self) -> float:
+        return math.inf
+
+
+@dataclass(frozen=True)
+class News(_Streaming):
     """All clients together have news for the server: L_all - L_g > above.
 
     L_g = log det V_g, and L_all = log det(V_g + all pending data). Clients stream the rows x of
@@ -116,7 +127,7 @@ class News(Trigger):
 
 
 @dataclass(frozen=True)
-class Patient(Trigger):
+class Patient(_Streaming):
     """A round opens only when it will succeed for data alone.
 
     It succeeds if the stable set S (the largest set whose members are all willing to share for

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ..kernels.exchange import Exchanges, advance_alone
+from ..kernels.exchange import Exchanges, advance_asynchronous
 from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Mask
 from ..kernels.step import FULL, Steps
@@ -40,7 +40,7 @@ class AsynchronousRun(Run):
         done, state = 0, FULL
         while state == FULL:
             self.store = make_room(self.store)
-            done, state = advance_alone(
+            done, state = advance_asynchronous(
                 *steps, *exchanges, *self.store, *self.rules, *self.bench, done
             )
         self._sent.append(exchanges.sent)
