@@ -35,6 +35,7 @@ from incfed.protocol.shared import Shared
 from incfed.service.coordinator import handlers
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.coordinator import Coordinator
+from incfed.service.coordinator.views import Wanted
 from support.cli import INCFED
 from support.postgres import running
 from timing import row
@@ -181,7 +182,8 @@ def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Secon
         db = {k: Delivery(number, crowd[k].learner.deliver(number)) for k in offers}
         _all(coordinator.handle([(k, handlers.delivery, db[k]) for k in offers]))
         coordinator.states(everybody)
-        news = _all(coordinator.downloads([(k, one.learner.epoch) for k, one in enumerate(crowd)]))
+        wanted = [Wanted(k, one.learner.epoch) for k, one in enumerate(crowd)]
+        news = _all(coordinator.downloads(wanted))
         whole.append(time.perf_counter() - begun)
         protocol.append(_protocol(crowd[0].learner, sent, settings.settings))
         for one, download in zip(crowd, news, strict=True):

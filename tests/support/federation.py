@@ -143,10 +143,16 @@ def same(trace: incfed.Trace, algorithm: incfed.IncFedUCB, federation: Federatio
     return len(closed)
 
 
-def federate(url: str | Path, trace: incfed.Trace, algorithm: incfed.IncFedUCB) -> Federation:
-    names = ("mechanism", "threshold", "ridge", "noise", "delta", "exploration")
+def federate(
+    url: str | Path, trace: incfed.Trace, algorithm: incfed.IncFedUCB, **options: Any
+) -> Federation:
+    names = (
+        "mechanism", "threshold", "trigger", "download", "width", "ridge", "noise", "delta",
+        "exploration",
+    )  # fmt: skip
     known: dict[str, Any] = {name: getattr(algorithm, name) for name in names}
-    return Federation(url, trace.count, dim=trace.dim, **known)
+    known["budget"] = None if algorithm.budget == np.inf else algorithm.budget
+    return Federation(url, trace.count, dim=trace.dim, **known | options)
 
 
 def synthetic(count: int = 10, steps: int = 600) -> incfed.Trace:

@@ -37,7 +37,11 @@ def reply(coordinator: SingleCoordinator, who: int, request: Request) -> Reply:
 
 
 def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Message:
-    query = {name: int(one) for name, [one] in parse_qs(urlsplit(request.path).query).items()}
+    query = {
+        name: int(one)
+        for name, [one] in parse_qs(urlsplit(request.path).query).items()
+        if one.isdecimal()
+    }
     body, number = json.dumps(request.body), request.number
     match request.kind:
         case "federation":
@@ -51,14 +55,15 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             return wire.OpenedView(round=opened.number)
         case "upload":
             upload = TypeAdapter(wire.UploadBody).validate_json(body)
-            return coordinator.upload(who, wire.read_upload_body(number, upload, DIM))
+            dim = coordinator.settings().dim
+            return coordinator.upload(who, wire.read_upload_body(number, upload, dim))
         case "answer":
             answer = TypeAdapter(wire.AnswerBody).validate_json(body)
             return coordinator.answer(who, Answer(number, answer.attempt, answer.accepted))
         case "delivery":
             delivery = TypeAdapter(wire.DeliveryBody).validate_json(body)
-            db = wire.read_floats("db", delivery.db, DIM)
+            db = wire.read_floats("db", delivery.db, coordinator.settings().dim)
             return coordinator.deliver(who, Delivery(number, db))
         case "download":
-            return wire.write_download(coordinator.download(who, query["since"]))
+            return wire.write_download(coordinator.download(who, query["since"], request.model))
     raise AssertionError(request.kind)

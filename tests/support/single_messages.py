@@ -9,6 +9,7 @@ from incfed.protocol.messages import Answer, Delivery, Download, Upload
 from incfed.service.coordinator import handlers
 from incfed.service.coordinator.coordinator import Coordinator
 from incfed.service.coordinator.handlers import Handler
+from incfed.service.coordinator.views import Wanted
 from incfed.service.wire import StateView
 
 Result = TypeVar("Result")
@@ -30,8 +31,8 @@ class SingleCoordinator(Coordinator):
     def state(self, client: int) -> StateView:
         return self.states([client])[0]
 
-    def download(self, client: int, since: int | None) -> Download:
-        return _only(self.downloads([(client, since)]))
+    def download(self, client: int, since: int | None, model: bool = True) -> Download:
+        return _only(self.downloads([Wanted(client, since, model)]))
 
     def _send(self, client: int, handler: Handler, message: Any) -> StateView:
         return _only(self.handle([(client, handler, message)]))

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from ..mechanisms.registry import HASH, MissingCode
+from ..protocol.protocols import EVERYONE
 from ..support.inputs import InputError, refuse
 from . import tables
 from .chain import append, canonical, digest
@@ -30,6 +31,8 @@ def apply_settings(connection: Connection, settings: Settings, at: float) -> Non
     if not _in_force(connection, row.settings, settings):
         settings.check(present)
         _write(connection, settings, row.settings + 1, at)
+        if settings.download != present.get("download", EVERYONE):
+            connection.execute(delete(tables.grants))  # as if all had just joined
         connection.execute(
             update(tables.federation).values(settings=row.settings + 1, version=row.version + 1)
         )
@@ -75,7 +78,8 @@ class Pruning(NamedTuple):
 def prune(connection: Connection, before: float, at: float) -> Pruning:
     """Delete what clients sent in rounds that ended before that moment.
 
-    Epochs are kept if a kept round needs them, or a client that lags as far as allowed.
+    Epochs are kept if a kept round needs them, or a client that lags as far as allowed, or one that
+    has it because it does not share (downloads one for one).
     """
     federation = connection.execute(select(tables.federation)).one()
     rounds, epochs = tables.rounds.c, tables.epochs.c
@@ -91,20 +95,19 @@ def prune(connection: Connection, before: float, at: float) -> Pruning:
     )  # fmt: skip
     lags = [read_body(connection, number)["lag"] for number in {federation.settings, *used}]
     first = max(0, needed - max(lags))
+    old = (epochs.number < first) & epochs.number.not_in(select(tables.grants.c.epoch))
     done = connection.scalar(
         select(func.count()).select_from(tables.uploads).where(
             tables.uploads.c.round <= last, tables.uploads.c.numbers.is_not(None)
         )
     )  # fmt: skip
     if done or connection.scalar(
-        select(epochs.number).where(epochs.number < first, epochs.V.is_not(None)).limit(1)
+        select(epochs.number).where(old, epochs.V.is_not(None)).limit(1)
     ) is not None:  # fmt: skip
         uploads, deliveries = tables.uploads, tables.deliveries
         connection.execute(update(uploads).where(uploads.c.round <= last).values(numbers=None))
         connection.execute(update(deliveries).where(deliveries.c.round <= last).values(db=None))
-        connection.execute(
-            update(tables.epochs).where(epochs.number < first).values(V=None, b=None)
-        )
+        connection.execute(update(tables.epochs).where(old).values(V=None, b=None))
         append(connection, "pruned", at, round=last, epoch=first)
     return Pruning(last, first)
 

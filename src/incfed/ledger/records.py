@@ -132,5 +132,7 @@ def read_round_inputs(
         mechanism=settings.mechanism,
         dim=settings.dim,
         ridge=settings.ridge,
+        rule=settings.rule,
+        download=settings.download,
     )
     return whole.without(list(out))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..mechanisms.base import Mechanism
 from ..mechanisms.payment_free import PaymentFree
@@ -18,7 +18,12 @@ from ..mechanisms.registry import (
     recorded_mechanism,
 )
 from ..protocol.checks import Limits
+from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
+from ..protocol.triggers import GrowthRatio, Threshold, Trigger, build_trigger, recorded_trigger
 from ..support import inputs, places
+
+SERVED = {one.__name__: one for one in (Threshold, GrowthRatio)}  # triggers
+LATER = ("trigger", "download", "width")  # recorded only where they differ from version 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +32,7 @@ class Settings:
 
     dim: int
     mechanism: Mechanism
-    threshold: float | None  # D_c; None: clients never ask for a round
+    threshold: float | None = None  # D_c; None: another trigger, or clients never ask for a round
     name: str = "federation"
     ridge: float = 0.1
     noise: float = 0.1
@@ -44,6 +49,9 @@ class Settings:
     barred_rounds: int = 3  # rounds that a client is excluded from after failing to deliver
     lag: int = 16  # epochs that an upload may be behind
     identity: str = ""  # the name and a random part: made with the federation, in no config
+    trigger: Trigger | None = None  # if it is not the paper's, which `threshold` describes
+    download: Literal["everyone", "one-for-one"] = "everyone"  # who gets the new model
+    width: Literal["paper", "mixture"] = "paper"  # of the confidence set
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
@@ -67,6 +75,32 @@ class Settings:
         inputs.integer("attempts", self.attempts, low=1, high=1000)
         inputs.integer("barred_rounds", self.barred_rounds, low=0, high=10**6)
         inputs.integer("lag", self.lag, low=0, high=10**6)
+        self._check_trigger()
+        inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
+        inputs.choice("width", self.width, ("paper", "mixture"))
+
+    def _check_trigger(self) -> None:
+        trigger = self.trigger
+        if trigger is None:
+            return
+        if SERVED.get(type(trigger).__name__) is not type(trigger):
+            raise inputs.refuse("trigger", trigger, f"one of {', '.join(SERVED)}")
+        if self.threshold is not None:
+            allowed = "left out: trigger says when rounds open"
+            raise inputs.refuse("threshold", self.threshold, allowed)
+        if isinstance(trigger, Threshold):
+            object.__setattr__(self, "threshold", _threshold(trigger.D_c))
+            object.__setattr__(self, "trigger", None)
+        elif math.inf in trigger.settings().values():
+            allowed = "one with finite numbers; if clients never ask for a round, threshold = inf"
+            raise inputs.refuse("trigger", trigger, allowed)
+
+    @property
+    def rule(self) -> Trigger:
+        """When a round opens: `trigger`, or the paper's."""
+        if self.trigger is not None:
+            return self.trigger
+        return Threshold(math.inf if self.threshold is None else self.threshold)
 
     def check(self, present: Mapping[str, Any] | None = None) -> None:
         """InputError if the mechanism breaks a rule, or a number is out of range that `present` (a
@@ -88,13 +122,22 @@ class Settings:
 
     def body(self) -> dict[str, Any]:
         """As the ledger keeps them; with the SHA-256 of a mechanism of the user's own."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain = {
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if one.name not in LATER or getattr(self, one.name) != one.default
+        }
+        if self.trigger is not None:
+            plain["trigger"] = self.trigger.settings()
         return {**plain, "mechanism": self.mechanism.settings()}
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Settings:
         """From a body; MissingCode if the mechanism's code is not loaded."""
-        return cls(**{**body, "mechanism": recorded_mechanism(body["mechanism"])})
+        objects: dict[str, Any] = {"mechanism": recorded_mechanism(body["mechanism"])}
+        if "trigger" in body:
+            objects["trigger"] = recorded_trigger(body["trigger"])
+        return cls(**{**body, **objects})
 
     @classmethod
     def read(cls, value: object, folder: Path, *, load: bool = True) -> Settings:
@@ -105,16 +148,28 @@ class Settings:
         given = places.table("federation", value, "[federation]")
         known = [one.name for one in fields(cls) if one.name != "identity"]
         places.known("federation", given, known)
-        for name in ("dim", "mechanism", "threshold"):
+        for name in ("dim", "mechanism"):
             if name not in given:
                 raise places.missing(f"federation.{name}", "given")
+        if "threshold" not in given and "trigger" not in given:
+            raise places.missing("federation.threshold", "given, unless trigger is")
         spot = "federation.mechanism"
         mechanism = mechanism_table(given["mechanism"], spot)
         own = ":" in str(mechanism.get("kind"))
         given["mechanism"] = (
             PaymentFree() if own and not load else load_mechanism(mechanism, spot, folder)
         )
-        if isinstance(given["threshold"], float) and given["threshold"] == math.inf:
-            given["threshold"] = None  # never
+        if "trigger" in given:
+            place = "federation.trigger"
+            given["trigger"] = build_trigger(given["trigger"], place, folder, own=False).value
+            if "threshold" in given:
+                allowed = "left out: federation.trigger says when rounds open"
+                raise inputs.refuse("federation.threshold", given["threshold"], allowed)
+        given["threshold"] = _threshold(given.get("threshold"))
         with places.at("federation", known):
             return cls(**given)
+
+
+def _threshold(D_c: Any) -> Any:
+    """None for infinity, which JSON does not have; it is checked later."""
+    return None if isinstance(D_c, float) and D_c == math.inf else D_c

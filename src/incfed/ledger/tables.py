@@ -62,6 +62,14 @@ presence = Table(
     Column("heard", Double),
 )
 
+# The epoch that each client was given last, where downloads are one for one: no evidence either.
+grants = Table(
+    "grants",
+    metadata,
+    Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
+    Column("epoch", Integer, nullable=False),
+)
+
 rounds = Table(
     "rounds",
     metadata,

@@ -5,6 +5,9 @@ that are not shared yet. While a round is open, what it uploaded is *frozen*: wh
 meantime belongs to the next round. Frozen data is dropped when a download says that it was shared,
 and is pending again when the round is known to have closed without it. Until then it stays frozen:
 uploading it to another round might share it twice.
+
+Where downloads are one for one, a client may learn that its data was shared before it downloads the
+statistics that contain it. In the meantime that data is *given*: shared, but not in V and b yet.
 """
 
 from __future__ import annotations
@@ -68,6 +71,7 @@ class Learner:
         self.clock = 0  # own steps since the last download: delta t of line 8
         self.frozen: FrozenData | None = None
         self.fresh = Observations.empty(dim)  # learned since that was frozen
+        self.given = Observations.empty(dim)
         self.V, self.b = np.zeros((dim, dim)), np.zeros(dim)  # of the epoch
         self._U, self._t = np.empty((dim, dim)), np.empty(dim)
         self._scratch = np.empty((3, dim))
@@ -100,7 +104,8 @@ class Learner:
     def triggered(self) -> bool:
         """Line 8, for what may go into the next round."""
         grown = self._logdet - self._logdet_shared
-        return triggered(self.clock, grown, self.rules.threshold, self.rules.clocked)
+        own = self.clock > 0  # a round answers what was learned before, whoever shared in it
+        return own and triggered(self.clock, grown, self.rules.threshold, self.rules.clocked)
 
     @property
     def logdet(self) -> float:
@@ -144,9 +149,11 @@ class Learner:
         if self.frozen is not None:
             round, data = self.frozen
             if round in news.shared:
-                self.frozen = None
+                self.frozen, self.given = None, self.given.plus(data)
             elif closed:
                 self.frozen, self.fresh = None, data.plus(self.fresh)
+        if news.epoch > self.epoch:
+            self.given = Observations.empty(self.dim)
         whole = news.since is None
         self.V = news.V.matrix() if whole else self.V + news.V.matrix()
         self.b = news.b.copy() if whole else self.b + news.b
@@ -162,19 +169,23 @@ class Learner:
         b: Floats,
         frozen: FrozenData | None,
         fresh: Observations,
+        given: Observations | None = None,
     ) -> None:
         """Go on where another learner stopped."""
         self.epoch, self.clock, self.V, self.b = epoch, clock, V.copy(), b.copy()
         self.frozen, self.fresh = frozen, fresh
+        self.given = Observations.empty(self.dim) if given is None else given
         self._refactor()
 
     def _refactor(self) -> None:
         """The factor, log det and t from V_i = V_g + dV_i itself."""
-        pending = self.pending
-        L, ridge = np.empty_like(self.V), self.rules.ridge
-        self._logdet_shared = factorize(self.V.copy(), ridge, L, self._U)
+        pending, V, b = self.pending, self.V.copy(), self.b
+        if self.given.steps:
+            V, b = V + self.given.V, b + self.given.b
+        L, ridge = np.empty_like(V), self.rules.ridge
+        self._logdet_shared = factorize(V, ridge, L, self._U)
         self._logdet = self._logdet_shared
         if pending.steps:
-            self._logdet = factorize(self.V + pending.V, ridge, L, self._U)
-        whiten(self._U, self.b + pending.b, self._t)
+            self._logdet = factorize(V + pending.V, ridge, L, self._U)
+        whiten(self._U, b + pending.b, self._t)
         self._age = 0

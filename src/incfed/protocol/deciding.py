@@ -18,9 +18,11 @@ from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.payment_free import PaymentFree
 from .messages import Upload
 from .packing import gather
+from .protocols import EVERYONE
 from .server import Closed, Server, Uploads
 from .shared import Shared
-from .traffic import communication
+from .traffic import round_communication
+from .triggers import Trigger
 
 ROUNDING = 1e-9  # of the budget: far above differences in rounding between processors
 
@@ -98,6 +100,8 @@ class RoundInputs(NamedTuple):
     mechanism: Mechanism
     dim: int
     ridge: float
+    rule: Trigger = Trigger()  # when rounds open
+    download: str = EVERYONE  # who gets the new model
 
     @property
     def active(self) -> list[int]:
@@ -182,7 +186,10 @@ def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Sh
     server, round = inputs.open()
     closed = server.close(round, offers.decision(round), np.array(db).reshape(-1, inputs.dim))
     everyone = len(inputs.uploads) + inputs.others
-    scalars = communication(everyone, inputs.dim, closed.idle + len(closed.participants))
+    scalars = round_communication(
+        everyone, closed.idle, len(closed.participants), inputs.dim,
+        streams=inputs.rule.streams, everyone=inputs.download == EVERYONE,
+    )  # fmt: skip
     return server.shared, closed._replace(communication=scalars)
 
 

@@ -27,6 +27,20 @@ def communication(
     return float(up + (count if models is None else models) * (dim**2 + dim))
 
 
+def round_communication(
+    count: int, idle: int, sharing: int, dim: int, *, streams: str | None, everyone: bool
+) -> float:
+    """Scalars of a round with `count` clients, with what the protocol saves.
+
+    idle: clients without pending data, which count as participants. streams: what clients send
+    between rounds. everyone: whether all download; otherwise a download is counted when it is sent.
+    """
+    models, participants = count if everyone else 0, idle + sharing
+    if streams and not sharing:  # nothing is new
+        models = participants = 0
+    return communication(count, dim, participants, matrices=streams != "rows", models=models)
+
+
 def packed_matrix(rank: Counts, dim: int) -> Ints:
     """Scalars of symmetric matrices of these ranks."""
     rank = np.minimum(rank, dim)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -170,7 +171,19 @@ TRIGGERS = Kinds(Trigger, {one.__name__: one for one in (Threshold, GrowthRatio,
 EXAMPLE = '{ kind = "Patient", news = 5.0 }'
 
 
-def build_trigger(value: object, place: str, folder: Path) -> Built:
-    """The trigger that a config names; a name alone is short for a table."""
+def build_trigger(value: object, place: str, folder: Path, *, own: bool = True) -> Built:
+    """The trigger that a config names; a name alone is short for a table. own: whether it may be a
+    class of the user's."""
     table = {"kind": value} if isinstance(value, str) else places.table(place, value, EXAMPLE)
+    if not own and "kind" in table:
+        inputs.choice(f"{place}.kind", table["kind"], TRIGGERS.makers)
     return build(TRIGGERS, table, place, folder)
+
+
+def recorded_trigger(table: Mapping[str, Any]) -> Trigger:
+    """The trigger that `Trigger.settings` described: a built-in one, no code is loaded."""
+    options = {key: value for key, value in table.items() if key != "kind"}
+    kind = inputs.choice("kind", table.get("kind"), TRIGGERS.makers)
+    places.known("", options, [one.name for one in fields(TRIGGERS.makers[kind])])  # type: ignore[arg-type]
+    made: Trigger = TRIGGERS.makers[kind](**options)
+    return made

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from functools import cache
 from typing import (
     Annotated,
@@ -161,6 +161,11 @@ class FederationView(Message):
     cost_limit: Amount
     client: ClientView
     epoch: Natural
+    # Not sent at their defaults, and unknown to a client of version 0.1, which then goes by the
+    # threshold: that is null where another trigger applies, so it never asks for a round.
+    trigger: dict[str, Any] | None = None  # its kind and numbers; None: the paper's
+    download: Literal["everyone", "one-for-one"] = "everyone"
+    width: Literal["paper", "mixture"] = "paper"
 
 
 @dataclass(frozen=True)
@@ -237,18 +242,26 @@ def read(kind: type[Value], said: object, name: str = "") -> Value:
 
     Unknown fields are ignored: a newer coordinator may send more.
     """
-    hints = _hints(kind)  # type: ignore[arg-type]
+    hints, optional = _hints(kind)  # type: ignore[arg-type]
     if not isinstance(said, dict):
         allowed = f"an object with {', '.join(field for field, _ in hints)}"
         raise inputs.refuse(name or "reply", said, allowed)
     prefix = f"{name}." if name else ""
-    return kind(**{key: _value(prefix + key, hint, said.get(key)) for key, hint in hints})
+    return kind(
+        **{
+            key: _value(prefix + key, hint, said.get(key))
+            for key, hint in hints
+            if key in said or key not in optional
+        }
+    )
 
 
 @cache
-def _hints(kind: Any) -> list[tuple[str, Any]]:
+def _hints(kind: Any) -> tuple[list[tuple[str, Any]], set[str]]:
+    """The annotation of each field, and the fields that may be left out."""
     hints = get_type_hints(kind, include_extras=True)
-    return [(field.name, hints[field.name]) for field in fields(kind)]
+    optional = {field.name for field in fields(kind) if field.default is not MISSING}
+    return [(field.name, hints[field.name]) for field in fields(kind)], optional
 
 
 def _value(name: str, hint: Any, value: object) -> Any:
@@ -360,6 +373,7 @@ class Request(NamedTuple):
     asked: float = 0.0  # of a poll: when it was sent
     epoch: int = 0  # of a download: the coordinator's, as far as the client knows
     closed: bool = True  # of a download: is the round that this client uploaded to over?
+    model: bool = True  # of a download: with the shared statistics
 
 
 def get_federation() -> Request:
@@ -395,5 +409,7 @@ def put_delivery(round: int, db: Floats) -> Request:
     return Request("delivery", "PUT", path, asdict(body), number=round)
 
 
-def get_download(since: int, closed: bool) -> Request:
-    return Request("download", "GET", f"{DOWNLOAD}?since={since}", closed=closed)
+def get_download(since: int, closed: bool, model: bool = True) -> Request:
+    """Without the model: only in which rounds this client took part."""
+    path = f"{DOWNLOAD}?since={since}{'' if model else '&model=false'}"
+    return Request("download", "GET", path, closed=closed, model=model)

@@ -20,7 +20,12 @@ from ..protocol import deciding
 from ..protocol.deciding import Budget
 from ..protocol.protocols import EVERYONE, Synchronous
 from ..protocol.server import Server, Uploads
-from ..protocol.traffic import communication, packed_matrix, packed_model, packed_vector
+from ..protocol.traffic import (
+    packed_matrix,
+    packed_model,
+    packed_vector,
+    round_communication,
+)
 from ..protocol.triggers import GROWTH, ROWS, Threshold
 from .presence import Presence
 from .run import Run, StepTraffic
@@ -125,13 +130,10 @@ class SynchronousRun(Run):
                 self._fetched_late.append(first + int(t))
 
     def _communication(self, round: Round, sharing: int) -> float:
-        """As the paper counts, with what the protocol saves."""
-        matrices = self._trigger.streams != ROWS  # else the server has the rows
-        models = round.count if self._protocol.download == EVERYONE else 0  # counted when sent
-        participants = round.count - len(round) + sharing
-        if self._trigger.streams and not sharing:  # nothing is new
-            models = participants = 0
-        return communication(round.count, self.dim, participants, matrices=matrices, models=models)
+        return round_communication(
+            round.count, round.count - len(round), sharing, self.dim,
+            streams=self._trigger.streams, everyone=self._protocol.download == EVERYONE,
+        )  # fmt: skip
 
     def _collect(self) -> Uploads:
         """Line 10: all clients with pending data."""

@@ -64,12 +64,13 @@ class ScalarCounter:
             self._counted.add((kind, round))
             self._traffic.scalars_up += {"upload": self._dim**2, "delivery": self._dim}.get(kind, 0)
 
-    def downloaded(self, empty_round: int | None) -> None:
+    def downloaded(self, empty_round: int | None, model: bool) -> None:
         """`empty_round`: the round that is over now, if this client's upload to it was empty."""
         if empty_round is not None and ("upload", empty_round) in self._counted:
             self._traffic.scalars_up += self._dim
         self._counted.clear()
-        self._traffic.scalars_down += self._dim**2 + self._dim
+        if model:
+            self._traffic.scalars_down += self._dim**2 + self._dim
 
 
 class Agent:
@@ -181,7 +182,9 @@ class Agent:
             return wire.get_state()._replace(sequence=self._state_requests)
         frozen = learner.frozen
         closed = frozen is None or state.over(frozen.round)
-        if state.epoch > learner.epoch or (frozen is not None and closed):
+        if frozen is not None and closed and not self.durable.everyone:
+            return wire.get_download(learner.epoch, closed, model=False)
+        if self._behind(state):
             return wire.get_download(learner.epoch, closed)._replace(epoch=state.epoch)
         round = state.active
         if round is None:
@@ -193,6 +196,14 @@ class Agent:
         if round.stage == OFFERED and round.offer is not None:
             return self._handle_offer(round, round.offer)
         return None
+
+    def _behind(self, state: StateView) -> bool:
+        """Is there a download to ask for?"""
+        learner = self.durable.learner
+        if not self.durable.everyone:
+            return self.durable.due
+        settled = learner.frozen is None or not state.over(learner.frozen.round)
+        return state.epoch > learner.epoch or not settled
 
     def _open_round(self, now: float) -> Request | None:
         """Backs off first if the last round it asked for ended without a new epoch."""
@@ -248,9 +259,9 @@ class Agent:
                     f"but this client is at {durable.learner.epoch}"
                 )
             frozen = durable.learner.frozen
-            durable.take_in(news, request.closed)
+            durable.take_in(news, request.closed, request.model)
             empty = frozen is not None and frozen.data.steps == 0 and request.closed
-            self._scalars.downloaded(frozen.round if frozen and empty else None)
+            self._scalars.downloaded(frozen.round if frozen and empty else None, request.model)
             self._received.clear()
         else:
             self._received.add((request.kind, request.number, request.attempt))
@@ -286,7 +297,7 @@ class Agent:
     def _finish_syncs(self) -> None:
         if self.state is not None:
             for sync in self._syncs:
-                if sync.is_done(self.state, self.durable.learner):
+                if not self._behind(self.state) and sync.is_done(self.state, self.durable.learner):
                     sync.finish()
             self._syncs = [sync for sync in self._syncs if not sync.future.done()]
 

@@ -83,12 +83,15 @@ class Client:
     def choose(self, arms: ArrayLike) -> int:
         """The index of the arm [K, d] with the largest optimistic estimate (Eq. 2)."""
         self._check_open()
-        return self._durable.choose(check_arms(arms, self.settings))
+        checked = check_arms(arms, self.settings)
+        if self._durable.act():
+            self._background.wake()
+        return self._durable.choose(checked)
 
     def learn(self, arm: ArrayLike, reward: float) -> None:
         """Learn the reward of an arm [d]. The step is recorded when this returns."""
         self._check_open()
-        if self._durable.learn(*check_step(arm, reward, self.settings)):
+        if self._durable.learn(*check_step(arm, reward, self.settings)) or self._durable.act():
             self._background.wake()
 
     def sync(self, timeout: float | None = None) -> None:
@@ -205,11 +208,12 @@ def _load_or_join(connect: Connect, folder: Path) -> tuple[Any, Snapshot]:
 
 
 def _handshake(connect: Connect, agent: Agent, federation: Any) -> None:
-    """Adopt the coordinator's settings; a new client downloads the shared statistics."""
+    """Adopt the coordinator's settings; a new client downloads the shared statistics (one for one:
+    when it acts)."""
     agent.replied(get_federation(), 200, federation, time.monotonic())
     new = agent.durable.learner.epoch == 0 and agent.durable.steps == 0
     if not agent.problem and new and federation["epoch"] > 0:
-        request = get_download(0, closed=True)
+        request = get_download(0, closed=True, model=agent.durable.everyone)
         agent.replied(request, 200, ask(connect, request)[0], time.monotonic())
     if agent.problem:
         raise agent.problem

@@ -23,7 +23,9 @@ from ...kernels.ucb import Rules
 from ...protocol.client import Learner, Observations
 from ...protocol.messages import Download, Upload
 from ...protocol.packing import pack_matrix
-from ...support import inputs
+from ...protocol.protocols import EVERYONE
+from ...protocol.triggers import Threshold, Trigger, recorded_trigger
+from ...support import inputs, places
 from ..wire import FederationView
 from . import journal, state_folder
 from .journal import Answered, Freeze, Journal, Step
@@ -42,7 +44,10 @@ class DurableLearner:
         self.steps, self.earned, self.lost_round = start.steps, start.earned, start.lost_round
         self.learner = Learner(start.settings.dim, rules(start.settings))
         self.cost, self.answers = start.cost, dict(start.answers)
-        self.learner.resume(start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh)
+        self.learner.resume(
+            start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh, start.given
+        )
+        self.settled, self._entitled, self._acted = start.settled, start.entitled, False
         self._lock = threading.Lock()
         self._durable = True  # False: a new snapshot is needed before anything is sent
         generation = start.generation
@@ -53,6 +58,13 @@ class DurableLearner:
         self._save(self._snapshot())
 
     # ------------------------------------------------------------------------- any thread
+
+    def act(self) -> bool:
+        """The application acts: that is when a download that this client is entitled to is due. Is
+        there one?"""
+        with self._lock:
+            self._acted = True
+            return self.due
 
     def choose(self, arms: Floats) -> int:
         with self._lock:
@@ -84,6 +96,17 @@ class DurableLearner:
         return None
 
     # -------------------------------------------------------------- the background thread
+
+    @property
+    def everyone(self) -> bool:
+        """Does everyone download after a round? Otherwise downloads are one for one."""
+        return self.settings.download == EVERYONE
+
+    @property
+    def due(self) -> bool:
+        """One for one: has it acted since it was entitled to a download?"""
+        acted = self._acted or self.learner.fresh.steps > 0
+        return not self.everyone and self._entitled and acted
 
     def update_settings(self, settings: FederationView) -> None:
         """The coordinator's settings of today; InputError if this state does not fit them."""
@@ -125,11 +148,13 @@ class DurableLearner:
         with self._lock:
             return self.learner.deliver(round)
 
-    def take_in(self, download: Download, closed: bool) -> None:
-        """Add a download, durably. One that does not fit this state changes nothing."""
+    def take_in(self, download: Download, closed: bool, model: bool = True) -> None:
+        """Add a download, durably. One that does not fit this state changes nothing. Without the
+        model, it only says what was shared."""
         frozen = self.learner.frozen
         known = {self.lost_round, frozen.round if frozen else None}
-        unknown = sorted(set(download.shared) - known)
+        shared = {round: paid for round, paid in download.shared.items() if round > self.settled}
+        unknown = sorted(set(shared) - known)
         if unknown and (self.learner.epoch or self.steps):
             allowed = (
                 f"up to date: this client shared data in round {unknown[0]}, which this folder "
@@ -141,7 +166,10 @@ class DurableLearner:
             self.learner.take_in(download, closed)
             if self.learner.frozen is None:
                 self.cost, self.answers = None, {}
-            self.earned += sum(download.shared.values())
+            self.earned += sum(shared.values())
+            self.settled = max(self.settled, *shared, 0)
+            if not self.everyone and (shared or model):
+                self._entitled, self._acted = not model, False
             self._durable = False
         self.flush()
 
@@ -188,6 +216,7 @@ class DurableLearner:
             self._journal.generation, self.settings, learner.epoch, learner.clock, learner.V,
             learner.b, learner.frozen, self.cost, dict(self.answers), fresh,
             self.steps, self.earned, self.lost_round,
+            learner.given if learner.given.steps else None, self.settled, self._entitled,
         )  # fmt: skip
 
     def _save(self, snapshot: Snapshot) -> None:
@@ -217,16 +246,25 @@ class DurableLearner:
         return True
 
 
+def trigger_of(settings: FederationView) -> Trigger:
+    """When a round opens. InputError if this version does not know the trigger."""
+    if settings.trigger is None:
+        return Threshold(math.inf if settings.threshold is None else settings.threshold)
+    with places.at("trigger"):
+        return recorded_trigger(places.table("trigger", settings.trigger, "a kind"))
+
+
 def rules(settings: FederationView) -> Rules:
     """The settings as the kernels take them."""
+    trigger = trigger_of(settings)
     return Rules(
         ridge=settings.ridge,
         noise=settings.noise,
         surprise=2.0 * math.log(1.0 / settings.delta),
         exploration=math.nan if settings.exploration is None else settings.exploration,
-        mixture=False,
-        threshold=math.inf if settings.threshold is None else settings.threshold,
-        clocked=True,
+        mixture=settings.width == "mixture",
+        threshold=trigger.threshold,
+        clocked=trigger.clocked,
         limit=thin_limit(settings.dim),
     )
 

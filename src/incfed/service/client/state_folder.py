@@ -110,6 +110,9 @@ class Snapshot(NamedTuple):
     steps: int  # learned since the client was created
     earned: float
     lost_round: int | None  # still open at the first start, with an upload of a deleted folder
+    given: Observations | None = None  # shared, and not downloaded yet; None: nothing
+    settled: int = 0  # up to this round it is known what was shared
+    entitled: bool = True  # to a download, where they are one for one
 
     @classmethod
     def new(cls, settings: FederationView, lost_round: int | None = None) -> Snapshot:
@@ -162,7 +165,7 @@ def load(folder: Path) -> Snapshot | None:
 
 
 # The names in the JSON are those of version 0.1: `terms` for settings (which had no epoch), `told`
-# for what is frozen, `heap` for its data, `former` for lost_round.
+# for what is frozen, `heap` for its data, `former` for lost_round. What came later may be missing.
 
 
 def _to_json(snapshot: Snapshot) -> dict[str, Any]:
@@ -184,6 +187,9 @@ def _to_json(snapshot: Snapshot) -> dict[str, Any]:
         "steps": snapshot.steps,
         "earned": snapshot.earned,
         "former": snapshot.lost_round,
+        "given": snapshot.given and _data_to_json(snapshot.given),
+        "settled": snapshot.settled,
+        "entitled": snapshot.entitled,
     }
 
 
@@ -204,6 +210,9 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
         steps=said["steps"],
         earned=said["earned"],
         lost_round=said["former"],
+        given=_data(said["given"], dim) if said.get("given") else None,
+        settled=said.get("settled", 0),
+        entitled=said.get("entitled", True),
     )
 
 

@@ -41,7 +41,8 @@ class PendingSync:
             self.round, self._opens_round = number, False
 
     def is_done(self, state: StateView, learner: Learner) -> bool:
-        if self.needs_state or learner.epoch < state.epoch:
+        """If there is nothing to download."""
+        if self.needs_state:
             return False
         if self._opens_round:  # unless another client's round came first and was enough
             return not learner.triggered

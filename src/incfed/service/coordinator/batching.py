@@ -85,6 +85,7 @@ LAST_SHARED = (
     .where(_paid.client.in_(CLIENTS))
     .group_by(_paid.client)
 )
+KEPT_EPOCHS = select(tables.epochs.c.number).where(tables.epochs.c.V.is_not(None))
 FIRST_EPOCH = select(func.min(tables.epochs.c.number)).where(tables.epochs.c.V.is_not(None))
 ACCEPT = (
     update(tables.offers)
@@ -118,6 +119,11 @@ class BatchRows:
     def first_epoch(self) -> int:
         """The oldest epoch that was not pruned."""
         return self._connection.scalar(FIRST_EPOCH) or 0
+
+    @cached_property
+    def kept_epochs(self) -> set[int]:
+        """The epochs that were not pruned."""
+        return set(self._connection.scalars(KEPT_EPOCHS))
 
     def add(self, table: Table, **row: Any) -> None:
         self._read(table, row["round"])[row["client"]] = SimpleNamespace(**row)

@@ -14,6 +14,7 @@ from ...ledger.chain import digest
 from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes
 from ...protocol.checks import check_delivery, check_upload
 from ...protocol.messages import Answer, Delivery, Upload
+from ...protocol.protocols import EVERYONE
 from .errors import Conflict
 from .round import RoundTransaction
 
@@ -24,9 +25,9 @@ SentMessage = tuple[int, Handler, Any]  # a client, and its message with what ha
 def open_round(transaction: RoundTransaction, client: int, epoch: int | None) -> None:
     """Open a round, or join the one in progress. With `epoch`, only while that is the current
     one, so that a delayed request opens nothing."""
-    current = transaction.federation.epoch
-    if epoch is not None and epoch != current:
-        raise Conflict("epoch", epoch, f"{current}, the current epoch: download first")
+    allowed = transaction.allowed_epochs([client])[client]
+    if epoch is not None and epoch != allowed:
+        raise Conflict("epoch", epoch, f"{allowed}, the current epoch: download first")
     transaction.open(client)
 
 
@@ -89,7 +90,13 @@ def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -
     epoch = transaction.federation.epoch
     # Before its last round, a client's dV may hold what it has shared already; and against an epoch
     # that was pruned, nothing can be checked.
-    oldest = max(epoch - settings.lag, rows.last_shared.get(client, 0), rows.first_epoch)
+    oldest = rows.last_shared.get(client, 0)
+    if settings.download == EVERYONE:
+        oldest = max(epoch - settings.lag, oldest, rows.first_epoch)
+    elif not message.steps:  # it may still be entitled to the download that it shared for
+        oldest = 0
+    elif message.epoch not in rows.kept_epochs:
+        raise Conflict("epoch", message.epoch, "one that was not pruned: download first")
     if not oldest <= message.epoch <= epoch:
         raise Conflict("epoch", message.epoch, f"from {oldest} to {epoch}: download first")
 

@@ -23,7 +23,9 @@ from ...ledger.records import (
 )
 from ...protocol import deciding
 from ...protocol.deciding import Offers, RoundInputs
+from ...protocol.protocols import EVERYONE
 from .batching import NUMBER, BatchRows
+from .entitlements import allowed_epochs
 
 # Statements are built once: building one takes longer than running it.
 LIVE = (
@@ -121,6 +123,13 @@ class RoundTransaction:
         query = select(offers, deliveries.c.db).outerjoin(deliveries, same)
         mine = query.where(offers.c.round == self.round.number, offers.c.failed.is_(False))
         return list(self.connection.execute(mine.order_by(offers.c.client)))
+
+    def allowed_epochs(self, clients: Iterable[int]) -> dict[int, int]:
+        """The epoch that each of these clients may have now."""
+        current = self.federation.epoch
+        if self.settings.download == EVERYONE:
+            return dict.fromkeys(clients, current)
+        return allowed_epochs(self.connection, list(clients), current)
 
     def record(self, kind: str, **what: Any) -> None:
         """An entry in the ledger, and an event for the log after the commit."""

@@ -22,7 +22,7 @@ from .errors import Unauthorized, UnknownProtocol
 from .handlers import SentMessage
 from .monitoring import CONTENT_TYPE, Metrics
 from .notifications import Notifications
-from .views import view_federation
+from .views import Wanted, view_federation
 
 LONGEST_WAIT = 30.0  # seconds that a long poll may last
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -57,7 +57,7 @@ class Services:
         database = OperationalError  # it is down, or its disk is full: that hits every request
         self.authenticate = Batcher[str, Member | None](coordinator.authenticate, database)
         self.state = Batcher[int, wire.StateView](coordinator.states, database)
-        self.download = Batcher[tuple[int, int | None], Download](coordinator.downloads, database)
+        self.download = Batcher[Wanted, Download](coordinator.downloads, database)
         self.handle = Batcher[SentMessage, wire.StateView](coordinator.handle, database)
 
 
@@ -87,7 +87,7 @@ CurrentClient = Annotated[Member, Depends(get_client)]
 RoundNumber = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Number of the round.")]
 
 
-@for_clients.get(wire.FEDERATION)
+@for_clients.get(wire.FEDERATION, response_model_exclude_defaults=True)
 async def federation(services: ServicesDep, client: CurrentClient) -> wire.FederationView:
     """The settings that a client needs."""
     settings = await run_in_threadpool(services.coordinator.settings)
@@ -171,9 +171,13 @@ async def download(
     since: Annotated[
         int | None, Query(ge=0, le=wire.LARGEST, description="The epoch you have.")
     ] = None,
+    model: Annotated[
+        bool, Query(description="False: only in which rounds you took part since then.")
+    ] = True,
 ) -> wire.DownloadView:
-    """The shared statistics: what was added since an epoch, or everything."""
-    return wire.write_download(await services.download((client.id, since)))
+    """The shared statistics: what was added since an epoch, or everything. Where downloads are one
+    for one, only as far as you are entitled to them."""
+    return wire.write_download(await services.download(Wanted(client.id, since, model)))
 
 
 @for_operators.get("/healthz")

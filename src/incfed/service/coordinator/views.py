@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
@@ -15,8 +16,10 @@ from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ...protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
+from ...protocol.protocols import EVERYONE
 from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
 from .batching import CLIENTS, OWN_ROWS
+from .entitlements import grant
 from .errors import Conflict
 from .round import DELIVERED, UPLOADED, RoundTransaction
 
@@ -48,14 +51,18 @@ def view_federation(settings: Settings, client: Member, epoch: int) -> Federatio
         cost_limit=settings.cost_limit,
         client=ClientView(client.id, client.name),
         epoch=epoch,
+        trigger=None if settings.trigger is None else settings.trigger.settings(),
+        download=settings.download,
+        width=settings.width,
     )
 
 
 def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[StateView]:
     """The federation and its last round, as each of these clients sees them."""
-    federation, round = transaction.federation, transaction.round
+    version, round = transaction.federation.version, transaction.round
+    epochs = transaction.allowed_epochs(clients)
     if round is None:
-        return [StateView(federation.version, federation.epoch, None)] * len(clients)
+        return [StateView(version, epochs[client], None) for client in clients]
     values = {"number": round.number, "clients": sorted(set(clients))}
     uploaded = set(transaction.connection.scalars(OWN_UPLOADS, values))
     rows = transaction.connection.execute(OWN_ROWS[tables.offers], values)
@@ -75,7 +82,15 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
             delivered=client in delivered,
         )
 
-    return [StateView(federation.version, federation.epoch, view(client)) for client in clients]
+    return [StateView(version, epochs[client], view(client)) for client in clients]
+
+
+class Wanted(NamedTuple):
+    """A client asks for a download."""
+
+    client: int
+    since: int | None  # the epoch that it has; None: none yet
+    model: bool = True  # False: it only wants to know in which rounds it took part
 
 
 class Downloads:
@@ -85,22 +100,28 @@ class Downloads:
         self._cache: dict[tuple[int | None, int], tuple[int | None, Packed, Floats]] = {}
 
     def make(
-        self, transaction: RoundTransaction, asked: Sequence[tuple[int, int | None]]
+        self, transaction: RoundTransaction, asked: Sequence[Wanted]
     ) -> list[Download | Refusal]:
-        """(V_g, b_g) for each client and the epoch that it has (None: none yet), with the rounds
-        since then in which it took part."""
-        connection, epoch = transaction.connection, transaction.federation.epoch
-        shared: dict[tuple[int, int | None], dict[int, float]] = {one: {} for one in asked}
-        for since in {since for _, since in asked}:
+        """(V_g, b_g) for each client, with the rounds in which it took part since the epoch that it
+        has."""
+        connection, current = transaction.connection, transaction.federation.epoch
+        allowed = transaction.allowed_epochs(one.client for one in asked)
+        if transaction.settings.download != EVERYONE:
+            grant(connection, {one.client: allowed[one.client] for one in asked if one.model})
+        shared: dict[tuple[int, int | None], dict[int, float]] = {one[:2]: {} for one in asked}
+        for since in {one.since for one in asked}:
             clients = sorted({client for client, known in shared if known == since})
-            values = {"clients": clients, "since": since or 0, "epoch": epoch}
+            values = {"clients": clients, "since": since or 0, "epoch": current}
             for row in connection.execute(PAYMENTS, values):
                 shared[row.client, since][row.round] = row.amount
         found: list[Download | Refusal] = []
-        for client, since in asked:
+        for client, since, model in asked:
+            epoch = allowed[client]
             if since is not None and not 0 <= since <= epoch:
                 found.append(Conflict("since", since, f"an epoch from 0 to {epoch}"))
                 continue
+            if not model:
+                epoch = since or 0
             known, V, b = self._statistics(connection, since, epoch, transaction.settings.dim)
             found.append(Download(epoch, known, V, b, shared[client, since]))
         return found

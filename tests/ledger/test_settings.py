@@ -1,0 +1,69 @@
+"""Settings: one trigger, and records that stay as version 0.1 wrote them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import incfed
+from incfed.ledger.settings import Settings
+from incfed.support.inputs import InputError
+
+BASE: dict[str, Any] = {"dim": 2, "mechanism": "PayEveryone"}
+
+
+def read(**given: Any) -> Settings:
+    return Settings.read({**BASE, **given}, Path())
+
+
+def test_at_the_defaults_nothing_new_is_recorded() -> None:
+    body = read(threshold=1.0).body()
+    assert not {"trigger", "download", "width"} & set(body)
+    assert Settings.of(body) == read(threshold=1.0, download="everyone", width="paper")
+
+
+def test_other_triggers_and_widths_are_recorded_and_read_again() -> None:
+    settings = read(trigger={"kind": "GrowthRatio", "gamma": 1.5}, width="mixture")
+    assert settings.trigger == settings.rule == incfed.GrowthRatio(1.5)
+    assert settings.threshold is None
+    body = settings.body()
+    assert body["trigger"] == {"kind": "GrowthRatio", "gamma": 1.5}
+    assert Settings.of(body) == settings
+
+
+def test_the_papers_trigger_is_its_threshold() -> None:
+    assert read(trigger={"kind": "Threshold", "D_c": 0.5}) == read(threshold=0.5)
+    never = read(trigger={"kind": "Threshold", "D_c": float("inf")})
+    assert never == read(threshold=float("inf"))
+    assert never.body()["threshold"] is None
+    assert never.rule.threshold == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({}, "federation.threshold: is missing, must be given, unless trigger is"),
+        (
+            {"threshold": 1.0, "trigger": {"kind": "GrowthRatio", "gamma": 2.0}},
+            "federation.threshold: got 1.0, must be left out: federation.trigger says",
+        ),
+        (
+            {"trigger": {"kind": "GrowthRatio", "gamma": 0.5}},
+            "federation.trigger.gamma: got 0.5, must be a number",
+        ),
+        (
+            {"trigger": {"kind": "GrowthRatio", "gamma": float("inf")}},
+            "federation.trigger: got GrowthRatio(gamma=inf), must be one with finite numbers",
+        ),
+        ({"trigger": "mine.py:Mine"}, "federation.trigger.kind: got 'mine.py:Mine', must be one"),
+        ({"trigger": 7}, "federation.trigger: got 7, must be a table"),
+        ({"threshold": 1.0, "download": "nobody"}, "federation.download: got 'nobody', must be"),
+        ({"threshold": 1.0, "width": "wide"}, "federation.width: got 'wide', must be one of"),
+    ],
+)
+def test_bad_settings_are_refused_by_field(given: dict[str, Any], error: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read(**given)
+    assert str(refused.value).startswith(error)

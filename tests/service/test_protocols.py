@@ -1,0 +1,63 @@
+"""Real clients and a coordinator, in step with a trace, do what the simulator does under every
+trigger, download rule and width."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import incfed
+from incfed.ledger.audit import audit
+from incfed.ledger.records import read_epoch
+from support.federation import federate, synthetic
+from support.in_step import play
+
+COSTS = [0.0, 0.5, 1.0, 2.0, 2.0, 3.0]
+CASES: dict[str, dict[str, Any]] = {
+    "threshold": {"threshold": 0.5},
+    "growth ratio": {"trigger": incfed.GrowthRatio(1.5)},
+    "mixture": {"trigger": incfed.GrowthRatio(1.5), "width": "mixture"},
+    "one for one": {"threshold": 0.5, "download": "one-for-one"},
+    "one for one, ratio": {"trigger": incfed.GrowthRatio(1.5), "download": "one-for-one"},
+    "budget": {"threshold": 0.5, "budget": 4.0},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_as_the_simulator_does(case: str, memory: Path) -> None:
+    trace = synthetic(len(COSTS), 150)
+    mechanism = incfed.PaymentEfficient(beta=0.7)
+    algorithm = incfed.IncFedUCB(mechanism, costs=COSTS, **CASES[case])
+    run = incfed.Simulation(trace, algorithm)
+    run.advance(trace.length)
+    expected = run.result()
+    assert len(expected.rounds) > 3
+    lag = 16 if algorithm.download == "everyone" else 0  # applies to everyone only
+    federation = federate(memory / "ledger.db", trace, algorithm, lag=lag)
+    rewards = play(trace, federation, COSTS, memory)
+    np.testing.assert_array_equal(np.cumsum(rewards), expected.reward)
+    if algorithm.download != "everyone":
+        behind = [
+            opened["epoch"] - upload["epoch"]
+            for opened in federation.of("opened")
+            for upload in federation.of("uploaded")
+            if upload["round"] == opened["round"] and upload["steps"]
+        ]
+        assert max(behind) > 1
+    closed = federation.of("closed")
+    assert len(closed) == len(expected.rounds)
+    for record, event, opened in zip(expected.rounds, closed, federation.of("opened"), strict=True):
+        assert opened["client"] == record.trigger
+        paid = event["payments"]
+        assert [int(client) for client in paid] == record.participants.tolist()
+        np.testing.assert_allclose(list(paid.values()), record.payments, rtol=1e-9, atol=1e-9)
+        assert event["communication"] == record.communication
+    with federation.store.read() as connection:
+        V, b = read_epoch(connection, federation.coordinator.state(0).epoch, trace.dim)
+        assert audit(connection).findings == []
+    np.testing.assert_allclose(V, run._run.shared.V, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(b, run._run.shared.b, rtol=1e-9, atol=1e-9)
+    federation.store.close()

@@ -1,0 +1,72 @@
+"""A coordinator and the library's own clients, agents and files included, in step with a trace:
+whatever one step causes is over before the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import incfed
+from incfed.service.client.agent import Agent, Backoff
+from incfed.service.client.durable_learner import DurableLearner
+from incfed.service.client.policies import accept_all, cost_function
+from incfed.service.client.state_folder import Snapshot
+from incfed.service.client.transport import Traffic
+from incfed.service.wire import FederationView, Request, get_federation, read
+from support.federation import Federation
+from support.in_process_transport import reply
+
+LATER = 1000.0  # seconds after which nobody backs off any more
+
+
+class Party:
+    def __init__(self, federation: Federation, number: int, cost: float, folder: Path) -> None:
+        self.coordinator, self.number = federation.coordinator, number
+        folder.mkdir()
+        said = reply(self.coordinator, number, get_federation())[1]
+        self.durable = DurableLearner(folder, Snapshot.new(read(FederationView, said)))
+        self.agent = Agent(self.durable, cost_function(cost), accept_all, Traffic())
+        self.agent.backoff = Backoff(np.random.default_rng(number))
+        self.now = 0.0
+
+    def send(self, request: Request) -> None:
+        self.agent.replied(request, *reply(self.coordinator, self.number, request), self.now)
+        assert self.agent.problem is None
+
+    def work(self) -> bool:
+        """All that it has to send; False: nothing."""
+        self.now += LATER
+        if (poll := self.agent.poll(self.now)) is not None:
+            self.send(poll)
+        busy = False
+        while (request := self.agent.next_request(self.now)) is not None:
+            self.send(request)
+            busy = True
+        return busy
+
+
+def play(trace: incfed.Trace, federation: Federation, costs: Any, folder: Path) -> list[float]:
+    """The rewards."""
+    parties = [Party(federation, i, float(costs[i]), folder / str(i)) for i in range(trace.count)]
+    rewards = []
+    for t, i in enumerate(trace.clients.tolist()):
+        settle(parties)
+        parties[i].durable.act()
+        settle([parties[i]])
+        arms = trace.items[trace.arms[t]]
+        k = parties[i].durable.choose(arms)
+        rewards.append(float(trace.rewards[t, k]))
+        parties[i].durable.learn(arms[k], rewards[-1])
+        settle([parties[i]])
+    settle(parties)
+    for party in parties:
+        party.durable.close()
+    return rewards
+
+
+def settle(parties: list[Party]) -> None:
+    """Until nobody has anything to send; a round is opened by the first that may."""
+    while any(party.work() for party in parties):
+        pass
