@@ -22,7 +22,7 @@ from .protocols import EVERYONE
 from .server import Closed, Server, Uploads
 from .shared import Shared
 from .traffic import round_communication
-from .triggers import Trigger
+from .triggers import Threshold, Trigger
 
 ROUNDING = 1e-9  # of the budget: far above differences in rounding between processors
 
@@ -100,7 +100,7 @@ class RoundInputs(NamedTuple):
     mechanism: Mechanism
     dim: int
     ridge: float
-    rule: Trigger = Trigger()  # when rounds open
+    rule: Trigger = Threshold(math.inf)  # when rounds open
     download: str = EVERYONE  # who gets the new model
 
     @property
