@@ -36,8 +36,8 @@ class Result(ArrayRecord):
     sends (symmetric matrices by half or by their factors, models only when they are needed). It is
     NaN in results of versions that did not count it.
 
-    So is `matched`, the number of steps that were not skipped. Only a `ReplayLog` skips steps, if
-    the arm picked is not the one that was shown. reward / matched is then the replay estimate.
+    `matched` is the number of steps that were not skipped. Only a `ReplayLog` skips steps, if the
+    arm picked is not the one that was shown. reward / matched is then the replay estimate.
     """
 
     regret: FloatArray
