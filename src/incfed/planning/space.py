@@ -239,7 +239,7 @@ def read_space(
         given["ridge"] = fixed["ridge"]
     if "download" in fixed:
         given["downloads"] = [fixed["download"]]
-    if "width" in fixed or "exploration" in fixed:  # then it is nobody's choice
+    if "width" in fixed or "exploration" in fixed:  # fixed: not searched
         given["widths"] = [PAPER]
     choices = {name: _choice(name, given) for name in CHOICES}
     return Space(
