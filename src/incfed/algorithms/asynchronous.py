@@ -16,8 +16,8 @@ from .costs import check_costs, costs_of
 class AsyncLinUCB(Algorithm):
     """Uploads and downloads are triggered apart (Li and Wang, 2022).
 
-    upload: gamma_U. A client uploads when det V_i > upload * det(V_i - dV_i), dV_i being its pending
-    data. It gets no download in return, so that its cost is paid in full.
+    upload: gamma_U. A client uploads its pending data dV_i when det V_i > upload * det(V_i - dV_i).
+    It gets no download in return, so that its cost is paid in full.
     download: gamma_D. A client downloads when the server's determinant exceeds that of what the
     client has downloaded and uploaded by this ratio; the model is sent when the client next acts.
     """
