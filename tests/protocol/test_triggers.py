@@ -119,9 +119,9 @@ def test_patient_by_hand() -> None:
 
 def test_in_a_config(tmp_path: Path) -> None:
     table = {"kind": "Patient", "news": 4, "signal": "growth"}
-    built = build_trigger(table, "algorithm[1].trigger", tmp_path).value
+    built = build_trigger(table, "algorithm[1].trigger", tmp_path)
     assert built == incfed.Patient(4, "growth")
-    assert build_trigger("Patient", "trigger", tmp_path).value == incfed.Patient()
+    assert build_trigger("Patient", "trigger", tmp_path) == incfed.Patient()
     for name, kind in TRIGGERS.makers.items():
         assert getattr(incfed, name) is kind
     with pytest.raises(incfed.InputError, match=r"trigger.kind: got 'Patience'"):

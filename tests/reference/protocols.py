@@ -151,6 +151,7 @@ def run_rounds(
     pending: list[set[int]] = [set() for _ in range(count)]
     entitled = [True] * count
     late = [False] * count  # away when everyone else got the model
+    silent: list[set[int] | None] = [None] * count  # what those had pending that did not answer
     clock = [0] * count
     spent = 0.0
     # Growth: what is known of the clients up to each cost, and what each has reported since.
@@ -175,9 +176,10 @@ def run_rounds(
         if kind == "ratio":
             return bool(growth > np.log(setting["gamma"]))
         if kind == "news":
-            return all.L(server.union(*pending)) - all.L(server) > float(setting["above"])
+            heard = [pending[j] for j in range(count) if pending[j] != silent[j]]
+            return all.L(server.union(*heard)) - all.L(server) > float(setting["above"])
         if streams == "rows":
-            return worthwhile([j for j in range(count) if pending[j]])
+            return worthwhile([j for j in range(count) if pending[j] and pending[j] != silent[j]])
         for level in levels:
             members = [j for j in range(count) if cost[j] <= level]
             active = [j for j in members if pending[j]]
@@ -189,7 +191,7 @@ def run_rounds(
                 for j in active
             ]
             enough = bound - all.L(server) >= setting["news"] - 1e-7
-            if len(active) > 1 and enough and bound >= max(needs):
+            if len(active) > 1 and enough and bound >= max(needs) - 1e-7:
                 return True
         return False
 
@@ -248,6 +250,7 @@ def run_rounds(
             )
             if sharing and download == "everyone":
                 late = [not one for one in there]
+            silent = [None if there[j] else set(pending[j]) for j in range(count)]
             clock = [0] * count
             grown = [0.0] * count  # clients that did not answer count again when they do
             for level in levels:

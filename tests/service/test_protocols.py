@@ -22,6 +22,16 @@ CASES: dict[str, dict[str, Any]] = {
     "mixture": {"trigger": incfed.GrowthRatio(1.5), "width": "mixture"},
     "one for one": {"threshold": 0.5, "download": "one-for-one"},
     "one for one, ratio": {"trigger": incfed.GrowthRatio(1.5), "download": "one-for-one"},
+    "patient, growth": {"trigger": incfed.Patient(2.0, signal="growth")},
+    "patient, growth, free": {
+        "trigger": incfed.Patient(2.0, signal="growth"),
+        "mechanism": incfed.PaymentFree(),
+    },
+    "patient, growth, one for one": {
+        "trigger": incfed.Patient(2.0, signal="growth", factor=1.0),
+        "mechanism": incfed.PaymentFree(),
+        "download": "one-for-one",
+    },
     "budget": {"threshold": 0.5, "budget": 4.0},
 }
 
@@ -29,8 +39,8 @@ CASES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_as_the_simulator_does(case: str, memory: Path) -> None:
     trace = synthetic(len(COSTS), 150)
-    mechanism = incfed.PaymentEfficient(beta=0.7)
-    algorithm = incfed.IncFedUCB(mechanism, costs=COSTS, **CASES[case])
+    given = {"mechanism": incfed.PaymentEfficient(beta=0.7), "costs": COSTS, **CASES[case]}
+    algorithm = incfed.IncFedUCB(**given)
     run = incfed.Simulation(trace, algorithm)
     run.advance(trace.length)
     expected = run.result()

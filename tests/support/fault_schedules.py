@@ -63,7 +63,7 @@ class Died(BaseException):
 
 
 class Schedule(EventQueue):
-    def __init__(self, seed: int, disk: Disk, folder: Path) -> None:
+    def __init__(self, seed: int, disk: Disk, folder: Path, **protocol: Any) -> None:
         super().__init__()
         self.chance = chance = np.random.default_rng(seed)
         self.disk, self.store = disk, disk.wipe()
@@ -71,9 +71,10 @@ class Schedule(EventQueue):
         self.jump = 0.0
         mechanisms = (incfed.PaymentEfficient(beta=0.8), incfed.PayEveryone(), incfed.PaymentFree())
         self.settings = Settings(
-            dim=DIM, mechanism=mechanisms[seed % 3], threshold=0.3, upload_time=1.5,
+            dim=DIM, mechanism=mechanisms[seed % 3], upload_time=1.5,
             answer_time=1.5, live_time=15.0, attempts=2, barred_rounds=1, lag=2,
             budget=None if seed % 2 else float(chance.uniform(0, 8)), **WIDE,
+            **protocol or {"threshold": 0.3},
         )  # fmt: skip
         self.point, self.place = POINTS[seed % len(POINTS)], FAILPOINTS[seed % len(FAILPOINTS)]
         self._spared = {self.point: 1 + seed // 13 % 2, self.place: 1 + seed // 18 % 2}
@@ -134,7 +135,8 @@ class Schedule(EventQueue):
         running = now.round is not None and now.round.stage in ("open", "offered")
         return not running and all(
             member.alive
-            and member.durable.learner.epoch == now.epoch
+            and not member.durable.due
+            and (not member.durable.everyone or member.durable.learner.epoch == now.epoch)
             and member.durable.learner.frozen is None
             and not member.durable.learner.triggered
             for member in self.members

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from incfed.ledger.clients import Member
 from incfed.protocol.checks import Refusal
-from incfed.protocol.messages import Answer, Delivery
+from incfed.protocol.messages import Answer, Delivery, Signal
 from incfed.service import wire
 from incfed.service.coordinator.errors import Conflict
 from incfed.service.coordinator.views import view_federation
@@ -53,6 +54,9 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             opened = coordinator.open_round(who, query.get("epoch")).round
             assert opened is not None
             return wire.OpenedView(round=opened.number)
+        case "signal":
+            said = TypeAdapter(wire.SignalBody).validate_json(body)
+            return coordinator.signal(who, Signal(**asdict(said)))
         case "upload":
             upload = TypeAdapter(wire.UploadBody).validate_json(body)
             dim = coordinator.settings().dim

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from incfed.protocol.checks import Refusal
-from incfed.protocol.messages import Answer, Delivery, Download, Upload
+from incfed.protocol.messages import Answer, Delivery, Download, Signal, Upload
 from incfed.service.coordinator import handlers
 from incfed.service.coordinator.coordinator import Coordinator
 from incfed.service.coordinator.handlers import Handler
@@ -18,6 +18,9 @@ Result = TypeVar("Result")
 class SingleCoordinator(Coordinator):
     def open_round(self, client: int, epoch: int | None = None) -> StateView:
         return self._send(client, handlers.open_round, epoch)
+
+    def signal(self, client: int, signal: Signal) -> StateView:
+        return self._send(client, handlers.signal, signal)
 
     def upload(self, client: int, upload: Upload) -> StateView:
         return self._send(client, handlers.upload, upload)

@@ -123,7 +123,7 @@ def ready(store: Store, signals: Signals, base: float, least: float) -> bool:
             bound = signals.exact[k] + total
             if k < last:
                 bound -= signals.least
-            if bound - base >= least and bound >= most:
+            if bound - base >= least and bound >= most - LOOSE:
                 return True
     return False
 

@@ -105,7 +105,7 @@ def _decided(connection: Connection, replay: Replay, e: Row) -> list[str]:
     round = e["round"]
     inputs = _inputs(connection, replay, e, e["failed"])
     if e["attempt"] == 1:
-        verdict, missed = deciding.decide(inputs), []
+        verdict, missed = deciding.decide_first(inputs), []
     else:
         verdict, missed = _again(replay, e, inputs), _missed(replay, round)
     found = _unbarred(replay, e)

@@ -19,10 +19,18 @@ from ..mechanisms.registry import (
 )
 from ..protocol.checks import Limits
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
-from ..protocol.triggers import GrowthRatio, Threshold, Trigger, build_trigger, recorded_trigger
+from ..protocol.triggers import (
+    GROWTH,
+    GrowthRatio,
+    Patient,
+    Threshold,
+    Trigger,
+    build_trigger,
+    recorded_trigger,
+)
 from ..support import inputs, places
 
-SERVED = {one.__name__: one for one in (Threshold, GrowthRatio)}  # triggers
+SERVED = {one.__name__: one for one in (Threshold, GrowthRatio, Patient)}  # triggers
 LATER = ("trigger", "download", "width")  # recorded only where they differ from version 0.1
 
 
@@ -85,6 +93,9 @@ class Settings:
             return
         if SERVED.get(type(trigger).__name__) is not type(trigger):
             raise inputs.refuse("trigger", trigger, f"one of {', '.join(SERVED)}")
+        if trigger.streams not in (None, GROWTH):
+            allowed = f"a trigger with signal = {GROWTH!r}: a federation streams no rows"
+            raise inputs.refuse("trigger", trigger, allowed)
         if self.threshold is not None:
             allowed = "left out: trigger says when rounds open"
             raise inputs.refuse("threshold", self.threshold, allowed)
@@ -161,7 +172,7 @@ class Settings:
         )
         if "trigger" in given:
             place = "federation.trigger"
-            given["trigger"] = build_trigger(given["trigger"], place, folder, own=False).value
+            given["trigger"] = build_trigger(given["trigger"], place, folder)
             if "threshold" in given:
                 allowed = "left out: federation.trigger says when rounds open"
                 raise inputs.refuse("federation.threshold", given["threshold"], allowed)

@@ -70,6 +70,18 @@ grants = Table(
     Column("epoch", Integer, nullable=False),
 )
 
+# What each client said last between rounds, where the server decides when one opens: no evidence.
+signals = Table(
+    "signals",
+    metadata,
+    Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
+    Column("epoch", Integer, nullable=False),
+    Column("learned", BigInteger, nullable=False),  # steps ever
+    Column("steps", BigInteger, nullable=False),  # not shared yet
+    Column("growth", Double, nullable=False),  # of its log det by those
+    Column("cost", Double, nullable=False),
+)
+
 rounds = Table(
     "rounds",
     metadata,

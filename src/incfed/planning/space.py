@@ -238,7 +238,9 @@ def read_space(
     if "ridge" in fixed:
         given["ridge"] = fixed["ridge"]
     if "download" in fixed:
-        given["downloads"] = [fixed["download"]]
+        given["downloads"] = [
+            inputs.choice("algorithm.download", fixed["download"], CHOICES["downloads"])
+        ]
     if "width" in fixed or "exploration" in fixed:  # fixed: not searched
         given["widths"] = [PAPER]
     choices = {name: _choice(name, given) for name in CHOICES}

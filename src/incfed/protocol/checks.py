@@ -14,7 +14,7 @@ import numpy as np
 
 from ..kernels.factor import Floats
 from ..support.inputs import InputError, counted
-from .messages import Upload
+from .messages import Signal, Upload
 from .packing import FACTOR, TRIANGLE, Packed
 
 MOST_STEPS = 10**9  # in one upload
@@ -48,8 +48,7 @@ def check_upload(upload: Upload, limits: Limits) -> None:
     if not 0 <= steps <= MOST_STEPS:
         raise Refusal("steps", steps, f"a whole number from 0 to {MOST_STEPS:,}")
     cost = upload.cost
-    if not (np.isfinite(cost) and 0.0 <= cost <= limits.cost_limit):
-        raise Refusal("cost", float(cost), f"a number from 0 to {limits.cost_limit:,.10g}")
+    _check_cost(cost, limits)
     if steps == 0:
         if cost != 0.0:
             raise Refusal("cost", float(cost), "0 if there are no steps to share")
@@ -57,6 +56,22 @@ def check_upload(upload: Upload, limits: Limits) -> None:
             raise Refusal("dV", None, "empty if there are no steps to share")
         return
     check_matrix(upload.dV, steps, limits)
+
+
+def check_signal(signal: Signal, limits: Limits) -> None:
+    """Raise Refusal if the signal is impossible."""
+    steps = signal.steps
+    if not 0 <= steps <= min(signal.learned, MOST_STEPS):
+        allowed = f"a whole number from 0 to {signal.learned:,}, all that it learned"
+        raise Refusal("steps", steps, allowed)
+    if not (np.isfinite(signal.growth) and signal.growth >= 0.0):
+        raise Refusal("growth", float(signal.growth), "a number of at least 0")
+    _check_cost(signal.cost, limits)
+
+
+def _check_cost(cost: float, limits: Limits) -> None:
+    if not (np.isfinite(cost) and 0.0 <= cost <= limits.cost_limit):
+        raise Refusal("cost", float(cost), f"a number from 0 to {limits.cost_limit:,.10g}")
 
 
 def check_matrix(dV: Packed, steps: int, limits: Limits) -> None:

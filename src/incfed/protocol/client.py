@@ -122,6 +122,11 @@ class Learner:
         """All that is not known to be shared."""
         return self.fresh if self.frozen is None else self.frozen.data.plus(self.fresh)
 
+    @property
+    def pending_steps(self) -> int:
+        """How many steps that is."""
+        return self.fresh.steps + (self.frozen.data.steps if self.frozen else 0)
+
     def freeze(self, round: int, cost: float) -> Upload:
         """Line 10: the upload to this round. Called again, it returns the same."""
         if self.frozen is None:

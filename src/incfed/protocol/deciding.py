@@ -22,7 +22,7 @@ from .protocols import EVERYONE
 from .server import Closed, Server, Uploads
 from .shared import Shared
 from .traffic import round_communication
-from .triggers import Threshold, Trigger
+from .triggers import GROWTH, Threshold, Trigger
 
 ROUNDING = 1e-9  # of the budget: far above differences in rounding between processors
 
@@ -154,6 +154,15 @@ def decide(one: OpenRound) -> Offers:
     """Line 11. If the payments exceed the remaining budget, the round is data-only."""
     offers = one.money.afforded(_offers(*one.judge(one.mechanism), False), {})
     return _offers(*one.judge(PaymentFree()), True) if offers is None else offers
+
+
+def decide_first(inputs: RoundInputs) -> Offers:
+    """The same for a round of real clients. If it was called because of growth alone, only the
+    uploads say whether that was too early: then nobody is offered anything."""
+    rule = inputs.rule
+    if rule.streams == GROWTH and not rule.opens(inputs.open()[1]):
+        return Offers({}, False)
+    return decide(inputs)
 
 
 def decide_again(one: OpenRound, kept: Mapping[int, float], *, add: bool) -> Offers:

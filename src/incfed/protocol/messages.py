@@ -2,6 +2,7 @@
 
 The messages of a round, in order (all can be repeated, with the same result):
 
+    client -> coordinator   Signal      between rounds, if the server decides when one opens
     client -> coordinator   Open        open or join a round               -> number of the round
     client -> coordinator   Upload      dV, fixed at that moment; steps; cost
     coordinator -> client   Offer       the payment to this participant
@@ -18,6 +19,19 @@ from ..kernels.factor import Floats
 from .packing import Packed
 
 VERSION = 1  # of these messages; other versions are refused
+
+
+class Signal(NamedTuple):
+    """Between rounds, for triggers that the server decides: what a client has not shared yet.
+
+    All figures are sums, so that a signal that is lost or repeated does no harm.
+    """
+
+    epoch: int
+    learned: int  # steps ever
+    steps: int  # not shared yet
+    growth: float  # log det V_i - log det V_g(epoch)
+    cost: float  # D^p, if it shared now
 
 
 class Upload(NamedTuple):

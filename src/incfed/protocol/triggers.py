@@ -17,7 +17,7 @@ from ..kernels.factor import Floats
 from ..kernels.signals import Signals, signals
 from ..mechanisms.base import MEETS, Round
 from ..support import inputs, places
-from ..support.kinds import Built, Kinds, build
+from ..support.kinds import Kinds, build
 
 ROWS, GROWTH = "rows", "growth"
 
@@ -123,7 +123,7 @@ class News(_Streaming):
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals:
         return signals(
-            count, dim, ridge, rows=True, least=self.above, patient=False, costs=costs
+            count, dim, ridge, rows=True, least=float(self.above), patient=False, costs=costs
         )  # fmt: skip
 
 
@@ -162,7 +162,7 @@ class Patient(_Streaming):
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals:
         rows = self.signal == ROWS
         return signals(
-            count, dim, ridge, rows=rows, least=self.news, patient=True, costs=costs,
+            count, dim, ridge, rows=rows, least=float(self.news), patient=True, costs=costs,
             factor=1.0 if rows else self.factor,
         )  # fmt: skip
 
@@ -171,13 +171,14 @@ TRIGGERS = Kinds(Trigger, {one.__name__: one for one in (Threshold, GrowthRatio,
 EXAMPLE = '{ kind = "Patient", news = 5.0 }'
 
 
-def build_trigger(value: object, place: str, folder: Path, *, own: bool = True) -> Built:
-    """The trigger that a config names; a name alone is short for a table. own: whether it may be a
-    class of the user's."""
+def build_trigger(value: object, place: str, folder: Path) -> Trigger:
+    """The trigger that a config names; a name alone is short for a table. Only built-in ones: the
+    kernels know no others."""
     table = {"kind": value} if isinstance(value, str) else places.table(place, value, EXAMPLE)
-    if not own and "kind" in table:
+    if "kind" in table:
         inputs.choice(f"{place}.kind", table["kind"], TRIGGERS.makers)
-    return build(TRIGGERS, table, place, folder)
+    made: Trigger = build(TRIGGERS, table, place, folder).value
+    return made
 
 
 def recorded_trigger(table: Mapping[str, Any]) -> Trigger:

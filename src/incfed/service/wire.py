@@ -30,7 +30,7 @@ import numpy as np
 from ..kernels.factor import Floats
 from ..protocol.checks import MOST_STEPS, Refusal
 from ..protocol.floats import from_text, to_text
-from ..protocol.messages import Answer, Download, Upload
+from ..protocol.messages import Answer, Download, Signal, Upload
 from ..protocol.packing import FACTOR, TRIANGLE, Packed
 from ..support import inputs
 
@@ -110,6 +110,17 @@ class Matrix(Message):
 
     form: Literal["triangle", "factor"]
     numbers: Base64
+
+
+@dataclass(frozen=True)
+class SignalBody(Message):
+    """What a client has not shared yet, as sums."""
+
+    epoch: Count
+    learned: Annotated[int, NumberRange(0, 2**62)]
+    steps: Annotated[int, NumberRange(0, MOST_STEPS)]
+    growth: Amount
+    cost: Amount
 
 
 @dataclass(frozen=True)
@@ -353,6 +364,7 @@ def read_upload_body(round: int, body: UploadBody, dim: int) -> Upload:
 
 FEDERATION = "/v1/federation"
 STATE = "/v1/state"
+SIGNAL = "/v1/signal"
 ROUNDS = "/v1/rounds"
 UPLOAD, ANSWER, DELIVERY = (f"{ROUNDS}/{{number}}/{n}" for n in ("upload", "answer", "delivery"))
 DOWNLOAD = "/v1/download"
@@ -368,10 +380,10 @@ class Request(NamedTuple):
     wait: float = 0.0  # seconds that the coordinator may hold the reply back
     number: int = 0  # of the round
     attempt: int = 0
-    sequence: int = 0  # of a state: how many were requested so far, this one included
+    sequence: int = 0  # of a state: how many were requested so far; of a signal: steps ever
     version: int = 0  # of a poll: the version that the client knows
     asked: float = 0.0  # of a poll: when it was sent
-    epoch: int = 0  # of a download: the coordinator's, as far as the client knows
+    epoch: int = 0  # of a download: the coordinator's, as far as the client knows; of a signal: own
     closed: bool = True  # of a download: is the round that this client uploaded to over?
     model: bool = True  # of a download: with the shared statistics
 
@@ -385,6 +397,12 @@ def get_state(after: int | None = None, wait: float = 0.0) -> Request:
         return Request("state", "GET", STATE)
     path = f"{STATE}?after={after}&wait={wait:g}"
     return Request("poll", "GET", path, wait=wait, version=after)
+
+
+def put_signal(signal: Signal) -> Request:
+    """The reply is the state, as of a poll."""
+    body = asdict(SignalBody(*signal))
+    return Request("signal", "PUT", SIGNAL, body, epoch=signal.epoch, sequence=signal.learned)
 
 
 def open_round(epoch: int) -> Request:

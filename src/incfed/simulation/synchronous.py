@@ -53,6 +53,7 @@ class SynchronousRun(Run):
         if protocol.availability != 1.0:
             self._presence = Presence(protocol.availability, count, seed)
         self._packed: list[int] = []  # scalars sent up in each round
+        self._silent = np.full(count, -1)  # pending steps of clients that did not answer
         # Clients that were away when others got the model, and the steps in which they got it.
         self._late = np.zeros(count, np.bool_)
         self._fetched_late: list[int] = []
@@ -88,7 +89,7 @@ class SynchronousRun(Run):
         trigger, server, store = self._trigger, self.server, self.store
         uploads = self._collect()
         one = _OpenRound(server, uploads, server.open(uploads, step=step, trigger=acting))
-        if trigger.streams == ROWS and not trigger.opens(one.round):
+        if trigger.streams == ROWS and not trigger.opens(self._heard(one).round):
             return
         there = leaving = None
         if self._presence is not None:
@@ -118,8 +119,19 @@ class SynchronousRun(Run):
         self._packed.append(int(up))
         if len(sharing) and there is not None and self._protocol.download == EVERYONE:
             self._late = ~there
+        if there is not None:
+            self._silent = np.where(there, -1, store.table[: self.count, PENDING])
         if self._signals is not None:
             self._know(there)
+
+    def _heard(self, one: _OpenRound) -> _OpenRound:
+        """Without clients that did not answer the last round and have not acted since: waiting for
+        them, the server would open a round at every step."""
+        if self._presence is None:
+            return one
+        clients = one.uploads.clients
+        heard = self.store.table[clients, PENDING] != self._silent[clients]
+        return one.only(heard, one.round.count - int(np.count_nonzero(~heard)))
 
     def _count_late(self, steps: Steps, begin: int, end: int, first: int) -> None:
         """Clients that were away when others got the model get it when they next act."""

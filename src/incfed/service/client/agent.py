@@ -90,6 +90,7 @@ class Agent:
         self._syncs: list[PendingSync] = []
         self._poll_after = 0.0
         self._state_requests = 0  # sent so far
+        self._said: tuple[int, int] | None = None  # the last signal: epoch and steps
         self._round_epoch: int | None = None  # in which this client last asked for a round
 
     # ------------------------------------------------------------- for the background thread
@@ -188,6 +189,8 @@ class Agent:
             return wire.get_download(learner.epoch, closed)._replace(epoch=state.epoch)
         round = state.active
         if round is None:
+            if self._unsaid:
+                return wire.put_signal(self.durable.signal(self._cost))
             return self._open_round(now) if learner.triggered else None
         if round.number == self._skipped:
             return None
@@ -196,6 +199,11 @@ class Agent:
         if round.stage == OFFERED and round.offer is not None:
             return self._handle_offer(round, round.offer)
         return None
+
+    @property
+    def _unsaid(self) -> bool:
+        """Is there something to say that the coordinator has not heard?"""
+        return self.durable.unsaid not in (None, self._said)
 
     def _behind(self, state: StateView) -> bool:
         """Is there a download to ask for?"""
@@ -246,6 +254,14 @@ class Agent:
             self._has_settings = True
         elif request.kind in ("state", "poll"):
             self._update_state(request, wire.reply(lambda: wire.read(StateView, reply)))
+        elif request.kind == "signal":
+            state = wire.reply(lambda: wire.read(StateView, reply))
+            self._said = request.epoch, request.sequence
+            if self.state is not None and state.version > self.state.version:
+                self.state = state
+            if state.active is not None:
+                for sync in self._syncs:
+                    sync.round_called(state.active.number)
         elif request.kind == "open":
             number = wire.reply(lambda: wire.read(wire.OpenedView, reply).round)
             for sync in self._syncs:
@@ -297,7 +313,9 @@ class Agent:
     def _finish_syncs(self) -> None:
         if self.state is not None:
             for sync in self._syncs:
-                if not self._behind(self.state) and sync.is_done(self.state, self.durable.learner):
+                if self._behind(self.state) or (self._unsaid and self.state.active is None):
+                    break
+                if sync.is_done(self.state, self.durable.learner):
                     sync.finish()
             self._syncs = [sync for sync in self._syncs if not sync.future.done()]
 

@@ -21,7 +21,7 @@ from ...kernels.factor import Floats
 from ...kernels.store import thin_limit
 from ...kernels.ucb import Rules
 from ...protocol.client import Learner, Observations
-from ...protocol.messages import Download, Upload
+from ...protocol.messages import Download, Signal, Upload
 from ...protocol.packing import pack_matrix
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import Threshold, Trigger, recorded_trigger
@@ -43,6 +43,7 @@ class DurableLearner:
         self.folder, self.settings = folder, start.settings
         self.steps, self.earned, self.lost_round = start.steps, start.earned, start.lost_round
         self.learner = Learner(start.settings.dim, rules(start.settings))
+        self.streams = trigger_of(start.settings).streams  # what is said between rounds
         self.cost, self.answers = start.cost, dict(start.answers)
         self.learner.resume(
             start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh, start.given
@@ -71,19 +72,19 @@ class DurableLearner:
             return self.learner.choose(arms)
 
     def learn(self, x: Floats, y: float) -> bool:
-        """Write the step down, then learn from it. True: this step made a round necessary."""
+        """Write the step down, then learn from it. True: there is something to send."""
         with self._lock:
             self._journal.step(x, y)
             self.steps += 1
             triggered = self.learner.triggered
-            return self.learner.learn(x, y) and not triggered
+            calls = self.learner.learn(x, y) and not triggered
+            return calls or self.streams is not None
 
     @property
     def pending(self) -> int:
         """Steps that are not known to be shared."""
         with self._lock:
-            frozen = self.learner.frozen
-            return self.learner.fresh.steps + (frozen.data.steps if frozen else 0)
+            return self.learner.pending_steps
 
     @property
     def problem(self) -> OSError | None:
@@ -114,6 +115,23 @@ class DurableLearner:
         with self._lock:
             self.settings = settings
             self.learner.rules = rules(settings)
+            self.streams = trigger_of(settings).streams
+
+    @property
+    def unsaid(self) -> tuple[int, int] | None:
+        """The epoch and the steps that a signal is about; None: there is nothing to say."""
+        if self.streams is None or not self.learner.pending_steps:
+            return None
+        return self.learner.epoch, self.steps
+
+    def signal(self, cost_function: CostFunction) -> Signal:
+        """What is not shared yet, to be said between rounds."""
+        with self._lock:
+            learner, learned = self.learner, self.steps
+            epoch, steps = learner.epoch, learner.pending_steps
+            growth = max(0.0, learner.logdet - learner.logdet_shared)
+        cost = check_cost(cost_function(Stake(0, steps, growth)), self.settings.cost_limit)
+        return Signal(epoch, learned, steps, growth, cost)
 
     def freeze(self, round: int, cost_function: CostFunction) -> Upload:
         """The upload to this round, durable. The cost function is called once a round."""

@@ -12,7 +12,7 @@ from .validation import check_cost
 class Stake(NamedTuple):
     """What this client would upload to a round: the cost function says what that costs."""
 
-    round: int
+    round: int  # 0: none yet, it is what the coordinator considers opening one for
     steps: int  # observations in the upload
     value: float  # log det(V_g + dV) - log det V_g: what they add to the shared statistics, in nats
 

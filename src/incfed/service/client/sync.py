@@ -40,6 +40,11 @@ class PendingSync:
         if self._opens_round:
             self.round, self._opens_round = number, False
 
+    def round_called(self, number: int) -> None:
+        """The coordinator called this round, because of what this client said."""
+        if not self.needs_state and self.round is None:
+            self.round = number
+
     def is_done(self, state: StateView, learner: Learner) -> bool:
         """If there is nothing to download."""
         if self.needs_state:

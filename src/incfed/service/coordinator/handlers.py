@@ -12,8 +12,8 @@ from typing import Any
 from ...ledger import tables
 from ...ledger.chain import digest
 from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes
-from ...protocol.checks import check_delivery, check_upload
-from ...protocol.messages import Answer, Delivery, Upload
+from ...protocol.checks import check_delivery, check_signal, check_upload
+from ...protocol.messages import Answer, Delivery, Signal, Upload
 from ...protocol.protocols import EVERYONE
 from .errors import Conflict
 from .round import RoundTransaction
@@ -29,6 +29,17 @@ def open_round(transaction: RoundTransaction, client: int, epoch: int | None) ->
     if epoch is not None and epoch != allowed:
         raise Conflict("epoch", epoch, f"{allowed}, the current epoch: download first")
     transaction.open(client)
+
+
+def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
+    """What a client has pending, between rounds."""
+    settings, allowed = transaction.settings, transaction.allowed_epochs([client])[client]
+    if settings.rule.streams is None:
+        return  # the settings have changed since the client read them
+    check_signal(message, settings.limits)
+    if message.epoch > allowed:
+        raise Conflict("epoch", message.epoch, f"at most {allowed}")
+    transaction.hear(client, message)
 
 
 def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:

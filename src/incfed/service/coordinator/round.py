@@ -23,7 +23,9 @@ from ...ledger.records import (
 )
 from ...protocol import deciding
 from ...protocol.deciding import Offers, RoundInputs
+from ...protocol.messages import Signal
 from ...protocol.protocols import EVERYONE
+from . import listening
 from .batching import NUMBER, BatchRows
 from .entitlements import allowed_epochs
 
@@ -64,16 +66,16 @@ class RoundTransaction:
         self._chain = Chain(connection)
         self._version = self.federation.version
         self.settings = read_settings(connection, self.federation.settings)
-        self.round: Any = None
+        self.round: Any  # None: there was none yet
         self._load_round()
         self.rows = BatchRows(connection, clients)
-        if self.round is not None and self.round.stage in RUNNING:
+        if self.running:
             # a round keeps the settings that it was opened with
             self.settings = read_settings(connection, self.round.settings)
 
     def open(self, client: int) -> None:
         """A new round, unless one is in progress."""
-        if self.round is not None and self.round.stage in RUNNING:
+        if self.running:
             return
         federation = self.federation
         self.settings = read_settings(self.connection, federation.settings)
@@ -96,10 +98,26 @@ class RoundTransaction:
                     settings=federation.settings, deadline=deadline)  # fmt: skip
         self._load_round()
 
+    def hear(self, client: int, signal: Signal) -> None:
+        """What a client says between rounds. If it is of a new step, it may call for a round."""
+        if listening.hear(self.connection, client, signal) and not self.running:
+            live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
+            barred = {
+                one.id for one in members(self.connection) if one.barred > self.federation.round
+            }
+            epoch, clients = self.federation.epoch, live - barred
+            if listening.calls(self.connection, self.settings, epoch, clients):
+                self.open(client)
+
+    @property
+    def running(self) -> bool:
+        """Is there a round in progress?"""
+        return self.round is not None and self.round.stage in RUNNING
+
     def advance(self) -> None:
         """Move the round on until it has to wait for a client."""
         self.rows.write()
-        while self.round is not None and self.round.stage in RUNNING:
+        while self.running:
             self._repair_deadline()
             late = self.now >= self.round.deadline
             if self.round.stage == OPEN:
@@ -180,7 +198,7 @@ class RoundTransaction:
             self.record("void", round=self.round.number, reason="nobody uploaded")
             self._update_federation()
             return
-        self._offer(deciding.decide(inputs), [], [])
+        self._offer(deciding.decide_first(inputs), [], [])
 
     def _decide_again(self, failed: list[Any], delivered: list[Any]) -> None:
         """Without those that failed. Those that had not declined are barred for some rounds."""

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from ..._version import __version__
 from ...ledger.clients import Member
 from ...ledger.settings import Settings
-from ...protocol.messages import VERSION, Answer, Delivery, Download
+from ...protocol.messages import VERSION, Answer, Delivery, Download, Signal
 from .. import wire
 from . import handlers
 from .batching import Batcher
@@ -121,6 +121,15 @@ async def state(
         await notifications.wait(change, min(left, often))
         if await request.is_disconnected():
             return seen  # nobody reads it; a client that has left must not count as seen
+
+
+@for_clients.put(wire.SIGNAL)
+async def signal(
+    body: wire.SignalBody, services: ServicesDep, client: CurrentClient
+) -> wire.StateView:
+    """Say what you have not shared yet, if the coordinator decides when a round opens."""
+    message = Signal(body.epoch, body.learned, body.steps, body.growth, body.cost)
+    return await services.handle((client.id, handlers.signal, message))
 
 
 @for_clients.post(wire.ROUNDS)
