@@ -38,6 +38,11 @@ FAULTS = (
 )  # fmt: skip
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "one for one": {"threshold": 0.3, "download": "one-for-one"},
+    "patient, rows": {"trigger": incfed.Patient(0.5)},
+    "patient, rows, one for one": {
+        "trigger": incfed.Patient(0.5),
+        "download": "one-for-one",
+    },
     "patient, growth": {"trigger": incfed.Patient(0.5, signal="growth")},
     "patient, growth, one for one": {
         "trigger": incfed.Patient(0.5, signal="growth"),
@@ -132,8 +137,11 @@ def test_under_other_protocols(protocol: str, disk: Disk, tmp_path: Path) -> Non
     for seed in range(COUNT // 4):
         seen += count(play(seed, disk, tmp_path, **PROTOCOLS[protocol]))
     assert seen["closed"] > COUNT // 4
-    asks = "threshold" in PROTOCOLS[protocol]  # clients ask for rounds, else the server calls
-    expected = [kind for kind in FAULTS if asks or "open." not in kind]
+    streams = getattr(PROTOCOLS[protocol].get("trigger"), "streams", None)
+    never = {  # the server calls for rounds; and what was streamed is not uploaded again
+        None: (), "growth": ("open.",), "rows": ("open.", "upload.", "freeze.")
+    }[streams]  # fmt: skip
+    expected = [kind for kind in FAULTS if not any(name in kind for name in never)]
     assert [kind for kind in expected if not seen[kind]] == []
 
 

@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,7 @@ from incfed.ledger.database import Database
 from incfed.ledger.records import read_body
 from incfed.ledger.settings import Settings
 from incfed.ledger.views import clients_table, export
-from incfed.protocol.messages import Delivery
+from incfed.protocol.messages import Delivery, Signal
 from incfed.results.markdown import render_table
 from reference.mechanisms import FloatArray
 from support.federation import WIDE, made
@@ -98,6 +99,31 @@ def test_it_goes_on(store: Database) -> None:
     assert report.findings == []
     assert report.rounds == 7
     assert kinds.count("settings") == 1
+
+
+def test_it_takes_the_settings_of_today(store: Database) -> None:
+    """The open round ends as it began; the next is called by the coordinator, for growth."""
+    settings = replace(
+        SETTINGS, threshold=None, download="one-for-one", width="mixture",
+        trigger=incfed.Patient(0.1, signal="growth"),
+    )  # fmt: skip
+    coordinator = SingleCoordinator(store, settings, lambda: 1_000_300.0)
+    coordinator.tick()
+    _deliver(coordinator, 6, np.zeros(2))
+    x = 5.0 * np.random.default_rng(0).standard_normal((2, 2))
+    for client in (0, 1):
+        assert coordinator.download(client, 5).epoch == 6
+        opened = coordinator.signal(client, Signal(6, 9, 2, 3.0, 0.01)).round
+    assert opened is not None
+    assert opened.number == 7
+    for client in (0, 1):
+        coordinator.upload(client, made(7, 6, x, 0.01))
+    coordinator.upload(2, made(7, 0, x[:0], 0.0))
+    _deliver(coordinator, 7, x.sum(axis=0))
+    assert coordinator.download(2, 6).epoch == 7
+    with store.read() as connection:
+        report = audit(connection)
+    assert (report.findings, report.rounds) == ([], 7)
 
 
 def _deliver(coordinator: SingleCoordinator, number: int, db: FloatArray) -> None:

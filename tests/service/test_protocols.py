@@ -32,6 +32,14 @@ CASES: dict[str, dict[str, Any]] = {
         "mechanism": incfed.PaymentFree(),
         "download": "one-for-one",
     },
+    "news": {"trigger": incfed.News(2.0)},
+    "patient, rows": {"trigger": incfed.Patient(2.0)},
+    "patient, rows, one for one": {
+        "trigger": incfed.Patient(2.0),
+        "mechanism": incfed.PaymentFree(),
+        "download": "one-for-one",
+        "costs": [0.0, 0.5, 1.0, 2.0, 2.0, 60.0],
+    },
     "budget": {"threshold": 0.5, "budget": 4.0},
 }
 
@@ -47,7 +55,7 @@ def test_as_the_simulator_does(case: str, memory: Path) -> None:
     assert len(expected.rounds) > 3
     lag = 16 if algorithm.download == "everyone" else 0  # applies to everyone only
     federation = federate(memory / "ledger.db", trace, algorithm, lag=lag)
-    rewards = play(trace, federation, COSTS, memory)
+    rewards = play(trace, federation, given["costs"], memory)
     np.testing.assert_array_equal(np.cumsum(rewards), expected.reward)
     if algorithm.download != "everyone":
         behind = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 
 from incfed.ledger.clients import Member
 from incfed.protocol.checks import Refusal
-from incfed.protocol.messages import Answer, Delivery, Signal
+from incfed.protocol.messages import Answer, Delivery
 from incfed.service import wire
 from incfed.service.coordinator.errors import Conflict
 from incfed.service.coordinator.views import view_federation
@@ -56,7 +55,7 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             return wire.OpenedView(round=opened.number)
         case "signal":
             said = TypeAdapter(wire.SignalBody).validate_json(body)
-            return coordinator.signal(who, Signal(**asdict(said)))
+            return coordinator.signal(who, wire.read_signal_body(said, coordinator.settings().dim))
         case "upload":
             upload = TypeAdapter(wire.UploadBody).validate_json(body)
             dim = coordinator.settings().dim

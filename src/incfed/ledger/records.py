@@ -57,6 +57,19 @@ def read_upload(row: Any, dim: int) -> Upload:
     return Upload(row.round, row.epoch, row.steps, row.cost, packed)
 
 
+def upload_row(client: int, upload: Upload) -> dict[str, Any]:
+    """A row of `uploads`."""
+    return {
+        "round": upload.round,
+        "client": client,
+        "epoch": upload.epoch,
+        "steps": upload.steps,
+        "cost": upload.cost,
+        "form": upload.dV.form,
+        "numbers": to_bytes(upload.dV.numbers),
+    }
+
+
 def read_own(connection: Connection, table: SqlTable, round: int, client: int) -> Any:
     """A client's row of a round, if there is one."""
     return connection.execute(_own(table), {"round": round, "client": client}).first()

@@ -20,9 +20,7 @@ from ..mechanisms.registry import (
 from ..protocol.checks import Limits
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import (
-    GROWTH,
-    GrowthRatio,
-    Patient,
+    TRIGGERS,
     Threshold,
     Trigger,
     build_trigger,
@@ -30,7 +28,6 @@ from ..protocol.triggers import (
 )
 from ..support import inputs, places
 
-SERVED = {one.__name__: one for one in (Threshold, GrowthRatio, Patient)}  # triggers
 LATER = ("trigger", "download", "width")  # recorded only where they differ from version 0.1
 
 
@@ -91,11 +88,8 @@ class Settings:
         trigger = self.trigger
         if trigger is None:
             return
-        if SERVED.get(type(trigger).__name__) is not type(trigger):
-            raise inputs.refuse("trigger", trigger, f"one of {', '.join(SERVED)}")
-        if trigger.streams not in (None, GROWTH):
-            allowed = f"a trigger with signal = {GROWTH!r}: a federation streams no rows"
-            raise inputs.refuse("trigger", trigger, allowed)
+        if TRIGGERS.makers.get(type(trigger).__name__) is not type(trigger):
+            raise inputs.refuse("trigger", trigger, f"one of {', '.join(TRIGGERS.makers)}")
         if self.threshold is not None:
             allowed = "left out: trigger says when rounds open"
             raise inputs.refuse("threshold", self.threshold, allowed)

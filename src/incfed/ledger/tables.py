@@ -80,6 +80,9 @@ signals = Table(
     Column("steps", BigInteger, nullable=False),  # not shared yet
     Column("growth", Double, nullable=False),  # of its log det by those
     Column("cost", Double, nullable=False),
+    Column("form", Text),  # of dV, if rows are streamed
+    Column("numbers", LargeBinary),
+    Column("taken", BigInteger),  # `learned` when dV became the upload to the round in progress
 )
 
 rounds = Table(

@@ -67,6 +67,13 @@ def check_signal(signal: Signal, limits: Limits) -> None:
     if not (np.isfinite(signal.growth) and signal.growth >= 0.0):
         raise Refusal("growth", float(signal.growth), "a number of at least 0")
     _check_cost(signal.cost, limits)
+    if signal.dV is not None:
+        check_matrix(signal.dV, steps, limits)
+    if signal.rows is not None:
+        longest = np.sqrt(np.einsum("kd,kd->k", signal.rows, signal.rows)).max(initial=0.0)
+        if not longest <= limits.arm_norm * (1.0 + ROUNDING):
+            allowed = f"of a length of at most {limits.arm_norm:g}"
+            raise Refusal("rows", f"length {longest:.10g}", allowed)
 
 
 def _check_cost(cost: float, limits: Limits) -> None:

@@ -137,6 +137,12 @@ class Learner:
             raise ValueError(f"still frozen for round {frozen}: nothing for round {round} yet")
         return Upload(round, self.epoch, data.steps, cost if data.steps else 0.0, data.packed())
 
+    def freeze_first(self, round: int, first: Observations, last: Observations) -> None:
+        """The same for the first of the pending steps only, if the coordinator has just those;
+        `last`: the others."""
+        if self.frozen is None:
+            self.frozen, self.fresh = FrozenData(round, first), last
+
     def deliver(self, round: int) -> Floats:
         """Line 12: db of what was frozen for this round."""
         if self.frozen is None or self.frozen.round != round:

@@ -32,6 +32,8 @@ class Signal(NamedTuple):
     steps: int  # not shared yet
     growth: float  # log det V_i - log det V_g(epoch)
     cost: float  # D^p, if it shared now
+    rows: Floats | None = None  # [k, d] if rows are streamed: x of the last k steps,
+    dV: Packed | None = None  # or all that is not shared yet
 
 
 class Upload(NamedTuple):

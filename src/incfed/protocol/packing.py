@@ -57,6 +57,13 @@ def pack_matrix(V: Floats) -> Packed:
     return Packed(TRIANGLE, len(V), V[np.triu_indices(len(V))])
 
 
+def add_rows(packed: Packed, rows: Floats) -> Packed:
+    """dV with more rows."""
+    if packed.form == FACTOR and packed.rank + len(rows) < packed.dim:
+        return pack_rows(np.concatenate([packed.rows(), rows]))
+    return pack_matrix(packed.matrix() + rows.T @ rows)
+
+
 def gather(uploads: list[Packed], dim: int) -> Pending:
     """The uploads of several clients as `Pending`: factors as rows, triangles as matrices."""
     factors = [one for one in uploads if one.form == FACTOR]

@@ -121,6 +121,9 @@ class SignalBody(Message):
     steps: Annotated[int, NumberRange(0, MOST_STEPS)]
     growth: Amount
     cost: Amount
+    # If rows are streamed: x of the last steps, or all that is not shared yet.
+    rows: Base64 | None = None
+    dV: Matrix | None = None
 
 
 @dataclass(frozen=True)
@@ -197,6 +200,7 @@ class RoundView(Message):
     offer: OfferView | None
     answered: bool
     delivered: bool
+    taken: Natural | None = None  # streaming rows: the last of your steps in the upload
 
 
 @dataclass(frozen=True)
@@ -360,6 +364,19 @@ def read_upload_body(round: int, body: UploadBody, dim: int) -> Upload:
     return Upload(round, body.epoch, body.steps, body.cost, read_matrix("dV", body.dV, dim))
 
 
+def read_signal_body(body: SignalBody, dim: int) -> Signal:
+    """`check_signal` judges whether its numbers are possible."""
+    rows = None
+    if body.rows is not None:
+        numbers = read_floats("rows", body.rows)
+        if len(numbers) % dim or len(numbers) > dim * dim:
+            allowed = f"at most {inputs.counted(dim, 'row')} of {inputs.counted(dim, 'number')}"
+            raise Refusal("rows", inputs.counted(len(numbers), "number"), allowed)
+        rows = numbers.reshape(-1, dim)
+    dV = None if body.dV is None else read_matrix("dV", body.dV, dim)
+    return Signal(body.epoch, body.learned, body.steps, body.growth, body.cost, rows, dV)
+
+
 # ------------------------------------------------------------------------------------- requests
 
 FEDERATION = "/v1/federation"
@@ -401,7 +418,9 @@ def get_state(after: int | None = None, wait: float = 0.0) -> Request:
 
 def put_signal(signal: Signal) -> Request:
     """The reply is the state, as of a poll."""
-    body = asdict(SignalBody(*signal))
+    rows = None if signal.rows is None else to_text(signal.rows.ravel())
+    dV = None if signal.dV is None else write_matrix(signal.dV)
+    body = asdict(SignalBody(*signal[:5], rows, dV))
     return Request("signal", "PUT", SIGNAL, body, epoch=signal.epoch, sequence=signal.learned)
 
 

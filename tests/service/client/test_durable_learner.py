@@ -195,3 +195,51 @@ def test_settings_in_another_form(changed: dict[str, Any], said: str) -> None:
     told = Fake(1, DIM).handle(0, "GET", "/v1/federation", None)[1]
     with pytest.raises(incfed.InputError, match=said):
         read(FederationView, told | changed)
+
+
+STREAMING: dict[str, Any] = {"threshold": None, "trigger": {"kind": "Patient", "signal": "rows"}}
+
+
+@pytest.mark.parametrize("heard", [1, 2, 5])
+def test_what_was_streamed_is_set_aside_and_no_more(heard: int, tmp_path: Path) -> None:
+    """Two steps come after the signal that the coordinator took for the upload."""
+    one = DurableLearner(tmp_path, Snapshot.new(federation_settings(**STREAMING)))
+    x = rows(heard + 2)
+    for row in x[:heard]:
+        one.learn(row, 0.5)
+    signal = one.signal(lambda stake: 1.5, None)
+    assert (signal.learned, signal.steps, signal.cost, signal.rows) == (heard, heard, 1.5, None)
+    assert signal.dV is not None
+    one.learn(x[heard], 0.5)
+    more = one.signal(lambda stake: 1.5, (0, heard))
+    assert more.dV is None
+    np.testing.assert_array_equal(more.rows, x[heard : heard + 1])
+    one.learn(x[heard + 1], 0.5)
+    assert one.freeze_streamed(1, heard, lambda stake: 1.5)
+    np.testing.assert_allclose(one.deliver(1), 0.5 * x[:heard].sum(axis=0))
+    np.testing.assert_allclose(signal.dV.matrix(), x[:heard].T @ x[:heard])
+    one._journal.close()
+    other = reopen(tmp_path)
+    same(one, other)
+    assert other.cost == 1.5
+    other.take_in(news(1, 1), True)
+    left = other.learner.pending
+    assert left.steps == 2
+    np.testing.assert_allclose(left.packed().matrix(), x[heard:].T @ x[heard:])
+    other.close()
+
+
+def test_what_is_not_known_any_more_is_not_set_aside(tmp_path: Path) -> None:
+    one = DurableLearner(tmp_path, Snapshot.new(federation_settings(**STREAMING)))
+    x = rows(3)
+    one.learn(x[0], 0.5)
+    one.signal(lambda stake: 1.5, None)
+    one._journal.close()
+    other = reopen(tmp_path)
+    other.learn(x[1], 0.5)
+    assert not other.freeze_streamed(1, 1, lambda stake: 1.5)  # the sums of then are gone
+    assert not other.freeze_streamed(1, 3, lambda stake: 1.5)  # it has learned less
+    assert other.learner.frozen is None
+    assert other.freeze_streamed(1, 2, lambda stake: 1.5)  # all that it has
+    np.testing.assert_allclose(other.deliver(1), 0.5 * x[:2].sum(axis=0))
+    other.close()

@@ -11,8 +11,12 @@ import pytest
 
 import incfed
 from incfed.ledger.audit import audit
+from incfed.ledger.records import read_epoch
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Signal
+from incfed.protocol.packing import pack_rows
+from incfed.service.coordinator.errors import Conflict
+from incfed.service.coordinator.listening import streamed
 from support.federation import Federation, made
 
 FIRST, SECOND = np.eye(2)[:1], np.eye(2)[1:]
@@ -87,3 +91,53 @@ def test_what_is_impossible_is_refused(two: Federation, wrong: Any, field: str) 
     with pytest.raises(Refusal) as refused:
         two.coordinator.signal(0, says(**wrong))
     assert refused.value.field == field
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Iterator[Federation]:
+    made = Federation(
+        tmp_path / "rows.db", 3, dim=2, ridge=1.0, mechanism=incfed.PaymentFree(),
+        trigger=incfed.Patient(1.0),
+    )  # fmt: skip
+    yield made
+    made.store.close()
+
+
+def test_what_was_streamed_is_the_upload(rows: Federation) -> None:
+    here = rows.coordinator
+    here.signal(0, says(dV=pack_rows(FIRST)))
+    assert here.signal(0, says(dV=pack_rows(FIRST))).round is None
+    opened = here.signal(1, says(dV=pack_rows(SECOND))).round
+    assert opened is not None
+    assert (opened.stage, opened.uploaded, opened.taken) == ("offered", True, 1)
+    assert sorted(rows.offered()) == [0, 1]
+    idle = here.state(2).round
+    assert idle is not None
+    assert (idle.uploaded, idle.taken, idle.offer) == (True, None, None)
+    here.signal(0, says(2, rows=SECOND))  # one step more, which belongs to the next round
+    seen = here.state(0).round
+    assert seen is not None
+    assert seen.taken == 1
+    for client, x in enumerate((FIRST, SECOND)):
+        rows.deliver(client, 1, x)
+    assert here.state(0).epoch == 1
+    assert rows.of("closed")[0]["communication"] == 3 * 2 + 3 * (4 + 2)  # no dV
+    with rows.store.read() as connection:
+        np.testing.assert_array_equal(read_epoch(connection, 1, 2)[0], np.eye(2))
+        assert audit(connection).findings == []
+
+
+def test_rows_add_up_and_none_may_be_missing(rows: Federation) -> None:
+    here = rows.coordinator
+    with pytest.raises(Conflict, match="send dV instead"):
+        here.signal(0, says(rows=FIRST))  # nothing before it
+    here.signal(0, says(dV=pack_rows(FIRST), cost=50.0))
+    both = np.concatenate([FIRST, SECOND])
+    here.signal(0, says(2, rows=both, cost=50.0))  # the first of them again
+    here.signal(0, says(2, rows=SECOND, cost=50.0))  # repeated
+    with pytest.raises(Conflict, match="send dV instead"):
+        here.signal(0, says(5, rows=FIRST, cost=50.0))
+    with rows.store.read() as connection:
+        [upload] = streamed(connection, rows.settings, 0, [0, 1, 2]).values()
+    assert upload.steps == 2
+    np.testing.assert_allclose(upload.dV.matrix(), np.eye(2), atol=1e-12)

@@ -169,6 +169,8 @@ class Agent:
         """No reply, one that cannot be read, or one that says: try again."""
         self._log(logging.INFO, f"request {request.kind!r}", error)
         self.problem, self.state = error, None
+        if request.kind == "signal":
+            self._said = None  # perhaps the coordinator misses something: tell it all
         self.backoff.fail(now)
 
     # ------------------------------------------------------------------------------ requests
@@ -190,7 +192,7 @@ class Agent:
         round = state.active
         if round is None:
             if self._unsaid:
-                return wire.put_signal(self.durable.signal(self._cost))
+                return wire.put_signal(self.durable.signal(self._cost, self._said))
             return self._open_round(now) if learner.triggered else None
         if round.number == self._skipped:
             return None
@@ -226,6 +228,10 @@ class Agent:
         frozen, durable, attempt = self.durable.learner.frozen, self.durable, offer.attempt
         answered = self._is_received("answer", round, round.answered)
         delivered = self._is_received("delivery", round, round.delivered)
+        mine = round.taken is not None and round.number != durable.lost_round
+        if frozen is None and mine and not answered:
+            durable.freeze_streamed(round.number, round.taken or 0, self._cost)
+            frozen = durable.learner.frozen
         if frozen is None:  # it was uploaded from a folder that is gone: there is no db to deliver
             return None if answered else wire.put_answer(Answer(round.number, attempt, False))
         if not answered:
@@ -257,6 +263,8 @@ class Agent:
         elif request.kind == "signal":
             state = wire.reply(lambda: wire.read(StateView, reply))
             self._said = request.epoch, request.sequence
+            if state.active is None:
+                durable.heard(request.sequence)
             if self.state is not None and state.version > self.state.version:
                 self.state = state
             if state.active is not None:

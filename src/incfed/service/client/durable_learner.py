@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from ...protocol.client import Learner, Observations
 from ...protocol.messages import Download, Signal, Upload
 from ...protocol.packing import pack_matrix
 from ...protocol.protocols import EVERYONE
-from ...protocol.triggers import Threshold, Trigger, recorded_trigger
+from ...protocol.triggers import ROWS, Threshold, Trigger, recorded_trigger
 from ...support import inputs, places
 from ..wire import FederationView
 from . import journal, state_folder
@@ -44,6 +45,8 @@ class DurableLearner:
         self.steps, self.earned, self.lost_round = start.steps, start.earned, start.lost_round
         self.learner = Learner(start.settings.dim, rules(start.settings))
         self.streams = trigger_of(start.settings).streams  # what is said between rounds
+        self._recent: deque[tuple[Floats, float]] = deque(maxlen=start.settings.dim)  # last steps
+        self._marks: dict[int, Observations] = {}  # by step: what was pending at a signal
         self.cost, self.answers = start.cost, dict(start.answers)
         self.learner.resume(
             start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh, start.given
@@ -76,6 +79,7 @@ class DurableLearner:
         with self._lock:
             self._journal.step(x, y)
             self.steps += 1
+            self._recent.append((x.copy(), y))
             triggered = self.learner.triggered
             calls = self.learner.learn(x, y) and not triggered
             return calls or self.streams is not None
@@ -124,14 +128,51 @@ class DurableLearner:
             return None
         return self.learner.epoch, self.steps
 
-    def signal(self, cost_function: CostFunction) -> Signal:
-        """What is not shared yet, to be said between rounds."""
+    def signal(self, cost_function: CostFunction, said: tuple[int, int] | None) -> Signal:
+        """What is not shared yet, to be said between rounds. `said`: the epoch and the steps of the
+        last signal that was heard."""
         with self._lock:
-            learner, learned = self.learner, self.steps
+            learner, learned, rows, dV = self.learner, self.steps, None, None
             epoch, steps = learner.epoch, learner.pending_steps
             growth = max(0.0, learner.logdet - learner.logdet_shared)
+            if self.streams == ROWS:
+                new = learned - said[1] if said is not None and said[0] == epoch else 0
+                if 0 < new <= len(self._recent):
+                    rows = np.array([x for x, _ in list(self._recent)[-new:]])
+                else:
+                    dV = learner.pending.packed()
+                self._marks[learned] = learner.pending.plus(Observations.empty(learner.dim))
+        if rows is not None or dV is not None:
+            self.flush()  # it may become this client's upload
         cost = check_cost(cost_function(Stake(0, steps, growth)), self.settings.cost_limit)
-        return Signal(epoch, learned, steps, growth, cost)
+        return Signal(epoch, learned, steps, growth, cost, rows, dV)
+
+    def heard(self, learned: int) -> None:
+        """The coordinator has this signal, and took none of the ones before for an upload."""
+        for earlier in [number for number in self._marks if number < learned]:
+            del self._marks[earlier]
+
+    def freeze_streamed(self, round: int, taken: int, cost_function: CostFunction) -> bool:
+        """The coordinator took what this client streamed up to this step for its upload: set just
+        that aside, durably. False: it is not known any more, and can not be delivered."""
+        with self._lock:
+            learner = self.learner
+            new, pending = self.steps - taken, learner.pending
+            first = pending if new == 0 else self._marks.get(taken)
+            if learner.frozen is not None or first is None or not 0 <= new <= len(self._recent):
+                return False
+            last = Observations.empty(learner.dim)
+            for x, y in list(self._recent)[len(self._recent) - new :]:
+                last = last.add(x, y)
+            if first.steps + new != pending.steps:
+                return False
+            learner.freeze_first(round, first, last)
+            value = max(0.0, learner.logdet - learner.logdet_shared)
+        stake = Stake(round, first.steps, value)
+        self.cost = check_cost(cost_function(stake), self.settings.cost_limit)
+        self._durable = False
+        self.flush()
+        return True
 
     def freeze(self, round: int, cost_function: CostFunction) -> Upload:
         """The upload to this round, durable. The cost function is called once a round."""
@@ -186,6 +227,8 @@ class DurableLearner:
                 self.cost, self.answers = None, {}
             self.earned += sum(shared.values())
             self.settled = max(self.settled, *shared, 0)
+            if shared:
+                self._marks.clear()  # they counted what is shared now
             if not self.everyone and (shared or model):
                 self._entitled, self._acted = not model, False
             self._durable = False

@@ -11,7 +11,7 @@ from typing import Any
 
 from ...ledger import tables
 from ...ledger.chain import digest
-from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes
+from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes, upload_row
 from ...protocol.checks import check_delivery, check_signal, check_upload
 from ...protocol.messages import Answer, Delivery, Signal, Upload
 from ...protocol.protocols import EVERYONE
@@ -43,15 +43,7 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
 
 
 def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
-    row: dict[str, Any] = {
-        "round": message.round,
-        "client": client,
-        "epoch": message.epoch,
-        "steps": message.steps,
-        "cost": message.cost,
-        "form": message.dV.form,
-        "numbers": to_bytes(message.dV.numbers),
-    }
+    row = upload_row(client, message)
     uploaded = transaction.rows.find(tables.uploads, message.round, client)
     if uploaded is None:
         _check_upload(transaction, client, message)

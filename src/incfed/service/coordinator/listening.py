@@ -10,35 +10,96 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from ...kernels.coalition import log_gains
 from ...kernels.signals import know, worthwhile
 from ...kernels.store import PENDING, SERVER, empty_store
 from ...ledger import tables
-from ...ledger.records import CLOSED, Pruned, read_epoch, read_uploads
+from ...ledger.records import (
+    CLOSED,
+    Pruned,
+    from_bytes,
+    read_epoch,
+    read_round_inputs,
+    read_uploads,
+    to_bytes,
+)
 from ...ledger.settings import Settings
 from ...protocol.messages import Signal, Upload
-from ...protocol.packing import gather
+from ...protocol.packing import FACTOR, Packed, add_rows, gather
 from ...protocol.protocols import EVERYONE
 from ...protocol.shared import Shared
+from .errors import Conflict
 
 _signals, _paid, _rounds = tables.signals, tables.payments.c, tables.rounds.c
 LAST_ROUND = select(func.max(_rounds.number)).where(_rounds.stage == CLOSED)
 LAST_SHARED = select(_paid.client, func.max(_paid.epoch).label("epoch")).group_by(_paid.client)
 
 
-def hear(connection: Connection, client: int, signal: Signal) -> bool:
-    """Store it; is it of another step than the one before?"""
+def hear(connection: Connection, client: int, signal: Signal, dim: int, rows: bool) -> bool:
+    """Store it; is it of another step than the one before? Conflict if rows are missing."""
     own = _signals.c.client == client
-    before = connection.execute(select(_signals.c.learned).where(own)).scalar()
+    before = connection.execute(select(_signals).where(own)).first()
+    dV = _stream(before, signal, dim) if rows else None
+    values: dict[str, Any] = dict(zip(Signal._fields[:5], signal[:5], strict=True))
+    if dV is not None:
+        values |= {"form": dV.form, "numbers": to_bytes(dV.numbers)}
+        values["taken"] = None if before is None else before.taken
     connection.execute(delete(_signals).where(own))
-    connection.execute(insert(_signals).values(client=client, **signal._asdict()))
-    return before != signal.learned
+    connection.execute(insert(_signals).values(client=client, **values))
+    return before is None or before.learned != signal.learned
+
+
+def _stream(before: Any, signal: Signal, dim: int) -> Packed:
+    """All that the client has not shared yet: what it said before, and its new rows."""
+    if signal.dV is not None:
+        return signal.dV
+    if not signal.steps:
+        return Packed(FACTOR, dim, np.empty(0))
+    if before is not None and before.numbers is not None and signal.rows is not None:
+        new = signal.learned - before.learned
+        if signal.steps == before.steps + new and 0 <= new <= len(signal.rows):
+            said = Packed(before.form, dim, from_bytes(before.numbers))
+            return add_rows(said, signal.rows[len(signal.rows) - new :]) if new else said
+    raise Conflict("rows", None, "those of all steps since your last signal: send dV instead")
+
+
+def opens(connection: Connection, settings: Settings, epoch: int, clients: Collection[int]) -> bool:
+    """Should a round of these clients open, by the rows that they streamed?"""
+    uploads = streamed(connection, settings, epoch, clients)
+    if not uploads:
+        return False
+    inputs = read_round_inputs(
+        connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=()
+    )
+    return settings.rule.opens(inputs._replace(uploads=uploads).open()[1])
+
+
+def streamed(
+    connection: Connection, settings: Settings, epoch: int, clients: Collection[int]
+) -> dict[int, Upload]:
+    """What these clients have not shared yet, by the rows that they streamed: their uploads."""
+    everyone = settings.download == EVERYONE
+    return {
+        client: Upload(
+            0, epoch if everyone else one.epoch, one.steps, one.cost,
+            Packed(one.form, settings.dim, from_bytes(one.numbers)),
+        )
+        for client, one in _said(connection, clients).items()
+        if one.numbers is not None
+    }  # fmt: skip
+
+
+def take(connection: Connection, clients: Collection[int]) -> None:
+    """What these clients streamed is their upload to the round that opens."""
+    connection.execute(update(_signals).values(taken=None))
+    taken = _signals.c.client.in_(sorted(clients))
+    connection.execute(update(_signals).where(taken).values(taken=_signals.c.learned))
 
 
 def calls(connection: Connection, settings: Settings, epoch: int, clients: Collection[int]) -> bool:
-    """Should the server call these clients to a round, by what they said?"""
+    """Should the server call these clients to a round, by the growth that they reported?"""
     said = _said(connection, clients)
     known = _known(connection, settings, clients)
     bases: dict[int, Shared] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from ...ledger import tables
@@ -20,11 +21,14 @@ from ...ledger.records import (
     read_deliveries,
     read_round_inputs,
     read_settings,
+    upload_row,
 )
 from ...protocol import deciding
 from ...protocol.deciding import Offers, RoundInputs
-from ...protocol.messages import Signal
+from ...protocol.messages import Signal, Upload
+from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
+from ...protocol.triggers import ROWS
 from . import listening
 from .batching import NUMBER, BatchRows
 from .entitlements import allowed_epochs
@@ -100,14 +104,29 @@ class RoundTransaction:
 
     def hear(self, client: int, signal: Signal) -> None:
         """What a client says between rounds. If it is of a new step, it may call for a round."""
-        if listening.hear(self.connection, client, signal) and not self.running:
-            live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
-            barred = {
-                one.id for one in members(self.connection) if one.barred > self.federation.round
-            }
-            epoch, clients = self.federation.epoch, live - barred
-            if listening.calls(self.connection, self.settings, epoch, clients):
-                self.open(client)
+        rows = self.settings.rule.streams == ROWS
+        new = listening.hear(self.connection, client, signal, self.settings.dim, rows)
+        if not new or self.running:
+            return
+        live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
+        barred = {one.id for one in members(self.connection) if one.barred > self.federation.round}
+        epoch, clients = self.federation.epoch, live - barred
+        worthwhile = listening.opens if rows else listening.calls
+        if worthwhile(self.connection, self.settings, epoch, clients):
+            self.open(client)
+            if rows:
+                self._take_streams(live)
+
+    def _take_streams(self, clients: set[int]) -> None:
+        """The rows that clients have streamed are their uploads: nobody has to send them again."""
+        sent = listening.streamed(self.connection, self.settings, self.round.epoch, clients)
+        listening.take(self.connection, sent)
+        nothing = Packed(FACTOR, self.settings.dim, np.empty(0))
+        for client in sorted(clients):
+            one = sent.get(client, Upload(0, self.round.epoch, 0, 0.0, nothing))
+            row = upload_row(client, one._replace(round=self.round.number))
+            self.rows.add(tables.uploads, **row)
+            self.record("uploaded", **row | {"numbers": digest(row["numbers"])})
 
     @property
     def running(self) -> bool:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from ..._version import __version__
 from ...ledger.clients import Member
 from ...ledger.settings import Settings
-from ...protocol.messages import VERSION, Answer, Delivery, Download, Signal
+from ...protocol.messages import VERSION, Answer, Delivery, Download
 from .. import wire
 from . import handlers
 from .batching import Batcher
@@ -95,7 +95,7 @@ async def federation(services: ServicesDep, client: CurrentClient) -> wire.Feder
     return view_federation(settings, client, state.epoch)
 
 
-@for_clients.get(wire.STATE)
+@for_clients.get(wire.STATE, response_model_exclude_defaults=True)
 async def state(
     request: Request,
     services: ServicesDep,
@@ -123,12 +123,12 @@ async def state(
             return seen  # nobody reads it; a client that has left must not count as seen
 
 
-@for_clients.put(wire.SIGNAL)
+@for_clients.put(wire.SIGNAL, response_model_exclude_defaults=True)
 async def signal(
     body: wire.SignalBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
     """Say what you have not shared yet, if the coordinator decides when a round opens."""
-    message = Signal(body.epoch, body.learned, body.steps, body.growth, body.cost)
+    message = wire.read_signal_body(body, services.settings.dim)
     return await services.handle((client.id, handlers.signal, message))
 
 
@@ -146,7 +146,7 @@ async def open_round(
     return wire.OpenedView(round=opened.number)
 
 
-@for_clients.put(wire.UPLOAD)
+@for_clients.put(wire.UPLOAD, response_model_exclude_defaults=True)
 async def upload(
     number: RoundNumber, body: wire.UploadBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
@@ -155,7 +155,7 @@ async def upload(
     return await services.handle((client.id, handlers.upload, message))
 
 
-@for_clients.put(wire.ANSWER)
+@for_clients.put(wire.ANSWER, response_model_exclude_defaults=True)
 async def answer(
     number: RoundNumber, body: wire.AnswerBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
@@ -164,7 +164,7 @@ async def answer(
     return await services.handle((client.id, handlers.answer, message))
 
 
-@for_clients.put(wire.DELIVERY)
+@for_clients.put(wire.DELIVERY, response_model_exclude_defaults=True)
 async def delivery(
     number: RoundNumber, body: wire.DeliveryBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:

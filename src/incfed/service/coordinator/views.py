@@ -17,6 +17,7 @@ from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ...protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
+from ...protocol.triggers import ROWS
 from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
 from .batching import CLIENTS, OWN_ROWS
 from .entitlements import grant
@@ -28,6 +29,8 @@ CACHED = 8  # downloads that are kept in memory: after a round, all clients ask 
 # Statements are built once: building one takes longer than running it.
 OWN_UPLOADS = UPLOADED.where(tables.uploads.c.client.in_(CLIENTS))
 OWN_DELIVERIES = DELIVERED.where(tables.deliveries.c.client.in_(CLIENTS))
+_signals = tables.signals.c
+TAKEN = select(_signals.client, _signals.taken).where(_signals.client.in_(CLIENTS))
 _paid = tables.payments.c
 PAYMENTS = (
     select(_paid.client, _paid.round, _paid.amount)
@@ -68,6 +71,9 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
     rows = transaction.connection.execute(OWN_ROWS[tables.offers], values)
     offers = {row.client: row for row in rows}
     delivered = set(transaction.connection.scalars(OWN_DELIVERIES, values)) if offers else set()
+    taken = {}
+    if transaction.settings.rule.streams == ROWS and transaction.running:
+        taken = {row.client: row.taken for row in transaction.connection.execute(TAKEN, values)}
     # a round that ended without a decision is closed, as far as a client is concerned
     stage: Stage = round.stage if round.stage in RUNNING else "closed"
 
@@ -80,6 +86,7 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
             offer=OfferView(offer.attempt, offer.payment) if offer and not offer.failed else None,
             answered=offer is not None and offer.accepted is not None,
             delivered=client in delivered,
+            taken=taken.get(client),
         )
 
     return [StateView(version, epochs[client], view(client)) for client in clients]
