@@ -135,10 +135,12 @@ def know(
 ) -> None:  # fmt: skip
     """Compute the figures from the uploads: places[k] is that of client order[k], -1: none.
 
-    V and U are copies of V_g's, and are changed. `grown` must be zero.
+    V and U are copies of V_g's, and are changed. `grown` holds what clients reported beyond that.
     """
     for k in range(places.shape[0]):
         if places[k] >= 0:
             logdet = absorb(V, U, logdet, ridge, pending, places[k])
         signals.exact[k] = logdet
     signals.figure[0] = logdet
+    for k in range(places.shape[0]):
+        signals.figure[0] += signals.grown[k]
