@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Lock
 
 import httpx
 import numpy as np
@@ -72,11 +73,13 @@ def test_the_database_dies_in_the_middle_of_a_round(postgres: Postgres, memory: 
     with live(memory, COUNT, SETTINGS, url) as site, ExitStack() as stack:
         site.start()
         struck: list[int] = []
+        one_at_a_time = Lock()  # clients are asked in threads of their own
 
         def strike(proposal: incfed.Proposal) -> bool:
-            if not struck:
-                postgres.kill_all()
-                struck.append(proposal.round)
+            with one_at_a_time:
+                if not struck:
+                    postgres.kill_all()
+                    struck.append(proposal.round)
             return True
 
         clients = shops(stack, site, memory, accept=strike)

@@ -47,10 +47,11 @@ def test_asynchronous_baselines() -> None:
 
 
 @pytest.mark.parametrize("mixture", [False, True])
-def test_the_width_covers(mixture: bool) -> None:
+@pytest.mark.parametrize(("ridge", "noise"), [(0.3, 0.1), (1.0, 1.0)])
+def test_the_width_covers(mixture: bool, ridge: float, noise: float) -> None:
     """In 200 runs theta leaves the confidence set at some step in at most a share delta of them;
     with Gaussian noise, arms chosen by the learner, and the longest theta allowed."""
-    dim, delta, ridge, noise, steps = 3, 0.1, 0.3, 0.1, 80
+    dim, delta, steps = 3, 0.1, 80
     surprise = 2 * math.log(1 / delta)
     rules = Rules(ridge, noise, surprise, math.nan, mixture, math.inf, True, 1)
     chance = np.random.default_rng(1)

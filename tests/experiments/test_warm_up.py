@@ -44,6 +44,16 @@ def test_nothing_is_left_to_compile(reads: str) -> None:
             for mechanism in MECHANISMS
             for costs in (0.5, 20.0)
         ),
+        incfed.IncFedUCB(incfed.PaymentFree(), trigger=incfed.News(1.0), costs=1.0, reads=reads),
+        incfed.IncFedUCB(
+            incfed.PaymentFree(),
+            trigger=incfed.Patient(1.0, "growth"),
+            costs=1.0,
+            reads=reads,
+            download="one-for-one",
+            width="mixture",
+        ),
+        *([incfed.AsyncLinUCB(costs=1.0), incfed.FedLinUCB(costs=1.0)] if reads == "fresh" else []),
         incfed.Centralized(reads=reads),
         incfed.Independent(reads=reads),
     ]
@@ -62,5 +72,9 @@ def test_ctrl_c_is_not_lost_in_the_compiler(monkeypatch: pytest.MonkeyPatch) -> 
         ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
 
     monkeypatch.setattr(module, "simulate", press)
-    with pytest.raises(KeyboardInterrupt):
-        warm_up([incfed.Centralized()])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            warm_up([incfed.Centralized()])
+    finally:
+        signal.signal(signal.SIGINT, before)

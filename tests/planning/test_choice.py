@@ -89,7 +89,10 @@ def test_nothing_is_advised_that_was_not_to_be_searched(search: dict[str, Any]) 
 
 def test_paying_everyone_may_be_chosen_where_it_is_searched() -> None:
     usual = read_case({**CASE, "search": {}}).everyone
-    search = {"mechanisms": ["PayEveryone"], "threshold": usual.threshold, "ridge": usual.ridge}
+    search = {
+        "mechanisms": ["PayEveryone"], "triggers": ["Threshold"], "downloads": ["everyone"],
+        "widths": ["paper"], "threshold": usual.threshold, "ridge": usual.ridge,
+    }  # fmt: skip
     plan = incfed.plan({**CASE, "search": search}, trials=16, held_out=3, jobs=1)
     assert plan.setting == usual
     assert (len(plan.tried), plan.runs) == (1, 16)

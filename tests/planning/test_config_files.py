@@ -18,7 +18,11 @@ from incfed.support import inputs, toml
 from support.planning import CASE, write_trace
 
 QUICK: dict[str, Any] = {"trials": 16, "held_out": 3, "jobs": 1}
-PAID = {"mechanisms": ["PaymentEfficient"], "beta": [0.1, 0.9], "threshold": [0.5, 20.0]}
+PAPER = {"triggers": ["Threshold"], "downloads": ["everyone"], "widths": ["paper"]}
+PAID = {
+    "mechanisms": ["PaymentEfficient"], "beta": [0.1, 0.9], "triggers": ["Threshold"],
+    "downloads": ["everyone"], "threshold": [0.5, 20.0],
+}  # fmt: skip
 
 
 def _served(plan: incfed.Plan, folder: Path) -> Config:
@@ -67,7 +71,7 @@ def test_a_log_that_cannot_keep_its_budget(tmp_path: Path) -> None:
     """The nearest plan pays more than it may: the budget stays, and the file says what follows."""
     write_trace(tmp_path / "log.npz")
     world = {"kind": "Trace", "file": str(tmp_path / "log.npz")}
-    everyone = {"mechanisms": ["PayEveryone"], "threshold": 1.0}
+    everyone = {"mechanisms": ["PayEveryone"], "threshold": 1.0, **PAPER}
     tables = {"world": world, "costs": 1.0, "search": everyone, "algorithm": {"reads": "stale"}}
     plan = incfed.plan(tables, maximize="reward", budget="50%", **QUICK)
     assert not plan.within
@@ -94,7 +98,7 @@ def test_all_of_a_log_is_looked_through(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_without_a_budget_none_is_written(tmp_path: Path) -> None:
-    tables = {**CASE, "costs": 0.0, "search": {"mechanisms": ["PaymentFree"]}}
+    tables = {**CASE, "costs": 0.0, "search": {"mechanisms": ["PaymentFree"], **PAPER}}
     plan = incfed.plan(tables, max_communication=1e9, **QUICK)
     found = _served(plan, tmp_path).settings
     assert isinstance(found.mechanism, incfed.PaymentFree)

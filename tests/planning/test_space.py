@@ -39,11 +39,73 @@ def test_a_short_number_stays_in_its_range(
         ({"mechanisms": ["Free"]}, r"search.mechanisms\[1\]\.kind: got 'Free'"),
         ({"mechanisms": []}, "search.mechanisms: got"),
         ({"lambda": 1}, "search.lambda: got 1, but there is no such setting"),
+        ({"triggers": ["Patience"]}, r"search.triggers\[1\]: got 'Patience', must be one of"),
+        ({"triggers": "Patient"}, "search.triggers: got 'Patient', must be a list of some of"),
+        ({"downloads": []}, "search.downloads: got"),
+        ({"widths": ["narrow"]}, r"search.widths\[1\]: got 'narrow'"),
+        ({"news": [5, 1]}, "search.news: got .* in this order"),
+        ({"signal": "smoke"}, "search.signal: got 'smoke'"),
+        ({"exploration": -1}, "search.exploration: got -1"),
     ],
 )
 def test_bad_ranges(table: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read_space(table, None, 0.5)
+        read_space(table, {}, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("table", "fixed"),
+    [
+        ({"ridge": 1.0}, {"ridge": 0.1}),
+        ({"widths": ["paper"]}, {"exploration": 0.3}),
+        ({"exploration": 0.3}, {"width": "mixture"}),
+        ({"downloads": ["everyone"]}, {"download": "one-for-one"}),
+    ],
+)
+def test_fixed_or_searched(table: dict[str, Any], fixed: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="is given too, must be one of them"):
+        read_space(table, fixed, 0.5)
+
+
+def test_what_is_fixed_is_not_searched() -> None:
+    space = read_space({}, {"exploration": 0.3, "download": "one-for-one", "ridge": 0.2}, 0.5)
+    assert (space.widths, space.downloads) == (("paper",), ("one-for-one",))
+    assert space.ranges["ridge"] == Range(0.2, 0.2)
+    assert "exploration" not in space.ranges
+    table = space.first(0.5)[0].table({"exploration": 0.3}, 1.0)
+    assert (table["exploration"], table["download"]) == (0.3, "one-for-one")
+    assert "width" not in table
+
+
+def test_a_patient_setting() -> None:
+    space = read_space({"signal": "growth"}, {}, 0.5)
+    patient = space.make("PaymentFree", "Patient", "one-for-one", "constant", news=4.04)
+    assert str(patient) == "payment-free, patient 4, growth, one-for-one, alpha 0.3, lambda 0.1"
+    assert patient.table({}, 7.0) == {
+        "kind": "IncFedUCB",
+        "mechanism": {"kind": "PaymentFree"},
+        "trigger": {"kind": "Patient", "news": 4.0, "signal": "growth"},
+        "costs": 7.0,
+        "ridge": 0.1,
+        "download": "one-for-one",
+        "exploration": 0.3,
+    }
+    assert space.holds(patient)
+    for changes in ({"triggers": ["Threshold"]}, {"downloads": ["everyone"]}, {"news": 5}):
+        assert not read_space({"signal": "growth", **changes}, {}, 0.5).holds(patient)
+    paper = space.make("PayEveryone", "Threshold", "everyone", "paper", threshold=0.5)
+    assert str(paper) == "everyone paid, D_c 0.5, lambda 0.1"
+    assert paper.exploration is paper.news is None
+
+
+def test_the_first_settings_span_the_space() -> None:
+    first = read_space({}, {}, 0.5).first(0.5)
+    assert len(first) == 16  # one batch
+    assert {one.trigger for one in first} == {"Threshold", "Patient"}
+    assert {one.width for one in first} == {"paper", "mixture", "constant"}
+    assert {one.mechanism for one in first} == {"PaymentFree", "PayEveryone", "PaymentEfficient"}
+    plain = read_space({"triggers": ["Threshold"]}, {}, 0.5).first(0.5)
+    assert {one.news for one in plain} == {None}
 
 
 CODE = """
@@ -78,7 +140,7 @@ def test_beta_is_searched_if_there_is_one_and_options_stay(tmp_path: Path) -> No
         Candidate("own.py:Data"),
         Candidate("PayEveryone"),
     ]
-    first = case.space.first(case.usual)
+    first = [one for one in case.space.first(case.usual) if one.news is None]
     assert {one.beta for one in first if one.mechanism == "own.py:Tips"} == {0.7, 0.3, 0.05, 0.01}
     assert {one.beta for one in first if one.mechanism == "own.py:Data"} == {None}
     assert str(first[0]).startswith("Tips (tip 3.0), beta 0.7, D_c ")

@@ -87,10 +87,16 @@ def test_availability() -> None:
 def test_by_hand() -> None:
     # One row x = (1, 0) with lambda = 1: det V_i = 2, det V_g = 1.
     grown = math.log(2.0)
-    assert not triggered(3, grown, incfed.Threshold(2.1).threshold, True)  # 3 log 2 = 2.08
-    assert triggered(3, grown, incfed.Threshold(2.0).threshold, True)
-    assert triggered(3, grown, incfed.GrowthRatio(1.9).threshold, False)
-    assert not triggered(3, grown, incfed.GrowthRatio(2.0).threshold, False)  # not more than twice
+    for trigger, fires in (
+        (incfed.Threshold(2.1), False),  # 3 log 2 = 2.08
+        (incfed.Threshold(2.0), True),
+        (incfed.GrowthRatio(1.9), True),
+        (incfed.GrowthRatio(2.0), False),  # not more than twice
+        (incfed.Patient(0.0), False),  # the server decides
+    ):
+        assert triggered(3, grown, trigger.threshold, trigger.clocked) == fires
+    with pytest.raises(TypeError, match="abstract"):
+        incfed.Trigger()  # type: ignore[abstract]
 
 
 def test_patient_by_hand() -> None:
@@ -113,9 +119,9 @@ def test_patient_by_hand() -> None:
 
 def test_in_a_config(tmp_path: Path) -> None:
     table = {"kind": "Patient", "news": 4, "signal": "growth"}
-    built = build_trigger(table, "algorithm[1].trigger", tmp_path).value
+    built = build_trigger(table, "algorithm[1].trigger", tmp_path)
     assert built == incfed.Patient(4, "growth")
-    assert build_trigger("Patient", "trigger", tmp_path).value == incfed.Patient()
+    assert build_trigger("Patient", "trigger", tmp_path) == incfed.Patient()
     for name, kind in TRIGGERS.makers.items():
         assert getattr(incfed, name) is kind
     with pytest.raises(incfed.InputError, match=r"trigger.kind: got 'Patience'"):

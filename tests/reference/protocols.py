@@ -28,7 +28,9 @@ class Round:
     participants: list[int]
     payments: list[float]
     pending: int
+    idle: int
     communication: float
+    ratio: float  # det V_g(S) / det V_g(those that could be in it)
 
 
 @dataclass
@@ -148,6 +150,8 @@ def run_rounds(
     has: list[set[int]] = [set() for _ in range(count)]  # downloaded, or shared by itself
     pending: list[set[int]] = [set() for _ in range(count)]
     entitled = [True] * count
+    late = [False] * count  # away when everyone else got the model
+    silent: list[set[int] | None] = [None] * count  # what those had pending that did not answer
     clock = [0] * count
     spent = 0.0
     # Growth: what is known of the clients up to each cost, and what each has reported since.
@@ -172,9 +176,10 @@ def run_rounds(
         if kind == "ratio":
             return bool(growth > np.log(setting["gamma"]))
         if kind == "news":
-            return all.L(server.union(*pending)) - all.L(server) > float(setting["above"])
+            heard = [pending[j] for j in range(count) if pending[j] != silent[j]]
+            return all.L(server.union(*heard)) - all.L(server) > float(setting["above"])
         if streams == "rows":
-            return worthwhile([j for j in range(count) if pending[j]])
+            return worthwhile([j for j in range(count) if pending[j] and pending[j] != silent[j]])
         for level in levels:
             members = [j for j in range(count) if cost[j] <= level]
             active = [j for j in members if pending[j]]
@@ -186,7 +191,7 @@ def run_rounds(
                 for j in active
             ]
             enough = bound - all.L(server) >= setting["news"] - 1e-7
-            if len(active) > 1 and enough and bound >= max(needs):
+            if len(active) > 1 and enough and bound >= max(needs) - 1e-7:
                 return True
         return False
 
@@ -197,7 +202,8 @@ def run_rounds(
         if (download == "everyone" or entitled[i]) and new:
             has[i] |= server
             packed += model_size(len(new), d)
-            sent += d * d + d if download != "everyone" else 0
+            sent += d * d + d if download != "everyone" or late[i] else 0
+            late[i] = False
         entitled[i] = False
         k = all.choose(arms[t], base(i) | pending[i], noise, delta, exploration, width)
         before = all.L(base(i) | pending[i])
@@ -219,10 +225,12 @@ def run_rounds(
                 scalars += float(there.sum()) * d * d
                 packed += sum(matrix_size(len(pending[j]), d) for j in holding)
             sharing: dict[int, float] = {}
+            left = holding
             if streams != "growth" or worthwhile(holding):
-                sharing = settled(
+                sharing, left = settled(
                     all, server, pending, base, holding, mechanism, cost, budget - spent, stays
                 )
+            possible = all.L(server.union(*(pending[j] for j in left)))
             if sharing or not streams:
                 scalars += d * (len(sharing) + idle)
                 scalars += float(there.sum()) * (d * d + d) if download == "everyone" else 0.0
@@ -235,13 +243,16 @@ def run_rounds(
                 entitled[j] = True
             paid = sum(sharing.values())
             spent += paid
+            ratio = float(np.exp(all.L(server) - possible))
+            payments = list(sharing.values())
             out.rounds.append(
-                Round(t, i, list(sharing), list(sharing.values()), len(holding), scalars)
+                Round(t, i, list(sharing), payments, len(holding), idle, scalars, ratio)
             )
+            if sharing and download == "everyone":
+                late = [not one for one in there]
+            silent = [None if there[j] else set(pending[j]) for j in range(count)]
             clock = [0] * count
-            for j in range(count):  # those that are away have reported, but not uploaded
-                own = all.L(base(j) | pending[j]) - all.L(base(j))
-                grown[j] = 0.0 if there[j] else own
+            grown = [0.0] * count  # clients that did not answer count again when they do
             for level in levels:
                 known = [pending[j] for j in range(count) if cost[j] <= level and there[j]]
                 exact[level] = all.L(server.union(*known))
@@ -252,8 +263,9 @@ def run_rounds(
 def settled(
     all: Observations, server: set[int], pending: list[set[int]], base: Has, holding: list[int],
     mechanism: tuple[str, dict[str, Any]], cost: FloatArray, left: float, stays: BoolArray,
-) -> dict[int, float]:  # fmt: skip
-    """Who shares in the end, and for how much: within the budget, and without those that leave."""
+) -> tuple[dict[int, float], list[int]]:  # fmt: skip
+    """Who shares in the end, and for how much: within the budget, and without those that leave;
+    and who was left to choose from."""
 
     def decided(who: list[int], kind: str, options: dict[str, Any]) -> dict[int, float]:
         one = table_of(all, server, pending, base, who, cost)
@@ -286,10 +298,10 @@ def settled(
         else:
             offers = {j: kept.get(j, 0.0) for j in offers}
         attempt += 1
-    return offers
+    return offers, holding
 
 
-def run_alone(
+def run_asynchronous(
     clients: IntArray,
     arms: FloatArray,
     rewards: FloatArray,
@@ -336,6 +348,6 @@ def run_alone(
                 packed += model_size(len(server - has[i]), d)
                 has[i] |= server
             sent += scalars
-            out.rounds.append(Round(t, i, [i], [paid], 1, float(scalars)))
+            out.rounds.append(Round(t, i, [i], [paid], 1, 0, float(scalars), 1.0))
         out.add(expected[t], rewards[t], k, sent, packed, paid)
     return out

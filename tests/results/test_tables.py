@@ -42,9 +42,10 @@ def test_markdown() -> None:
     text = to_markdown(compare({"a | b\nc": [sample(scale=1), sample(scale=3)]}))
     head, rule, line = text.strip().split("\n")
     assert head.startswith("| Algorithm | Seeds | Regret | Reward |")
-    assert rule == "|---|---:|---:|---:|---:|---:|---:|---:|"
+    assert rule == "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     assert line == (
-        r"| a \| b c | 2 | 6.67 ± 4.71 | 40.0 ± 28.3 | 270 ± 0 | 2.50 ± 0.00 | 3 ± 0 | 33 ± 0 % |"
+        r"| a \| b c | 2 | 6.67 ± 4.71 | 40.0 ± 28.3 | 270 ± 0 | 90 ± 0 | 2.50 ± 0.00 | 3 ± 0 "
+        "| 33 ± 0 % |"
     )
 
 

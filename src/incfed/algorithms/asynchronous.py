@@ -16,8 +16,8 @@ from .costs import check_costs, costs_of
 class AsyncLinUCB(Algorithm):
     """Uploads and downloads are triggered apart (Li and Wang, 2022).
 
-    upload: gamma_U. A client uploads when its determinant has grown by this ratio since its last
-    upload or download. It gets no download in return, so that its cost is paid in full.
+    upload: gamma_U. A client uploads its pending data dV_i when det V_i > upload * det(V_i - dV_i).
+    It gets no download in return, so that its cost is paid in full.
     download: gamma_D. A client downloads when the server's determinant exceeds that of what the
     client has downloaded and uploaded by this ratio; the model is sent when the client next acts.
     """
@@ -46,7 +46,7 @@ class FedLinUCB(Algorithm):
     """A client exchanges its pending data for the model (He et al., 2022).
 
     growth: it does so when det V_i > (1 + growth) det(V_i - dV_i). It is paid what the downloaded
-    data does not cover of its cost.
+    data does not cover of its cost. As everywhere here, it chooses with its pending data too.
     """
 
     growth: float = 0.1

@@ -13,7 +13,7 @@ from ..kernels.store import thin_limit
 from ..kernels.ucb import Rules
 from ..mechanisms.base import Mechanism
 from ..protocol.protocols import Alone, Protocol, Synchronous
-from ..protocol.triggers import Trigger
+from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs
 
 # A setting that the first version did not have. A result does not record it at its default, which
@@ -63,7 +63,7 @@ class Algorithm:
     def rules(self, dim: int) -> Rules:
         """What the kernels need of it."""
         protocol = self.protocol
-        trigger = protocol.trigger if isinstance(protocol, Synchronous) else Trigger()
+        trigger = protocol.trigger if isinstance(protocol, Synchronous) else Threshold(math.inf)
         return Rules(
             ridge=float(self.ridge),
             noise=float(self.noise),

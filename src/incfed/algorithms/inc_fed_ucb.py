@@ -66,7 +66,7 @@ class IncFedUCB(Algorithm):
                 raise inputs.refuse("threshold", self.threshold, allowed)
         inputs.choice("clocks", self.clocks, ("all", "participants"))
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
-        if self.budget != math.inf:
+        if not (isinstance(self.budget, float) and self.budget == math.inf):
             inputs.setting("budget", self.budget)
         object.__setattr__(self, "costs", check_costs(self.costs))
         object.__setattr__(self, "availability", check_availability(self.availability))

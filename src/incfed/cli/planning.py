@@ -50,7 +50,7 @@ def plan(
 ) -> None:
     """Find settings that fit your limits, and what they will cost.
 
-    Tries mechanisms, beta, D_c and lambda, and gives up poor ones early.
+    Tries mechanisms, triggers and their settings, and gives up poor ones early.
     The figures come from runs that were not used to choose.
     Writes plan.html, run.toml (to simulate the advice) and federation.toml (to serve it).
     Finished runs are kept: after Ctrl-C, run the same command to continue.

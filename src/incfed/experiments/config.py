@@ -218,7 +218,7 @@ def build_algorithm(
         given["mechanism"] = mechanism.value
         sources.update(mechanism.sources)
     if "trigger" in given:
-        given["trigger"] = build_trigger(given["trigger"], f"{place}.trigger", folder).value
+        given["trigger"] = build_trigger(given["trigger"], f"{place}.trigger", folder)
     if isinstance(given.get("threshold"), str):
         default = maker.parameters.get("ridge")
         ridge = given.get("ridge", default.default if default else None)

@@ -22,12 +22,14 @@ def warm_up(algorithms: Iterable[Algorithm], slow: Callable[[], None] | None = N
     """Run every kernel that the algorithms need; `slow` is called if one must be compiled."""
     world = Synthetic(clients=4, dim=3, arms=3, pool=10)
     with compiling(slow or (lambda: None)):
-        for algorithm in dict.fromkeys(small for one in algorithms for small in _akin(one)):
+        for algorithm in dict.fromkeys(
+            small for one in algorithms for small in _small_versions(one)
+        ):
             with _no_ctrl_c_lost():
                 simulate(world, algorithm, steps=300)
 
 
-def _akin(algorithm: Algorithm) -> list[Algorithm]:
+def _small_versions(algorithm: Algorithm) -> list[Algorithm]:
     """Algorithms for a small world that use all kernels that this one may use."""
     protocol = algorithm.protocol
     if isinstance(protocol, Asynchronous):

@@ -50,8 +50,8 @@ _BENCH = _RULES + len(Bench._fields)
 
 
 @compiled
-def advance_alone(*flat: Any) -> tuple[int, int]:
-    """advance_alone(*steps, *exchanges, *store, *rules, *bench, begin): run all steps.
+def advance_asynchronous(*flat: Any) -> tuple[int, int]:
+    """advance_asynchronous(*steps, *exchanges, *store, *rules, *bench, begin): run all steps.
 
     Returns (next step, DONE/FULL) as `advance` does.
     """

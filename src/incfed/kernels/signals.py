@@ -5,7 +5,8 @@ moves from pending to V_g and is never lost, so V_g + all pending data is the su
 whatever rounds there were.
 
 Otherwise it gets one number a step, the growth of the client's own log det. By submodularity the
-growth of L_all is at most that: the sum is an upper bound U, exact again when all clients upload.
+growth of L_all is at most that: the sum is an upper bound U, exact again when clients upload. The
+data of clients that did not answer is left out of U until they do: it would call again and again.
 """
 
 from __future__ import annotations
@@ -96,8 +97,8 @@ def worthwhile(store: Store, signals: Signals) -> bool:
         return True
     if signals.rows:  # no set reaches more than L_all: does anybody need less?
         for client in range(signals.need.shape[0]):
-            least = store.logdet[client, 0] + signals.need[client]
-            if store.table[client, PENDING] and least <= signals.figure[0] + LOOSE:
+            needed = store.logdet[client, 0] + signals.need[client]
+            if store.table[client, PENDING] and needed <= signals.figure[0] + LOOSE:
                 return True
         return False
     return ready(store, signals, base, least)
@@ -122,7 +123,7 @@ def ready(store: Store, signals: Signals, base: float, least: float) -> bool:
             bound = signals.exact[k] + total
             if k < last:
                 bound -= signals.least
-            if bound - base >= least and bound >= most:
+            if bound - base >= least and bound >= most - LOOSE:
                 return True
     return False
 
@@ -132,9 +133,10 @@ def know(
     signals: Signals, places: Ints, V: Floats, U: Floats, logdet: float, ridge: float,
     pending: Pending,
 ) -> None:  # fmt: skip
-    """Compute the figures from pending data that is known: places[k] is that of client order[k],
-    -1: none. `grown` must hold the growth of the others. V and U are copies of V_g's, and are
-    changed."""
+    """Compute the figures from the uploads: places[k] is that of client order[k], -1: none.
+
+    V and U are copies of V_g's, and are changed. `grown` holds what clients reported beyond that.
+    """
     for k in range(places.shape[0]):
         if places[k] >= 0:
             logdet = absorb(V, U, logdet, ridge, pending, places[k])

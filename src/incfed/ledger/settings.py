@@ -166,7 +166,7 @@ class Settings:
         )
         if "trigger" in given:
             place = "federation.trigger"
-            given["trigger"] = build_trigger(given["trigger"], place, folder, own=False).value
+            given["trigger"] = build_trigger(given["trigger"], place, folder)
             if "threshold" in given:
                 allowed = "left out: federation.trigger says when rounds open"
                 raise inputs.refuse("federation.threshold", given["threshold"], allowed)

@@ -126,7 +126,8 @@ def basis(plan: Plan) -> list[str]:
     )
     means = "± is a 95 % interval of the mean, not the spread of single runs."
     if case.share is None:
-        return [tried, f"All figures come from {seeds} seeds that were not used to choose. {means}"]
+        unused = f"{counted(seeds, 'seed')} that were not used to choose"
+        return [tried, f"All figures come from {unused}. {means}"]
     part = f"the first {case.share:.0%} of the log"
     if case.table.get("kind") == "MovieLens":  # see MovieLens.part
         part = "one half" if case.share == 0.5 else f"{case.share:.0%}"

@@ -66,7 +66,7 @@ def config_text(plan: Plan) -> str:
 def federation_text(plan: Plan) -> str | None:
     """None if it makes no valid settings of a federation."""
     rules, world, folder = plan.algorithm(), plan.case.world, plan.case.folder
-    table = plan.setting.table({}, 0)
+    table = plan.setting.table(plan.case.fixed, 0)
     mechanism = table["mechanism"]
     costs = plan.case.costs.of(plan.held_out[0])
     dearest = max(costs) if isinstance(costs, list) else costs
@@ -119,6 +119,10 @@ def differences(plan: Plan) -> list[str]:
     fixed, found = plan.case.fixed, []
     if fixed.get("reads", "fresh") != "fresh":
         found.append("The plan is for stale reads. Real clients read fresh: their figures differ.")
+    if "availability" in fixed:
+        found.append(
+            "In the plan clients are away as often as you assumed; here, as often as they are."
+        )
     if fixed.get("clocks", "all") != "all":
         found.append("In the plan a round restarts its participants' clocks. Here it restarts all.")
     return found

@@ -26,6 +26,9 @@ CHOICES = {
 }
 RIDGE = 0.1  # the algorithms' own default
 BETAS = (0.7, 0.3, 0.05, 0.01)  # tried first
+FIRST_PATIENT = (  # width, news, lambda
+    (PAPER, 5.0, RIDGE), (MIXTURE, 5.0, 0.3), (MIXTURE, 9.0, 0.3), (CONSTANT, 5.0, 0.2),
+)  # fmt: skip
 Options = tuple[tuple[str, Any], ...]
 KEYS = (
     "mechanisms", "beta", "triggers", "threshold", "news", "signal", "downloads", "widths",
@@ -192,24 +195,16 @@ class Space:
         """The settings to begin with: patient ones for the cheapest mechanism; then from everyone
         paid to nobody, at the usual D_c and at four times that, which the paper does not try."""
         tried: dict[Setting, None] = {}
-        download, width = self.downloads[0], self.widths[0]
-        if PATIENT in self.triggers:
-            cheapest = FREE if FREE in self.candidates else next(iter(self.candidates))
-            for width_, news, ridge in (
-                (PAPER, 5.0, RIDGE), (MIXTURE, 5.0, 0.3), (MIXTURE, 9.0, 0.3), (CONSTANT, 5.0, 0.2),
-            ):  # fmt: skip
-                if width_ in self.widths:
-                    last = self.downloads[-1]
-                    one = self.make(cheapest, PATIENT, last, width_, news=news, ridge=ridge)
-                    tried[one] = None
-        if THRESHOLD in self.triggers:
-            for threshold in (usual, 4 * usual):
-                for name, one_of in self.candidates.items():
-                    for beta in BETAS if one_of.searched else (1.0,):
-                        made = self.make(
-                            name, THRESHOLD, download, width, beta=beta, threshold=threshold
-                        )
-                        tried[made] = None
+        cheapest = FREE if FREE in self.candidates else next(iter(self.candidates))
+        for width, news, ridge in FIRST_PATIENT:
+            if PATIENT in self.triggers and width in self.widths:
+                chosen = (cheapest, PATIENT, self.downloads[-1], width)
+                tried[self.make(*chosen, beta=BETAS[-1], news=news, ridge=ridge)] = None
+        for threshold in (usual, 4 * usual) if THRESHOLD in self.triggers else ():
+            for name, one in self.candidates.items():
+                chosen = (name, THRESHOLD, self.downloads[0], self.widths[0])
+                for beta in BETAS if one.searched else (1.0,):
+                    tried[self.make(*chosen, beta=beta, threshold=threshold)] = None
         return list(tried)
 
     def identity(self) -> list[Any]:
@@ -243,8 +238,10 @@ def read_space(
     if "ridge" in fixed:
         given["ridge"] = fixed["ridge"]
     if "download" in fixed:
-        given["downloads"] = [fixed["download"]]
-    if "width" in fixed or "exploration" in fixed:  # then it is nobody's choice
+        given["downloads"] = [
+            inputs.choice("algorithm.download", fixed["download"], CHOICES["downloads"])
+        ]
+    if "width" in fixed or "exploration" in fixed:  # fixed: not searched
         given["widths"] = [PAPER]
     choices = {name: _choice(name, given) for name in CHOICES}
     return Space(

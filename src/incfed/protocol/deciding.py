@@ -22,7 +22,7 @@ from .protocols import EVERYONE
 from .server import Closed, Server, Uploads
 from .shared import Shared
 from .traffic import round_communication
-from .triggers import GROWTH, Trigger
+from .triggers import GROWTH, Threshold, Trigger
 
 ROUNDING = 1e-9  # of the budget: far above differences in rounding between processors
 
@@ -100,7 +100,7 @@ class RoundInputs(NamedTuple):
     mechanism: Mechanism
     dim: int
     ridge: float
-    rule: Trigger = Trigger()  # when rounds open
+    rule: Trigger = Threshold(math.inf)  # when rounds open
     download: str = EVERYONE  # who gets the new model
 
     @property
@@ -131,7 +131,7 @@ class RoundInputs(NamedTuple):
             shared=self.shared(self.epoch),
             rounds=self.rounds,
             spent=self.spent,
-            budget_left=max(0.0, self.budget - self.spent),
+            budget=self.budget,
         )
         epochs = np.array([one.epoch for one in sent], np.int64)
         pending = gather([one.dV for one in sent], self.dim)

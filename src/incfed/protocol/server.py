@@ -54,17 +54,21 @@ class Server:
         shared: Shared | None = None,
         rounds: int = 0,
         spent: float = 0.0,
-        budget_left: float = math.inf,
+        budget: float = math.inf,
     ) -> None:
         self.shared = Shared.empty(dim, ridge) if shared is None else shared
         self.rounds = rounds
         self.spent = spent
-        self.budget_left = budget_left
+        self.budget = budget
         self._count = count
         self._dim = dim
         self.mechanism = mechanism
         self._costs = costs
         self._ridge = ridge
+
+    @property
+    def budget_left(self) -> float:
+        return max(0.0, self.budget - self.spent)
 
     def open(self, uploads: Uploads, *, step: int, trigger: int, count: int | None = None) -> Round:
         """Line 10: a round of `count` clients (None: all), of which these have pending data."""
@@ -108,7 +112,6 @@ class Server:
         self.rounds += 1
         paid = math.fsum(payments.tolist())
         self.spent += paid
-        self.budget_left -= paid
         idle = round.count - len(round)
         ratio = math.exp(min(0.0, self.shared.logdet - round.full_value))
         cost = communication(round.count, self._dim, idle + len(payments))

@@ -7,11 +7,8 @@ if r >= d; a vector b that belongs to it, as its r coordinates in that factor.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..kernels.factor import Floats, Ints
-
-Counts = Ints | NDArray[np.int64]
 
 
 def communication(
@@ -41,17 +38,17 @@ def round_communication(
     return communication(count, dim, participants, matrices=streams != "rows", models=models)
 
 
-def packed_matrix(rank: Counts, dim: int) -> Ints:
+def packed_matrix(rank: Ints, dim: int) -> Ints:
     """Scalars of symmetric matrices of these ranks."""
     rank = np.minimum(rank, dim)
     return np.asarray(rank * dim - rank * (rank - 1) // 2)
 
 
-def packed_vector(rank: Counts, dim: int) -> Ints:
+def packed_vector(rank: Ints, dim: int) -> Ints:
     """Scalars of the vectors that belong to them."""
     return np.minimum(rank, dim)
 
 
-def packed_model(rank: Counts, dim: int) -> Floats:
+def packed_model(rank: Ints, dim: int) -> Floats:
     """Scalars of both."""
     return (packed_matrix(rank, dim) + packed_vector(rank, dim)).astype(np.float64)

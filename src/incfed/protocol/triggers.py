@@ -7,6 +7,7 @@ stream a signal after every step, and the server decides.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -16,19 +17,20 @@ from ..kernels.factor import Floats
 from ..kernels.signals import Signals, signals
 from ..mechanisms.base import MEETS, Round
 from ..support import inputs, places
-from ..support.kinds import Built, Kinds, build
+from ..support.kinds import Kinds, build
 
 ROWS, GROWTH = "rows", "growth"
 
 
 @dataclass(frozen=True)
-class Trigger:
-    """The base class of triggers."""
+class Trigger(ABC):
+    """The base class of triggers: clients call for a round at a threshold, or the server opens one
+    by what they stream."""
 
     @property
+    @abstractmethod
     def threshold(self) -> float:
         """The growth of a client's log det at which it calls for a round; infinite: it does not."""
-        return math.inf
 
     @property
     def clocked(self) -> bool:
@@ -41,7 +43,7 @@ class Trigger:
         return None
 
     def opens(self, round: Round) -> bool:
-        """Whether a round that could be opened is worth it, by what the server knows."""
+        """Whether a round is worth it, by what the server knows; asked if clients stream."""
         return True
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals | None:
@@ -91,7 +93,16 @@ class GrowthRatio(Trigger):
 
 
 @dataclass(frozen=True)
-class News(Trigger):
+class _Streaming(Trigger):
+    """Clients do not call for rounds themselves."""
+
+    @property
+    def threshold(self) -> float:
+        return math.inf
+
+
+@dataclass(frozen=True)
+class News(_Streaming):
     """All clients together have news for the server: L_all - L_g > above.
 
     L_g = log det V_g, and L_all = log det(V_g + all pending data). Clients stream the rows x of
@@ -112,12 +123,12 @@ class News(Trigger):
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals:
         return signals(
-            count, dim, ridge, rows=True, least=self.above, patient=False, costs=costs
+            count, dim, ridge, rows=True, least=float(self.above), patient=False, costs=costs
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Patient(Trigger):
+class Patient(_Streaming):
     """A round opens only when it will succeed for data alone.
 
     It succeeds if the stable set S (the largest set whose members are all willing to share for
@@ -151,7 +162,7 @@ class Patient(Trigger):
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals:
         rows = self.signal == ROWS
         return signals(
-            count, dim, ridge, rows=rows, least=self.news, patient=True, costs=costs,
+            count, dim, ridge, rows=rows, least=float(self.news), patient=True, costs=costs,
             factor=1.0 if rows else self.factor,
         )  # fmt: skip
 
@@ -160,13 +171,14 @@ TRIGGERS = Kinds(Trigger, {one.__name__: one for one in (Threshold, GrowthRatio,
 EXAMPLE = '{ kind = "Patient", news = 5.0 }'
 
 
-def build_trigger(value: object, place: str, folder: Path, *, own: bool = True) -> Built:
-    """The trigger that a config names; a name alone is short for a table. own: whether it may be a
-    class of the user's."""
+def build_trigger(value: object, place: str, folder: Path) -> Trigger:
+    """The trigger that a config names; a name alone is short for a table. Only built-in ones: the
+    kernels know no others."""
     table = {"kind": value} if isinstance(value, str) else places.table(place, value, EXAMPLE)
-    if not own and "kind" in table:
+    if "kind" in table:
         inputs.choice(f"{place}.kind", table["kind"], TRIGGERS.makers)
-    return build(TRIGGERS, table, place, folder)
+    made: Trigger = build(TRIGGERS, table, place, folder).value
+    return made
 
 
 def recorded_trigger(table: Mapping[str, Any]) -> Trigger:

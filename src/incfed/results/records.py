@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CURVES", "Result", "RoundRecord", "Rounds"]
 
 CURVES = ("regret", "reward", "communication", "payment")
-SOME = ("packed", "matched")  # curves that a saved result may lack
+OPTIONAL = ("packed", "matched")  # curves that a saved result may lack
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,8 +36,8 @@ class Result(ArrayRecord):
     sends (symmetric matrices by half or by their factors, models only when they are needed). It is
     NaN in results of versions that did not count it.
 
-    So is `matched`, the number of steps that were not skipped. Only a `ReplayLog` skips steps, if
-    the arm picked is not the one that was shown. reward / matched is then the replay estimate.
+    `matched` is the number of steps that were not skipped. Only a `ReplayLog` skips steps, if the
+    arm picked is not the one that was shown. reward / matched is then the replay estimate.
     """
 
     regret: FloatArray
@@ -54,7 +54,7 @@ class Result(ArrayRecord):
             object.__setattr__(self, "matched", np.arange(1.0, np.size(self.regret) + 1.0))
         if self.packed is None:
             object.__setattr__(self, "packed", np.full(np.size(self.regret), np.nan))
-        for name in (*CURVES, *SOME):
+        for name in (*CURVES, *OPTIONAL):
             column = floats(name, getattr(self, name))
             object.__setattr__(self, name, column)
             if column.size != self.regret.size:

@@ -20,7 +20,7 @@ from ..support.extras import needs
 from ..support.files import digest
 from ..support.inputs import InputError
 from .numbers import finite
-from .records import CURVES, SOME, Result
+from .records import CURVES, OPTIONAL, Result
 from .rounds import COLUMNS, Rounds
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def load(path: str | PathLike[str]) -> Result:
     try:
         steps = polars.read_parquet(folder / STEPS)
         rounds = polars.read_parquet(folder / ROUNDS)
-        some = [name for name in SOME if name in steps.columns]
+        some = [name for name in OPTIONAL if name in steps.columns]
         return Result(
             **{name: steps[name].to_numpy() for name in [*CURVES, *some]},
             rounds=_rounds(rounds),

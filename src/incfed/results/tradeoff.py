@@ -21,7 +21,7 @@ CAPTION = (
 )
 
 
-def talking(runs: Runs) -> list[ComparisonRow]:
+def _communicating(runs: Runs) -> list[ComparisonRow]:
     """The algorithms whose traffic and regret are known, and that talk at all."""
     return [row for row in compare(runs) if row.packed.mean > 0 and row.regret.mean >= 0]
 
@@ -29,7 +29,7 @@ def talking(runs: Runs) -> list[ComparisonRow]:
 def tradeoff(runs: Runs, *, pens: Pens | None = None) -> Figure | None:
     """Regret against packed traffic; None if fewer than three algorithms have both."""
     chosen = {**pens_for(checked(runs)), **(pens or {})}
-    rows = talking(runs)
+    rows = _communicating(runs)
     if len(rows) < LEAST:
         return None
     figure = new_figure(9.6, 4.4)

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ..kernels.exchange import Exchanges, advance_alone
+from ..kernels.exchange import Exchanges, advance_asynchronous
 from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Mask
 from ..kernels.step import FULL, Steps
@@ -16,7 +16,7 @@ from ..kernels.ucb import Bench, Rules
 from ..protocol.protocols import Asynchronous
 from ..protocol.server import Closed
 from ..protocol.traffic import packed_model
-from .run import Run, Traffic
+from .run import Run, StepTraffic
 
 
 class AsynchronousRun(Run):
@@ -40,7 +40,7 @@ class AsynchronousRun(Run):
         done, state = 0, FULL
         while state == FULL:
             self.store = make_room(self.store)
-            done, state = advance_alone(
+            done, state = advance_asynchronous(
                 *steps, *exchanges, *self.store, *self.rules, *self.bench, done
             )
         self._sent.append(exchanges.sent)
@@ -51,8 +51,8 @@ class AsynchronousRun(Run):
             closed = Closed(client, exchanges.paid[t : t + 1].copy(), 0, scalars, 1.0)
             self.log(first + t, int(client[0]), 1, closed)
 
-    def traffic(self, matched: Mask, fetched: Ints) -> Traffic:
+    def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:
         sent, model = np.concatenate(self._sent), self.dim**2 + self.dim
         scalars = np.where(sent > 0, float(model), 0.0)
         scalars[(sent > 0) if math.isnan(self._download) else (fetched > 0)] += model
-        return Traffic(scalars, packed_model(sent, self.dim) + packed_model(fetched, self.dim))
+        return StepTraffic(scalars, packed_model(sent, self.dim) + packed_model(fetched, self.dim))

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..kernels.factor import Floats
+from ..kernels.pending import Mask
 from ..protocol.protocols import each_available
 
-Mask = NDArray[np.bool_]
 _STREAM = 2**31  # spawn key: far from those that worlds use
 
 

@@ -17,7 +17,7 @@ from ..protocol.shared import Shared
 from ..results.records import Rounds
 
 
-class Traffic(NamedTuple):
+class StepTraffic(NamedTuple):
     """Scalars sent in each step."""
 
     communication: Floats  # as the paper counts
@@ -45,7 +45,7 @@ class Run(ABC):
         """Run these steps; `first` is the number of the first one."""
 
     @abstractmethod
-    def traffic(self, matched: Mask, fetched: Ints) -> Traffic:
+    def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:
         """Of all steps so far: those that were not skipped, and the observations that were
         downloaded in each."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,12 @@ from ..environments.base import Events, World
 from ..kernels.factor import Floats, Ints
 from ..kernels.step import Steps
 from ..kernels.ucb import bench
-from ..mechanisms.pay_everyone import PayEveryone
 from ..protocol.protocols import Alone, Asynchronous, Pooled, Protocol, Synchronous
-from ..protocol.triggers import Trigger
 from ..results.records import Result
 from ..support import inputs
 from .asynchronous import AsynchronousRun
 from .run import Run
-from .synchronous import SynchronousRun
+from .synchronous import NO_ROUNDS, PooledRun, SynchronousRun
 
 CHUNK = 1024  # steps taken from the world at a time: small enough for the processor's cache
 
@@ -63,8 +62,7 @@ class Simulation:
         if items.shape[1] != world.dim:
             allowed = f"{inputs.counted(world.dim, 'feature')} wide, the dim of the world"
             raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)
-        self._pooled = isinstance(algorithm.protocol, Pooled)
-        self._run = self._start(algorithm.protocol, 1 if self._pooled else world.count)
+        self._run = self._start(algorithm.protocol)
         nothing = (np.empty(0), np.empty(0), np.empty(0, np.int64))
         self._outcomes: list[tuple[Floats, Floats, Ints]] = [nothing]
         self.steps = 0
@@ -78,9 +76,8 @@ class Simulation:
         self._torn = True
         events = self._stream.take(n)
         _check(self._world, events, n, len(self._stream.items))
-        clients = np.zeros_like(events.clients) if self._pooled else events.clients
         steps = Steps(
-            clients, events.arms, self._stream.items, events.rewards, events.expected,
+            events.clients, events.arms, self._stream.items, events.rewards, events.expected,
             np.empty(n), np.empty(n), np.zeros(n, np.int64),
         )  # fmt: skip
         self._run.advance(steps, self.steps)
@@ -98,10 +95,6 @@ class Simulation:
         reward[~known] = 0.0
         regret[~known] *= 0.0  # NaN stays: then it is unknown for all steps
         communication, packed = self._run.traffic(known, fetched)
-        if self._pooled:  # d^2 + d up and to each of N clients down, every step
-            d, count = self._world.dim, self._world.count
-            communication[known] = (1 + count) * (d**2 + d)
-            packed[known] = (1 + count) * (d + 1)  # one row and its reward
         payment = np.zeros(self.steps)
         np.add.at(payment, rounds.step, rounds.payment)
         return Result(
@@ -119,22 +112,24 @@ class Simulation:
         if self._torn:
             raise RuntimeError("this simulation stopped in the middle of a step; start a new one")
 
-    def _start(self, protocol: Protocol, count: int) -> Run:
-        """A federation of `count` clients that follows this protocol."""
-        dim, algorithm = self._world.dim, self._algorithm
-        rules, costs = algorithm.rules(dim), algorithm.prices(count)
+    def _start(self, protocol: Protocol) -> Run:
+        """A federation that follows this protocol."""
+        world, algorithm = self._world, self._algorithm
+        rules, costs = algorithm.rules(world.dim), algorithm.prices(world.count)
         items = len(self._stream.items) if self._stream.recurring else 0
+        scratch = partial(bench, world.dim, world.arms_per_step)
+        size = (world.count, world.dim, rules)
         if isinstance(protocol, Asynchronous):  # no model is shared, so nothing can be cached
-            scratch = bench(dim, self._world.arms_per_step, 0)
-            return AsynchronousRun(protocol, count, dim, rules, scratch, costs)
-        if isinstance(protocol, Alone | Pooled):
-            protocol = Synchronous(Trigger(), PayEveryone())  # that never opens a round
+            return AsynchronousRun(protocol, *size, scratch(0), costs)
+        stale = algorithm.reads == "stale"
+        if isinstance(protocol, Pooled):
+            return PooledRun(*size, scratch(items), stale)
+        if isinstance(protocol, Alone):
+            protocol = NO_ROUNDS
         if not isinstance(protocol, Synchronous):
             allowed = "one of incfed's: see incfed.protocol.protocols"
             raise inputs.refuse("protocol", protocol, allowed)
-        scratch = bench(dim, self._world.arms_per_step, items)
-        stale = algorithm.reads == "stale"
-        return SynchronousRun(protocol, count, dim, rules, scratch, costs, stale, self._seed)
+        return SynchronousRun(protocol, *size, scratch(items), costs, stale, self._seed)
 
     def _settings(self) -> dict[str, Any]:
         return {

@@ -12,9 +12,10 @@ from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Mask, collect
 from ..kernels.signals import know
 from ..kernels.step import FULL, TRIGGERED, Steps, advance
-from ..kernels.store import BASE, OWN, PENDING, SERVER, conclude, make_room
+from ..kernels.store import BASE, OWN, PENDING, conclude, make_room
 from ..kernels.ucb import Bench, Rules
 from ..mechanisms.base import Decision, Mechanism, Round
+from ..mechanisms.pay_everyone import PayEveryone
 from ..protocol import deciding
 from ..protocol.deciding import Budget
 from ..protocol.protocols import EVERYONE, Synchronous
@@ -25,11 +26,12 @@ from ..protocol.traffic import (
     packed_vector,
     round_communication,
 )
-from ..protocol.triggers import GROWTH, ROWS
+from ..protocol.triggers import GROWTH, ROWS, Threshold
 from .presence import Presence
-from .run import Run, Traffic
+from .run import Run, StepTraffic
 
 ATTEMPTS = 3  # after so many decisions no client is added to a round
+NO_ROUNDS = Synchronous(Threshold(math.inf), PayEveryone())
 
 
 class SynchronousRun(Run):
@@ -44,13 +46,17 @@ class SynchronousRun(Run):
         self._stale = True if stale else None  # None: not compiled in
         self.server = Server(
             count=count, dim=dim, mechanism=protocol.mechanism, costs=costs, ridge=rules.ridge,
-            budget_left=protocol.budget,
+            budget=protocol.budget,
         )  # fmt: skip
         self._signals = self._trigger.signals(count, dim, rules.ridge, costs)
         self._presence: Presence | None = None
         if protocol.availability != 1.0:
             self._presence = Presence(protocol.availability, count, seed)
         self._packed: list[int] = []  # scalars sent up in each round
+        self._silent = np.full(count, -1)  # pending steps of clients that did not answer
+        # Clients that were away when others got the model, and the steps in which they got it.
+        self._late = np.zeros(count, np.bool_)
+        self._fetched_late: list[int] = []
 
     def advance(self, steps: Steps, first: int) -> None:
         done, state, n = 0, FULL, len(steps.clients)
@@ -59,28 +65,31 @@ class SynchronousRun(Run):
                 self.store = make_room(self.store)
             elif state == TRIGGERED:
                 self._round(first + done - 1, int(steps.clients[done - 1]))
+            begin = done
             done, state = advance(
                 self._stale, self._signals, *steps, *self.store, *self.rules, *self.bench, done
             )
+            if self._late.any():
+                self._count_late(steps, begin, done, first)
 
-    def traffic(self, matched: Mask, fetched: Ints) -> Traffic:
+    def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:
         d = self.dim
         stream = {None: 0, ROWS: d, GROWTH: 1}[self._trigger.streams]
         scalars = np.where(matched, float(stream), 0.0)
         packed = scalars + packed_model(fetched, d)
-        if self._protocol.download != EVERYONE:
-            scalars[fetched > 0] += d * d + d
+        sent = fetched > 0 if self._protocol.download != EVERYONE else self._fetched_late
+        scalars[sent] += d * d + d
         rounds = self.rounds()
         np.add.at(scalars, rounds.step, rounds.communication)
         np.add.at(packed, rounds.step, self._packed)
-        return Traffic(scalars, packed)
+        return StepTraffic(scalars, packed)
 
     def _round(self, step: int, acting: int) -> None:
         """One communication round (Alg. 1 lines 9-19), if the trigger wants it."""
         trigger, server, store = self._trigger, self.server, self.store
         uploads = self._collect()
         one = _OpenRound(server, uploads, server.open(uploads, step=step, trigger=acting))
-        if trigger.streams == ROWS and not trigger.opens(one.round):
+        if trigger.streams == ROWS and not trigger.opens(self._heard(one).round):
             return
         there = leaving = None
         if self._presence is not None:
@@ -90,7 +99,7 @@ class SynchronousRun(Run):
         called, sent = one.round, store.table[one.uploads.clients, PENDING]
         if trigger.streams == GROWTH and not trigger.opens(one.round):  # too early
             decision = Decision(one.round.nobody, np.zeros(len(one.round)))
-        elif leaving is None and math.isinf(self._protocol.budget):
+        elif leaving is None and math.isinf(self._protocol.budget):  # the same, in half the time
             decision = server.decide(one.round)
         else:
             one, decision = self._decide(one, leaving)
@@ -108,8 +117,29 @@ class SynchronousRun(Run):
         if trigger.streams != ROWS:
             up += packed_matrix(sent, self.dim).sum()
         self._packed.append(int(up))
+        if len(sharing) and there is not None and self._protocol.download == EVERYONE:
+            self._late = ~there
+        if there is not None:
+            self._silent = np.where(there, -1, store.table[: self.count, PENDING])
         if self._signals is not None:
             self._know(there)
+
+    def _heard(self, one: _OpenRound) -> _OpenRound:
+        """Without clients that did not answer the last round and have not acted since: waiting for
+        them, the server would open a round at every step."""
+        if self._presence is None:
+            return one
+        clients = one.uploads.clients
+        heard = self.store.table[clients, PENDING] != self._silent[clients]
+        return one.only(heard, one.round.count - int(np.count_nonzero(~heard)))
+
+    def _count_late(self, steps: Steps, begin: int, end: int, first: int) -> None:
+        """Clients that were away when others got the model get it when they next act."""
+        for t in begin + np.flatnonzero(steps.fetched[begin:end]):
+            client = steps.clients[t]
+            if self._late[client]:
+                self._late[client] = False
+                self._fetched_late.append(first + int(t))
 
     def _communication(self, round: Round, sharing: int) -> float:
         return round_communication(
@@ -148,15 +178,12 @@ class SynchronousRun(Run):
 
     def _know(self, there: Mask | None) -> None:
         """What the server knows after a round of the data that is still pending."""
-        signals, store = self._signals, self.store
+        signals = self._signals
         clients, _, pending = self._collect()[:3]  # brings log det V_i up to date
         if signals is None or signals.rows:
             return
-        signals.grown[:] = 0.0
+        signals.grown[:] = 0.0  # also of clients that did not answer: they count again when they do
         uploaded = np.ones(len(clients), np.bool_) if there is None else there[clients]
-        away = clients[~uploaded]
-        base = np.where(store.table[away, BASE] > 0, store.logdet[away, 2], store.logdet[SERVER, 0])
-        signals.grown[away] = store.logdet[away, 0] - base
         places = np.full(self.count, -1)
         places[clients[uploaded]] = np.flatnonzero(uploaded)
         shared = self.server.shared
@@ -164,6 +191,25 @@ class SynchronousRun(Run):
             signals, places[signals.order], shared.V.copy(), shared.factor.copy(), shared.logdet,
             self.rules.ridge, pending,
         )  # fmt: skip
+
+
+class PooledRun(Run):
+    """All clients act as one, which never needs a round."""
+
+    def __init__(self, count: int, dim: int, rules: Rules, bench: Bench, stale: bool) -> None:
+        self._one = SynchronousRun(NO_ROUNDS, 1, dim, rules, bench, np.zeros(1), stale, seed=0)
+        super().__init__(count, dim, rules, bench)
+
+    def advance(self, steps: Steps, first: int) -> None:
+        self._one.advance(steps._replace(clients=np.zeros_like(steps.clients)), first)
+
+    def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:
+        """Of every step: d^2 + d up, and to each of N clients down; packed, a row and a reward."""
+        d, times = self.dim, 1 + self.count
+        return StepTraffic(
+            np.where(matched, float(times * (d * d + d)), 0.0),
+            np.where(matched, float(times * (d + 1)), 0.0),
+        )
 
 
 class _OpenRound(NamedTuple):
@@ -179,7 +225,7 @@ class _OpenRound(NamedTuple):
 
     @property
     def money(self) -> Budget:
-        return Budget(self.server.spent + self.server.budget_left, self.server.spent)
+        return Budget(self.server.budget, self.server.spent)
 
     def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
         return self.round, self.server.decide(self.round, mechanism)

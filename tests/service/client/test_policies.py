@@ -4,6 +4,7 @@ federation's limit. And what the log says of it."""
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -119,4 +120,5 @@ def test_the_log_says_who_and_what(tmp_path: Path, caplog: pytest.LogCaptureFixt
                 client.sync(SOON)
     said = [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING]
     assert said[0] == "incfed client client-0: preparing the upload to round 1: division by zero"
-    assert said[1].startswith("incfed client client-0: request 'state': the coordinator refused")
+    # which request is the next one depends on when the client looks
+    assert re.match(r"incfed client client-0: request '(state|poll)': the coordinator ref", said[1])
