@@ -33,7 +33,7 @@ def triggers(draw: st.DrawFn) -> Kind:
     if kind == "threshold":
         return kind, {"D_c": draw(st.sampled_from([0.05, 0.5, 3.0]))}
     if kind == "ratio":
-        return kind, {"gamma": draw(st.sampled_from([1.13, 2.13, 10.13]))}  # no ties
+        return kind, {"gamma": draw(st.sampled_from([1.1234567, 2.1234567, 10.1234567]))}  # no ties
     if kind == "news":
         return kind, {"above": draw(st.sampled_from([0.1, 1.0, 5.0]))}
     return kind, {
@@ -122,8 +122,8 @@ def test_rounds_equal_the_reference(
 @given(st.data(), traces(count=(1, 8), dim=(1, 6), steps=(1, 60)))
 def test_exchanges_equal_the_reference(data: st.DataObject, trace: incfed.Trace) -> None:
     price, more = data.draw(costs(trace.count, -2, 3)), data.draw(rules())
-    upload = data.draw(st.sampled_from([1.013, 1.13, 2.13, 10.13]))  # no ties
-    download = data.draw(st.sampled_from([None, 1.013, 1.53, 10.13]))
+    upload = data.draw(st.sampled_from([1.0123457, 1.1234567, 2.1234567, 10.1234567]))  # no ties
+    download = data.draw(st.sampled_from([None, 1.0123457, 1.5234567, 10.1234567]))
     algorithm = (
         incfed.FedLinUCB(upload - 1.0, price, **more)
         if download is None
