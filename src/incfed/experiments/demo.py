@@ -33,7 +33,8 @@ known is in. "altruistic" (DisLinUCB) assumes that everybody shares for nothing;
 depend on the cost and is the same in every section.
 
 Regret is what the choices lost against the best ones: less is better. Communication counts the \
-numbers sent. Payment is the money that went to clients. Participation is the share of clients \
+numbers sent as the paper does, Packed what a careful implementation would send. Payment is the \
+money that went to clients. Participation is the share of clients \
 with new data that shared it. All algorithms saw the same clients, arms and noise."""
 
 
