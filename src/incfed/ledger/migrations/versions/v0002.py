@@ -1,17 +1,32 @@
-"""What each client was given, where downloads are one for one."""
+"""Protocols: what each client was given where downloads are one for one, and what clients say
+between rounds."""
 
 from __future__ import annotations
 
 from alembic import op
-from sqlalchemy import Column, ForeignKey, Integer
+from sqlalchemy import BigInteger, Column, Double, ForeignKey, Integer, LargeBinary, Text
 
 revision = "0002"
 down_revision = "0001"
 
 
+def _client() -> Column[int]:
+    return Column(
+        "client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False
+    )
+
+
 def upgrade() -> None:
+    op.create_table("grants", _client(), Column("epoch", Integer, nullable=False))
     op.create_table(
-        "grants",
-        Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
+        "signals",
+        _client(),
         Column("epoch", Integer, nullable=False),
+        Column("learned", BigInteger, nullable=False),
+        Column("steps", BigInteger, nullable=False),
+        Column("growth", Double, nullable=False),
+        Column("cost", Double, nullable=False),
+        Column("form", Text),  # of what was streamed and not shared yet, if clients stream rows
+        Column("numbers", LargeBinary),
+        Column("taken", BigInteger),
     )
