@@ -120,7 +120,7 @@ def test_patient_by_hand() -> None:
 @pytest.mark.parametrize(("news", "rounds"), [(1.0, [1]), (1.5, [])])
 def test_the_news_of_those_who_share_counts(news: float, rounds: list[int]) -> None:
     """Clients 0 and 1 have x = (1, 0): each det V_i = 2, together 3, worth 3 / 2 - 1 to each. They
-    bring log 3 = 1.10. Client 2 has x = (0, 2), which would bring log 15 = 2.71, but never shares."""
+    bring log 3 = 1.10. With x = (0, 2) of client 2 it would be log 15 = 2.71: it never shares."""
     arms = np.array([[[1.0, 0.0]], [[1.0, 0.0]], [[0.0, 2.0]]])
     world = incfed.Trace(clients=[0, 1, 2], arms=arms, rewards=np.ones((3, 1)))
     algorithm = incfed.IncFedUCB(PF, trigger=incfed.Patient(news), costs=[0.4, 0.4, 1e6], ridge=1.0)
