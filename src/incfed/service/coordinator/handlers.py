@@ -12,7 +12,7 @@ from typing import Any
 from ...ledger import tables
 from ...ledger.chain import digest
 from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes, upload_row
-from ...protocol.checks import check_delivery, check_signal, check_upload
+from ...protocol.checks import check_delivery, check_scores, check_signal, check_upload
 from ...protocol.messages import Answer, Delivery, Signal, Upload
 from ...protocol.protocols import EVERYONE
 from .errors import Conflict
@@ -79,6 +79,9 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
         sent = read_upload(uploaded, transaction.settings.dim)
         check_delivery(message.db, sent.dV, sent.steps, transaction.settings.limits)
         rows.add(tables.deliveries, round=number, client=client, db=db)
+        if message.scores is not None:
+            check_scores(message.scores, sent.steps)
+            rows.add(tables.scores, round=number, client=client, numbers=to_bytes(message.scores))
         rows.accept(offer, True)  # a delivery is an acceptance
         transaction.record("delivered", round=number, client=client, db=digest(db))
     elif delivered.db != db:

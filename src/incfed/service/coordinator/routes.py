@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from ..._version import __version__
 from ...ledger.clients import Member
 from ...ledger.settings import Settings
-from ...protocol.messages import VERSION, Answer, Delivery, Download
+from ...protocol.messages import VERSION, Answer, Download
 from .. import wire
 from . import handlers
 from .batching import Batcher
@@ -169,11 +169,11 @@ async def delivery(
     number: RoundNumber, body: wire.DeliveryBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
     """Deliver db, as a participant of the round."""
-    message = Delivery(number, wire.read_floats("db", body.db, services.settings.dim))
+    message = wire.read_delivery_body(number, body, services.settings.dim)
     return await services.handle((client.id, handlers.delivery, message))
 
 
-@for_clients.get(wire.DOWNLOAD)
+@for_clients.get(wire.DOWNLOAD, response_model_exclude_defaults=True)
 async def download(
     services: ServicesDep,
     client: CurrentClient,
