@@ -389,7 +389,6 @@ def read_signal_body(body: SignalBody, dim: int) -> Signal:
 
 FEDERATION = "/v1/federation"
 STATE = "/v1/state"
-SIGNAL = "/v1/signal"
 ROUNDS = "/v1/rounds"
 UPLOAD, ANSWER, DELIVERY = (f"{ROUNDS}/{{number}}/{n}" for n in ("upload", "answer", "delivery"))
 DOWNLOAD = "/v1/download"
@@ -425,11 +424,11 @@ def get_state(after: int | None = None, wait: float = 0.0) -> Request:
 
 
 def put_signal(signal: Signal) -> Request:
-    """The reply is the state, as of a poll."""
+    """A poll that says what is not shared yet; the reply is the state as it is then."""
     rows = None if signal.rows is None else to_text(signal.rows.ravel())
     dV = None if signal.dV is None else write_matrix(signal.dV)
     body = asdict(SignalBody(*signal[:5], rows, dV))
-    return Request("signal", "PUT", SIGNAL, body, epoch=signal.epoch, sequence=signal.learned)
+    return Request("signal", "PUT", STATE, body, epoch=signal.epoch, sequence=signal.learned)
 
 
 def open_round(epoch: int) -> Request:

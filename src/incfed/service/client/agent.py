@@ -106,6 +106,7 @@ class Agent:
         self._state_requests = 0  # sent so far
         self._said: tuple[int, int] | None = None  # the last signal: epoch and steps
         self._round_epoch: int | None = None  # in which this client last asked for a round
+        self._last_round: int | None = None  # that is known to be over
 
     # ------------------------------------------------------------- for the background thread
 
@@ -199,6 +200,7 @@ class Agent:
             return wire.get_state()._replace(sequence=self._state_requests)
         frozen = learner.frozen
         closed = frozen is None or state.over(frozen.round)
+        self._note_round(state)
         if frozen is not None and closed and not self.durable.everyone:
             return wire.get_download(learner.epoch, closed, model=False)
         if self._behind(state):
@@ -215,6 +217,16 @@ class Agent:
         if round.stage == OFFERED and round.offer is not None:
             return self._handle_offer(round, round.offer)
         return None
+
+    def _note_round(self, state: StateView) -> None:
+        """One for one: a round that was over before this client saw it restarts its clock, too,
+        although there is nothing to download."""
+        if state.round is None or not state.over(state.round.number):
+            return
+        missed = self._last_round is not None and state.round.number > self._last_round
+        if missed and self.durable.learner.frozen is None and not self.durable.everyone:
+            self.durable.restart_clock()
+        self._last_round = state.round.number
 
     @property
     def _unsaid(self) -> bool:

@@ -261,6 +261,11 @@ class DurableLearner:
             self._durable = False
         self.flush()
 
+    def restart_clock(self) -> None:
+        """A round is over. (After a crash the clock may show more: it only calls earlier then.)"""
+        with self._lock:
+            self.learner.clock = 0
+
     def flush(self) -> None:
         """Everything so far is durable when this returns."""
         if self._durable:

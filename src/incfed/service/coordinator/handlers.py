@@ -32,14 +32,15 @@ def open_round(transaction: RoundTransaction, client: int, epoch: int | None) ->
 
 
 def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
-    """What a client has pending, between rounds."""
+    """What a client has pending, between rounds: it comes with its poll."""
     settings, allowed = transaction.settings, transaction.allowed_epochs([client])[client]
     if settings.rule.streams is None:
         return  # the settings have changed since the client read them
     check_signal(message, settings.limits)
     if message.epoch > allowed:
         raise Conflict("epoch", message.epoch, f"at most {allowed}")
-    transaction.hear(client, message)
+    if message.epoch >= transaction.rows.last_shared.get(client, 0):  # else it has shared since
+        transaction.hear(client, message)
 
 
 def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:

@@ -123,11 +123,12 @@ async def state(
             return seen  # nobody reads it; a client that has left must not count as seen
 
 
-@for_clients.put(wire.SIGNAL, response_model_exclude_defaults=True)
+@for_clients.put(wire.STATE, response_model_exclude_defaults=True)
 async def signal(
     body: wire.SignalBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
-    """Say what you have not shared yet, if the coordinator decides when a round opens."""
+    """The same at once, and say what you have not shared yet, if the coordinator decides when a
+    round opens. It may open one now."""
     message = wire.read_signal_body(body, services.settings.dim)
     return await services.handle((client.id, handlers.signal, message))
 
