@@ -3,6 +3,7 @@
 Nothing here loads polars, pandas or matplotlib until it is needed.
 """
 
+from .gains import Gains
 from .numbers import human
 from .palette import Pen, pens_for
 from .plots import METRICS, overview, plot
@@ -18,6 +19,7 @@ __all__ = [
     "METRICS",
     "Clients",
     "ComparisonRow",
+    "Gains",
     "Pen",
     "Result",
     "RoundRecord",

@@ -20,6 +20,8 @@ from .settings import plain
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from .gains import Gains
+
 __all__ = ["CURVES", "Clients", "Result", "RoundRecord", "Rounds"]
 
 CURVES = ("regret", "reward", "communication", "payment")
@@ -103,6 +105,12 @@ class Result(FrameRecord):
         if not np.array_equal(self.matched, steps + 1):
             some["matched"] = self.matched
         return {"step": steps, **curves, **some}
+
+    def gains(self, alone: Result) -> Gains:
+        """What each client gains over `alone`, the same run with `Independent`; see `Gains`."""
+        from .gains import gains
+
+        return gains(self, alone)
 
     def plot(self, metric: str | None = None) -> Figure:
         """A matplotlib figure of one metric, or of the four main ones."""
