@@ -66,6 +66,15 @@ def test_the_figure_shows_every_client_in_order() -> None:
     np.testing.assert_allclose(line.get_xdata(), [100 / 6, 50, 500 / 6])
 
 
+def test_long_labels_go_above_the_figure() -> None:
+    short, long = "together", "everyone paid, patient 5, one-for-one"
+    for label, above in ((short, False), (long, True)):
+        figure = membership_figure(memberships({"alone": [ALL_ALONE], label: [TOGETHER]}))
+        assert bool(figure.legends) == above
+        texts = figure.legends[0].get_texts() if above else figure.axes[0].texts
+        assert label in [text.get_text() for text in texts]
+
+
 def test_clients_that_are_too_many_to_name() -> None:
     count = 9
     alone = by_client([1.0] * count, [0.0] * count, [0.0] * count)

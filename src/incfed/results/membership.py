@@ -18,7 +18,7 @@ from .document import Block, Bullets, Column, Figure, Heading, Table, TableCell,
 from .gains import Gains, gains
 from .numbers import human
 from .palette import GRID, INK, MUTED, Pens, pens_for
-from .plots import can_plot, new_figure
+from .plots import can_plot, new_figure, visible
 from .records import Result
 from .tables import Runs, Spread, spread
 
@@ -33,6 +33,7 @@ MEASURES = {
 }
 NAMED = 5  # clients that are named of those that lose
 POINTS = 60  # up to so many clients are marked on their line
+SHORT = 24  # letters of a label that has room beside its line
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,11 @@ def membership_figure(found: Sequence[Membership], *, pens: Pens | None = None) 
     chosen = {**pens_for(one.label for one in found), **(pens or {})}
     figure = new_figure(9.6, 4.4)
     axes = figure.add_subplot()
-    lines = {one.label: _sorted_gains(one.gains) for one in found}
-    for order, (label, line) in enumerate(lines.items()):
-        pen, few = chosen[label], line.x.size <= POINTS
+    lines: dict[str, Curve] = {}
+    for order, one in enumerate(found):
+        line = _sorted_gains(one.gains)
+        pen, few = visible(chosen[one.label], line, lines), line.x.size <= POINTS
+        lines[one.label] = line
         if np.isfinite(line.sd).any():
             axes.fill_between(
                 line.x, line.mean - line.sd, line.mean + line.sd,
@@ -151,7 +154,10 @@ def membership_figure(found: Sequence[Membership], *, pens: Pens | None = None) 
             "better off alone", xy=(100, 0), xytext=(0, -5), textcoords="offset points",
             ha="right", va="top", fontsize=8.5, color=MUTED,
         )  # fmt: skip
-    style.label_ends(figure, axes, lines, chosen)
+    if max(map(len, lines)) <= SHORT:
+        style.label_ends(figure, axes, lines, chosen)
+    else:
+        style.legend(figure, {label: chosen[label] for label in lines})
     return figure
 
 
