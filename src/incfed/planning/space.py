@@ -297,7 +297,12 @@ def read_space(
         given["width_scale"] = 1.0
     if "trust" in fixed:
         given["trusts"] = [FULL]
+    stale = fixed.get("reads") == "stale"
+    if stale:  # then clients cannot find out
+        given.setdefault("trusts", [FULL, LIMITED])
     choices = {name: _choice(name, given) for name in CHOICES}
+    if stale and AUTO in choices["trusts"]:
+        raise inputs.refuse("search.trusts", given["trusts"], "without auto where reads are stale")
     return Space(
         triggers=choices["triggers"],
         downloads=choices["downloads"],
