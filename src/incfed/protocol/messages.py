@@ -64,13 +64,15 @@ class Delivery(NamedTuple):
     """Line 12: what a participant adds to b_g. Only participants send it."""
 
     round: int
-    db: Floats  # [d]
+    db: Floats  # [d], or its coordinates in the factor that was uploaded,
+    basis: int | None = None  # which has this checksum
 
 
 class Download(NamedTuple):
     """Lines 17-20: the shared statistics of `epoch`, in full or as the difference to `since`.
 
     `shared` has the rounds in between in which this client took part, with the payment of each.
+    Its own data of the rounds `without` is left out of a difference, because it has that.
     """
 
     epoch: int
@@ -78,3 +80,4 @@ class Download(NamedTuple):
     V: Packed
     b: Floats  # [d]
     shared: dict[int, float]
+    without: tuple[int, ...] = ()
