@@ -167,7 +167,26 @@ def test_a_signal_on_top_of_an_epoch_that_was_pruned(signal: str, tmp_path: Path
         V, b = pack_epoch(np.eye(2), np.zeros(2))
         connection.execute(insert(tables.epochs).values(number=1, round=1, V=V, b=b))
         connection.execute(update(tables.federation).values(epoch=1))
-    assert here.signal(1, Signal(1, 1, 1, 0.4, 0.0, None, own)).epoch == 1
+    assert two.another().signal(1, Signal(1, 1, 1, 0.4, 0.0, None, own)).epoch == 1
+    two.store.close()
+
+
+def test_an_upload_on_top_of_an_epoch_that_was_pruned(tmp_path: Path) -> None:
+    """It was not shared: until its client downloads, it counts on top of the current epoch."""
+    two = Federation(
+        tmp_path / "ledger.db", 2, dim=2, ridge=1.0, mechanism=incfed.PaymentFree(),
+        trigger=incfed.Patient(1.0, "growth", 1.0), download="one-for-one",
+    )  # fmt: skip
+    for client in (0, 1):
+        state = two.coordinator.signal(client, Signal(0, 1, 1, 0.69, 0.9))
+    assert state.active is not None  # too early: both have the same
+    for client in (0, 1):
+        two.coordinator.upload(client, made(1, 0, X, 0.9))
+    assert two.coordinator.state(0).active is None
+    with two.store.write() as connection:
+        first = tables.epochs.c.number == 0
+        connection.execute(update(tables.epochs).where(first).values(V=None, b=None))
+    assert two.another().signal(1, Signal(1, 2, 2, 0.7, 50.0)).active is None
     two.store.close()
 
 

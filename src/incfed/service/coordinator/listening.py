@@ -154,6 +154,7 @@ class Judge:
             of = epoch if everyone or signal is None else signal.epoch
             if upload is not None and (signal is None or signal.steps <= upload.steps):
                 signal, of = None, epoch if everyone else upload.epoch
+            of = self._kept(connection, settings, of, epoch)
             gain = 0.0  # by what the server has of its data
             if upload is not None:
                 gain = self._gain(connection, settings, client, upload, of)
@@ -207,6 +208,14 @@ class Judge:
             kept = read_epoch(connection, epoch, settings.dim)
             self._epochs[epoch] = Shared.of(*kept, settings.ridge)
         return self._epochs[epoch]
+
+    def _kept(self, connection: Connection, settings: Settings, epoch: int, current: int) -> int:
+        """This epoch; the current one if it was pruned: who has it must download first."""
+        try:
+            self._shared(connection, settings, epoch)
+        except Pruned:
+            return current
+        return epoch
 
     def _pending(self, connection: Connection, settings: Settings) -> dict[int, Upload]:
         """What the server has of pending data: the uploads of the last round that were not
