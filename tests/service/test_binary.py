@@ -157,7 +157,7 @@ def test_every_message_comes_back_and_has_its_size(count: int) -> None:
     assert len(data) == OVERHEAD + 8 * matrix
     same(binary.read_upload(3, data, D), upload)
 
-    body = binary.put_delivery(3, b, V).body
+    body = binary.put_delivery(Delivery(3, b), V).body
     assert isinstance(body, bytes)
     assert len(body) == OVERHEAD + 8 * vector
     sent = binary.read_delivery(3, body, D)
@@ -192,9 +192,9 @@ def test_what_is_streamed_has_its_size() -> None:
 
 UPLOAD = binary.write_upload(Upload(1, 0, 2, 1.5, packed(2)))
 FIELDS = {  # offset, format
-    "magic": (0, "<4s"), "kind": (4, "<B"), "form": (5, "<B"), "zero": (6, "<H"), "dim": (8, "<I"),
-    "scalars": (12, "<I"), "epoch": (16, "<I"), "number": (20, "<I"), "large": (24, "<Q"),
-    "cost": (32, "<d"), "first": (40, "<d"),
+    "magic": (0, "<4s"), "kind": (4, "<B"), "form": (5, "<B"), "scores": (6, "<H"),
+    "dim": (8, "<I"), "scalars": (12, "<I"), "epoch": (16, "<I"), "number": (20, "<I"),
+    "large": (24, "<Q"), "cost": (32, "<d"), "first": (40, "<d"),
 }  # fmt: skip
 
 
@@ -216,7 +216,7 @@ HOSTILE = [
     (with_(UPLOAD, magic=b"IFB2"), "body"),
     (with_(UPLOAD, kind=binary.DELIVERY), "body"),
     (with_(UPLOAD, kind=9), "body"),
-    (with_(UPLOAD, zero=1), "body"),
+    (with_(UPLOAD, scores=7), "scores"),
     (with_(UPLOAD, large=1), "body"),
     (with_(UPLOAD, form=binary.ROWS), "form"),
     (with_(UPLOAD, form=0), "form"),
@@ -310,7 +310,7 @@ def test_deliveries(tmp_path: Path) -> None:
         def deliver(data: bytes, client: int = 0) -> tuple[int, Any]:
             return http(client, Request("delivery", "PUT", path, data))
 
-        good = binary.put_delivery(1, X[:2].sum(axis=0), packed(2)).body
+        good = binary.put_delivery(Delivery(1, X[:2].sum(axis=0)), packed(2)).body
         assert isinstance(good, bytes)
         plain = binary.write_delivery(Delivery(1, X[:2].sum(axis=0)), D)
         before = dump(federation)
@@ -326,6 +326,10 @@ def test_deliveries(tmp_path: Path) -> None:
             (with_(good, form=binary.VECTOR, number=0), 422, "db"),
             (with_(plain, form=binary.COORDINATES), 409, "basis"),
             (with_(plain, first=NAN), 422, "db"),
+            (with_(plain, scores=3), 422, "scores"),
+            (with_(plain, scores=7), 422, "body"),
+            (with_(plain, scores=7) + np.full(7, NAN).tobytes(), 422, "scores"),
+            (with_(plain, scores=7) + np.full(7, -1.0).tobytes(), 422, "scores"),
         ):
             got, said = deliver(data)
             assert (got, said["field"]) == (status, field), said
@@ -336,7 +340,8 @@ def test_deliveries(tmp_path: Path) -> None:
         np.testing.assert_allclose(db, X[:2].sum(axis=0), rtol=1e-12, atol=1e-15)
         assert deliver(good)[0] == 200  # again
         assert deliver(with_(good, first=0.1))[1]["field"] == "db"
-        last = binary.put_delivery(1, X[:3].sum(axis=0), None).body  # db itself does as well
+        whole = Delivery(1, X[:3].sum(axis=0))
+        last = binary.put_delivery(whole, None).body  # db itself does as well
         assert isinstance(last, bytes)
         assert deliver(last, 1)[0] == 200
         status, news = http(0, binary.get_download(0, True, True, (1,)))

@@ -43,6 +43,15 @@ CASES: dict[str, dict[str, Any]] = {
         "costs": [0.0, 0.5, 1.0, 2.0, 2.0, 60.0],
     },
     "budget": {"threshold": 0.5, "budget": 4.0},
+    "trust": {"threshold": 0.5, "trust": 3.0},
+    "no trust": {"threshold": 0.5, "trust": 0.0},
+    "trust found out": {"threshold": 0.5, "trust": "auto"},
+    "trust found out, one for one": {
+        "trigger": incfed.GrowthRatio(1.5),
+        "trust": "auto",
+        "download": "one-for-one",
+    },
+    "trust found out, rows": {"trigger": incfed.Patient(2.0), "trust": "auto"},
 }
 AWAY: dict[str, dict[str, Any]] = {
     "a probability": {"availability": 0.6},

@@ -64,8 +64,10 @@ class Delivery(NamedTuple):
     """Line 12: what a participant adds to b_g. Only participants send it."""
 
     round: int
-    db: Floats  # [d], or its coordinates in the factor that was uploaded,
-    basis: int | None = None  # which has this checksum
+    db: Floats  # [d], or its coordinates in the factor that was uploaded; see `basis`
+    # trust "auto": squared errors of each model, summed over that data, and the number of events
+    scores: Floats | None = None  # [G + 1]
+    basis: int | None = None  # checksum of that factor; None: db itself
 
 
 class Download(NamedTuple):
@@ -80,4 +82,6 @@ class Download(NamedTuple):
     V: Packed
     b: Floats  # [d]
     shared: dict[int, float]
+    # trust "auto": the mean score of all that was shared, and the mean squared norm of its arms
+    scores: Floats | None = None  # [G + 1]
     without: tuple[int, ...] = ()

@@ -7,7 +7,7 @@ with the content type `PACKED`. All numbers are little-endian:
          0  4 bytes   MAGIC
          4  uint8     kind      UPLOAD, DELIVERY, SIGNAL or DOWNLOAD
          5  uint8     form      what the scalars are: FORMS
-         6  uint16    0
+         6  uint16    scores    how many follow the scalars: all, if clients compare models, or 0
          8  uint32    dim       d
         12  uint32    scalars   how many
         16  uint32    epoch
@@ -16,7 +16,7 @@ with the content type `PACKED`. All numbers are little-endian:
         24  uint64    large     of a signal, steps ever; of a download, how many rounds follow
         32  float64   cost
         40            of a download, for each round: its number (uint64), your payment (float64)
-                      float64 scalars
+                      float64 scalars, float64 scores
 
 Fields that a kind does not have are 0. A symmetric matrix of rank r < d is the trapezoid of a
 triangular factor, r d - r (r - 1) / 2 scalars, otherwise its upper triangle; the vector that
@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.factor import Floats
+from ..kernels.trust import SCORES
 from ..protocol import packing
 from ..protocol.checks import MOST_STEPS, Refusal
 from ..protocol.floats import from_bytes, to_bytes
@@ -65,13 +66,18 @@ class _Head(NamedTuple):
     number: int = 0
     large: int = 0
     cost: float = 0.0
+    scores: int = 0
 
 
 # ------------------------------------------------------------------------------------- writing
 
 
-def _write(head: _Head, scalars: Floats, between: bytes = b"") -> bytes:
-    return _HEAD.pack(MAGIC, *head[:2], 0, *head[2:]) + between + to_bytes(scalars)
+def _write(
+    head: _Head, scalars: Floats, between: bytes = b"", scores: Floats | None = None
+) -> bytes:
+    scores = np.empty(0) if scores is None else scores
+    packed = _HEAD.pack(MAGIC, *head[:2], len(scores), *head[2:-1])
+    return packed + between + to_bytes(scalars) + to_bytes(scores)
 
 
 def _matrix(packed: Packed) -> tuple[int, Floats]:
@@ -89,7 +95,7 @@ def write_upload(upload: Upload) -> bytes:
 def write_delivery(delivery: Delivery, dim: int) -> bytes:
     form = VECTOR if delivery.basis is None else COORDINATES
     head = _Head(DELIVERY, form, dim, len(delivery.db), number=delivery.basis or 0)
-    return _write(head, delivery.db)
+    return _write(head, delivery.db, scores=delivery.scores)
 
 
 def write_signal(signal: Signal, dim: int) -> bytes:
@@ -113,25 +119,27 @@ def write_download(download: Download) -> bytes:
     both = np.concatenate([scalars, b])
     rounds = len(download.shared)
     head = _Head(DOWNLOAD, form, download.V.dim, len(both), download.epoch, since, rounds)
-    return _write(head, both, paid)
+    return _write(head, both, paid, download.scores)
 
 
 # ------------------------------------------------------------------------------------- reading
 
 
 def _read(data: bytes, kind: int, dim: int) -> tuple[_Head, bytes]:
-    """The head, and what follows it; Refusal, unless the head makes sense."""
+    """The head, and what follows it, scores apart; Refusal, unless the head makes sense."""
     if len(data) < OVERHEAD:
         raise Refusal(
             "body", counted(len(data), "byte"), f"a head of {OVERHEAD} bytes, and scalars"
         )
     magic, *fields = _HEAD.unpack_from(data)
-    zero = fields.pop(2)
-    head = _Head(*fields)
-    if magic != MAGIC or zero or head.kind != kind:
+    scores = fields.pop(2)
+    head = _Head(*fields)._replace(scores=scores)
+    if magic != MAGIC or head.kind != kind:
         raise Refusal("body", None, f"a packed message of kind {kind}, as in docs/service.md")
     if head.form not in FORMS[kind]:
         raise Refusal("form", head.form, f"one of {', '.join(map(str, FORMS[kind]))}")
+    if head.scores not in ((0, SCORES) if kind in (DELIVERY, DOWNLOAD) else (0,)):
+        raise Refusal("scores", counted(head.scores, "score"), f"0, or {SCORES} with db and b")
     if head.dim != dim:
         raise Refusal("dim", head.dim, f"{dim}, as in this federation")
     if head.epoch > LARGEST:
@@ -152,16 +160,26 @@ def _read(data: bytes, kind: int, dim: int) -> tuple[_Head, bytes]:
 
 
 def _scalars(name: str, head: _Head, data: bytes, count: int | None = None) -> Floats:
-    """All of `data`: as many as the head says, and `count`, unless that is None."""
-    if len(data) != 8 * head.scalars:
-        allowed = f"{counted(8 * head.scalars, 'byte')} of scalars: its head counts {head.scalars}"
+    """As many as the head says, and `count`, unless that is None."""
+    total = head.scalars + head.scores
+    if len(data) != 8 * total:
+        allowed = f"{counted(8 * total, 'byte')} of scalars: its head counts {total}"
         raise Refusal("body", counted(len(data), "byte"), allowed)
     if count is not None and head.scalars != count:
         raise Refusal(name, counted(head.scalars, "number"), counted(count, "number"))
+    return _finite(name, data[: 8 * head.scalars])
+
+
+def _finite(name: str, data: bytes) -> Floats:
     numbers = from_bytes(data)
     if not np.isfinite(numbers).all():
         raise Refusal(name, "a number that is not finite", "finite numbers")
     return numbers
+
+
+def _scores(head: _Head, data: bytes) -> Floats | None:
+    """At the end of `data`, whose length was checked."""
+    return _finite("scores", data[8 * head.scalars :]) if head.scores else None
 
 
 def _size(form: int, rank: int, dim: int) -> int:
@@ -188,9 +206,9 @@ def read_upload(round: int, data: bytes, dim: int) -> Upload:
 def read_delivery(round: int, data: bytes, dim: int) -> Delivery:
     """The coordinator knows how many coordinates there must be."""
     head, rest = _read(data, DELIVERY, dim)
-    if head.form == VECTOR:
-        return Delivery(round, _scalars("db", head, rest, dim))
-    return Delivery(round, _scalars("db", head, rest), head.number)
+    db = _scalars("db", head, rest, dim if head.form == VECTOR else None)
+    basis = None if head.form == VECTOR else head.number
+    return Delivery(round, db, _scores(head, rest), basis)
 
 
 def read_signal(data: bytes, dim: int) -> Signal:
@@ -230,7 +248,8 @@ def read_download(data: bytes, dim: int, without: tuple[int, ...] = ()) -> Downl
     V = packing.unpack(form, rank, dim, numbers[:size])
     b = packing.combine(V, numbers[size:]) if head.form == FACTOR else numbers[size:]
     since = head.number - 1 if head.number else None
-    return Download(head.epoch, since, V, b, shared, without if since is not None else ())
+    scores, left_out = _scores(head, rest), () if since is None else without
+    return Download(head.epoch, since, V, b, shared, scores, left_out)
 
 
 # ------------------------------------------------------------------------------------ requests
@@ -245,14 +264,15 @@ def put_upload(upload: Upload) -> Request:
     return Request("upload", "PUT", path, write_upload(upload), number=upload.round)
 
 
-def put_delivery(round: int, db: Floats, dV: Packed | None) -> Request:
+def put_delivery(delivery: Delivery, dV: Packed | None) -> Request:
     """`dV`: as it was uploaded; None: send db itself."""
-    delivery = Delivery(round, db)
+    number, dim = delivery.round, len(delivery.db)
     if dV is not None and dV.form == packing.FACTOR:
-        c = coordinates(dV, db)
-        delivery = delivery if c is None else Delivery(round, c, dV.checksum())
-    body, path = write_delivery(delivery, len(db)), wire.DELIVERY.format(number=round)
-    return Request("delivery", "PUT", path, body, number=round)
+        c = coordinates(dV, delivery.db)
+        if c is not None:
+            delivery = delivery._replace(db=c, basis=dV.checksum())
+    path = wire.DELIVERY.format(number=number)
+    return Request("delivery", "PUT", path, write_delivery(delivery, dim), number=number)
 
 
 def get_download(since: int, closed: bool, model: bool, own: tuple[int, ...]) -> Request:

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.trust import SCORES
 from ...protocol.messages import Answer, Download
 from ...protocol.triggers import ROWS
+from ...protocol.trust import AUTO
 from ...support import inputs
 from .. import binary, wire
 from ..wire import OFFERED, OPEN, FederationView, OfferView, Request, RoundView, StateView
@@ -57,15 +59,17 @@ class ScalarCounter:
     matrix; d for a client that took part with nothing to share; and what is streamed of a step, 1
     for its growth or d for its row."""
 
-    def __init__(self, dim: int, traffic: Traffic, streamed: int) -> None:
+    def __init__(self, dim: int, traffic: Traffic, streamed: int, scores: int) -> None:
         self._dim, self._traffic = dim, traffic
+        self._vector = dim + scores  # of b, and of what goes with it
         self._streamed = streamed  # steps so far
         self._counted: set[tuple[str, int]] = set()
 
     def sent(self, kind: str, round: int) -> None:
         if (kind, round) not in self._counted:
             self._counted.add((kind, round))
-            self._traffic.scalars_up += {"upload": self._dim**2, "delivery": self._dim}.get(kind, 0)
+            scalars = {"upload": self._dim**2, "delivery": self._vector}
+            self._traffic.scalars_up += scalars.get(kind, 0)
 
     def signalled(self, learned: int, rows: bool) -> None:
         new = max(0, learned - self._streamed)
@@ -75,10 +79,10 @@ class ScalarCounter:
     def downloaded(self, empty_round: int | None, model: bool) -> None:
         """`empty_round`: the round that is over now, if this client's upload to it was empty."""
         if empty_round is not None and ("upload", empty_round) in self._counted:
-            self._traffic.scalars_up += self._dim
+            self._traffic.scalars_up += self._vector
         self._counted.clear()
         if model:
-            self._traffic.scalars_down += self._dim**2 + self._dim
+            self._traffic.scalars_down += self._dim**2 + self._vector
 
 
 class Agent:
@@ -91,7 +95,8 @@ class Agent:
         self.problem: Exception | None = None  # the last error, until a request succeeds
         self.halted = False  # for good: this state and this coordinator do not fit
         shared = durable.steps - durable.learner.pending_steps
-        self._scalars = ScalarCounter(durable.settings.dim, traffic, shared)
+        scores = SCORES if durable.trust == AUTO else 0
+        self._scalars = ScalarCounter(durable.settings.dim, traffic, shared, scores)
         self._cost, self._accept = cost, accept
         self._has_settings = False  # of this coordinator, as they are today
         self._skipped: int | None = None  # a round that refused something of this client
@@ -272,11 +277,11 @@ class Agent:
             accepted = durable.answer(round.number, attempt, lambda: decide(self._accept, proposal))
             return wire.put_answer(Answer(round.number, attempt, accepted))
         if durable.answers.get(attempt) and not delivered:
-            db = durable.deliver(round.number)
+            delivery = durable.deliver(round.number)
             if not self._packed:
-                return wire.put_delivery(round.number, db)
+                return wire.put_delivery(delivery)
             known = round.number != self._unknown_basis
-            return binary.put_delivery(round.number, db, frozen.data.packed() if known else None)
+            return binary.put_delivery(delivery, frozen.data.packed() if known else None)
         return None
 
     @property

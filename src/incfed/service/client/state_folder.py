@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...kernels.factor import Floats
+from ...kernels.trust import SCORES
 from ...protocol.client import FrozenData, Observations
 from ...protocol.floats import to_text
 from ...support import inputs
@@ -120,6 +121,8 @@ class Snapshot(NamedTuple):
     given: Observations | None = None  # shared, and not downloaded yet; None: nothing
     settled: int = 0  # up to this round it is known what was shared
     entitled: bool = True  # to a download, where they are one for one
+    own: Observations | None = None  # all of its own data; None: not known, of version 0.1
+    known: Floats | None = None  # the scores of others, downloaded with the epoch
     given_rounds: tuple[int, ...] = ()  # in which `given` was shared
     marks: dict[int, Mark] = {}  # noqa: RUF012 - signals that may become uploads, by step,
     recent: list[tuple[Floats, float]] = []  # noqa: RUF012 - and then the last d steps
@@ -206,6 +209,8 @@ def _to_json(snapshot: Snapshot) -> dict[str, Any]:
             for step, mark in snapshot.marks.items()
         },
         "recent": to_text(np.array([[*x, y] for x, y in snapshot.recent]).ravel()),
+        "own": snapshot.own and _data_to_json(snapshot.own),
+        "known": None if snapshot.known is None else to_text(snapshot.known),
     }
 
 
@@ -238,12 +243,14 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
             (row[:-1].copy(), float(row[-1]))
             for row in read_floats("recent", said.get("recent", "")).reshape(-1, dim + 1)
         ],
+        own=_data(said["own"], dim) if said.get("own") else None,
+        known=read_floats("known", said["known"], SCORES) if said.get("known") else None,
     )
 
 
 def _data_to_json(data: Observations) -> dict[str, Any]:
     rows = np.array(data.rows).reshape(-1)
-    numbers = {"V": data.V.reshape(-1), "b": data.b, "rows": rows}
+    numbers = {"V": data.V.reshape(-1), "b": data.b, "rows": rows, "scores": data.scores}
     return {"steps": data.steps} | {name: to_text(part) for name, part in numbers.items()}
 
 
@@ -251,4 +258,7 @@ def _data(said: dict[str, Any], dim: int) -> Observations:
     steps = int(said["steps"])
     rows = read_floats("rows", said["rows"], steps * dim if steps < dim else 0).reshape(-1, dim)
     V = read_floats("V", said["V"], dim * dim).reshape(dim, dim)
-    return Observations(steps, V, read_floats("b", said["b"], dim), list(rows.copy()))
+    b, scores = read_floats("b", said["b"], dim), np.zeros(SCORES)
+    if "scores" in said:
+        scores = read_floats("scores", said["scores"], SCORES)
+    return Observations(steps, V, b, list(rows.copy()), scores)

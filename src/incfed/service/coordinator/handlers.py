@@ -13,7 +13,13 @@ from ...kernels.factor import Floats
 from ...ledger import tables
 from ...ledger.chain import digest
 from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes, upload_row
-from ...protocol.checks import Refusal, check_delivery, check_signal, check_upload
+from ...protocol.checks import (
+    Refusal,
+    check_delivery,
+    check_scores,
+    check_signal,
+    check_upload,
+)
 from ...protocol.messages import Answer, Delivery, Signal, Upload
 from ...protocol.packing import FACTOR, combine
 from ...protocol.protocols import EVERYONE
@@ -94,7 +100,11 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
         uploaded = rows.find(tables.uploads, number, client)
         sent = read_upload(uploaded, transaction.settings.dim)
         check_delivery(plain, sent.dV, sent.steps, transaction.settings.limits)
+        if message.scores is not None:
+            check_scores(message.scores, sent.steps)
         rows.add(tables.deliveries, round=number, client=client, db=db)
+        if message.scores is not None:
+            rows.add(tables.scores, round=number, client=client, numbers=to_bytes(message.scores))
         rows.accept(offer, True)  # a delivery is an acceptance
         transaction.record("delivered", round=number, client=client, db=digest(db))
     elif delivered.db != db:

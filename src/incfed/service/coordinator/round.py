@@ -29,7 +29,7 @@ from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
-from . import listening
+from . import listening, scores
 from .batching import NUMBER, BatchRows
 from .entitlements import allowed_epochs
 
@@ -268,6 +268,7 @@ class RoundTransaction:
         V, b = pack_epoch(shared.V, shared.b)
         new = {"number": epoch, "round": number, "V": V, "b": b}
         self.connection.execute(insert(tables.epochs).values(new))
+        scores.pool(self.connection, number, epoch, payments)
         row = {"federation": self.federation.name, "round": number, "epoch": epoch}
         booked = [{**row, "client": client, "amount": paid} for client, paid in payments.items()]
         if booked:

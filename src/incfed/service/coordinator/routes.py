@@ -234,7 +234,10 @@ async def delivery(
 
 
 @for_clients.get(
-    wire.DOWNLOAD, response_model=wire.DownloadView, responses={200: {"content": _BYTES}}
+    wire.DOWNLOAD,
+    response_model=wire.DownloadView,
+    response_model_exclude_defaults=True,
+    responses={200: {"content": _BYTES}},
 )
 async def download(
     request: Request,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
@@ -19,11 +19,13 @@ from ...protocol.packing import FACTOR, Packed, coordinates, pack_matrix, pack_r
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
 from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
+from . import scores
 from .batching import CLIENTS, OWN_ROWS
 from .entitlements import grant
 from .errors import Conflict
 from .round import DELIVERED, UPLOADED, RoundTransaction
 
+Value = TypeVar("Value")
 CACHED = 8  # downloads that are kept in memory: after a round, all clients ask for the same
 
 # Statements are built once: building one takes longer than running it.
@@ -69,6 +71,7 @@ def view_federation(
         download=settings.download,
         width=settings.width,
         packed=packed,
+        trust=settings.trust,
     )
 
 
@@ -115,11 +118,15 @@ class Wanted(NamedTuple):
     own: tuple[int, ...] = ()  # rounds whose data of its own it has: that is left out
 
 
+# Since when (None: ever), V and b, and scores.
+Statistics = tuple[int | None, Packed, Floats, Floats | None]
+
+
 class Downloads:
     """Downloads: what was added since the client's epoch where that is smaller, else everything."""
 
     def __init__(self) -> None:
-        self._cache: dict[Any, tuple[int | None, Packed, Floats]] = {}
+        self._cache: dict[Any, Any] = {}
 
     def make(
         self, transaction: RoundTransaction, asked: Sequence[Wanted]
@@ -146,38 +153,40 @@ class Downloads:
                 epoch = one.since or 0
             own = tuple(sorted(rounds.keys() & set(one.own)))
             one = one._replace(own=own)
-            since, V, b = self._statistics(connection, one, epoch, transaction.settings.dim)
+            dim = transaction.settings.dim
+            since, V, b, scored = self._statistics(connection, one, epoch, dim)
             without = own if since is not None else ()
-            found.append(Download(epoch, since, V, b, rounds, without))
+            found.append(Download(epoch, since, V, b, rounds, scored, without))
         return found
 
-    def _statistics(
-        self, connection: Connection, one: Wanted, epoch: int, dim: int
-    ) -> tuple[int | None, Packed, Floats]:
-        """Since when (None: ever), V and b. Clients that shared nothing get the same."""
-        key = (one.since, epoch, one.packed, one.client if one.own else None)
-        found = self._cache.get(key)
-        if found is None:
+    def _statistics(self, connection: Connection, one: Wanted, epoch: int, dim: int) -> Statistics:
+        """Clients that shared nothing get the same."""
+
+        def make() -> Statistics:
             new = _difference(connection, one, epoch, dim)
-            found = self._whole(connection, epoch, dim) if new is None else (one.since, *new)
-            if not one.own:
-                self._keep(key, found)
+            if new is None:
+                return self._cached(epoch, lambda: _whole(connection, epoch, dim))
+            known = ("scores", epoch)
+            scored = self._cached(known, lambda: scores.mean(connection, epoch, dim))
+            return one.since, *new, scored if one.model else None
+
+        if one.own:
+            return make()
+        return self._cached((one.since, epoch, one.packed, one.model), make)
+
+    def _cached(self, key: Any, make: Callable[[], Value]) -> Value:
+        if key not in self._cache:
+            made = make()
+            if len(self._cache) >= CACHED:
+                self._cache.clear()
+            self._cache[key] = made
+        found: Value = self._cache[key]
         return found
 
-    def _whole(
-        self, connection: Connection, epoch: int, dim: int
-    ) -> tuple[int | None, Packed, Floats]:
-        found = self._cache.get(epoch)
-        if found is None:
-            V, b = read_epoch(connection, epoch, dim)
-            found = None, pack_matrix(V), b
-            self._keep(epoch, found)
-        return found
 
-    def _keep(self, key: Any, made: tuple[int | None, Packed, Floats]) -> None:
-        if len(self._cache) >= CACHED:
-            self._cache.clear()
-        self._cache[key] = made
+def _whole(connection: Connection, epoch: int, dim: int) -> Statistics:
+    V, b = read_epoch(connection, epoch, dim)
+    return None, pack_matrix(V), b, scores.mean(connection, epoch, dim)
 
 
 def _difference(
