@@ -70,6 +70,7 @@ def view_federation(
         trigger=None if settings.trigger is None else settings.trigger.settings(),
         download=settings.download,
         width=settings.width,
+        width_scale=settings.width_scale,
         packed=packed,
         trust=settings.trust,
     )
