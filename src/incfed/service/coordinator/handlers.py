@@ -94,9 +94,10 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
         uploaded = rows.find(tables.uploads, number, client)
         sent = read_upload(uploaded, transaction.settings.dim)
         check_delivery(plain, sent.dV, sent.steps, transaction.settings.limits)
-        rows.add(tables.deliveries, round=number, client=client, db=db)
         if message.scores is not None:
             check_scores(message.scores, sent.steps)
+        rows.add(tables.deliveries, round=number, client=client, db=db)
+        if message.scores is not None:
             rows.add(tables.scores, round=number, client=client, numbers=to_bytes(message.scores))
         rows.accept(offer, True)  # a delivery is an acceptance
         transaction.record("delivered", round=number, client=client, db=digest(db))
