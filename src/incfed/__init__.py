@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         PaymentEfficient,
         PaymentFree,
         Round,
+        Truthful,
         check_mechanism,
     )
     from .planning import Estimate, Plan, estimate, plan
@@ -61,6 +62,7 @@ _HOMES = {
         "PaymentEfficient",
         "PaymentFree",
         "Round",
+        "Truthful",
         "check_mechanism",
     ),
     "planning": ("Estimate", "Plan", "estimate", "plan"),
@@ -102,6 +104,7 @@ __all__ = [
     "Threshold",
     "Trace",
     "Trigger",
+    "Truthful",
     "World",
     "__version__",
     "check_mechanism",

@@ -12,7 +12,7 @@ from numba.core import event
 
 from ..algorithms import Algorithm, FedLinUCB, IncFedUCB
 from ..environments import Synthetic
-from ..mechanisms import Mechanism, PayEveryone, PaymentEfficient, PaymentFree
+from ..mechanisms import Mechanism, PayEveryone, PaymentEfficient, PaymentFree, Truthful
 from ..protocol.protocols import Asynchronous, Synchronous
 from ..protocol.triggers import Patient, Threshold
 from ..simulation import simulate
@@ -54,6 +54,8 @@ def _mechanisms(mechanism: Mechanism) -> list[Mechanism]:
     """Mechanisms that use all kernels that this one may use; for one of the user's own, any."""
     if isinstance(mechanism, PaymentEfficient):
         return [replace(mechanism, beta=0.5)]
+    if isinstance(mechanism, Truthful):
+        return [replace(mechanism, reserve=2.0)]
     if isinstance(mechanism, PaymentFree | PayEveryone):
         return [mechanism]
     return [PaymentEfficient(beta=0.5), PaymentEfficient(beta=0.5, order="ascending")]

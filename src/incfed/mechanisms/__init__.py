@@ -5,6 +5,7 @@ from .checks import check_mechanism
 from .pay_everyone import PayEveryone
 from .payment_efficient import PaymentEfficient
 from .payment_free import PaymentFree
+from .truthful import Truthful
 
 __all__ = [
     "Coalition",
@@ -15,5 +16,6 @@ __all__ = [
     "PaymentEfficient",
     "PaymentFree",
     "Round",
+    "Truthful",
     "check_mechanism",
 ]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import coalition
+from ..kernels.auction import Auction, run_auction
 from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Pending, absorb
 from ..support import inputs
@@ -166,6 +167,20 @@ class Round:
         """A copy of S that can grow, one client at a time."""
         return Coalition(self, S)
 
+    def auction(self, eligible: Mask, *, target: float, reserve: float) -> Decision:
+        """Add the best gain per cost until log det V_g(S) reaches `target`; pay critical values.
+
+        A gain counts up to `target` only. Clients without a cost come first; ties (1e-9, relative)
+        go to the lowest id. Each winner is paid the highest cost with which it would have been
+        added, at most `reserve`; so is one that cannot be replaced.
+        """
+        check_mask("eligible", eligible, len(self.clients))
+        V, U, logdet = self._shared
+        S, payments = self.nobody, np.zeros(len(self.clients))
+        bids = Auction.of(V, U, self._ridge, self.pending, self.costs, eligible)
+        run_auction(*bids, logdet, target, reserve, S, payments)
+        return Decision(S, payments)
+
 
 class Coalition:
     """A growing set S with V_g(S): who contributes most, who would join, does S meet beta."""
@@ -295,6 +310,13 @@ class Mechanism(ABC):
 
     @abstractmethod
     def decide(self, round: Round) -> Decision: ...
+
+    def promised(self, round: Round) -> float:
+        """The log det V_g(S) that every decision of this round reaches; -inf: nothing is promised.
+
+        By default what `beta` needs. Overridden by mechanisms that promise something else.
+        """
+        return -math.inf if self.beta is None else round.goal(self.beta)
 
     def settings(self) -> dict[str, Any]:
         """The settings that a result records."""

@@ -53,6 +53,9 @@ class Pinned(Mechanism):
     def decide(self, round: Round) -> Decision:
         return self.mechanism.decide(round)
 
+    def promised(self, round: Round) -> float:
+        return self.mechanism.promised(round)
+
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **self.options, HASH: self.sha256}
 
