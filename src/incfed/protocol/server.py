@@ -38,6 +38,7 @@ class Closed(NamedTuple):
     idle: int  # clients without pending data, which count as participants
     communication: float  # scalars
     ratio: float  # det V_g(S) / det V_g(everyone)
+    gap: float = 0.0  # see `Decision`
 
 
 class Server:
@@ -115,4 +116,4 @@ class Server:
         idle = round.count - len(round)
         ratio = math.exp(min(0.0, self.shared.logdet - round.full_value))
         cost = communication(round.count, self._dim, idle + len(payments))
-        return Closed(round.clients[members], payments, idle, cost, ratio)
+        return Closed(round.clients[members], payments, idle, cost, ratio, decision.gap)
