@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 PARTS = (
     "speedup",
     "protocols",
+    "mechanisms",
     "dimensions",
     "clients",
     "cold_start",

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..kernels.factor import Floats
 from ..support import inputs
-from .base import Decision, Mechanism, Round
+from .base import Decision, Mask, Mechanism, Round, at_least
 
 
 @dataclass(frozen=True)
@@ -23,3 +24,6 @@ class PostedPrice(Mechanism):
     def decide(self, round: Round) -> Decision:
         S = round.stable_set(float(self.price))
         return Decision(S, np.where(S, float(self.price), 0.0))
+
+    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
+        return at_least(round, decision, S)

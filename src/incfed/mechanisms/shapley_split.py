@@ -9,7 +9,7 @@ import numpy as np
 from ..kernels.coalition import WILLING
 from ..kernels.factor import Floats, Ints
 from ..support import inputs
-from .base import Decision, Mask, Mechanism, Round, ShapleyValues
+from .base import Decision, Mask, Mechanism, Round, ShapleyValues, at_least
 from .payment_efficient import ranking
 
 MOST_SAMPLES = 10**6
@@ -41,6 +41,9 @@ class ShapleySplit(Mechanism):
             leaving = ranking(short, underpaid)
             S[leaving[: max(1, len(leaving) // 2)]] = False
         return Decision(S, np.zeros(len(round)))
+
+    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
+        return at_least(round, decision, S)
 
     def values(self, round: Round, S: Mask) -> ShapleyValues:
         """The Shapley value of each member of S as it is estimated, and its standard error."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ..kernels.factor import Floats
 from ..support import inputs
-from .base import MEETS, Decision, Mechanism, Round
+from .base import MEETS, Decision, Mask, Mechanism, Round, at_least
 
 
 @dataclass(frozen=True)
@@ -33,3 +34,6 @@ class Truthful(Mechanism):
     def decide(self, round: Round) -> Decision:
         eligible = round.costs <= self.reserve
         return round.auction(eligible, target=self.promised(round), reserve=float(self.reserve))
+
+    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
+        return at_least(round, decision, S)
