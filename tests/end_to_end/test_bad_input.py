@@ -160,6 +160,10 @@ MESSAGES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
         {"ridge": math.nan},
         r"ridge: got nan, must be a number from 1e-12 to 1e\+12",
     ),
+    (incfed.Synthetic, {"spread": -0.1}, r"spread: got -0.1, must be a number from 0 to 1e\+12"),
+    (incfed.Synthetic, {"spread": math.nan}, r"spread: got nan, must be a number from 0 to 1e\+12"),
+    (incfed.Synthetic, {"spread": "wide"}, r"spread: got 'wide', must be a number from 0 to"),
+    (incfed.Synthetic, {"dim": 1, "spread": 1}, r"spread: got 1.0, must be another number if dim"),
     (incfed.Synthetic, {"activity": -1}, r"activity: got -1, must be a number of at least 0"),
     (
         incfed.Synthetic,

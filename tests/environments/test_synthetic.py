@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -118,11 +120,12 @@ def joined(parts: list[Events]) -> Events:
     st.lists(st.integers(0, 40), min_size=1, max_size=12),
     st.integers(0, 2**64),
     st.sampled_from([None, 1.0]),
+    st.sampled_from([0.0, 0.3]),
 )
 def test_the_same_steps_however_they_are_cut(
-    pieces: list[int], seed: int, activity: float | None
+    pieces: list[int], seed: int, activity: float | None, spread: float
 ) -> None:
-    world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=9, activity=activity)
+    world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=9, activity=activity, spread=spread)
     whole, cut = opened(world, seed), opened(world, seed)
     assert same(joined([cut.take(n) for n in pieces]), whole.take(sum(pieces)))
     assert np.array_equal(whole.items, cut.items)
@@ -145,13 +148,59 @@ def test_each_kind_of_chance_has_a_stream_of_its_own() -> None:
     more = opened(incfed.Synthetic(clients=5, dim=3, arms=6, pool=9)).take(50)
     loud = opened(incfed.Synthetic(clients=5, dim=3, arms=4, pool=9, noise=3.0)).take(50)
     busy = opened(incfed.Synthetic(clients=5, dim=3, arms=4, pool=9, activity=2.0)).take(50)
-    for other in (more, loud):
+    unlike = opened(incfed.Synthetic(clients=5, dim=3, arms=4, pool=9, spread=0.5)).take(50)
+    for other in (more, loud, unlike):
         assert np.array_equal(events.clients, other.clients)
-    for other in (loud, busy):
+    for other in (loud, busy, unlike):
         assert np.array_equal(events.arms, other.arms)
-    noise = [(e.rewards - e.expected)[:, 0] for e in (events, more, loud)]
+    noise = [(e.rewards - e.expected)[:, 0] for e in (events, more, unlike, loud)]
     np.testing.assert_allclose(noise[1], noise[0], atol=1e-12)
-    np.testing.assert_allclose(noise[2], 30 * noise[0], atol=1e-12)
+    np.testing.assert_allclose(noise[2], noise[0], atol=1e-12)
+    np.testing.assert_allclose(noise[3], 30 * noise[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0, 5.0])
+def test_clients_that_differ(spread: float) -> None:
+    # Literally: theta_i = (theta + spread * delta_i) / its norm, delta_i from the fifth stream.
+    alike, world = (incfed.Synthetic(6, 4, 3, 20, spread=value) for value in (0.0, spread))
+    theta = opened(alike, seed=7).theta
+    deltas = np.random.default_rng(np.random.SeedSequence(7).spawn(5)[4])
+    stream = opened(world, seed=7)
+    for own in stream.thetas:
+        delta = deltas.standard_normal(4)
+        away = theta + spread * delta / np.linalg.norm(delta)
+        np.testing.assert_allclose(own, away / np.linalg.norm(away), rtol=1e-12)
+    events = stream.take(200)
+    for client, arms, expected in zip(events.clients, events.arms, events.expected, strict=True):
+        for arm, mean in zip(arms, expected, strict=True):
+            assert mean == pytest.approx(stream.items[arm] @ stream.thetas[client], abs=1e-12)
+    noise = events.rewards - events.expected
+    np.testing.assert_allclose(noise, noise[:, :1] @ np.ones((1, 3)), atol=1e-12)
+
+
+def test_directions_of_deviation_are_uniform() -> None:
+    # At a huge spread theta_i is delta_i: mean 0, covariance I / d.
+    thetas = opened(incfed.Synthetic(40_000, 3, 1, 2, spread=1e9)).thetas
+    np.testing.assert_allclose(thetas.mean(axis=0), 0.0, atol=0.02)
+    np.testing.assert_allclose(thetas.T @ thetas / 40_000, np.eye(3) / 3, atol=0.02)
+
+
+def test_without_spread_all_clients_have_one_theta() -> None:
+    stream = opened(incfed.Synthetic(clients=5, dim=3, arms=4, pool=9))
+    assert stream.thetas.shape == (5, 3)
+    assert (stream.thetas == stream.theta).all()
+    tiny = opened(incfed.Synthetic(clients=5, dim=3, arms=4, pool=9, spread=1e-9)).take(50)
+    np.testing.assert_allclose(tiny.expected, stream.take(50).expected, atol=1e-8)
+
+
+def test_regret_is_against_the_best_arm_of_the_client_that_acts() -> None:
+    world = incfed.Synthetic(clients=4, dim=3, arms=5, pool=30, spread=0.8)
+    stream, events = opened(world, seed=3), opened(world, seed=3).take(150)
+    result = incfed.simulate(world, incfed.DisLinUCB(threshold=1.0), steps=150, seed=3)
+    worth = np.einsum("tkd,td->tk", stream.items[events.arms], stream.thetas[events.clients])
+    for step, regret in enumerate(np.diff(result.regret, prepend=0.0)):
+        possible = worth[step].max() - worth[step]
+        assert np.abs(possible - regret).min() < 1e-9
 
 
 def test_settings_name_every_option() -> None:
@@ -166,3 +215,4 @@ def test_settings_name_every_option() -> None:
         "activity": (1.0, 3.0),
     }
     assert (world.count, world.dim, world.arms_per_step, world.length) == (2, 3, 4, None)
+    assert replace(world, spread=1).settings() == {**world.settings(), "spread": 1.0}

@@ -34,7 +34,7 @@ def test_scores(d: int, arms: int) -> None:
     widths = np.einsum("kd,dk->k", x, np.linalg.solve(full, x.T))
     z, scores = np.empty((arms, d)), np.empty(arms)
     for alpha in (0.0, 0.7):
-        choice = choose_dense(x, np.arange(arms), U, U @ rewards, alpha, z, scores)
+        choice = choose_dense(items, ids, np.arange(arms), U, U @ rewards, alpha, z, scores)
         expected = x @ theta + alpha * np.sqrt(widths)
         np.testing.assert_allclose(scores, expected, rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(z, x @ U.T, rtol=1e-8, atol=1e-9)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.mechanisms import TOLERANCE, FloatArray, Table, decide, logdet, stable_set
+from reference.trust import Trust
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -77,22 +78,6 @@ class Observations:
         """log det V(lambda)."""
         return float(logdet(self.V(have), self.ridge))
 
-    def choose(
-        self, arms: FloatArray, have: set[int], noise: float, delta: float,
-        exploration: float | None, width: str,
-    ) -> int:  # fmt: skip
-        inverse = np.linalg.inv(self.V(have) + self.ridge * np.eye(self.dim))
-        information = max(0.0, self.L(have) - self.dim * float(np.log(self.ridge)))
-        radius = information + 2.0 * np.log(1.0 / delta)
-        alpha = noise * np.sqrt(radius) + np.sqrt(self.ridge)
-        if width == "mixture":
-            alpha = np.sqrt(noise**2 * radius + self.ridge)
-        if exploration is not None:
-            alpha = exploration
-        spread = np.sqrt(np.maximum(0.0, np.einsum("kd,kd->k", arms @ inverse, arms)))
-        scores = arms @ (inverse @ self.b(have)) + alpha * spread
-        return int(np.flatnonzero(scores >= scores.max() - TOLERANCE)[0])
-
 
 def matrix_size(rank: int, d: int) -> int:
     return rank * d - rank * (rank - 1) // 2 if rank < d else d * (d + 1) // 2
@@ -138,6 +123,7 @@ def run_rounds(
     width: str = "paper",
     download: str = "everyone",
     budget: float = np.inf,
+    trust: float | str | FloatArray = np.inf,
     present: Callable[[int, int], tuple[BoolArray, BoolArray]] | None = None,
 ) -> Run:
     """`present(step, client)`: who uploads in the next round, and who is still there to deliver."""
@@ -146,10 +132,13 @@ def run_rounds(
     kind, setting = trigger
     streams = "rows" if kind == "news" else setting.get("signal")
     all, out = Observations(d, ridge), Run()
+    trusting = Trust(all, trust, count)
+    model = d * d + d + trusting.extra
     server: set[int] = set()
     has: list[set[int]] = [set() for _ in range(count)]  # downloaded, or shared by itself
     pending: list[set[int]] = [set() for _ in range(count)]
     entitled = [True] * count
+    shares, taken = 0, [0] * count  # rounds in which somebody shared, and those a client knows of
     late = [False] * count  # away when everyone else got the model
     silent: list[set[int] | None] = [None] * count  # what those had pending that did not answer
     clock = [0] * count
@@ -201,13 +190,18 @@ def run_rounds(
         new = server - has[i]
         if (download == "everyone" or entitled[i]) and new:
             has[i] |= server
-            packed += model_size(len(new), d)
-            sent += d * d + d if download != "everyone" or late[i] else 0
+            packed += model_size(len(new), d) + trusting.extra
+            sent += model if download != "everyone" or late[i] else 0
             late[i] = False
+        if (download == "everyone" or entitled[i]) and taken[i] != shares:
+            taken[i] = shares
+            trusting.download(i, server)
         entitled[i] = False
-        k = all.choose(arms[t], base(i) | pending[i], noise, delta, exploration, width)
-        before = all.L(base(i) | pending[i])
+        have = base(i) | pending[i]
+        k = trusting.choose(i, arms[t], have, noise, delta, exploration, width)
+        before = all.L(have)
         all.x[t], all.y[t] = arms[t, k], float(rewards[t, k])
+        trusting.learn(i, have, t)
         pending[i].add(t)
         clock[i] += 1
         grown[i] += all.L(base(i) | pending[i]) - before
@@ -232,11 +226,13 @@ def run_rounds(
                 )
             possible = all.L(server.union(*(pending[j] for j in left)))
             if sharing or not streams:
-                scalars += d * (len(sharing) + idle)
-                scalars += float(there.sum()) * (d * d + d) if download == "everyone" else 0.0
+                scalars += (d + trusting.extra) * (len(sharing) + idle)
+                scalars += float(there.sum()) * model if download == "everyone" else 0.0
             sent += scalars
+            shares += bool(sharing)
             for j in sharing:
-                packed += min(len(pending[j]), d)
+                packed += min(len(pending[j]), d) + trusting.extra
+                trusting.share(j, len(pending[j]))
                 server |= pending[j]
                 has[j] |= pending[j]
                 pending[j] = set()
@@ -316,11 +312,14 @@ def run_asynchronous(
     delta: float,
     exploration: float | None = None,
     width: str = "paper",
+    trust: float | str | FloatArray = np.inf,
 ) -> Run:
     """AsyncLinUCB (download: a ratio) and FedLinUCB (None: each upload brings the model)."""
     d = arms.shape[2]
     cost = np.broadcast_to(np.asarray(costs, np.float64), (count,))
     all, out = Observations(d, ridge), Run()
+    trusting = Trust(all, trust, count)
+    model = d * d + d + trusting.extra
     server: set[int] = set()
     has: list[set[int]] = [set() for _ in range(count)]
     pending: list[set[int]] = [set() for _ in range(count)]
@@ -328,16 +327,20 @@ def run_asynchronous(
         i = int(clients[t])
         sent = packed = paid = 0.0
         if download is not None and all.L(server) - all.L(has[i]) > np.log(download):
-            sent += d * d + d
-            packed += model_size(len(server - has[i]), d)
+            sent += model
+            packed += model_size(len(server - has[i]), d) + trusting.extra
             has[i] |= server
-        k = all.choose(arms[t], has[i] | pending[i], noise, delta, exploration, width)
+            trusting.download(i, server)
+        have = has[i] | pending[i]
+        k = trusting.choose(i, arms[t], have, noise, delta, exploration, width)
         all.x[t], all.y[t] = arms[t, k], float(rewards[t, k])
+        trusting.learn(i, have, t)
         pending[i].add(t)
         known = all.L(has[i] | pending[i])
         if known - all.L(has[i]) > np.log(upload):
-            scalars = d * d + d
-            packed += model_size(len(pending[i]), d)
+            scalars = model
+            packed += model_size(len(pending[i]), d) + trusting.extra
+            trusting.share(i, len(pending[i]))
             server |= pending[i]
             has[i] |= pending[i]
             pending[i] = set()
@@ -345,8 +348,10 @@ def run_asynchronous(
             if download is None:
                 paid = max(0.0, paid - float(np.expm1(all.L(server) - known)))
                 scalars *= 2
-                packed += model_size(len(server - has[i]), d)
+                new = server - has[i]
+                packed += model_size(len(new), d) + (trusting.extra if new else 0)
                 has[i] |= server
+                trusting.download(i, server)
             sent += scalars
             out.rounds.append(Round(t, i, [i], [paid], 1, 0, float(scalars), 1.0))
         out.add(expected[t], rewards[t], k, sent, packed, paid)

@@ -51,6 +51,7 @@ def rules(draw: st.DrawFn) -> dict[str, Any]:
         "delta": draw(st.sampled_from([0.01, 0.1])),
         "exploration": draw(st.sampled_from([None, None, 0.3])),
         "width": draw(st.sampled_from(["paper", "mixture"])),
+        "trust": draw(st.sampled_from([np.inf, np.inf, 0.0, 0.3, 3.0, 1e4, "auto", "auto"])),
     }
 
 

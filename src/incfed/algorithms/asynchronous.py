@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from ..kernels.factor import Floats
 from ..protocol.protocols import Asynchronous, Protocol
 from ..support import inputs
-from .base import Algorithm
 from .costs import check_costs, costs_of
+from .trust import Trusting
 
 
 @dataclass(frozen=True)
-class AsyncLinUCB(Algorithm):
+class AsyncLinUCB(Trusting):
     """Uploads and downloads are triggered apart (Li and Wang, 2022).
 
     upload: gamma_U. A client uploads its pending data dV_i when det V_i > upload * det(V_i - dV_i).
@@ -42,7 +42,7 @@ class AsyncLinUCB(Algorithm):
 
 
 @dataclass(frozen=True)
-class FedLinUCB(Algorithm):
+class FedLinUCB(Trusting):
     """A client exchanges its pending data for the model (He et al., 2022).
 
     growth: it does so when det V_i > (1 + growth) det(V_i - dV_i). It is paid what the downloaded

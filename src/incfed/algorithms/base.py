@@ -10,6 +10,7 @@ import numpy as np
 
 from ..kernels.factor import Floats
 from ..kernels.store import thin_limit
+from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
 from ..mechanisms.base import Mechanism
 from ..protocol.protocols import Alone, Protocol, Synchronous
@@ -55,6 +56,11 @@ class Algorithm:
     def prices(self, count: int) -> Floats:
         """D^p of each of `count` clients."""
         return np.zeros(count)
+
+    def personal(self, count: int, dim: int) -> Personal | None:
+        """The models with which clients choose, if they are not the shared ones with their pending
+        data."""
+        return None
 
     def check(self, count: int) -> None:
         """InputError if its settings do not fit so many clients."""

@@ -9,10 +9,11 @@ from ..protocol.protocols import Pooled, Protocol, Synchronous
 from ..protocol.triggers import Threshold
 from ..support import inputs
 from .base import Algorithm
+from .trust import Trusting
 
 
 @dataclass(frozen=True)
-class DisLinUCB(Algorithm):
+class DisLinUCB(Trusting):
     """Everyone shares for free whenever a client's trigger fires (Wang et al., 2020)."""
 
     threshold: float

@@ -17,12 +17,13 @@ from ..protocol.protocols import (
 )
 from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs, places
-from .base import LATER, Algorithm
+from .base import LATER
 from .costs import check_costs, costs_of
+from .trust import Trusting
 
 
 @dataclass(frozen=True)
-class IncFedUCB(Algorithm):
+class IncFedUCB(Trusting):
     """An incentive mechanism, a trigger and the clients' costs.
 
     threshold: D_c of the paper's trigger; 0 triggers a round at every step with new data, infinity

@@ -1,4 +1,5 @@
-"""The paper's synthetic world: one unit-norm theta, a pool of unit-norm arms, Gaussian noise."""
+"""The paper's synthetic world: one unit-norm theta, or one for each client around it; a pool of
+unit-norm arms, Gaussian noise."""
 
 from __future__ import annotations
 
@@ -16,10 +17,12 @@ from .base import MOST, Events, Stream, World
 
 @dataclass(frozen=True)
 class Synthetic(World):
-    """N clients with the same linear reward; each step shows one of them K arms of a fixed pool.
+    """N clients with linear rewards; each step shows one of them K arms of a fixed pool.
 
     activity: None: all clients act equally often; a number s: client i acts in proportion to
     1 / (i + 1)^s; or one weight per client.
+    spread: how much the clients differ. Client i's parameter is theta + spread * delta_i, scaled to
+    length 1; delta_i is a random direction of its own. 0: all clients have the same theta.
     """
 
     clients: int = 50
@@ -28,6 +31,7 @@ class Synthetic(World):
     pool: int = 1000
     noise: float = 0.1
     activity: float | Sequence[float] | None = None
+    spread: float = 0.0
 
     def __post_init__(self) -> None:
         checked = {  # Python numbers: products of small numpy integers overflow
@@ -36,6 +40,7 @@ class Synthetic(World):
             "arms": inputs.integer("arms", self.arms, low=1),
             "pool": inputs.integer("pool", self.pool, low=1, high=MOST),
             "noise": inputs.setting("noise", self.noise),
+            "spread": inputs.number("spread", self.spread, low=0.0, high=1e12),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -43,6 +48,9 @@ class Synthetic(World):
         if self.arms > self.pool:
             allowed = f"at most the pool ({self.pool}), from which they are drawn"
             raise inputs.refuse("arms", self.arms, allowed)
+        if self.dim == 1 and self.spread == 1.0:
+            allowed = "another number if dim is 1: theta + spread * delta_i may be 0"
+            raise inputs.refuse("spread", self.spread, allowed)
 
     @property
     def count(self) -> int:
@@ -56,7 +64,10 @@ class Synthetic(World):
         return SyntheticStream(self, seed)
 
     def settings(self) -> dict[str, Any]:
-        return {"kind": "Synthetic", **{f.name: getattr(self, f.name) for f in fields(self)}}
+        settings = {"kind": "Synthetic", **{f.name: getattr(self, f.name) for f in fields(self)}}
+        if not self.spread:  # version 0.1 did not have it: the same run is recorded as the same
+            del settings["spread"]
+        return settings
 
     def shares(self) -> Floats:
         """The probability with which each client acts in a step."""
@@ -73,14 +84,22 @@ class Synthetic(World):
 class SyntheticStream(Stream):
     def __init__(self, world: Synthetic, seed: np.random.SeedSequence) -> None:
         # Separate random streams, so that none depends on the number of draws from another.
-        model, self._who, self._which, self._noise = map(np.random.default_rng, seed.spawn(4))
+        model, self._who, self._which, self._noise, deltas = map(
+            np.random.default_rng, seed.spawn(5)
+        )
         theta = model.standard_normal(world.dim)
         theta /= np.linalg.norm(theta)
-        spread = np.sqrt((world.dim - np.arange(world.dim)) / world.dim)
-        items = model.standard_normal((world.pool, world.dim)) * spread
+        scale = np.sqrt((world.dim - np.arange(world.dim)) / world.dim)
+        items = model.standard_normal((world.pool, world.dim)) * scale
         items /= np.linalg.norm(items, axis=1, keepdims=True)
         self.items = items
         self.theta = theta
+        self.thetas = np.broadcast_to(theta, (world.clients, world.dim))  # of each client
+        if world.spread:
+            delta = deltas.standard_normal((world.clients, world.dim))
+            delta /= np.linalg.norm(delta, axis=1, keepdims=True)
+            self.thetas = theta + world.spread * delta
+            self.thetas /= np.linalg.norm(self.thetas, axis=1, keepdims=True)
         self._means = items @ theta
         self._world = world
         self._order = np.arange(world.pool)
@@ -92,7 +111,13 @@ class SyntheticStream(Stream):
         noise = self._world.noise * self._noise.standard_normal(n)
         arms, rewards, expected = np.empty(shape, np.int64), np.empty(shape), np.empty(shape)
         draw(self._order, bits, self._means, noise, arms, rewards, expected)
-        return Events(self._clients(n), arms, rewards, expected)
+        clients = self._clients(n)
+        if self._world.spread:
+            thetas = self.thetas[clients]
+            for k in range(self._world.arms):  # all at once would need K times the memory
+                expected[:, k] = np.einsum("td,td->t", self.items[arms[:, k]], thetas)
+            rewards = expected + noise[:, None]
+        return Events(clients, arms, rewards, expected)
 
     def _clients(self, n: int) -> Ints:
         uniform = self._who.random(n)

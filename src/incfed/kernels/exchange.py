@@ -29,6 +29,14 @@ from .store import (
     take_block,
     take_pair,
 )
+from .trust import (
+    Personal,
+    choose_personal,
+    enter,
+    learn_personal,
+    receive,
+    share_scores,
+)
 from .ucb import Bench, Rules, choose
 
 
@@ -50,8 +58,9 @@ _BENCH = _RULES + len(Bench._fields)
 
 
 @compiled
-def advance_asynchronous(*flat: Any) -> tuple[int, int]:
-    """advance_asynchronous(*steps, *exchanges, *store, *rules, *bench, begin): run all steps.
+def advance_asynchronous(personal: Personal | None, *flat: Any) -> tuple[int, int]:
+    """advance_asynchronous(personal, *steps, *exchanges, *store, *rules, *bench, begin): run all
+    steps; `personal` as in `advance`.
 
     Returns (next step, DONE/FULL) as `advance` does.
     """
@@ -64,10 +73,17 @@ def advance_asynchronous(*flat: Any) -> tuple[int, int]:
         client = steps.clients[t]
         if store.table[client, OWN] == 0:
             join(store, client)
+            if personal is not None:
+                enter(store, personal, client)
         if behind(store, client, exchanges.download):
             fetch(store, client, steps.fetched, t)
             take_in(store, client, rules.ridge, b)
-        k = choose(store, client, steps.items, steps.arms[t], rules, None, b)
+            if personal is not None:
+                receive(store, personal, client, rules.ridge)
+        if personal is None:
+            k = choose(store, client, steps.items, steps.arms[t], rules, None, b)
+        else:
+            k = choose_personal(personal, client, steps.items, steps.arms[t], rules, b)
         reward = steps.rewards[t, k]
         steps.reward[t] = reward
         steps.regret[t] = largest(steps.expected[t]) - steps.expected[t, k]
@@ -75,8 +91,12 @@ def advance_asynchronous(*flat: Any) -> tuple[int, int]:
             continue
         x = steps.items[steps.arms[t, k]]
         learn(store, client, x, reward, rules.limit, rules.ridge, b)
+        if personal is not None:
+            learn_personal(store, personal, client, x, reward, rules.ridge, b)
         if growth(store, client) > exchanges.upload:
             exchanges.sent[t] = store.table[client, PENDING]
+            if personal is not None:
+                share_scores(personal, steps.clients[t : t + 1], exchanges.sent[t : t + 1])
             give(store, client, rules.ridge, b)
             exchanges.paid[t] = exchanges.costs[client]
             if np.isnan(exchanges.download):
@@ -84,6 +104,8 @@ def advance_asynchronous(*flat: Any) -> tuple[int, int]:
                 exchanges.paid[t] = max(0.0, exchanges.costs[client] - gained)
                 fetch(store, client, steps.fetched, t)
                 take_in(store, client, rules.ridge, b)
+                if personal is not None:
+                    receive(store, personal, client, rules.ridge)
     return steps.clients.shape[0], DONE
 
 

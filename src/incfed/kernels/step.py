@@ -9,6 +9,7 @@ from .compiling import compiled, inner
 from .factor import Floats, Ints, whiten
 from .signals import Signals, report, worthwhile
 from .store import BASE, BLOCKS_A_STEP, CLOCK, PAIRS_A_STEP, Store, fetch
+from .trust import Personal, catch_up, choose_personal, enter, learn_personal
 from .ucb import Bench, Rules, choose
 
 DONE, TRIGGERED, FULL = 0, 1, 2
@@ -52,12 +53,15 @@ def largest(values: Floats) -> float:
 
 
 @compiled
-def advance(stale: bool | None, signals: Signals | None, *flat: Any) -> tuple[int, int]:
-    """advance(stale, signals, *steps, *store, *rules, *bench, begin): run steps until one triggers
-    a round.
+def advance(
+    stale: bool | None, signals: Signals | None, personal: Personal | None, *flat: Any
+) -> tuple[int, int]:
+    """advance(stale, signals, personal, *steps, *store, *rules, *bench, begin): run steps until
+    one triggers a round.
 
     `stale` (None: no) chooses with the model as it was after the client's own last step. `signals`
     (None: the client itself decides by the rules) are what the server hears between rounds.
+    `personal` (None: everyone trusts the others as itself) has the models to choose with.
     Returns (next step, DONE/TRIGGERED/FULL). FULL is returned before a step is started; call again
     after making room. The arguments are flat, because numba takes longer to unbox a NamedTuple than
     many arrays.
@@ -70,7 +74,14 @@ def advance(stale: bool | None, signals: Signals | None, *flat: Any) -> tuple[in
         client = steps.clients[t]
         if outdated(store, client):
             refresh(store, client, rules.ridge, b)
-        k = choose(store, client, steps.items, steps.arms[t], rules, stale, b)
+        if personal is None:
+            k = choose(store, client, steps.items, steps.arms[t], rules, stale, b)
+        else:
+            if personal.version[client] < 0:
+                enter(store, personal, client)
+            if stale is None:
+                catch_up(store, personal, client, rules.ridge)
+            k = choose_personal(personal, client, steps.items, steps.arms[t], rules, b)
         reward = steps.rewards[t, k]
         steps.reward[t] = reward
         steps.regret[t] = largest(steps.expected[t]) - steps.expected[t, k]
@@ -79,10 +90,14 @@ def advance(stale: bool | None, signals: Signals | None, *flat: Any) -> tuple[in
         if store.table[client, BASE] == 0:
             fetch(store, client, steps.fetched, t)
         x = steps.items[steps.arms[t, k]]
-        if stale is not None:  # it was chosen with another factor
+        if stale is not None or personal is not None:  # it was chosen with another factor
+            if personal is not None and stale is not None:
+                catch_up(store, personal, client, rules.ridge)
             whiten(store.blocks[0, 0], x, b.p)
         square = learn(store, client, x, reward, rules.limit, rules.ridge, b)
-        if stale is not None:
+        if personal is not None:
+            learn_personal(store, personal, client, x, reward, rules.ridge, b)
+        elif stale is not None:
             remember(store, client, b)
         store.table[client, CLOCK] += 1
         if signals is not None:

@@ -114,11 +114,13 @@ def choose(
 
 @compiled
 def choose_dense(
-    arms: Floats, ids: Ints, U: Floats, t: Floats, alpha: float, z: Floats, score: Floats
-) -> int:
-    """Eq. 2 for all `arms` under the model (U, t); `ids` is 0, 1, 2, ...; z and score: scratch."""
-    d = arms.shape[1]
-    whiten_arms(arms, ids, U, z, ids)
+    items: Floats, ids: Ints, places: Ints, U: Floats, t: Floats, alpha: float, z: Floats,
+    score: Floats,
+) -> int:  # fmt: skip
+    """Eq. 2 for some of the items under the model (U, t); `places` is 0, 1, 2, ...; z and score:
+    scratch."""
+    d = items.shape[1]
+    whiten_arms(items, ids, U, z, places)
     best = -np.inf
     for k in range(ids.shape[0]):
         score[k] = dot(z[k], t, d) + alpha * np.sqrt(dot(z[k], z[k], d))

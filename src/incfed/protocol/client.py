@@ -86,7 +86,9 @@ class Learner:
         if len(self._ids) != len(arms):
             self._ids, self._z, self._score = np.arange(len(arms)), arms.copy(), np.empty(len(arms))
         alpha = confidence(self._logdet, self.dim, self.rules)
-        return choose_dense(arms, self._ids, self._U, self._t, alpha, self._z, self._score)
+        return choose_dense(
+            arms, self._ids, self._ids, self._U, self._t, alpha, self._z, self._score
+        )
 
     def learn(self, x: Floats, y: float) -> bool:
         """Lines 6-8: add an observation; does it call for a round?"""

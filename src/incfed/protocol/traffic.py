@@ -12,21 +12,23 @@ from ..kernels.factor import Floats, Ints
 
 
 def communication(
-    count: int, dim: int, participants: int, *, matrices: bool = True, models: int | None = None
-) -> float:
+    count: int, dim: int, participants: int, *, matrices: bool = True, models: int | None = None,
+    scores: int = 0,
+) -> float:  # fmt: skip
     """Scalars of a round: all dV up, participants' db up, V_g and b_g down (docs/paper.md, reading
     11).
 
     matrices: whether dV is sent; not if the server knows the rows already. models: how many clients
-    download, None: all.
+    download, None: all. scores: scalars that go with every b (trust "auto").
     """
-    up = count * dim**2 * matrices + participants * dim
-    return float(up + (count if models is None else models) * (dim**2 + dim))
+    up = count * dim**2 * matrices + participants * (dim + scores)
+    return float(up + (count if models is None else models) * (dim**2 + dim + scores))
 
 
 def round_communication(
-    count: int, idle: int, sharing: int, dim: int, *, streams: str | None, everyone: bool
-) -> float:
+    count: int, idle: int, sharing: int, dim: int, *, streams: str | None, everyone: bool,
+    scores: int = 0,
+) -> float:  # fmt: skip
     """Scalars of a round with `count` clients, with what the protocol saves.
 
     idle: clients without pending data, which count as participants. streams: what clients send
@@ -35,7 +37,9 @@ def round_communication(
     models, participants = count if everyone else 0, idle + sharing
     if streams and not sharing:  # nothing is new
         models = participants = 0
-    return communication(count, dim, participants, matrices=streams != "rows", models=models)
+    return communication(
+        count, dim, participants, matrices=streams != "rows", models=models, scores=scores
+    )
 
 
 def packed_matrix(rank: Ints, dim: int) -> Ints:

@@ -12,6 +12,7 @@ from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Mask
 from ..kernels.step import FULL, Steps
 from ..kernels.store import make_room
+from ..kernels.trust import Personal
 from ..kernels.ucb import Bench, Rules
 from ..protocol.protocols import Asynchronous
 from ..protocol.server import Closed
@@ -24,12 +25,13 @@ class AsynchronousRun(Run):
 
     def __init__(
         self, protocol: Asynchronous, count: int, dim: int, rules: Rules, bench: Bench,
-        costs: Floats,
+        costs: Floats, personal: Personal | None = None,
     ) -> None:  # fmt: skip
         super().__init__(count, dim, rules, bench)
         self._upload = math.log(protocol.upload)
         self._download = math.nan if protocol.download is None else math.log(protocol.download)
-        self._costs = costs
+        self._costs, self._personal = costs, personal
+        self._scores = 0 if personal is None else personal.scalars
         self._sent: list[Ints] = [np.empty(0, np.int64)]
 
     def advance(self, steps: Steps, first: int) -> None:
@@ -41,10 +43,10 @@ class AsynchronousRun(Run):
         while state == FULL:
             self.store = make_room(self.store)
             done, state = advance_asynchronous(
-                *steps, *exchanges, *self.store, *self.rules, *self.bench, done
+                self._personal, *steps, *exchanges, *self.store, *self.rules, *self.bench, done
             )
         self._sent.append(exchanges.sent)
-        model = self.dim**2 + self.dim
+        model = self.dim**2 + self.dim + self._scores
         scalars = float(2 * model if math.isnan(self._download) else model)
         for t in np.flatnonzero(exchanges.sent).tolist():
             client = steps.clients[t : t + 1].copy()
@@ -52,7 +54,9 @@ class AsynchronousRun(Run):
             self.log(first + t, int(client[0]), 1, closed)
 
     def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:
-        sent, model = np.concatenate(self._sent), self.dim**2 + self.dim
+        sent, model = np.concatenate(self._sent), self.dim**2 + self.dim + self._scores
         scalars = np.where(sent > 0, float(model), 0.0)
         scalars[(sent > 0) if math.isnan(self._download) else (fetched > 0)] += model
-        return StepTraffic(scalars, packed_model(sent, self.dim) + packed_model(fetched, self.dim))
+        packed = packed_model(sent, self.dim) + packed_model(fetched, self.dim)
+        packed += self._scores * ((sent > 0).astype(np.float64) + (fetched > 0))
+        return StepTraffic(scalars, packed)

@@ -116,11 +116,12 @@ class Simulation:
         """A federation that follows this protocol."""
         world, algorithm = self._world, self._algorithm
         rules, costs = algorithm.rules(world.dim), algorithm.prices(world.count)
+        personal = algorithm.personal(world.count, world.dim)
         items = len(self._stream.items) if self._stream.recurring else 0
         scratch = partial(bench, world.dim, world.arms_per_step)
         size = (world.count, world.dim, rules)
         if isinstance(protocol, Asynchronous):  # no model is shared, so nothing can be cached
-            return AsynchronousRun(protocol, *size, scratch(0), costs)
+            return AsynchronousRun(protocol, *size, scratch(0), costs, personal)
         stale = algorithm.reads == "stale"
         if isinstance(protocol, Pooled):
             return PooledRun(*size, scratch(items), stale)
@@ -129,7 +130,7 @@ class Simulation:
         if not isinstance(protocol, Synchronous):
             allowed = "one of incfed's: see incfed.protocol.protocols"
             raise inputs.refuse("protocol", protocol, allowed)
-        return SynchronousRun(protocol, *size, scratch(items), costs, stale, self._seed)
+        return SynchronousRun(protocol, *size, scratch(items), costs, stale, self._seed, personal)
 
     def _settings(self) -> dict[str, Any]:
         return {

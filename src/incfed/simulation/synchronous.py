@@ -13,6 +13,7 @@ from ..kernels.pending import Mask, collect
 from ..kernels.signals import know
 from ..kernels.step import FULL, TRIGGERED, Steps, advance
 from ..kernels.store import BASE, OWN, PENDING, conclude, make_room
+from ..kernels.trust import Personal, share_scores
 from ..kernels.ucb import Bench, Rules
 from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.pay_everyone import PayEveryone
@@ -39,11 +40,13 @@ class SynchronousRun(Run):
 
     def __init__(
         self, protocol: Synchronous, count: int, dim: int, rules: Rules, bench: Bench,
-        costs: Floats, stale: bool, seed: int,
+        costs: Floats, stale: bool, seed: int, personal: Personal | None = None,
     ) -> None:  # fmt: skip
         super().__init__(count, dim, rules, bench)
         self._protocol, self._trigger = protocol, protocol.trigger
         self._stale = True if stale else None  # None: not compiled in
+        self._personal = personal
+        self._scores = 0 if personal is None else personal.scalars
         self.server = Server(
             count=count, dim=dim, mechanism=protocol.mechanism, costs=costs, ridge=rules.ridge,
             budget=protocol.budget,
@@ -67,7 +70,14 @@ class SynchronousRun(Run):
                 self._round(first + done - 1, int(steps.clients[done - 1]))
             begin = done
             done, state = advance(
-                self._stale, self._signals, *steps, *self.store, *self.rules, *self.bench, done
+                self._stale,
+                self._signals,
+                self._personal,
+                *steps,
+                *self.store,
+                *self.rules,
+                *self.bench,
+                done,
             )
             if self._late.any():
                 self._count_late(steps, begin, done, first)
@@ -76,9 +86,9 @@ class SynchronousRun(Run):
         d = self.dim
         stream = {None: 0, ROWS: d, GROWTH: 1}[self._trigger.streams]
         scalars = np.where(matched, float(stream), 0.0)
-        packed = scalars + packed_model(fetched, d)
+        packed = scalars + packed_model(fetched, d) + self._scores * (fetched > 0)
         sent = fetched > 0 if self._protocol.download != EVERYONE else self._fetched_late
-        scalars[sent] += d * d + d
+        scalars[sent] += d * d + d + self._scores
         rounds = self.rounds()
         np.add.at(scalars, rounds.step, rounds.communication)
         np.add.at(packed, rounds.step, self._packed)
@@ -108,12 +118,14 @@ class SynchronousRun(Run):
         if len(sharing) and self._protocol.download != EVERYONE:
             self._keep_bases(uploads.clients, sharing)
         closed = server.close(one.round, decision, db)
+        if self._personal is not None:
+            share_scores(self._personal, sharing, ranks)
         conclude(*self.store, sharing, *server.shared, self._protocol.all_clocks)
 
         scalars = self._communication(called, len(sharing))
         idle = called.count - len(called)
         self.log(step, acting, len(called), closed._replace(communication=scalars, idle=idle))
-        up = packed_vector(ranks, self.dim).sum()
+        up = packed_vector(ranks, self.dim).sum() + self._scores * len(sharing)
         if trigger.streams != ROWS:
             up += packed_matrix(sent, self.dim).sum()
         self._packed.append(int(up))
@@ -145,6 +157,7 @@ class SynchronousRun(Run):
         return round_communication(
             round.count, round.count - len(round), sharing, self.dim,
             streams=self._trigger.streams, everyone=self._protocol.download == EVERYONE,
+            scores=self._scores,
         )  # fmt: skip
 
     def _collect(self) -> Uploads:

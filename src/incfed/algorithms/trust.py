@@ -1,0 +1,64 @@
+"""How far clients trust each other, for algorithms in which they download what others shared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..kernels.trust import Personal, personal
+from ..support import inputs
+from .base import LATER, Algorithm
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trusting(Algorithm):
+    """An algorithm with `trust`: for how many observations, in any direction, the data of others
+    counts at most (docs/trust.md).
+
+    A number, one per client, or "auto": each client finds it out. Infinity is the paper: all
+    clients are alike. With 0 each learns alone.
+    """
+
+    trust: float | str | Sequence[float] = field(default=math.inf, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "trust", check_trust(self.trust))
+        if self.trust == AUTO and self.reads != "fresh":
+            raise inputs.refuse("trust", AUTO, 'a number where reads is "stale"')
+
+    def check(self, count: int) -> None:
+        super().check(count)
+        self.personal(count, dim=1)
+
+    def personal(self, count: int, dim: int) -> Personal | None:
+        if isinstance(self.trust, str):
+            return personal(None, count, dim)
+        each = np.asarray(self.trust, np.float64)
+        if each.ndim and len(each) != count:
+            given = inputs.counted(len(each), "number")
+            raise inputs.refuse("trust", given, f"one number, or {count} (one per client)")
+        if np.isinf(each).all():
+            return None
+        return personal(np.array(np.broadcast_to(each, count)), count, dim)
+
+
+def check_trust(value: object) -> float | str | tuple[float, ...]:
+    """The trust as it is kept in settings."""
+    allowed = f'a number of at least 0 (or inf), one per client, or "{AUTO}"'
+    if isinstance(value, str):
+        if value != AUTO:
+            raise inputs.refuse("trust", value, allowed)
+        return value
+    if isinstance(value, int | float | np.number):
+        return inputs.number("trust", value, low=0.0, finite=False)
+    if not isinstance(value, Sequence | np.ndarray) or not len(value):
+        raise inputs.refuse("trust", value, allowed)
+    return tuple(
+        inputs.number(f"trust[{at}]", one, low=0.0, finite=False) for at, one in enumerate(value)
+    )
