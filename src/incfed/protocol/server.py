@@ -39,6 +39,8 @@ class Closed(NamedTuple):
     communication: float  # scalars
     ratio: float  # det V_g(S) / det V_g(everyone)
     gap: float = 0.0  # see `Decision`
+    costs: Floats | None = None  # what sharing truly cost each participant, where that is known
+    asked: Floats | None = None  # what each had reported
 
 
 class Server:
@@ -64,7 +66,7 @@ class Server:
         self._count = count
         self._dim = dim
         self.mechanism = mechanism
-        self._costs = costs
+        self.costs = costs  # reported, of every client
         self._ridge = ridge
 
     @property
@@ -75,7 +77,7 @@ class Server:
         """Line 10: a round of `count` clients (None: all), of which these have pending data."""
         return Round(
             clients=uploads.clients.copy(),
-            costs=self._costs[uploads.clients],
+            costs=self.costs[uploads.clients],
             count=self._count if count is None else count,
             V=self.shared.V,
             factor=self.shared.factor,

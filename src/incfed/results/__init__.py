@@ -11,6 +11,7 @@ from .report import Section, write_report
 from .settings import plain
 from .storage import load, save
 from .tables import ComparisonRow, Runs, Spread, compare, to_markdown
+from .utilities import Utilities, utilities
 
 Row = ComparisonRow  # its former name
 
@@ -25,6 +26,7 @@ __all__ = [
     "Runs",
     "Section",
     "Spread",
+    "Utilities",
     "compare",
     "human",
     "load",
@@ -34,5 +36,6 @@ __all__ = [
     "plot",
     "save",
     "to_markdown",
+    "utilities",
     "write_report",
 ]
