@@ -12,6 +12,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.main import get_command
 
@@ -25,7 +26,8 @@ from incfed.experiments.paper.tables import TABLES
 from incfed.experiments.paper.verdicts import judge
 from incfed.experiments.sweeps import build_sweep
 from incfed.planning.case import build_case
-from incfed.results import compare
+from incfed.results import compare, markdown
+from incfed.results.membership import membership_table, memberships
 from support.docs import ROOT, blocks
 from support.movielens import Sample
 
@@ -97,21 +99,36 @@ def test_code_runs_and_prints_what_is_shown(
 )
 def test_the_table_beside_the_picture(config: str, page: str, columns: tuple[str, ...]) -> None:
     """Seeds 0 to 4 again: the page shows what its config gives."""
+    rows = [
+        f"| {' | '.join([r.label, *(str(getattr(r, name)) for name in columns)])} |\n"
+        for r in compare(run_config(config))
+    ]
+    assert "".join(rows) in (ROOT / page).read_text(encoding="utf-8")
+
+
+def run_config(config: str) -> dict[str, list[incfed.Result]]:
     tables = tomllib.loads((ROOT / "docs/images" / config).read_text())
     experiment = build(Recipe(tables, ROOT, config))
     assert experiment.seeds == (0, 1, 2, 3, 4)
-    runs = {
+    return {
         label: [
             incfed.simulate(experiment.world, algorithm, steps=experiment.steps, seed=seed)
             for seed in experiment.seeds
         ]
         for label, algorithm in experiment.algorithms.items()
     }
-    rows = [
-        f"| {' | '.join([r.label, *(str(getattr(r, name)) for name in columns)])} |\n"
-        for r in compare(runs)
-    ]
-    assert "".join(rows) in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_who_is_better_off_beside_the_picture() -> None:
+    found = memberships(run_config("members.toml"))
+    page = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+    assert markdown.render_table(membership_table(found)) in page
+    paper = found[0]
+    losers = sorted(client for client, _, _ in paper.losers())
+    assert losers == list(range(6))
+    steps = np.sum([one.steps for one in paper.gains], axis=0)
+    share = 100 * steps[losers].sum() / steps.sum()
+    assert f"clients 0 to 5, with {share:.0f} % of the steps" in page
 
 
 def test_the_paper_run_again() -> None:

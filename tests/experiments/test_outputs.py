@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -97,7 +98,7 @@ def test_nothing_half_written(tmp_path: Path) -> None:
 
 def paid(regret: float, payment: float) -> list[Result]:
     one = sample()
-    curves = {"regret": one.regret * 0 + regret, "payment": one.payment * 0 + payment}
+    curves: Any = {"regret": one.regret * 0 + regret, "payment": one.payment * 0 + payment}
     return [Result(**curves, reward=one.reward, communication=one.communication,
                    rounds=one.rounds, settings=one.settings)]  # fmt: skip
 

@@ -189,7 +189,7 @@ def test_racing_gives_hopeless_settings_fewer_seeds(made: incfed.Plan) -> None:
 def test_limits_that_cannot_be_kept_get_the_nearest_and_what_to_relax() -> None:
     plan = incfed.plan(CASE, minimize="payment", max_regret=0.1, max_communication=1e6, **SMALL)
     assert not plan.within
-    assert plan.advice.startswith("No setting was found that keeps all limits. The nearest: ")
+    assert ". No setting was found that keeps all limits. The nearest: " in plan.advice
     [text] = [line for line in str(plan).splitlines() if "--max-regret" in line]
     offered = float(re.findall(r"--max-regret ([\d.]+) instead of 0.1", text)[0])
     assert offered >= plan.judgement.easiest["regret"]["regret"].high
@@ -237,8 +237,9 @@ def _check_config(plan: incfed.Plan, folder: Path) -> None:
     """Running it gives the figures that the plan states, with seeds that nothing was chosen on."""
     plan.save(folder)
     experiment = read(folder / "run.toml")
-    [algorithm] = experiment.algorithms.values()
+    algorithm, alone = experiment.algorithms.values()
     assert algorithm == plan.algorithm()
+    assert isinstance(alone, incfed.Independent)
     assert experiment.seeds == plan.held_out
     assert not set(experiment.seeds) & set(plan.search_seeds)
     runs = [
@@ -274,7 +275,7 @@ def test_costs_that_are_drawn(tmp_path: Path) -> None:
     tables = {**CASE, "costs": {"kind": "exponential", "mean": 3}}
     plan = incfed.plan(tables, minimize="payment", max_regret=30, output=tmp_path, **SMALL)
     experiment = read(tmp_path / "run.toml")
-    [algorithm] = experiment.algorithms.values()
+    algorithm, _ = experiment.algorithms.values()
     assert isinstance(algorithm, incfed.IncFedUCB)
     assert algorithm.costs == tuple(plan.case.costs.of(plan.held_out[0]))  # type: ignore[arg-type]
     assert "drawn from exponential (mean 3)" in plan.config

@@ -159,7 +159,7 @@ def test_the_advice_can_be_run_and_served(tmp_path: Path) -> None:
         words_of(plan)
     )
     plan.save(tmp_path / "plan")
-    [entry] = read(tmp_path / "plan" / "run.toml").entries.values()
+    entry, _ = read(tmp_path / "plan" / "run.toml").entries.values()
     assert entry.value.mechanism.tip == 3.0
     served = read_config(tmp_path / "plan" / "federation.toml").settings.mechanism
     assert served.beta == plan.setting.beta

@@ -13,7 +13,7 @@ from incfed.support.files import digest
 from incfed.support.inputs import InputError
 from support.results import bare, sample, silent
 
-FILES = ["result.json", "rounds.parquet", "steps.parquet"]
+FILES = ["clients.parquet", "result.json", "rounds.parquet", "steps.parquet"]
 
 
 def tree(folder: Path) -> list[str]:
@@ -131,7 +131,7 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
             load(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["steps.parquet", "rounds.parquet"])
+@pytest.mark.parametrize("name", ["steps.parquet", "rounds.parquet", "clients.parquet"])
 def test_damage_is_noticed(name: str, tmp_path: Path) -> None:
     save(sample(), tmp_path / "a")
     file = tmp_path / "a" / name

@@ -3,6 +3,7 @@ trigger, download rule and width."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
-from support.federation import federate, synthetic
+from incfed.simulation.presence import Presence
+from support.federation import Federation, federate, synthetic
 from support.in_step import play
 
 COSTS = [0.0, 0.5, 1.0, 2.0, 2.0, 3.0]
@@ -41,22 +43,36 @@ CASES: dict[str, dict[str, Any]] = {
         "costs": [0.0, 0.5, 1.0, 2.0, 2.0, 60.0],
     },
     "budget": {"threshold": 0.5, "budget": 4.0},
+    "trust": {"threshold": 0.5, "trust": 3.0},
+    "no trust": {"threshold": 0.5, "trust": 0.0},
+    "trust found out": {"threshold": 0.5, "trust": "auto"},
+    "trust found out, one for one": {
+        "trigger": incfed.GrowthRatio(1.5),
+        "trust": "auto",
+        "download": "one-for-one",
+    },
+    "trust found out, rows": {"trigger": incfed.Patient(2.0), "trust": "auto"},
 }
+AWAY: dict[str, dict[str, Any]] = {
+    "a probability": {"availability": 0.6},
+    "one per client": {"availability": [1.0, 0.9, 0.7, 0.5, 0.3, 0.1]},
+    "spells": {"availability": (10.0, 8.0)},
+    "for data alone": {"availability": 0.6, "mechanism": incfed.PaymentFree()},
+    "growth ratio, budget": {
+        "availability": 0.7, "threshold": None, "trigger": incfed.GrowthRatio(1.5), "budget": 4.0
+    },
+    "one for one": {"availability": 0.7, "download": "one-for-one"},
+    "one for one, spells": {"availability": (20.0, 8.0), "download": "one-for-one"},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_as_the_simulator_does(case: str, memory: Path) -> None:
     trace = synthetic(len(COSTS), 150)
-    given = {"mechanism": incfed.PaymentEfficient(beta=0.7), "costs": COSTS, **CASES[case]}
-    algorithm = incfed.IncFedUCB(**given)
-    run = incfed.Simulation(trace, algorithm)
-    run.advance(trace.length)
-    expected = run.result()
-    assert len(expected.rounds) > 3
-    lag = 16 if algorithm.download == "everyone" else 0  # applies to everyone only
-    federation = federate(memory / "ledger.db", trace, algorithm, lag=lag)
-    rewards = play(trace, federation, given["costs"], memory)
-    np.testing.assert_array_equal(np.cumsum(rewards), expected.reward)
+    algorithm = incfed.IncFedUCB(
+        **{"mechanism": incfed.PaymentEfficient(beta=0.7), "costs": COSTS, **CASES[case]}
+    )
+    federation = both(trace, algorithm, memory)
     if algorithm.download != "everyone":
         behind = [
             opened["epoch"] - upload["epoch"]
@@ -65,6 +81,36 @@ def test_as_the_simulator_does(case: str, memory: Path) -> None:
             if upload["round"] == opened["round"] and upload["steps"]
         ]
         assert max(behind) > 1
+
+
+@pytest.mark.parametrize("case", AWAY)
+def test_as_the_simulator_does_while_clients_are_away(case: str, memory: Path) -> None:
+    """The same clients are away: they neither upload, deliver nor download."""
+    trace = synthetic(len(COSTS), 150)
+    given = {"mechanism": incfed.PaymentEfficient(beta=0.7), "costs": COSTS, "threshold": 0.5}
+    algorithm = incfed.IncFedUCB(**{**given, **AWAY[case]})
+    presence = Presence(algorithm.availability, trace.count, seed=0)
+    federation = both(trace, algorithm, memory, presence)
+    uploads = Counter(upload["round"] for upload in federation.of("uploaded"))
+    assert min(uploads.values()) < len(COSTS)  # some were away,
+    assert (
+        "spells" in case or max(one["attempt"] for one in federation.of("decided")) > 1
+    )  # or left
+
+
+def both(
+    trace: incfed.Trace, algorithm: incfed.IncFedUCB, memory: Path,
+    presence: Presence | None = None,
+) -> Federation:  # fmt: skip
+    """A simulation, and real clients on the same trace: their rounds are the same."""
+    run = incfed.Simulation(trace, algorithm)
+    run.advance(trace.length)
+    expected = run.result()
+    assert len(expected.rounds) > 3
+    lag = 16 if algorithm.download == "everyone" else 0  # applies to everyone only
+    federation = federate(memory / "ledger.db", trace, algorithm, lag=lag, barred_rounds=0)
+    rewards = play(trace, federation, algorithm.prices(trace.count), memory, presence)
+    np.testing.assert_array_equal(np.cumsum(rewards), expected.reward)
     closed = federation.of("closed")
     assert len(closed) == len(expected.rounds)
     for record, event, opened in zip(expected.rounds, closed, federation.of("opened"), strict=True):
@@ -74,8 +120,9 @@ def test_as_the_simulator_does(case: str, memory: Path) -> None:
         np.testing.assert_allclose(list(paid.values()), record.payments, rtol=1e-9, atol=1e-9)
         assert event["communication"] == record.communication
     with federation.store.read() as connection:
-        V, b = read_epoch(connection, federation.coordinator.state(0).epoch, trace.dim)
+        V, b = read_epoch(connection, federation.coordinator.overview().epoch, trace.dim)
         assert audit(connection).findings == []
     np.testing.assert_allclose(V, run._run.shared.V, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(b, run._run.shared.b, rtol=1e-9, atol=1e-9)
     federation.store.close()
+    return federation

@@ -21,7 +21,7 @@ import incfed
 from incfed.ledger.clients import enrol
 from incfed.ledger.database import Database
 from incfed.ledger.settings import Settings
-from incfed.protocol.messages import Answer, Upload
+from incfed.protocol.messages import Answer, Delivery, Upload
 from incfed.protocol.packing import Packed
 from incfed.service import wire
 from incfed.service.coordinator.app import make_app
@@ -95,7 +95,7 @@ def test_requests_are_those_of_0_1() -> None:
         wire.put_upload(Upload(1, 0, 1, 2.0, factor)),
         wire.put_upload(Upload(1, 0, 2, 3.5, triangle)),
         wire.put_answer(Answer(1, 1, True)),
-        wire.put_delivery(1, np.array([0.25, -0.5])),
+        wire.put_delivery(Delivery(1, np.array([0.25, -0.5]))),
         wire.get_download(0, closed=True),
     ]
     with httpx.Client(base_url="http://here") as http:

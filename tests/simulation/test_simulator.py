@@ -39,6 +39,8 @@ def identical(one: incfed.Result, two: incfed.Result) -> None:
         assert getattr(one, name).tobytes() == getattr(two, name).tobytes(), name
     for name in COLUMNS:
         assert getattr(one.rounds, name).tobytes() == getattr(two.rounds, name).tobytes(), name
+    for name in ("steps", "matched", "reward", "regret", "shared", "paid"):
+        assert getattr(one.clients, name).tobytes() == getattr(two.clients, name).tobytes(), name
     assert one.settings == two.settings
 
 

@@ -120,7 +120,7 @@ def test_baselines_take_trust_where_others_data_comes_in(never: incfed.Algorithm
         (-1.0, "trust: got -1.0, must be a number (or inf) of at least 0"),
         (np.nan, "trust: got nan, must be a number (or inf) of at least 0"),
         (True, "trust: got True, must be a number (or inf) of at least 0"),
-        ("some", "trust: got 'some', must be a number of at least 0 (or inf), one per client, or"),
+        ("some", "trust: got 'some', must be a number of at least 0 (or inf), or \"auto\""),
         ([], "trust: got [], must be a number of at least 0"),
         (None, "trust: got None, must be a number of at least 0"),
         ([1.0, -2.0], "trust[1]: got -2.0, must be a number (or inf) of at least 0"),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from incfed.kernels.coalition import log_gains
+from incfed.kernels.trust import SCORES
 from incfed.mechanisms import Decision, Mechanism, Round
 from incfed.protocol.messages import Download, Upload
 from incfed.protocol.packing import gather, pack_matrix
@@ -22,6 +23,7 @@ class Aggregator:
         )
         self.past = [self.server.shared]  # by epoch
         self.shared: list[dict[int, float]] = []  # by epoch - 1: who shared, and was paid what
+        self.scores, self.steps = np.zeros(SCORES), 0  # of all that was shared
 
     @property
     def epoch(self) -> int:
@@ -51,6 +53,11 @@ class Aggregator:
         self.shared.append(dict(zip(members, closed.payments.tolist(), strict=True)))
         return self.epoch, closed
 
+    def pool(self, scores: FloatArray | None, steps: int) -> None:
+        """What a participant sends if it compares models; and its steps."""
+        self.scores += 0.0 if scores is None else scores
+        self.steps += steps
+
     def download(self, client: int, since: int | None, rounds: dict[int, int]) -> Download:
         """What is new; `rounds`: the number of the round that made each epoch."""
         now = self.server.shared
@@ -60,4 +67,9 @@ class Aggregator:
             for epoch in range((since or 0) + 1, self.epoch + 1)
             if client in self.shared[epoch - 1]
         }
-        return Download(self.epoch, since, pack_matrix(now.V - then.V), now.b - then.b, shared)
+        known = None
+        if self.scores[-1]:
+            norm = np.trace(now.V) / self.steps
+            known = np.append(self.scores[:-1] / self.scores[-1], norm)
+        new = pack_matrix(now.V - then.V)
+        return Download(self.epoch, since, new, now.b - then.b, shared, known)

@@ -25,9 +25,9 @@ def federation_settings(dim: int = DIM, who: int = 0, **changed: Any) -> Federat
     return read(FederationView, fake.handle(who, "GET", "/v1/federation", None)[1])
 
 
-def reopen(folder: Path) -> DurableLearner:
-    start = state_folder.load(folder)
-    return DurableLearner(folder, Snapshot.new(federation_settings()) if start is None else start)
+def reopen(folder: Path, trust: float | str | None = None) -> DurableLearner:
+    start = state_folder.load(folder) or Snapshot.new(federation_settings())
+    return DurableLearner(folder, start, trust)
 
 
 def rows(n: int) -> FloatArray:
@@ -35,9 +35,8 @@ def rows(n: int) -> FloatArray:
 
 
 def news(epoch: int, *shared: int) -> Download:
-    return Download(
-        epoch, epoch - 1, pack_matrix(np.eye(DIM)), np.ones(DIM), dict.fromkeys(shared, 2.0)
-    )
+    V, scores = pack_matrix(np.eye(DIM)), np.arange(7.0) / epoch
+    return Download(epoch, epoch - 1, V, np.ones(DIM), dict.fromkeys(shared, 2.0), scores)
 
 
 def same(one: DurableLearner, other: DurableLearner) -> None:
@@ -47,7 +46,7 @@ def same(one: DurableLearner, other: DurableLearner) -> None:
     assert (one.steps, one.earned) == (other.steps, other.earned)
     assert (one.cost, one.answers) == (other.cost, other.answers)
     assert (a.frozen is None) == (b.frozen is None)
-    parts = [(a.fresh, b.fresh)]
+    parts = [(a.fresh, b.fresh), (a.own, b.own)]
     if a.frozen and b.frozen:
         assert a.frozen[0] == b.frozen[0]
         parts.append((a.frozen[1], b.frozen[1]))
@@ -56,5 +55,11 @@ def same(one: DurableLearner, other: DurableLearner) -> None:
         assert mine.V.tobytes() == yours.V.tobytes()
         assert mine.b.tobytes() == yours.b.tobytes()
         assert np.array(mine.rows).tobytes() == np.array(yours.rows).tobytes()
+        np.testing.assert_allclose(mine.scores, yours.scores, rtol=1e-9)  # by way of the factor
     assert a.V.tobytes() == b.V.tobytes()
     assert a.logdet == pytest.approx(b.logdet, abs=1e-9)
+    assert a.known.tobytes() == b.known.tobytes()
+    if a._models and b._models:
+        t = a._models.best(a.own.scores, a.known)[1]
+        again = b._models.best(b.own.scores, b.known)[1]
+        np.testing.assert_allclose(t, again, rtol=1e-9, atol=1e-12)

@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 
 from incfed.ledger.clients import Member
 from incfed.protocol.checks import Refusal
-from incfed.protocol.messages import Answer, Delivery
+from incfed.protocol.messages import Answer
 from incfed.service import wire
 from incfed.service.coordinator.errors import Conflict
 from incfed.service.coordinator.views import view_federation
@@ -65,8 +65,8 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             return coordinator.answer(who, Answer(number, answer.attempt, answer.accepted))
         case "delivery":
             delivery = TypeAdapter(wire.DeliveryBody).validate_json(body)
-            db = wire.read_floats("db", delivery.db, coordinator.settings().dim)
-            return coordinator.deliver(who, Delivery(number, db))
+            dim = coordinator.settings().dim
+            return coordinator.deliver(who, wire.read_delivery_body(number, delivery, dim))
         case "download":
             return wire.write_download(coordinator.download(who, query["since"], request.model))
     raise AssertionError(request.kind)

@@ -15,6 +15,7 @@ from incfed.service.client.policies import accept_all, cost_function
 from incfed.service.client.state_folder import Snapshot
 from incfed.service.client.transport import Traffic
 from incfed.service.wire import FederationView, Request, get_federation, read
+from incfed.simulation.presence import Presence
 from support.federation import Federation
 from support.in_process_transport import reply
 
@@ -30,6 +31,7 @@ class Party:
         self.agent = Agent(self.durable, cost_function(cost), accept_all, Traffic())
         self.agent.backoff = Backoff(np.random.default_rng(number))
         self.now = 0.0
+        self.leaves = False  # after its upload: it does not answer offers
 
     def send(self, request: Request) -> None:
         self.agent.replied(request, *reply(self.coordinator, self.number, request), self.now)
@@ -42,28 +44,61 @@ class Party:
             self.send(poll)
         busy = False
         while (request := self.agent.next_request(self.now)) is not None:
+            if self.leaves and request.kind in ("answer", "delivery"):
+                break
             self.send(request)
             busy = True
         return busy
 
 
-def play(trace: incfed.Trace, federation: Federation, costs: Any, folder: Path) -> list[float]:
-    """The rewards."""
+def play(
+    trace: incfed.Trace, federation: Federation, costs: Any, folder: Path,
+    presence: Presence | None = None,
+) -> list[float]:  # fmt: skip
+    """The rewards. `presence`: who is there when a round opens, and stays; otherwise all are."""
     parties = [Party(federation, i, float(costs[i]), folder / str(i)) for i in range(trace.count)]
     rewards = []
     for t, i in enumerate(trace.clients.tolist()):
-        settle(parties)
+        if presence is None:
+            settle(parties)
         parties[i].durable.act()
         settle([parties[i]])
         arms = trace.items[trace.arms[t]]
         k = parties[i].durable.choose(arms)
         rewards.append(float(trace.rewards[t, k]))
         parties[i].durable.learn(arms[k], rewards[-1])
-        settle([parties[i]])
-    settle(parties)
+        opened = len(federation.of("opened"))
+        for _ in range(2):  # the first time it may back off before it calls for a round
+            settle([parties[i]])
+        if presence is not None and len(federation.of("opened")) > opened:
+            _attend(parties, federation, *presence.draw(t, i))
+    if presence is None:
+        settle(parties)
     for party in parties:
         party.durable.close()
     return rewards
+
+
+def _attend(parties: list[Party], federation: Federation, uploads: Any, delivers: Any) -> None:
+    """A round of those that are there: the others do nothing, until they act or are there again."""
+    settings = federation.settings
+    there = [party for party in parties if uploads[party.number]]
+    for party in there:
+        party.leaves = not delivers[party.number]
+    settle(there)
+    _wait(federation, settings.upload_time)  # for those that are away
+    there = [party for party in there if not party.leaves]
+    settle(there)
+    while federation.coordinator.states([there[0].number])[0].active is not None:
+        _wait(federation, settings.answer_time)  # for those that left
+        settle(there)
+    for party in parties:
+        party.leaves = False
+
+
+def _wait(federation: Federation, seconds: float) -> None:
+    federation.clock.now += seconds
+    federation.coordinator.tick()
 
 
 def settle(parties: list[Party]) -> None:

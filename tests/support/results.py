@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from incfed.results import Result, RoundRecord, Rounds
+from incfed.results import Clients, Result, RoundRecord, Rounds
 from incfed.results.arrays import FloatArray
 
 
@@ -53,3 +53,27 @@ def silent(steps: int = 10) -> Result:
     """A run without rounds."""
     curve = np.arange(1.0, steps + 1)
     return Result(curve, curve, 0 * curve, 0 * curve, Rounds.collect([]), settings(steps=steps))
+
+
+def by_client(
+    steps: list[float], reward: list[float], regret: list[float], *, kind: str = "Independent",
+    matched: list[float] | None = None, rounds: Rounds | None = None, seed: int = 0, **more: Any,
+) -> Result:  # fmt: skip
+    """A result with these figures by client, of which only the sums matter."""
+    length = int(sum(steps))
+    curve = np.arange(float(length))
+    rounds = rounds or Rounds.collect([])
+    algorithm = {"kind": kind, "ridge": 0.1, **more.pop("algorithm", {})}
+    shared = np.bincount(rounds.participants, minlength=len(steps))
+    paid = np.bincount(rounds.participants, weights=rounds.payments, minlength=len(steps))
+    columns: Any = (steps, matched or steps, reward, regret, shared, paid)
+    told = settings(algorithm=algorithm, seed=seed, clients=len(steps), **more)
+    return Result(curve, curve, 0 * curve, 0 * curve, rounds, told, clients=Clients(*columns))
+
+
+# Of four clients the first gains by sharing, the last loses, and the third never acts.
+STEPS = [4.0, 3.0, 0.0, 5.0]
+ALL_ALONE = by_client(STEPS, [2.0, 2.0, 0.0, 3.0], [4.0, 1.0, 0.0, 2.0])
+TOGETHER = by_client(
+    STEPS, [5.0, 2.0, 0.0, 1.0], [1.0, 1.0, 0.0, 4.5], kind="IncFedUCB", rounds=three_rounds()
+)

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..kernels.trust import Personal, personal
+from ..protocol.trust import AUTO, check_trust
 from ..support import inputs
 from .base import LATER, Algorithm
-
-AUTO = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +27,7 @@ class Trusting(Algorithm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "trust", check_trust(self.trust))
+        object.__setattr__(self, "trust", check_trusts(self.trust))
         if self.trust == AUTO and self.reads != "fresh":
             raise inputs.refuse("trust", AUTO, 'a number where reads is "stale"')
 
@@ -48,16 +47,12 @@ class Trusting(Algorithm):
         return personal(np.array(np.broadcast_to(each, count)), count, dim)
 
 
-def check_trust(value: object) -> float | str | tuple[float, ...]:
-    """The trust as it is kept in settings."""
-    allowed = f'a number of at least 0 (or inf), one per client, or "{AUTO}"'
-    if isinstance(value, str):
-        if value != AUTO:
-            raise inputs.refuse("trust", value, allowed)
-        return value
-    if isinstance(value, int | float | np.number):
-        return inputs.number("trust", value, low=0.0, finite=False)
+def check_trusts(value: object) -> float | str | tuple[float, ...]:
+    """The trust as it is kept in settings: for all alike, or one per client."""
+    if isinstance(value, str | int | float | np.number):
+        return check_trust(value)
     if not isinstance(value, Sequence | np.ndarray) or not len(value):
+        allowed = f'a number of at least 0 (or inf), one per client, or "{AUTO}"'
         raise inputs.refuse("trust", value, allowed)
     return tuple(
         inputs.number(f"trust[{at}]", one, low=0.0, finite=False) for at, one in enumerate(value)

@@ -10,8 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
-from ..results import METRICS, Runs, Section, compare, human, markdown, overview, plot, write_report
-from ..results.document import Document, Heading, Text
+from ..results import (
+    METRICS,
+    Runs,
+    Section,
+    compare,
+    human,
+    markdown,
+    overview,
+    pens_for,
+    plot,
+    write_report,
+)
+from ..results.document import Block, Document, Heading, Text
+from ..results.membership import membership_blocks, membership_figure, memberships
 from ..results.numbers import finite
 from ..results.plots import can_plot
 from ..results.tables import comparison_table, known_metrics
@@ -42,9 +54,13 @@ class Chapter:
     text: str = ""
 
     def document(self) -> Document:
-        """The comparison alone, for a terminal."""
-        table = comparison_table(compare(self.runs))
-        return Document("", (Heading(self.heading), Text(self.text), table))
+        """The tables alone, for a terminal."""
+        return Document("", (Heading(self.heading), Text(self.text), *self.tables()))
+
+    def tables(self) -> Sequence[Block]:
+        """The comparison, and who gains by sharing."""
+        compared = comparison_table(compare(self.runs))
+        return compared, *membership_blocks(self.runs, figure=False)
 
 
 def footer() -> str:
@@ -56,11 +72,7 @@ def footer() -> str:
 
 def publish(folder: Path, title: str, intro: str, chapters: Sequence[Chapter]) -> Path:
     """Write summary.md, summary.json and report.html; the path of the report."""
-    tables = [
-        block
-        for one in chapters
-        for block in (Heading(one.heading), comparison_table(compare(one.runs)))
-    ]
+    tables = [block for one in chapters for block in (Heading(one.heading), *one.tables())]
     figures = {one.heading: _figures(one.runs) for one in chapters}
     sections = [Section.of(one.heading, one.runs, one.text) for one in chapters]
     return write_summary(folder, Document(title, tables), figures, intro, sections)
@@ -84,6 +96,8 @@ def draw(folder: Path, runs: Runs) -> Path | None:
     points = tradeoff(runs)
     if points is not None:
         save_figure(points, folder / "plots" / "tradeoff")
+    if members := memberships(runs):
+        save_figure(membership_figure(members, pens=pens_for(runs)), folder / "plots" / "gains")
     for metric in known_metrics(compare(runs)):  # a trace need not know its regret
         if metric in METRICS:
             save_figure(plot(runs, metric), folder / "plots" / metric)

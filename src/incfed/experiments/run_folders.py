@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..results.records import Result
-from ..results.storage import INDEX as RESULT
-from ..results.storage import ROUNDS, STEPS, load, save
+from ..results.storage import FILES, load, save
 from ..support.files import alone_in, claim, write_text
 from ..support.inputs import InputError
 from .cells import Cell, Record
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 INDEX = "experiment.json"  # marks a folder as one that `incfed run` made
 FORMAT, VERSION = "incfed.experiment", 1
-FILES = {STEPS, ROUNDS, RESULT, ".DS_Store"}  # of a saved result
 
 
 class RunFolders(Checkpoint):

@@ -43,6 +43,8 @@ from .ucb import TIE, Bench, Rules, choose_dense, confidence, whiten_arms
 # "auto": the values that clients compare, in multiples of the mean squared norm of the arms that
 # were shared, and the number of events for which the mean score of all sharers counts.
 GRID = (0.0, 1.0, 3.0, 10.0, 30.0, np.inf)
+MODELS = len(GRID)
+SCORES = MODELS + 1  # and the number of events; or, downloaded, the mean squared norm of arms
 PRIOR_EVENTS = 50.0
 
 # V_o is a difference: relative to its size, trust below this is lost in rounding, and taken for 0.
@@ -75,7 +77,7 @@ class Personal(NamedTuple):
     @property
     def scalars(self) -> int:
         """That a client sends with its data, and gets with the model."""
-        return len(self.pooled) if self.auto else 0
+        return SCORES if self.auto else 0
 
 
 def personal(trust: Floats | None, count: int, dim: int) -> Personal:

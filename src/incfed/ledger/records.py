@@ -12,12 +12,14 @@ from sqlalchemy import Connection, Select, bindparam, select
 from sqlalchemy import Table as SqlTable
 
 from ..kernels.factor import Floats
+from ..kernels.trust import SCORES
 from ..protocol.deciding import RoundInputs
 from ..protocol.floats import from_bytes as from_bytes
 from ..protocol.floats import to_bytes as to_bytes
 from ..protocol.messages import Upload
 from ..protocol.packing import TRIANGLE, Packed, pack_matrix
 from ..protocol.shared import Shared
+from ..protocol.trust import AUTO
 from . import tables
 from .settings import Settings
 
@@ -147,5 +149,6 @@ def read_round_inputs(
         ridge=settings.ridge,
         rule=settings.rule,
         download=settings.download,
+        scores=SCORES if settings.trust == AUTO else 0,
     )
     return whole.without(list(out))

@@ -26,9 +26,10 @@ from ..protocol.triggers import (
     build_trigger,
     recorded_trigger,
 )
+from ..protocol.trust import Auto, check_trust
 from ..support import inputs, places
 
-LATER = ("trigger", "download", "width")  # recorded only where they differ from version 0.1
+LATER = ("trigger", "download", "width", "trust")  # recorded if they differ from version 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +58,7 @@ class Settings:
     trigger: Trigger | None = None  # if it is not the paper's, which `threshold` describes
     download: Literal["everyone", "one-for-one"] = "everyone"  # who gets the new model
     width: Literal["paper", "mixture"] = "paper"  # of the confidence set
+    trust: float | Auto | None = None  # of clients that say nothing; None: infinite
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
@@ -83,6 +85,8 @@ class Settings:
         self._check_trigger()
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
         inputs.choice("width", self.width, ("paper", "mixture"))
+        if self.trust is not None:
+            object.__setattr__(self, "trust", _finite(check_trust(self.trust)))
 
     def _check_trigger(self) -> None:
         trigger = self.trigger
@@ -94,7 +98,7 @@ class Settings:
             allowed = "left out: trigger says when rounds open"
             raise inputs.refuse("threshold", self.threshold, allowed)
         if isinstance(trigger, Threshold):
-            object.__setattr__(self, "threshold", _threshold(trigger.D_c))
+            object.__setattr__(self, "threshold", _finite(trigger.D_c))
             object.__setattr__(self, "trigger", None)
         elif math.inf in trigger.settings().values():
             allowed = "one with finite numbers; if clients never ask for a round, threshold = inf"
@@ -170,11 +174,11 @@ class Settings:
             if "threshold" in given:
                 allowed = "left out: federation.trigger says when rounds open"
                 raise inputs.refuse("federation.threshold", given["threshold"], allowed)
-        given["threshold"] = _threshold(given.get("threshold"))
+        given["threshold"] = _finite(given.get("threshold"))
         with places.at("federation", known):
             return cls(**given)
 
 
-def _threshold(D_c: Any) -> Any:
+def _finite(number: Any) -> Any:
     """None for infinity, which JSON does not have; it is checked later."""
-    return None if isinstance(D_c, float) and D_c == math.inf else D_c
+    return None if isinstance(number, float) and number == math.inf else number

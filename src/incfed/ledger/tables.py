@@ -85,6 +85,23 @@ signals = Table(
     Column("taken", BigInteger),  # `learned` when dV became the upload to the round in progress
 )
 
+# Trust "auto": how far each client's models were off, summed over what it delivers; and the sum
+# over all that was shared up to an epoch. No evidence.
+scores = Table(
+    "scores",
+    metadata,
+    Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
+    Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+    Column("numbers", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("round", "client"),
+)
+pooled_scores = Table(
+    "pooled_scores",
+    metadata,
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("numbers", LargeBinary, nullable=False),
+)
+
 rounds = Table(
     "rounds",
     metadata,

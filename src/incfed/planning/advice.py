@@ -4,7 +4,7 @@ figures come from held-out runs."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,31 @@ TWO = "No single limit is in the way: relax at least two of them."
 
 
 def advice(plan: Plan) -> str:
-    """What to run and what to expect, in a sentence or two."""
+    """Whether sharing pays, what to run and what to expect, in a few sentences."""
+    return f"{worth(plan)} {_what_to_run(plan)}"
+
+
+def worth(plan: Plan) -> str:
+    """Whether sharing pays here at all."""
+    gain, metric = plan.gain, plan.goal.performance
+    chosen, alone = plan.judgement.chosen, plan.judgement.alone
+    better = "higher" if (gain.mean > 0) == (metric in GAINS) else "lower"
+    said = (
+        f"{metric} is {replace(gain, mean=abs(gain.mean))} {better} than if nobody shares, seed by "
+        f"seed ({human(chosen[metric].mean)} instead of {human(alone[metric].mean)})."
+    )
+    if gain.low > 0:
+        said = f"Sharing pays here: {said}"
+    elif gain.high < 0:
+        said = f"Sharing does not pay here: {said}"
+    else:
+        said = f"It is not certain that sharing pays here: {said}"
+    if plan.goal.aim != metric and not plan.judgement.broken(plan.goal, alone):
+        said += " Without sharing all limits are kept too, for no money and no traffic."
+    return said
+
+
+def _what_to_run(plan: Plan) -> str:
     setting = str(plan.setting)
     first = f"{setting[:1].upper()}{setting[1:]}: expect {expectation(plan)}."
     broken = plan.judgement.broken(plan.goal, plan.judgement.chosen)

@@ -78,12 +78,9 @@ class Case:
             for seed in seeds
         ]
 
-    def alone(self, seeds: Sequence[int]) -> list[Cell]:
-        """Runs in which nobody shares."""
-        of_rounds = ("clocks", "download", "availability")
-        rules = {key: value for key, value in self.fixed.items() if key not in of_rounds}
-        table = {"kind": "Independent", "ridge": self.everyone.ridge, **rules}
-        return [self._cell(table, seed, JUDGE, {"setting": "alone"}) for seed in seeds]
+    def alone(self, rules: Mapping[str, Any], seeds: Sequence[int], use: str) -> list[Cell]:
+        """Runs in which nobody shares; see `alone.rules_of`."""
+        return [self._cell(rules, seed, use, {"setting": "alone", "use": use}) for seed in seeds]
 
     def _cell(
         self, algorithm: Mapping[str, Any], seed: int, use: str, point: Mapping[str, Any]

@@ -33,7 +33,7 @@ ROOM = 10.0  # times the largest cost: what a client may ask for
 
 
 def config_text(plan: Plan) -> str:
-    case, seed = plan.case, plan.held_out[0]
+    case, seed, alone = plan.case, plan.held_out[0], plan.judgement.alone
     table = plan.setting.table(case.fixed, case.costs.of(seed))
     table["mechanism"] = _portable(table["mechanism"], MECHANISMS, case.folder)
     said = {}
@@ -59,6 +59,10 @@ def config_text(plan: Plan) -> str:
         "[[algorithm]]",
         f"label = {toml(str(plan.setting))}",
         *(f"{said.get(key, '')}{key} = {toml(value)}" for key, value in table.items()),
+        "",
+        "[[algorithm]]  # to see who is better off than alone",
+        f"label = {toml(alone.label)}",
+        *(f"{key} = {toml(value)}" for key, value in (alone.rules or {}).items()),
         "",
     ])  # fmt: skip
 

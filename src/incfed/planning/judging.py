@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..experiments.engine import Session
+from .alone import Rules, named
 from .case import JUDGE, Case
 from .evidence import EXTRA, Interval, means_of
-from .goals import METRICS, Figures, Goal, Limit
+from .goals import GAINS, METRICS, Figures, Goal, Limit
 from .search import SearchResult, needed, run_groups
 from .space import Setting
 
@@ -23,6 +24,7 @@ class Judged:
     label: str
     runs: Sequence[Figures]
     setting: Setting | None = None
+    rules: Rules | None = None  # of clients that do not share
 
     def __getitem__(self, metric: str) -> Interval:
         return Interval.of(self.values(metric))
@@ -91,6 +93,18 @@ class Judgement:
         """What limits given as a share refer to."""
         return self.references[0]
 
+    @property
+    def alone(self) -> Judged:
+        """What clients have without sharing."""
+        return self.references[-1]
+
+    def gain(self, goal: Goal) -> Interval:
+        """How much better than alone clients do with the chosen setting, seed by seed: reward more,
+        or regret less."""
+        pair = self.chosen, self.alone
+        one, other = pair if goal.performance in GAINS else pair[::-1]
+        return one.more(other, goal.performance)
+
     def limits(self, goal: Goal, one: Judged) -> list[LimitCheck]:
         """Whether `one` keeps each limit."""
         return [
@@ -126,7 +140,8 @@ def judge(
     )
     groups = [case.cells(one, seeds, JUDGE) for one in settings]
     groups += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
-    runs = iter(needed(run_groups(session, [*groups, case.alone(seeds)], progress)))
+    groups.append(case.alone(found.alone, seeds, JUDGE))
+    runs = iter(needed(run_groups(session, groups, progress)))
     judged = {one: Judged(str(one), next(runs), one) for one in settings}
     off = {factor: Judged(f"costs x {factor:g}", next(runs), found.chosen) for factor in FACTORS}
     chosen = judged[found.chosen]
@@ -135,7 +150,7 @@ def judge(
         references=(
             replace(judged[paid], label=f"everyone is paid, D_c {paid.threshold:g}"),
             replace(judged[free], label=f"nobody is paid, D_c {free.threshold:g}"),
-            Judged("nobody shares", next(runs)),
+            Judged(named(found.alone), next(runs), rules=found.alone),
         ),
         frontier=tuple(
             sorted((judged[one] for one in found.frontier), key=lambda one: one["payment"].mean)

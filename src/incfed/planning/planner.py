@@ -70,6 +70,12 @@ class Plan:
         return self.judgement.chosen["communication"]
 
     @property
+    def gain(self) -> Interval:
+        """How much better than alone clients do, seed by seed: regret less, or reward more if that
+        is what is asked about. Sharing pays if all of it is above 0."""
+        return self.judgement.gain(self.goal)
+
+    @property
     def limits(self) -> list[LimitCheck]:
         """Each limit, and whether the held-out figures keep it."""
         return self.judgement.limits(self.goal, self.judgement.chosen)

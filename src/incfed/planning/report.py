@@ -25,6 +25,7 @@ from .goals import GAINS, UNITS
 if TYPE_CHECKING:
     from ..support.terminal import Bar, Terminal
     from .case import Case
+    from .evidence import Interval
     from .goals import Goal
     from .judging import Judged
     from .planner import Plan
@@ -46,7 +47,7 @@ def plan_document(plan: Plan, *, configs: bool = False) -> doc.Document:
 
 
 def _header(plan: Plan) -> Iterator[doc.Block]:
-    yield doc.Callout(plan.advice, "plain" if plan.within else "bad")
+    yield doc.Callout(plan.advice, "plain" if plan.within and not plan.gain.high < 0 else "bad")
     yield doc.Text(f"{plan.case}. Asked for: {plan.goal}.")
     yield from (doc.Verdict(advice.tone(one), advice.limit_words(one)) for one in plan.limits)
     if ways := advice.relax(plan):
@@ -59,7 +60,10 @@ def _expectations(plan: Plan) -> Iterator[doc.Block]:
     rows = [("The advice", plan.judgement.chosen)]
     rows += [(one.label, one) for one in plan.judgement.references]
     yield doc.Heading("What to expect")
-    note = f"Held-out means over {counted(len(plan.held_out), 'seed')} with 95 % intervals."
+    note = (
+        f"Held-out means over {counted(len(plan.held_out), 'seed')} with 95 % intervals. Clients "
+        "that do not share learn in the way that served them best in the search."
+    )
     yield _table(plan, "", [*advice.shown_metrics(plan), "rounds"], rows, note)
 
 
@@ -140,6 +144,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
             {"metric": x.limit.metric, "limit": x.limit.value, "kept": x.kept, "sure": x.sure}
             for x in plan.limits
         ],
+        "gain": _interval(plan.gain),
         "figures": _figures(judgement.chosen),
         "frontier": [
             {**_figures(one), "outside": advice.outside(plan, one)} for one in judgement.frontier
@@ -156,10 +161,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
 
 
 def _figures(one: Judged) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        name: {"mean": finite(x.mean), "low": finite(x.low), "high": finite(x.high)}
-        for name, x in one.figures().items()
-    }
+    found: dict[str, Any] = {name: _interval(x) for name, x in one.figures().items()}
     return {"setting": None if one.setting is None else asdict(one.setting), **found}
 
 
@@ -193,3 +195,7 @@ def show_plan(terminal: Terminal, plan: Plan, folder: Path) -> None:
         then += f"\nTo serve it:    incfed serve --config {shlex.quote(str(serve))}"
     terminal.places(where)
     terminal.hint(then)
+
+
+def _interval(one: Interval) -> dict[str, float | None]:
+    return {"mean": finite(one.mean), "low": finite(one.low), "high": finite(one.high)}

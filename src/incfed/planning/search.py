@@ -8,9 +8,10 @@ from pathlib import Path
 
 from ..experiments.cells import Cell
 from ..experiments.engine import Session
+from .alone import Rules, candidates
 from .case import SEARCH, Case
 from .evidence import Evidence, figures_of, means_of
-from .goals import Figures, Goal
+from .goals import Figures, Goal, loss
 from .selection import RUNGS, choose, easiest, front, promising, survivors, thin, thrifty
 from .space import Setting
 from .study import BATCH, Study
@@ -18,6 +19,7 @@ from .study import BATCH, Study
 FULL = RUNGS[-1]
 FINALISTS = 12  # settings that get all seeds before one is chosen
 FRONTIER = 8  # its points that are judged
+BEST_ALONE = 4  # ways to learn alone that get more than the first seeds
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class SearchResult:
     frontier: list[Setting]
     thrifty: Setting | None  # as good as the chosen one for much less traffic
     easiest: dict[str, Setting]  # by limited metric: comes closest to that limit, keeps the others
+    alone: Rules  # the best way to learn without sharing
 
 
 class RunsFailed(RuntimeError):
@@ -119,7 +122,19 @@ class Search:
             frontier=thin(line, [evidence.means(one)["payment"] for one in line], FRONTIER),
             thrifty=thrifty(evidence, goal, full, chosen),
             easiest=easiest(evidence, goal, full),
+            alone=self._alone(goal, chosen),
         )
+
+    def _alone(self, goal: Goal, chosen: Setting) -> Rules:
+        """The way to learn alone that performs best; the best of the first seeds get more."""
+        left = candidates(self._case.space, chosen, self._case.fixed)
+        for rung, count in ((RUNGS[0], BEST_ALONE), (RUNGS[1], 1)):
+            groups = [self._case.alone(one, self.evidence.seeds[:rung], SEARCH) for one in left]
+            found = needed(run_groups(self._session, groups, self.report, self._slow))
+            means = [means_of(runs)[goal.performance] for runs in found]
+            order = sorted(range(len(left)), key=lambda n: loss(goal.performance, means[n]))
+            left = [left[n] for n in order[:count]]
+        return left[0]
 
     def _check(self, left: Sequence[Setting]) -> None:
         if not left:

@@ -117,6 +117,13 @@ def _check_form(dV: Packed, steps: int, dim: int) -> None:
         raise Refusal("dV.form", dV.form, f"one of {TRIANGLE!r}, {FACTOR!r}")
 
 
+def check_scores(scores: Floats, steps: int) -> None:
+    """Raise Refusal if they cannot be sums of squared errors of so many predictions."""
+    if not (np.isfinite(scores).all() and (scores >= 0.0).all() and scores[-1] <= steps):
+        allowed = f"numbers of at least 0, the last, how many events they are of, at most {steps:,}"
+        raise Refusal("scores", None, allowed)
+
+
 def check_delivery(db: Floats, dV: Packed, steps: int, limits: Limits) -> None:
     """Raise Refusal if no rewards of size at most Y give this db with that dV."""
     if db.shape != (limits.dim,):

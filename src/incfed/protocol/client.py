@@ -8,45 +8,61 @@ uploading it to another round might share it twice.
 
 Where downloads are one for one, a client may learn that its data was shared before it downloads the
 statistics that contain it. In the meantime that data is *given*: shared, but not in V and b yet.
+
+A client that trusts others only so far chooses with models of its own (kernels/trust.py), made of
+what it has downloaded and of all its own data. What it shares does not depend on them.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels.factor import Floats, Ints, add_outer, factorize, update, whiten
 from ..kernels.step import triggered
+from ..kernels.trust import SCORES
 from ..kernels.ucb import Rules, choose_dense, confidence
 from .messages import Download, Upload
 from .packing import Packed, pack_matrix, pack_rows
+from .trust import AUTO, Models
 
 REFRESH = 256  # own updates after which the factor is made afresh from V
 
 
 class Observations(NamedTuple):
-    """The sums over some observations that are not shared yet; the rows only while they are few."""
+    """The sums over some of the client's own observations; the rows only while they are few."""
 
     steps: int
     V: Floats
     b: Floats
     rows: list[Floats]  # all of them while there are fewer than d, else none
+    # Trust "auto": squared errors of each model's predictions of them, and of how many of them.
+    scores: Floats  # [G + 1]
 
     @classmethod
     def empty(cls, dim: int) -> Observations:
-        return cls(0, np.zeros((dim, dim)), np.zeros(dim), [])
+        return cls(0, np.zeros((dim, dim)), np.zeros(dim), [], np.zeros(SCORES))
 
     def plus(self, other: Observations) -> Observations:
         steps = self.steps + other.steps
         rows = self.rows + other.rows if steps < len(self.b) else []
-        return Observations(steps, self.V + other.V, self.b + other.b, rows)
+        scores = self.scores + other.scores
+        return Observations(steps, self.V + other.V, self.b + other.b, rows, scores)
 
-    def add(self, x: Floats, y: float) -> Observations:
+    def minus(self, first: Observations) -> Observations:
+        """Without the first of them; as sums only."""
+        steps, scores = self.steps - first.steps, self.scores - first.scores
+        return Observations(steps, self.V - first.V, self.b - first.b, [], scores)
+
+    def add(self, x: Floats, y: float, scores: Floats | float = 0.0) -> Observations:
         add_outer(self.V, x)
         self.b[:] += y * x
+        self.scores[:] += scores
         few = self.steps + 1 < len(self.b)
-        return Observations(self.steps + 1, self.V, self.b, [*self.rows, x.copy()] if few else [])
+        rows = [*self.rows, x.copy()] if few else []
+        return Observations(self.steps + 1, self.V, self.b, rows, self.scores)
 
     def packed(self) -> Packed:
         if self.steps < len(self.b):
@@ -64,9 +80,12 @@ class FrozenData(NamedTuple):
 class Learner:
     """One client: choose, learn, trigger; freeze, and take in what was downloaded."""
 
-    def __init__(self, dim: int, rules: Rules) -> None:
+    def __init__(self, dim: int, rules: Rules, trust: float | str = math.inf) -> None:
         self.dim = dim
         self.rules = rules
+        self.own = Observations.empty(dim)  # all of them
+        self.known = np.zeros(SCORES)  # the scores of others, downloaded with the epoch
+        self._models: Models | None = None
         self.epoch = 0
         self.clock = 0  # own steps since the last download: delta t of line 8
         self.frozen: FrozenData | None = None
@@ -79,20 +98,34 @@ class Learner:
         self._z, self._score = np.empty((0, dim)), np.empty(0)
         self._logdet = self._logdet_shared = 0.0
         self._age = 0  # own updates since the factor was made afresh
+        self.trust = trust
+
+    @property
+    def trust(self) -> float | str:
+        """For how many observations the data of others counts at most; "auto": it finds out."""
+        return self._trust
+
+    @trust.setter
+    def trust(self, trust: float | str) -> None:
+        self._trust = trust
+        paper = trust == math.inf
+        self._models = None if paper else Models(self.dim, self.rules.ridge, trust)
         self._refactor()
 
     def choose(self, arms: Floats) -> int:
         """Eq. 2: the index of one of these arms [K, d]."""
         if len(self._ids) != len(arms):
             self._ids, self._z, self._score = np.arange(len(arms)), arms.copy(), np.empty(len(arms))
-        alpha = confidence(self._logdet, self.dim, self.rules)
-        return choose_dense(
-            arms, self._ids, self._ids, self._U, self._t, alpha, self._z, self._score
-        )
+        U, t, logdet, ids = self._U, self._t, self._logdet, self._ids
+        if self._models is not None:
+            U, t, logdet = self._models.best(self.own.scores, self.known)
+        alpha = confidence(logdet, self.dim, self.rules)
+        return choose_dense(arms, ids, ids, U, t, alpha, self._z, self._score)
 
     def learn(self, x: Floats, y: float) -> bool:
         """Lines 6-8: add an observation; does it call for a round?"""
-        self.fresh = self.fresh.add(x, y)
+        scores = 0.0 if self._models is None else self._models.learn(x, y)
+        self.fresh, self.own = self.fresh.add(x, y, scores), self.own.add(x, y, scores)
         scratch = self._scratch
         square = update(self._U, x, y, self._t, scratch[0], scratch[1])
         self._logdet += float(np.log1p(square))
@@ -151,6 +184,12 @@ class Learner:
             raise ValueError(f"nothing was uploaded in round {round}")
         return self.frozen.data.b.copy()
 
+    def scores(self, round: int) -> Floats | None:
+        """To be delivered with it, if this client compares models."""
+        if self.frozen is None or self.frozen.round != round or self._trust != AUTO:
+            return None
+        return self.frozen.data.scores.copy()
+
     def take_in(self, news: Download, closed: bool = True) -> None:
         """Lines 17-20, and the clock restarts.
 
@@ -170,6 +209,8 @@ class Learner:
         whole = news.since is None
         self.V = news.V.matrix() if whole else self.V + news.V.matrix()
         self.b = news.b.copy() if whole else self.b + news.b
+        if news.scores is not None:
+            self.known = news.scores
         self.epoch = news.epoch
         self.clock = 0
         self._refactor()
@@ -183,11 +224,16 @@ class Learner:
         frozen: FrozenData | None,
         fresh: Observations,
         given: Observations | None = None,
+        own: Observations | None = None,
+        known: Floats | None = None,
     ) -> None:
-        """Go on where another learner stopped."""
+        """Go on where another learner stopped. Without `own`, as of version 0.1, what it has shared
+        counts as others' data."""
         self.epoch, self.clock, self.V, self.b = epoch, clock, V.copy(), b.copy()
         self.frozen, self.fresh = frozen, fresh
         self.given = Observations.empty(self.dim) if given is None else given
+        self.own = self.given.plus(self.pending) if own is None else own
+        self.known = np.zeros(SCORES) if known is None else known
         self._refactor()
 
     def _refactor(self) -> None:
@@ -202,3 +248,8 @@ class Learner:
             self._logdet = factorize(V + pending.V, ridge, L, self._U)
         whiten(self._U, b + pending.b, self._t)
         self._age = 0
+        if self._models is not None:
+            own, others = self.own, (V + pending.V - self.own.V, b + pending.b - self.own.b)
+            # nobody else compares models: then by its own arms
+            norm = float(self.known[-1] or np.trace(own.V) / max(1, own.steps))
+            self._models.renew(*others, own.V, own.b, norm)

@@ -102,6 +102,7 @@ class RoundInputs(NamedTuple):
     ridge: float
     rule: Trigger = Threshold(math.inf)  # when rounds open
     download: str = EVERYONE  # who gets the new model
+    scores: int = 0  # scalars that go with every b (trust "auto")
 
     @property
     def active(self) -> list[int]:
@@ -199,6 +200,7 @@ def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Sh
     scalars = round_communication(
         everyone, closed.idle, len(closed.participants), inputs.dim,
         streams=inputs.rule.streams, everyone=inputs.download == EVERYONE,
+        scores=inputs.scores,
     )  # fmt: skip
     return server.shared, closed._replace(communication=scalars)
 

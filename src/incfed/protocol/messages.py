@@ -65,6 +65,8 @@ class Delivery(NamedTuple):
 
     round: int
     db: Floats  # [d]
+    # trust "auto": squared errors of each model, summed over that data, and the number of events
+    scores: Floats | None = None  # [G + 1]
 
 
 class Download(NamedTuple):
@@ -78,3 +80,5 @@ class Download(NamedTuple):
     V: Packed
     b: Floats  # [d]
     shared: dict[int, float]
+    # trust "auto": the mean score of all that was shared, and the mean squared norm of its arms
+    scores: Floats | None = None  # [G + 1]

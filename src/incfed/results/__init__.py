@@ -3,10 +3,11 @@
 Nothing here loads polars, pandas or matplotlib until it is needed.
 """
 
+from .gains import Gains
 from .numbers import human
 from .palette import Pen, pens_for
 from .plots import METRICS, overview, plot
-from .records import Result, RoundRecord, Rounds
+from .records import Clients, Result, RoundRecord, Rounds
 from .report import Section, write_report
 from .settings import plain
 from .storage import load, save
@@ -17,7 +18,9 @@ Row = ComparisonRow  # its former name
 
 __all__ = [
     "METRICS",
+    "Clients",
     "ComparisonRow",
+    "Gains",
     "Pen",
     "Result",
     "RoundRecord",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..support.extras import needs
 from ..support.inputs import InputError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -56,6 +62,25 @@ class ArrayRecord:
 
     def __reduce__(self) -> tuple[type[Any], tuple[Any, ...]]:
         return type(self), self._values()
+
+
+class FrameRecord(ArrayRecord):
+    """A record of equally long columns."""
+
+    @abstractmethod
+    def _columns(self) -> dict[str, NDArray[Any]]: ...
+
+    def to_polars(self) -> polars.DataFrame:
+        """The columns as a data frame of polars."""
+        with needs("polars", "to_polars()"):
+            import polars
+        return polars.DataFrame(self._columns())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same columns as `to_polars`."""
+        with needs("pandas", "to_pandas()", "pandas"):
+            import pandas
+        return pandas.DataFrame(self._columns())
 
 
 def _same(one: Any, two: Any) -> bool:

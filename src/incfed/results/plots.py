@@ -100,7 +100,7 @@ def panel(
     for label, line in lines.items():
         if line.empty:
             continue
-        pen = _visible(pens[label], line, drawn)
+        pen = visible(pens[label], line, drawn)
         order = len(drawn) / 100
         if np.nanmax(line.sd, initial=0.0) > 1e-6 * np.nanmax(np.abs(line.mean)):
             low, high = style.band(line, metric)
@@ -122,7 +122,7 @@ def panel(
     return drawn
 
 
-def _visible(pen: Pen, line: Curve, drawn: dict[str, Curve]) -> Pen:
+def visible(pen: Pen, line: Curve, drawn: Mapping[str, Curve]) -> Pen:
     """Where a line lies exactly on another, dash it, so that both show."""
     below = sum(_coincide(line, other) for other in drawn.values())
     if not below or pen.dashes != SOLID:

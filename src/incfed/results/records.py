@@ -1,4 +1,4 @@
-"""The result of a run: curves over the steps, and a record of every round."""
+"""The result of a run: curves over the steps, a record of every round, and figures by client."""
 
 from __future__ import annotations
 
@@ -10,27 +10,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.extras import needs
 from ..support.inputs import InputError, counted
-from .arrays import ArrayRecord, FloatArray, floats
+from .arrays import FloatArray, FrameRecord, floats
+from .clients import Clients
 from .numbers import human
 from .rounds import RoundRecord, Rounds
 from .settings import plain
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
     from matplotlib.figure import Figure
 
-__all__ = ["CURVES", "Result", "RoundRecord", "Rounds"]
+    from .gains import Gains
+
+__all__ = ["CURVES", "Clients", "Result", "RoundRecord", "Rounds"]
 
 CURVES = ("regret", "reward", "communication", "payment")
 OPTIONAL = ("packed", "matched")  # curves that a saved result may lack
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(ArrayRecord):
-    """A finished run. The curves are cumulative: entry t counts steps 0 to t.
+class Result(FrameRecord):
+    """A finished run. The curves are cumulative: entry t counts steps 0 to t. As a frame they are
+    one row a step: step, regret, reward, communication, payment, packed; `matched` if some steps
+    were skipped.
 
     `communication` counts scalars as the paper does; `packed` counts what a careful implementation
     sends (symmetric matrices by half or by their factors, models only when they are needed). It is
@@ -38,6 +40,8 @@ class Result(ArrayRecord):
 
     `matched` is the number of steps that were not skipped. Only a `ReplayLog` skips steps, if the
     arm picked is not the one that was shown. reward / matched is then the replay estimate.
+
+    `rounds` has a record of every round, `clients` the figures of each client.
     """
 
     regret: FloatArray
@@ -48,6 +52,7 @@ class Result(ArrayRecord):
     settings: Mapping[str, Any]
     matched: FloatArray = None  # type: ignore[assignment]  # None: every step
     packed: FloatArray = None  # type: ignore[assignment]  # None: not known
+    clients: Clients = None  # type: ignore[assignment]  # None: only what the rounds say
 
     def __post_init__(self) -> None:
         if self.matched is None:
@@ -63,6 +68,9 @@ class Result(ArrayRecord):
                     f"{self.regret.size} of regret"
                 )
         object.__setattr__(self, "settings", plain(self.settings))
+        if self.clients is None:
+            clients = Clients.unknown(self.settings.get("clients"), self.rounds)
+            object.__setattr__(self, "clients", clients)
         steps = self.rounds.step
         if steps.size and not 0 <= steps[0] <= steps[-1] < self.regret.size:
             raise InputError(
@@ -90,19 +98,6 @@ class Result(ArrayRecord):
         """The kind of its algorithm."""
         return str(dict(self.settings.get("algorithm") or {}).get("kind", "result"))
 
-    def to_polars(self) -> polars.DataFrame:
-        """One row a step: step, regret, reward, communication, payment, packed; `matched` if some
-        steps were skipped."""
-        with needs("polars", "to_polars()"):
-            import polars
-        return polars.DataFrame(self._columns())
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The same columns as `to_polars`."""
-        with needs("pandas", "to_pandas()", "pandas"):
-            import pandas
-        return pandas.DataFrame(self._columns())
-
     def _columns(self) -> dict[str, NDArray[Any]]:
         curves = {name: getattr(self, name) for name in CURVES}
         steps = np.arange(self.regret.size)
@@ -110,6 +105,12 @@ class Result(ArrayRecord):
         if not np.array_equal(self.matched, steps + 1):
             some["matched"] = self.matched
         return {"step": steps, **curves, **some}
+
+    def gains(self, alone: Result) -> Gains:
+        """What each client gains over `alone`, the same run with `Independent`; see `Gains`."""
+        from .gains import gains
+
+        return gains(self, alone)
 
     def plot(self, metric: str | None = None) -> Figure:
         """A matplotlib figure of one metric, or of the four main ones."""

@@ -14,6 +14,7 @@ from ..support.files import write_text
 from ..support.inputs import InputError, counted
 from . import html
 from .document import Block, DefinitionList, Document, Figure, Heading, Text
+from .membership import membership_blocks
 from .palette import Pens, pens_for
 from .plots import can_plot, overview
 from .settings import plain
@@ -32,7 +33,7 @@ class Section:
     """One part of a report; only the heading is required.
 
     `figures` are by caption; `settings` are groups of values, which a page folds away; `pens` gives
-    the rows the colours of their lines.
+    the rows the colours of their lines; `more` follows the figures.
     """
 
     heading: str
@@ -41,10 +42,12 @@ class Section:
     figures: Mapping[str, Drawing] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     pens: Pens = field(default_factory=dict)
+    more: Sequence[Block] = ()
 
     @classmethod
     def of(cls, heading: str, runs: Runs, text: str = "", *, pens: Pens | None = None) -> Section:
-        """The usual section about some runs: their table, their overview and their settings.
+        """The usual section about some runs: their table, their overview, who gains by sharing, and
+        their settings.
 
         Give all sections the same `pens` if they show different sets of algorithms.
         """
@@ -57,7 +60,8 @@ class Section:
             points = tradeoff(runs, pens=chosen)
             if points is not None:
                 figures[CAPTION] = points
-        return cls(heading, text, compare(runs), figures, common_settings(runs), chosen)
+        more = tuple(membership_blocks(runs, pens=chosen))
+        return cls(heading, text, compare(runs), figures, common_settings(runs), chosen, more)
 
     def blocks(self) -> Iterator[Block]:
         yield Heading(self.heading)
@@ -66,6 +70,7 @@ class Section:
             yield comparison_table(self.rows, pens=self.pens, seeds=False)
         for caption, drawing in self.figures.items():
             yield Figure.of(drawing, caption, f"{self.heading}. {caption}")
+        yield from self.more
         if self.settings:
             yield settings_block(self.settings)
 

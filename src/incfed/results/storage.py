@@ -1,4 +1,5 @@
-"""Saved results: a folder with steps.parquet, rounds.parquet and result.json. No pickle.
+"""Saved results: a folder with steps.parquet, rounds.parquet, clients.parquet and result.json. No
+pickle.
 
 A result is written beside its place and renamed into it, so a reader sees a whole result or none.
 """
@@ -19,6 +20,8 @@ from ..support import inputs
 from ..support.extras import needs
 from ..support.files import digest
 from ..support.inputs import InputError
+from .clients import COLUMNS as OF_CLIENTS
+from .clients import Clients
 from .numbers import finite
 from .records import CURVES, OPTIONAL, Result
 from .rounds import COLUMNS, LATER, Rounds
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
     import polars
 
 FORMAT, VERSION = "incfed.result", 1
-STEPS, ROUNDS, INDEX = "steps.parquet", "rounds.parquet", "result.json"
+STEPS, ROUNDS, CLIENTS = "steps.parquet", "rounds.parquet", "clients.parquet"
+INDEX = "result.json"
+FILES = frozenset({STEPS, ROUNDS, CLIENTS, INDEX, ".DS_Store"})  # that a saved result may have
 
 
 def save(result: Result, path: str | PathLike[str]) -> None:
@@ -48,12 +53,13 @@ def save(result: Result, path: str | PathLike[str]) -> None:
     try:
         result.to_polars().write_parquet(fresh / STEPS)
         result.rounds.to_polars().write_parquet(fresh / ROUNDS)
+        result.clients.to_polars().write_parquet(fresh / CLIENTS)
         index = {
             "format": FORMAT,
             "version": VERSION,
             "settings": result.settings,
             "summary": {name: finite(x) for name, x in result.summary().items()},  # not read back
-            "sha256": {name: digest(fresh / name) for name in (STEPS, ROUNDS)},
+            "sha256": {name: digest(fresh / name) for name in (STEPS, ROUNDS, CLIENTS)},
         }
         text = json.dumps(index, indent=2, ensure_ascii=False, allow_nan=False)
         (fresh / INDEX).write_text(text + "\n", encoding="utf-8")
@@ -71,10 +77,14 @@ def save(result: Result, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str]) -> Result:
-    """Read a saved result: the same arrays, bit for bit. An InputError if it cannot be read."""
+    """Read a saved result: the same arrays, bit for bit. An InputError if it cannot be read.
+
+    Version 0.1 did not keep figures by client: of its results, `clients` has the rounds only.
+    """
     folder = inputs.path("path", path)
     index = _index(folder)
-    for name in (STEPS, ROUNDS):
+    by_client = CLIENTS in index["sha256"]
+    for name in (STEPS, ROUNDS, *([CLIENTS] if by_client else [])):
         if not (folder / name).is_file():
             raise InputError(f"path: the saved result {folder} is incomplete: {name} is missing")
         if digest(folder / name) != index["sha256"].get(name):
@@ -85,11 +95,10 @@ def load(path: str | PathLike[str]) -> Result:
         steps = polars.read_parquet(folder / STEPS)
         rounds = polars.read_parquet(folder / ROUNDS)
         some = [name for name in OPTIONAL if name in steps.columns]
-        return Result(
-            **{name: steps[name].to_numpy() for name in [*CURVES, *some]},
-            rounds=_rounds(rounds),
-            settings=index["settings"],
-        )
+        columns: dict[str, Any] = {name: steps[name].to_numpy() for name in [*CURVES, *some]}
+        if by_client:
+            columns["clients"] = _clients(polars.read_parquet(folder / CLIENTS))
+        return Result(**columns, rounds=_rounds(rounds), settings=index["settings"])
     except (InputError, OSError, polars.exceptions.PolarsError) as error:
         raise InputError(f"path: the saved result {folder} is corrupt: {error}") from error
 
@@ -104,6 +113,12 @@ def _rounds(frame: polars.DataFrame) -> Rounds:
         offsets=np.cumsum([0, *frame["participants"].list.len().to_list()]),
         gap=frame["gap"].to_numpy() if "gap" in frame.columns else None,  # type: ignore[arg-type]
     )
+
+
+def _clients(frame: polars.DataFrame) -> Clients:
+    matched = "matched" if "matched" in frame.columns else "steps"
+    columns = {name: frame[name].to_numpy() for name in OF_CLIENTS}
+    return Clients(**columns, matched=frame[matched].to_numpy())
 
 
 def _index(folder: Path) -> dict[str, Any]:
@@ -136,7 +151,7 @@ def _refuse_foreign(target: Path) -> None:
     names = {entry.name for entry in target.iterdir()}
     if not names:
         return
-    others = sorted(names - {STEPS, ROUNDS, INDEX, ".DS_Store"})
+    others = sorted(names - FILES)
     if others or INDEX not in names:
         raise InputError(
             f"path: {target} holds {', '.join(others or sorted(names))}, which saving would "

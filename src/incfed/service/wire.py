@@ -28,9 +28,10 @@ from typing import (
 import numpy as np
 
 from ..kernels.factor import Floats
+from ..kernels.trust import SCORES
 from ..protocol.checks import MOST_STEPS, Refusal
 from ..protocol.floats import from_text, to_text
-from ..protocol.messages import Answer, Download, Signal, Upload
+from ..protocol.messages import Answer, Delivery, Download, Signal, Upload
 from ..protocol.packing import FACTOR, TRIANGLE, Packed
 from ..support import inputs
 
@@ -149,6 +150,7 @@ class DeliveryBody(Message):
     """The second half of what a participant shares."""
 
     db: Base64
+    scores: Base64 | None = None  # trust "auto": squared errors of each of its models
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,7 @@ class FederationView(Message):
     trigger: dict[str, Any] | None = None  # its kind and numbers; None: the paper's
     download: Literal["everyone", "one-for-one"] = "everyone"
     width: Literal["paper", "mixture"] = "paper"
+    trust: Amount | Literal["auto"] | None = None  # of clients that say nothing; None: infinite
 
 
 @dataclass(frozen=True)
@@ -238,6 +241,8 @@ class DownloadView(Message):
     V: Matrix
     b: Base64
     shared: dict[str, float]  # rounds in which this client took part, and its payments
+    # trust "auto": the mean score of each model over all that was shared, mean squared norm of arms
+    scores: Base64 | None = None
 
 
 @dataclass(frozen=True)
@@ -282,7 +287,8 @@ def _hints(kind: Any) -> tuple[list[tuple[str, Any]], set[str]]:
 def _value(name: str, hint: Any, value: object) -> Any:
     options = get_args(hint)
     if type(None) in options:
-        return None if value is None else _value(name, options[0], value)
+        words = [one for one in options if get_origin(one) is Literal and isinstance(value, str)]
+        return None if value is None else _value(name, (words or options)[0], value)
     if get_origin(hint) is Literal:
         return inputs.choice(name, value, options)
     if get_origin(hint) is Annotated:
@@ -306,8 +312,9 @@ def read_download(said: object, dim: int) -> Download:
         if not round.isdecimal():
             raise inputs.refuse("shared", round, "numbers of rounds")
         shared[int(round)] = inputs.number(f"shared.{round}", paid, low=0.0)
-    V = read_matrix("V", view.V, dim)
-    return Download(view.epoch, view.since, V, read_floats("b", view.b, dim), shared)
+    V, b = read_matrix("V", view.V, dim), read_floats("b", view.b, dim)
+    scores = None if view.scores is None else read_floats("scores", view.scores, SCORES)
+    return Download(view.epoch, view.since, V, b, shared, scores)
 
 
 def read_floats(name: str, text: str, count: int | None = None) -> Floats:
@@ -356,7 +363,8 @@ def write_matrix(packed: Packed) -> Matrix:
 def write_download(download: Download) -> DownloadView:
     shared = {str(round): paid for round, paid in download.shared.items()}
     V, b = write_matrix(download.V), to_text(download.b)
-    return DownloadView(download.epoch, download.since, V, b, shared)
+    scores = None if download.scores is None else to_text(download.scores)
+    return DownloadView(download.epoch, download.since, V, b, shared, scores)
 
 
 def read_upload_body(round: int, body: UploadBody, dim: int) -> Upload:
@@ -381,7 +389,6 @@ def read_signal_body(body: SignalBody, dim: int) -> Signal:
 
 FEDERATION = "/v1/federation"
 STATE = "/v1/state"
-SIGNAL = "/v1/signal"
 ROUNDS = "/v1/rounds"
 UPLOAD, ANSWER, DELIVERY = (f"{ROUNDS}/{{number}}/{n}" for n in ("upload", "answer", "delivery"))
 DOWNLOAD = "/v1/download"
@@ -417,11 +424,11 @@ def get_state(after: int | None = None, wait: float = 0.0) -> Request:
 
 
 def put_signal(signal: Signal) -> Request:
-    """The reply is the state, as of a poll."""
+    """A poll that says what is not shared yet; the reply is the state as it is then."""
     rows = None if signal.rows is None else to_text(signal.rows.ravel())
     dV = None if signal.dV is None else write_matrix(signal.dV)
     body = asdict(SignalBody(*signal[:5], rows, dV))
-    return Request("signal", "PUT", SIGNAL, body, epoch=signal.epoch, sequence=signal.learned)
+    return Request("signal", "PUT", STATE, body, epoch=signal.epoch, sequence=signal.learned)
 
 
 def open_round(epoch: int) -> Request:
@@ -441,9 +448,17 @@ def put_answer(answer: Answer) -> Request:
     return Request("answer", "PUT", path, asdict(body), number=number, attempt=attempt)
 
 
-def put_delivery(round: int, db: Floats) -> Request:
-    body, path = DeliveryBody(to_text(db)), DELIVERY.format(number=round)
-    return Request("delivery", "PUT", path, asdict(body), number=round)
+def read_delivery_body(round: int, body: DeliveryBody, dim: int) -> Delivery:
+    """`check_delivery` judges whether its numbers are possible."""
+    scores = None if body.scores is None else read_floats("scores", body.scores, SCORES)
+    return Delivery(round, read_floats("db", body.db, dim), scores)
+
+
+def put_delivery(delivery: Delivery) -> Request:
+    number, body = delivery.round, {"db": to_text(delivery.db)}
+    if delivery.scores is not None:  # a coordinator of version 0.1 does not know them
+        body["scores"] = to_text(delivery.scores)
+    return Request("delivery", "PUT", DELIVERY.format(number=number), body, number=number)
 
 
 def get_download(since: int, closed: bool, model: bool = True) -> Request:

@@ -15,7 +15,7 @@ from ..kernels.factor import Floats, Ints
 from ..kernels.step import Steps
 from ..kernels.ucb import bench
 from ..protocol.protocols import Alone, Asynchronous, Pooled, Protocol, Synchronous
-from ..results.records import Result
+from ..results.records import Clients, Result
 from ..support import inputs
 from .asynchronous import AsynchronousRun
 from .run import Run
@@ -63,8 +63,8 @@ class Simulation:
             allowed = f"{inputs.counted(world.dim, 'feature')} wide, the dim of the world"
             raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)
         self._run = self._start(algorithm.protocol)
-        nothing = (np.empty(0), np.empty(0), np.empty(0, np.int64))
-        self._outcomes: list[tuple[Floats, Floats, Ints]] = [nothing]
+        nothing = (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, np.int64))
+        self._outcomes: list[tuple[Ints, Floats, Floats, Ints]] = [nothing]
         self.steps = 0
         self._torn = False  # after an error in a mechanism or world: a step is incomplete
 
@@ -81,7 +81,7 @@ class Simulation:
             np.empty(n), np.empty(n), np.zeros(n, np.int64),
         )  # fmt: skip
         self._run.advance(steps, self.steps)
-        self._outcomes.append((steps.reward, steps.regret, steps.fetched))
+        self._outcomes.append((steps.clients.copy(), steps.reward, steps.regret, steps.fetched))
         self.steps += n
         self._torn = False
 
@@ -90,7 +90,7 @@ class Simulation:
         self._whole()
         rounds = self._run.rounds()
         parts = zip(*self._outcomes, strict=True)
-        reward, regret, fetched = (np.concatenate(part) for part in parts)
+        clients, reward, regret, fetched = (np.concatenate(part) for part in parts)
         known = ~np.isnan(reward)  # other steps were skipped
         reward[~known] = 0.0
         regret[~known] *= 0.0  # NaN stays: then it is unknown for all steps
@@ -106,6 +106,7 @@ class Simulation:
             rounds=rounds,
             settings=self._settings(),
             matched=np.cumsum(known, dtype=np.float64),
+            clients=Clients.collect(self._world.count, clients, reward, regret, known, rounds),
         )
 
     def _whole(self) -> None:

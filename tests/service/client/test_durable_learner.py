@@ -26,12 +26,12 @@ from support.fake_coordinator import Fake
 
 
 @settings(max_examples=80)
-@given(st.text("lfatnr", max_size=25))
-def test_any_life_is_there_again_after_a_crash(acts: str) -> None:
+@given(st.text("lfatnr", max_size=25), st.sampled_from([None, 2.0, "auto"]))
+def test_any_life_is_there_again_after_a_crash(acts: str, trust: float | str | None) -> None:
     """l: learn, f: freeze, a: answer, t: shared, n: not shared, r: rotate."""
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda fd: None)
-        one, round, x, chance = reopen(Path(name)), 0, rows(30), np.random.default_rng(0)
+        one, round, x, chance = reopen(Path(name), trust), 0, rows(30), np.random.default_rng(0)
         for t, act in enumerate(acts):
             told = one.learner.frozen
             if act == "l":
@@ -48,9 +48,10 @@ def test_any_life_is_there_again_after_a_crash(acts: str) -> None:
                     news(one.learner.epoch + 1, *([round] if act == "t" and told else [])), True
                 )
             one._journal.close()
-            other = reopen(Path(name))
+            other = reopen(Path(name), trust)
             same(one, other)
             one = other
+        assert one.learner.own.steps == acts.count("l")
         one.close()
 
 
@@ -86,7 +87,34 @@ def test_a_folder_of_version_0_1_goes_on(tmp_path: Path) -> None:
     assert (frozen[1].steps, frozen[1].b.tolist()) == (1, [0.25, 0.0])
     assert (fresh.steps, fresh.V.tolist(), fresh.b.tolist()) == (1, [[0, 0], [0, 0.25]], [0, -0.5])
     np.testing.assert_array_equal(one.learner.V, np.eye(2))
+    assert one.learner.own.steps == 2  # of the first, which is shared, it has kept nothing
     one.close()
+
+
+def test_a_client_may_change_its_trust_and_follows_the_federations(tmp_path: Path) -> None:
+    one, x = reopen(tmp_path), rows(6)
+    assert one.learner.trust == math.inf
+    for arm in x[:4]:
+        one.learn(arm, 1.0)
+    one.freeze(1, lambda stake: 0.0)
+    one.take_in(news(1, 1), True)
+    one.close()
+    two = reopen(tmp_path, 0.0)  # it counts only what it learned itself: all that is kept
+    theta = np.linalg.solve(0.1 * np.eye(DIM) + x[:4].T @ x[:4], x[:4].sum(axis=0))
+    assert two.choose(np.array([theta, -theta])) == 0
+    assert two.learner._models is not None
+    U, t, _ = two.learner._models.best(two.learner.own.scores, two.learner.known)
+    np.testing.assert_allclose(U.T @ t, theta)
+    two.close()
+    three = reopen(tmp_path)
+    three.update_settings(federation_settings(trust="auto"))
+    assert three.learner.trust == "auto"
+    three.learn(x[4], 1.0)
+    three.freeze(2, lambda stake: 0.0)
+    scores = three.deliver(2).scores
+    assert scores is not None
+    assert scores[-1] == 1  # of one event; those before were not scored
+    three.close()
 
 
 def test_the_cost_is_asked_once_and_kept(tmp_path: Path) -> None:
@@ -218,7 +246,7 @@ def test_what_was_streamed_is_set_aside_and_no_more(heard: int, later: int, tmp_
     for row in x[heard + 1 :]:
         one.learn(row, 0.5)
     assert one.freeze_streamed(1, heard)
-    np.testing.assert_allclose(one.deliver(1), 0.5 * x[:heard].sum(axis=0))
+    np.testing.assert_allclose(one.deliver(1).db, 0.5 * x[:heard].sum(axis=0))
     np.testing.assert_allclose(signal.dV.matrix(), x[:heard].T @ x[:heard])
     one._journal.close()
     other = reopen(tmp_path)
@@ -243,7 +271,7 @@ def test_a_signal_is_remembered_after_a_crash(tmp_path: Path) -> None:
     assert not other.freeze_streamed(1, 2)  # no signal was about that step
     assert other.learner.frozen is None
     assert other.freeze_streamed(1, 1)
-    np.testing.assert_allclose(other.deliver(1), 0.5 * x[0])
+    np.testing.assert_allclose(other.deliver(1).db, 0.5 * x[0])
     assert (other.cost, other.learner.fresh.steps) == (1.5, 2)
     np.testing.assert_allclose(other.learner.fresh.V, x[1:].T @ x[1:])
     other.close()

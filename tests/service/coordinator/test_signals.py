@@ -11,13 +11,15 @@ import pytest
 
 import incfed
 from incfed.ledger.audit import audit
-from incfed.ledger.records import read_epoch
+from incfed.ledger.records import read_epoch, read_round_inputs
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Signal
 from incfed.protocol.packing import pack_rows
+from incfed.service.coordinator import coordinator as coordinators
 from incfed.service.coordinator.errors import Conflict
-from incfed.service.coordinator.listening import streamed
-from support.federation import Federation, made
+from incfed.service.coordinator.listening import Judge, streamed
+from support.federation import Federation, federate, made, synthetic
+from support.in_step import play
 
 FIRST, SECOND = np.eye(2)[:1], np.eye(2)[1:]
 GROWN = float(np.log(2.0))  # by one unit vector, lambda = 1
@@ -141,3 +143,51 @@ def test_rows_add_up_and_none_may_be_missing(rows: Federation) -> None:
         [upload] = streamed(connection, rows.settings, 0, [0, 1, 2]).values()
     assert upload.steps == 2
     np.testing.assert_allclose(upload.dV.matrix(), np.eye(2), atol=1e-12)
+
+
+def test_a_signal_that_comes_late_or_again_calls_nobody(two: Federation) -> None:
+    here = two.coordinator
+    here.signal(0, says(2))
+    here.signal(1, says(2, cost=50.0))  # too dear to call
+    assert here.signal(1, says(1)).round is None  # an earlier one, which would have called
+    assert here.signal(1, says(1)).round is None
+    assert here.signal(1, says(3)).round is not None
+
+
+@pytest.mark.parametrize("trigger", ["rows", "growth", "news"])
+@pytest.mark.parametrize("download", ["everyone", "one-for-one"])
+def test_what_is_kept_in_memory_changes_no_judgement(
+    trigger: str, download: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A coordinator against one that remembers nothing, and against the rule itself."""
+    rule = incfed.News(2.0) if trigger == "news" else incfed.Patient(2.0, trigger, 1.0)
+    judged = []
+
+    class Checked(Judge):
+        def opens(self, connection: Any, settings: Any, epoch: int, clients: Any) -> bool:
+            said = super().opens(connection, settings, epoch, clients)
+            inputs = read_round_inputs(
+                connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=()
+            )
+            uploads = streamed(connection, settings, epoch, clients)
+            exact = bool(uploads) and rule.opens(inputs._replace(uploads=uploads).open()[1])
+            judged.append(said)
+            assert said == exact
+            return said
+
+        def calls(self, connection: Any, settings: Any, epoch: int, clients: Any) -> bool:
+            said = super().calls(connection, settings, epoch, clients)
+            judged.append(said)
+            assert said == Judge().calls(connection, settings, epoch, clients)
+            return said
+
+    monkeypatch.setattr(coordinators, "Judge", Checked)
+    trace = synthetic(4, 100)
+    algorithm = incfed.IncFedUCB(
+        incfed.PaymentFree(), costs=[0.0, 0.5, 1.0, 5.0], trigger=rule, download=download
+    )
+    federation = federate(tmp_path / "ledger.db", trace, algorithm)
+    play(trace, federation, algorithm.prices(4), tmp_path)
+    assert True in judged
+    assert False in judged
+    federation.store.close()

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.trust import SCORES
 from ...protocol.messages import Answer
 from ...protocol.triggers import ROWS
+from ...protocol.trust import AUTO
 from ...support import inputs
 from .. import wire
 from ..wire import OFFERED, OPEN, FederationView, OfferView, Request, RoundView, StateView
@@ -57,15 +59,17 @@ class ScalarCounter:
     matrix; d for a client that took part with nothing to share; and what is streamed of a step, 1
     for its growth or d for its row."""
 
-    def __init__(self, dim: int, traffic: Traffic, streamed: int) -> None:
+    def __init__(self, dim: int, traffic: Traffic, streamed: int, scores: int) -> None:
         self._dim, self._traffic = dim, traffic
+        self._vector = dim + scores  # of b, and of what goes with it
         self._streamed = streamed  # steps so far
         self._counted: set[tuple[str, int]] = set()
 
     def sent(self, kind: str, round: int) -> None:
         if (kind, round) not in self._counted:
             self._counted.add((kind, round))
-            self._traffic.scalars_up += {"upload": self._dim**2, "delivery": self._dim}.get(kind, 0)
+            scalars = {"upload": self._dim**2, "delivery": self._vector}
+            self._traffic.scalars_up += scalars.get(kind, 0)
 
     def signalled(self, learned: int, rows: bool) -> None:
         new = max(0, learned - self._streamed)
@@ -75,10 +79,10 @@ class ScalarCounter:
     def downloaded(self, empty_round: int | None, model: bool) -> None:
         """`empty_round`: the round that is over now, if this client's upload to it was empty."""
         if empty_round is not None and ("upload", empty_round) in self._counted:
-            self._traffic.scalars_up += self._dim
+            self._traffic.scalars_up += self._vector
         self._counted.clear()
         if model:
-            self._traffic.scalars_down += self._dim**2 + self._dim
+            self._traffic.scalars_down += self._dim**2 + self._vector
 
 
 class Agent:
@@ -91,7 +95,8 @@ class Agent:
         self.problem: Exception | None = None  # the last error, until a request succeeds
         self.halted = False  # for good: this state and this coordinator do not fit
         shared = durable.steps - durable.learner.pending_steps
-        self._scalars = ScalarCounter(durable.settings.dim, traffic, shared)
+        scores = SCORES if durable.trust == AUTO else 0
+        self._scalars = ScalarCounter(durable.settings.dim, traffic, shared, scores)
         self._cost, self._accept = cost, accept
         self._has_settings = False  # of this coordinator, as they are today
         self._skipped: int | None = None  # a round that refused something of this client
@@ -101,6 +106,7 @@ class Agent:
         self._state_requests = 0  # sent so far
         self._said: tuple[int, int] | None = None  # the last signal: epoch and steps
         self._round_epoch: int | None = None  # in which this client last asked for a round
+        self._last_round: int | None = None  # that is known to be over
 
     # ------------------------------------------------------------- for the background thread
 
@@ -194,6 +200,7 @@ class Agent:
             return wire.get_state()._replace(sequence=self._state_requests)
         frozen = learner.frozen
         closed = frozen is None or state.over(frozen.round)
+        self._note_round(state)
         if frozen is not None and closed and not self.durable.everyone:
             return wire.get_download(learner.epoch, closed, model=False)
         if self._behind(state):
@@ -210,6 +217,16 @@ class Agent:
         if round.stage == OFFERED and round.offer is not None:
             return self._handle_offer(round, round.offer)
         return None
+
+    def _note_round(self, state: StateView) -> None:
+        """One for one: a round that was over before this client saw it restarts its clock, too,
+        although there is nothing to download."""
+        if state.round is None or not state.over(state.round.number):
+            return
+        missed = self._last_round is not None and state.round.number > self._last_round
+        if missed and self.durable.learner.frozen is None and not self.durable.everyone:
+            self.durable.restart_clock()
+        self._last_round = state.round.number
 
     @property
     def _unsaid(self) -> bool:
@@ -249,7 +266,7 @@ class Agent:
             accepted = durable.answer(round.number, attempt, lambda: decide(self._accept, proposal))
             return wire.put_answer(Answer(round.number, attempt, accepted))
         if durable.answers.get(attempt) and not delivered:
-            return wire.put_delivery(round.number, durable.deliver(round.number))
+            return wire.put_delivery(durable.deliver(round.number))
         return None
 
     def _is_received(self, kind: str, round: RoundView, in_state: bool) -> bool:

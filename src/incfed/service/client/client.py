@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from ...protocol.trust import check_trust
 from ...support import inputs
 from ..wire import FederationView, StateView, get_download, get_federation, get_state, read
 from . import state_folder
@@ -33,6 +34,8 @@ class Client:
     cost: what sharing costs you, as a number or a function of a `Stake`. accept: a function of a
     `Proposal` that says whether to accept an offer (default: accept all). timeout: seconds to wait
     for a reply of the coordinator. ca: a file of certificates to trust instead of the system's.
+    trust: for how many observations the data of others counts at most in your own choices, or
+    "auto"; None: as the federation says (docs/trust.md).
 
     `choose` and `learn` never wait for the network. The first start needs the coordinator, later
     ones do not: while it is away a client learns alone, and catches up afterwards.
@@ -48,6 +51,7 @@ class Client:
         accept: Accept = accept_all,
         timeout: float = 10.0,
         ca: str | os.PathLike[str] | None = None,
+        trust: float | str | None = None,
     ) -> None:
         self._closed, self._pid = True, os.getpid()
         url, token = check_url(url), check_token(token)
@@ -57,6 +61,7 @@ class Client:
         costs = cost_function(cost)
         seconds = inputs.number("timeout", timeout, low=0.0, open_low=True)
         certificates = check_ca(ca)
+        own_trust = None if trust is None else check_trust(trust)
         self._traffic = Traffic()
 
         def connect() -> Transport:
@@ -66,12 +71,12 @@ class Client:
             federation, start = _load_or_join(connect, folder)
             if not callable(cost):
                 check_cost(cost, start.settings.cost_limit)
-            self._durable = DurableLearner(folder, start)
+            self._durable = DurableLearner(folder, start, own_trust)
             try:
                 self._agent = Agent(self._durable, costs, accept, self._traffic)
                 if federation is not None:
                     _handshake(connect, self._agent, federation)
-                warm_up(self.settings)
+                warm_up(self.settings, own_trust)
             except BaseException:
                 self._durable.close()
                 raise

@@ -23,7 +23,7 @@ from ...kernels.factor import Floats
 from ...kernels.store import thin_limit
 from ...kernels.ucb import Rules
 from ...protocol.client import Learner, Observations
-from ...protocol.messages import Download, Signal, Upload
+from ...protocol.messages import Delivery, Download, Signal, Upload
 from ...protocol.packing import pack_matrix
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS, Threshold, Trigger, recorded_trigger
@@ -49,17 +49,19 @@ class Mark(NamedTuple):
 class DurableLearner:
     """Any thread may call `choose` and `learn`; all else is for the background thread."""
 
-    def __init__(self, folder: Path, start: Snapshot) -> None:
+    def __init__(self, folder: Path, start: Snapshot, trust: float | str | None = None) -> None:
         self.folder, self.settings = folder, start.settings
         self.steps, self.earned, self.lost_round = start.steps, start.earned, start.lost_round
-        self.learner = Learner(start.settings.dim, rules(start.settings))
+        self._trust = trust  # None: the federation's
+        self.learner = Learner(start.settings.dim, rules(start.settings), self.trust)
         self.streams = trigger_of(start.settings).streams  # what is said between rounds
         self._recent: deque[tuple[Floats, float]] = deque(maxlen=start.settings.dim)  # last steps
         self._marks: dict[int, Mark] = {}  # signals of rows, by step
         self.cost, self.answers = start.cost, dict(start.answers)
         self.learner.resume(
-            start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh, start.given
-        )
+            start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh, start.given,
+            start.own, start.known,
+        )  # fmt: skip
         self.settled, self._entitled, self._acted = start.settled, start.entitled, False
         self._lock = threading.Lock()
         self._durable = True  # False: a new snapshot is needed before anything is sent
@@ -92,6 +94,11 @@ class DurableLearner:
             triggered = self.learner.triggered
             calls = self.learner.learn(x, y) and not triggered
             return calls or self.streams is not None
+
+    @property
+    def trust(self) -> float | str:
+        """This client's own, or the federation's."""
+        return trust_of(self.settings, self._trust)
 
     @property
     def pending(self) -> int:
@@ -128,6 +135,8 @@ class DurableLearner:
         with self._lock:
             self.settings = settings
             self.learner.rules = rules(settings)
+            if self.learner.trust != self.trust:
+                self.learner.trust = self.trust
             self.streams = trigger_of(settings).streams
 
     @property
@@ -184,8 +193,9 @@ class DurableLearner:
                 last = Observations.empty(learner.dim)
                 for x, y in list(self._recent)[len(self._recent) - new :]:
                     last = last.add(x, y)
+                last = last._replace(scores=pending.scores - first.scores)
             else:
-                last = Observations(new, pending.V - first.V, pending.b - first.b, [])
+                last = pending.minus(first)
             learner.freeze_first(round, first, last)
             self.cost, self._durable = mark.cost, False
         self.flush()
@@ -220,9 +230,9 @@ class DurableLearner:
             self.flush()
         return self.answers[attempt]
 
-    def deliver(self, round: int) -> Floats:
+    def deliver(self, round: int) -> Delivery:
         with self._lock:
-            return self.learner.deliver(round)
+            return Delivery(round, self.learner.deliver(round), self.learner.scores(round))
 
     def take_in(self, download: Download, closed: bool, model: bool = True) -> None:
         """Add a download, durably. One that does not fit this state changes nothing. Without the
@@ -250,6 +260,11 @@ class DurableLearner:
                 self._entitled, self._acted = not model, False
             self._durable = False
         self.flush()
+
+    def restart_clock(self) -> None:
+        """A round is over. (After a crash the clock may show more: it only calls earlier then.)"""
+        with self._lock:
+            self.learner.clock = 0
 
     def flush(self) -> None:
         """Everything so far is durable when this returns."""
@@ -295,6 +310,7 @@ class DurableLearner:
             learner.b, learner.frozen, self.cost, dict(self.answers), fresh,
             self.steps, self.earned, self.lost_round,
             learner.given if learner.given.steps else None, self.settled, self._entitled,
+            learner.own.plus(Observations.empty(learner.dim)), learner.known,
         )  # fmt: skip
 
     def _save(self, snapshot: Snapshot) -> None:
@@ -352,10 +368,16 @@ def rules(settings: FederationView) -> Rules:
     )
 
 
-def warm_up(settings: FederationView) -> None:
+def trust_of(settings: FederationView, own: float | str | None) -> float | str:
+    """How far a client trusts others: its own setting, or the federation's."""
+    given = settings.trust if own is None else own
+    return math.inf if given is None else given
+
+
+def warm_up(settings: FederationView, trust: float | str | None = None) -> None:
     """Compile what a client needs, by calling each of it once."""
     dim = settings.dim
-    learner, x = Learner(dim, rules(settings)), np.full(dim, 1e-3)
+    learner, x = Learner(dim, rules(settings), trust_of(settings, trust)), np.full(dim, 1e-3)
     learner.choose(np.ones((2, dim)))
     learner.learn(x, 0.0)
     learner.freeze(1, 0.0)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...kernels.factor import Floats
+from ...kernels.trust import SCORES
 from ...protocol.client import FrozenData, Observations
 from ...protocol.floats import to_text
 from ...support import inputs
@@ -113,6 +114,8 @@ class Snapshot(NamedTuple):
     given: Observations | None = None  # shared, and not downloaded yet; None: nothing
     settled: int = 0  # up to this round it is known what was shared
     entitled: bool = True  # to a download, where they are one for one
+    own: Observations | None = None  # all of its own data; None: not known, of version 0.1
+    known: Floats | None = None  # the scores of others, downloaded with the epoch
 
     @classmethod
     def new(cls, settings: FederationView, lost_round: int | None = None) -> Snapshot:
@@ -190,6 +193,8 @@ def _to_json(snapshot: Snapshot) -> dict[str, Any]:
         "given": snapshot.given and _data_to_json(snapshot.given),
         "settled": snapshot.settled,
         "entitled": snapshot.entitled,
+        "own": snapshot.own and _data_to_json(snapshot.own),
+        "known": None if snapshot.known is None else to_text(snapshot.known),
     }
 
 
@@ -213,12 +218,14 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
         given=_data(said["given"], dim) if said.get("given") else None,
         settled=said.get("settled", 0),
         entitled=said.get("entitled", True),
+        own=_data(said["own"], dim) if said.get("own") else None,
+        known=read_floats("known", said["known"], SCORES) if said.get("known") else None,
     )
 
 
 def _data_to_json(data: Observations) -> dict[str, Any]:
     rows = np.array(data.rows).reshape(-1)
-    numbers = {"V": data.V.reshape(-1), "b": data.b, "rows": rows}
+    numbers = {"V": data.V.reshape(-1), "b": data.b, "rows": rows, "scores": data.scores}
     return {"steps": data.steps} | {name: to_text(part) for name, part in numbers.items()}
 
 
@@ -226,4 +233,7 @@ def _data(said: dict[str, Any], dim: int) -> Observations:
     steps = int(said["steps"])
     rows = read_floats("rows", said["rows"], steps * dim if steps < dim else 0).reshape(-1, dim)
     V = read_floats("V", said["V"], dim * dim).reshape(dim, dim)
-    return Observations(steps, V, read_floats("b", said["b"], dim), list(rows.copy()))
+    b, scores = read_floats("b", said["b"], dim), np.zeros(SCORES)
+    if "scores" in said:
+        scores = read_floats("scores", said["scores"], SCORES)
+    return Observations(steps, V, b, list(rows.copy()), scores)

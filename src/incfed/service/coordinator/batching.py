@@ -77,7 +77,7 @@ NUMBER: BindParameter[int] = bindparam("number")
 CLIENTS: BindParameter[list[int]] = bindparam("clients", expanding=True)
 OWN_ROWS = {
     table: select(table).where(table.c.round == NUMBER, table.c.client.in_(CLIENTS))
-    for table in (tables.uploads, tables.offers, tables.deliveries)
+    for table in (tables.uploads, tables.offers, tables.deliveries, tables.scores)
 }
 _paid, _offers = tables.payments.c, tables.offers.c
 LAST_SHARED = (

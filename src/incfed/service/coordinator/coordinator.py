@@ -27,6 +27,7 @@ from ..wire import StateView
 from .batching import CLIENTS
 from .errors import Unauthorized
 from .handlers import SentMessage
+from .listening import Judge
 from .monitoring import Overview
 from .round import LIVE_COUNT, RoundTransaction
 from .views import Downloads, Wanted, view_states
@@ -57,6 +58,7 @@ class Coordinator:
         self.clock = clock
         self._on_event = on_event
         self._downloads = Downloads()
+        self._judge = Judge()
         with store.write() as connection:
             apply_settings(connection, settings, clock())
 
@@ -147,7 +149,7 @@ class Coordinator:
     def _write(self, clients: Sequence[int] = ()) -> Iterator[RoundTransaction]:
         with self.store.write() as connection:
             # Read the clock once the lock is held: the time must not go back between transactions.
-            transaction = RoundTransaction(connection, self.clock(), clients)
+            transaction = RoundTransaction(connection, self.clock(), clients, self._judge)
             yield transaction
             if transaction.finish():
                 notify(connection, self.store.name)

@@ -12,7 +12,7 @@ from typing import Any
 from ...ledger import tables
 from ...ledger.chain import digest
 from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes, upload_row
-from ...protocol.checks import check_delivery, check_signal, check_upload
+from ...protocol.checks import check_delivery, check_scores, check_signal, check_upload
 from ...protocol.messages import Answer, Delivery, Signal, Upload
 from ...protocol.protocols import EVERYONE
 from .errors import Conflict
@@ -32,14 +32,15 @@ def open_round(transaction: RoundTransaction, client: int, epoch: int | None) ->
 
 
 def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
-    """What a client has pending, between rounds."""
+    """What a client has pending, between rounds: it comes with its poll."""
     settings, allowed = transaction.settings, transaction.allowed_epochs([client])[client]
     if settings.rule.streams is None:
         return  # the settings have changed since the client read them
     check_signal(message, settings.limits)
     if message.epoch > allowed:
         raise Conflict("epoch", message.epoch, f"at most {allowed}")
-    transaction.hear(client, message)
+    if message.epoch >= transaction.rows.last_shared.get(client, 0):  # else it has shared since
+        transaction.hear(client, message)
 
 
 def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
@@ -79,6 +80,9 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
         sent = read_upload(uploaded, transaction.settings.dim)
         check_delivery(message.db, sent.dV, sent.steps, transaction.settings.limits)
         rows.add(tables.deliveries, round=number, client=client, db=db)
+        if message.scores is not None:
+            check_scores(message.scores, sent.steps)
+            rows.add(tables.scores, round=number, client=client, numbers=to_bytes(message.scores))
         rows.accept(offer, True)  # a delivery is an acceptance
         transaction.record("delivered", round=number, client=client, db=digest(db))
     elif delivered.db != db:

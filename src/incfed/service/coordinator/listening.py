@@ -2,18 +2,22 @@
 
 The server combines the uploads of the last round, of those that did not share, with what clients
 said since. It forgets what clients said of data that they have shared.
+
+Every signal is judged, so what one needs of the others is kept in memory. The database stays the
+only truth: another coordinator may write to it, and a transaction may be undone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from ...kernels.coalition import log_gains
-from ...kernels.signals import know, worthwhile
+from ...kernels.factor import Floats
+from ...kernels.signals import Signals, know, worthwhile
 from ...kernels.store import PENDING, SERVER, empty_store
 from ...ledger import tables
 from ...ledger.records import (
@@ -30,15 +34,21 @@ from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed, add_rows, gather
 from ...protocol.protocols import EVERYONE
 from ...protocol.shared import Shared
+from .batching import CLIENTS
 from .errors import Conflict
 
+CACHED = 64  # epochs, and orders of clients, that are kept in memory
+
+# Statements are built once: building one takes longer than running it.
 _signals, _paid, _rounds = tables.signals, tables.payments.c, tables.rounds.c
 LAST_ROUND = select(func.max(_rounds.number)).where(_rounds.stage == CLOSED)
-LAST_SHARED = select(_paid.client, func.max(_paid.epoch).label("epoch")).group_by(_paid.client)
+PENDING_OF = (_signals.c.steps > 0) & _signals.c.client.in_(CLIENTS)
+FIGURES = select(*(_signals.c[name] for name in ("client", *Signal._fields[:5]))).where(PENDING_OF)
+STREAMS = select(_signals).where(PENDING_OF, _signals.c.numbers.is_not(None))
 
 
 def hear(connection: Connection, client: int, signal: Signal, dim: int, rows: bool) -> bool:
-    """Store it; is it of another step than the one before? Conflict if rows are missing."""
+    """Store it; is it of a later step than the one before? Conflict if rows are missing."""
     own = _signals.c.client == client
     before = connection.execute(select(_signals).where(own)).first()
     dV = _stream(before, signal, dim) if rows else None
@@ -48,7 +58,7 @@ def hear(connection: Connection, client: int, signal: Signal, dim: int, rows: bo
         values["taken"] = None if before is None else before.taken
     connection.execute(delete(_signals).where(own))
     connection.execute(insert(_signals).values(client=client, **values))
-    return before is None or before.learned != signal.learned
+    return before is None or signal.learned > before.learned
 
 
 def _stream(before: Any, signal: Signal, dim: int) -> Packed:
@@ -65,17 +75,6 @@ def _stream(before: Any, signal: Signal, dim: int) -> Packed:
     raise Conflict("rows", None, "those of all steps since your last signal: send dV instead")
 
 
-def opens(connection: Connection, settings: Settings, epoch: int, clients: Collection[int]) -> bool:
-    """Should a round of these clients open, by the rows that they streamed?"""
-    uploads = streamed(connection, settings, epoch, clients)
-    if not uploads:
-        return False
-    inputs = read_round_inputs(
-        connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=()
-    )
-    return settings.rule.opens(inputs._replace(uploads=uploads).open()[1])
-
-
 def streamed(
     connection: Connection, settings: Settings, epoch: int, clients: Collection[int]
 ) -> dict[int, Upload]:
@@ -86,9 +85,13 @@ def streamed(
             0, epoch if everyone else one.epoch, one.steps, one.cost,
             Packed(one.form, settings.dim, from_bytes(one.numbers)),
         )
-        for client, one in _said(connection, clients).items()
-        if one.numbers is not None
+        for client, one in _by_client(connection, STREAMS, clients).items()
     }  # fmt: skip
+
+
+def forget(connection: Connection, clients: Collection[int]) -> None:
+    """These clients have shared what they said."""
+    connection.execute(delete(_signals).where(_signals.c.client.in_(sorted(clients))))
 
 
 def take(connection: Connection, clients: Collection[int]) -> None:
@@ -98,73 +101,165 @@ def take(connection: Connection, clients: Collection[int]) -> None:
     connection.execute(update(_signals).where(taken).values(taken=_signals.c.learned))
 
 
-def calls(connection: Connection, settings: Settings, epoch: int, clients: Collection[int]) -> bool:
-    """Should the server call these clients to a round, by the growth that they reported?"""
-    said = _said(connection, clients)
-    known = _known(connection, settings, clients)
-    bases: dict[int, Shared] = {}
+class _Stream(NamedTuple):
+    """What a client streamed and has not shared."""
 
-    def base(number: int) -> Shared:
-        if number not in bases:
-            bases[number] = Shared.of(*read_epoch(connection, number, settings.dim), settings.ridge)
-        return bases[number]
+    said: tuple[Any, ...]  # the figures of its signal: as long as they are the same, so is this
+    base: int  # the epoch that it has
+    dV: Floats
+    logdet: float  # log det V_i
 
-    ids = sorted(said.keys() | known.keys())
-    places = {client: place for place, client in enumerate(known)}
-    pending = gather([upload.dV for upload in known.values()], settings.dim)
-    costs, logdets, grown = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
-    for k, client in enumerate(ids):
-        upload, signal = known.get(client), said.get(client)
-        of = epoch if signal is None else signal.epoch
-        if upload is not None and (signal is None or signal.steps <= upload.steps):
-            signal, of = None, epoch if settings.download == EVERYONE else upload.epoch
-        shared, gains = base(of), np.zeros(len(known))
-        if upload is not None:
-            own = np.arange(len(known)) == places[client]
-            log_gains(shared.V, shared.factor, shared.logdet, settings.ridge, pending, own, gains)
-        gain = gains.sum()  # by what the server has of its data
-        growth = gain if signal is None else max(gain, signal.growth)
-        logdets[k], grown[k] = shared.logdet + growth, growth - gain
-        costs[k] = signal.cost if signal is not None else upload.cost if upload is not None else 0.0
-    signals = settings.rule.signals(len(ids), settings.dim, settings.ridge, costs)
-    if signals is None or not ids:
-        return False
-    signals.grown[:] = grown
-    where = np.array([places.get(ids[k], -1) for k in signals.order])
-    now = base(epoch)
-    know(
-        signals, where, now.V.copy(), now.factor.copy(), now.logdet, settings.ridge, pending
-    )  # fmt: skip
-    store = empty_store(len(ids), settings.dim, settings.ridge)
+
+class Judge:
+    """Whether a round should open; asked after every signal."""
+
+    def __init__(self) -> None:
+        self._epochs: dict[int, Shared] = {}
+        self._streams: dict[int, _Stream] = {}
+        self._last = 0  # the last round that was closed, to which the following belongs:
+        self._known: dict[int, Upload] = {}  # its uploads that were not shared
+        self._gains: dict[tuple[int, int], float] = {}  # by them, by client and the epoch it has
+        self._exact: dict[tuple[int, ...], Floats] = {}  # `Signals.exact`, by epoch and clients
+
+    def opens(
+        self, connection: Connection, settings: Settings, epoch: int, clients: Collection[int]
+    ) -> bool:
+        """Should a round of these clients open, by the rows that they streamed?"""
+        said = _by_client(connection, FIGURES, clients)
+        if not self._promising(connection, settings, epoch, said):
+            return False
+        inputs = read_round_inputs(
+            connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=()
+        )
+        uploads = streamed(connection, settings, epoch, clients)
+        return settings.rule.opens(inputs._replace(uploads=uploads).open()[1])
+
+    def calls(
+        self, connection: Connection, settings: Settings, epoch: int, clients: Collection[int]
+    ) -> bool:
+        """Should the server call these clients to a round, by the growth that they reported?"""
+        said, everyone = _by_client(connection, FIGURES, clients), settings.download == EVERYONE
+        pending = self._pending(connection, settings)
+        known = {client: upload for client, upload in pending.items() if client in clients}
+        ids = sorted(said.keys() | known.keys())
+        if not ids:
+            return False
+        costs, logdets, grown = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
+        for k, client in enumerate(ids):
+            upload, signal = known.get(client), said.get(client)
+            of = epoch if signal is None else signal.epoch
+            if upload is not None and (signal is None or signal.steps <= upload.steps):
+                signal, of = None, epoch if everyone else upload.epoch
+            gain = 0.0  # by what the server has of its data
+            if upload is not None:
+                gain = self._gain(connection, settings, client, upload, of)
+            growth = gain if signal is None else max(gain, signal.growth)
+            logdets[k] = self._shared(connection, settings, of).logdet + growth
+            grown[k] = growth - gain
+            costs[k] = signal.cost if signal is not None else upload.cost if upload else 0.0
+        signals = settings.rule.signals(len(ids), settings.dim, settings.ridge, costs)
+        assert signals is not None
+        signals.grown[:] = grown
+        now = self._shared(connection, settings, epoch)
+        ordered = [ids[k] for k in signals.order]
+        signals.exact[:] = self._figures(settings, epoch, now, signals, ordered, known)
+        signals.figure[0] = signals.exact[-1] + grown.sum()
+        return _worthwhile(settings, signals, logdets, now.logdet)
+
+    def _promising(
+        self, connection: Connection, settings: Settings, epoch: int, said: dict[int, Any]
+    ) -> bool:
+        """The conditions that are quickly checked: enough news, and somebody who needs no more."""
+        everyone, old, streams = settings.download == EVERYONE, self._streams, {}
+        for client, one in said.items():
+            base = epoch if everyone else one.epoch
+            found = old.get(client)
+            if found is not None and (found.said, found.base) == (tuple(one), base):
+                streams[client] = found
+        missing = said.keys() - streams.keys()
+        for client, upload in streamed(connection, settings, epoch, missing).items():
+            base, dV = self._shared(connection, settings, upload.epoch), upload.dV.matrix()
+            logdet = Shared.of(base.V + dV, base.b, settings.ridge).logdet
+            streams[client] = _Stream(tuple(said[client]), upload.epoch, dV, logdet)
+        self._streams = streams
+        if not streams:
+            return False
+        ids = sorted(streams)
+        costs = np.array([said[client].cost for client in ids])
+        signals = settings.rule.signals(len(ids), settings.dim, settings.ridge, costs)
+        assert signals is not None
+        now = self._shared(connection, settings, epoch)
+        total = now.V.copy()
+        for stream in streams.values():
+            total += stream.dV
+        signals.figure[0] = Shared.of(total, now.b, settings.ridge).logdet
+        logdets = np.array([streams[client].logdet for client in ids])
+        return _worthwhile(settings, signals, logdets, now.logdet)
+
+    def _shared(self, connection: Connection, settings: Settings, epoch: int) -> Shared:
+        if epoch not in self._epochs:
+            if len(self._epochs) >= CACHED:
+                self._epochs.clear()
+            kept = read_epoch(connection, epoch, settings.dim)
+            self._epochs[epoch] = Shared.of(*kept, settings.ridge)
+        return self._epochs[epoch]
+
+    def _pending(self, connection: Connection, settings: Settings) -> dict[int, Upload]:
+        """What the server has of pending data: the uploads of the last round that were not
+        shared."""
+        last = connection.scalar(LAST_ROUND) or 0
+        if last != self._last:
+            shared = set(connection.scalars(select(_paid.client).where(_paid.round == last)))
+            try:
+                uploads = read_uploads(connection, last, settings.dim)
+            except Pruned:
+                uploads = {}
+            pending = {one: up for one, up in uploads.items() if up.steps and one not in shared}
+            self._last, self._known = last, pending
+            self._gains.clear()
+            self._exact.clear()
+        return self._known
+
+    def _gain(
+        self, connection: Connection, settings: Settings, client: int, upload: Upload, epoch: int
+    ) -> float:
+        """What this upload adds to the log det of an epoch."""
+        if (client, epoch) not in self._gains:
+            old, gain = self._shared(connection, settings, epoch), np.zeros(1)
+            pending, own = gather([upload.dV], settings.dim), np.ones(1, np.bool_)
+            log_gains(old.V, old.factor, old.logdet, settings.ridge, pending, own, gain)
+            self._gains[client, epoch] = float(gain[0])
+        return self._gains[client, epoch]
+
+    def _figures(
+        self, settings: Settings, epoch: int, now: Shared, signals: Signals, ordered: list[int],
+        known: dict[int, Upload],
+    ) -> Floats:  # fmt: skip
+        """`Signals.exact` for clients in this order."""
+        key = (epoch, *ordered)
+        if key not in self._exact:
+            if len(self._exact) >= CACHED:
+                self._exact.clear()
+            pending = gather([upload.dV for upload in known.values()], settings.dim)
+            places = {client: place for place, client in enumerate(known)}
+            where = np.array([places.get(client, -1) for client in ordered])
+            V, factor = now.V.copy(), now.factor.copy()
+            know(signals, where, V, factor, now.logdet, settings.ridge, pending)
+            self._exact[key] = signals.exact.copy()
+        return self._exact[key]
+
+
+def _worthwhile(settings: Settings, signals: Signals, logdets: Floats, shared: float) -> bool:
+    """The simulator's rule for clients with these log det V_i."""
+    store = empty_store(len(logdets), settings.dim, settings.ridge)
     store.table[:SERVER, PENDING] = 1
-    store.logdet[:SERVER, 0], store.logdet[SERVER, 0] = logdets, now.logdet
+    store.logdet[:SERVER, 0], store.logdet[SERVER, 0] = logdets, shared
     return bool(worthwhile(store, signals))
 
 
-def _said(connection: Connection, clients: Collection[int]) -> dict[int, Any]:
-    """The last signal of each client, unless it has shared since."""
-    shared = {row.client: row.epoch for row in connection.execute(LAST_SHARED)}
-    return {
-        row.client: row
-        for row in connection.execute(select(_signals).where(_signals.c.steps > 0))
-        if row.client in clients and row.epoch >= shared.get(row.client, 0)
-    }
-
-
-def _known(
-    connection: Connection, settings: Settings, clients: Collection[int]
-) -> dict[int, Upload]:
-    """What the server has of pending data: the uploads of the last round that were not shared."""
-    last = connection.scalar(LAST_ROUND)
-    if last is None:
-        return {}
-    shared = set(connection.scalars(select(_paid.client).where(_paid.round == last)))
-    try:
-        uploads = read_uploads(connection, last, settings.dim)
-    except Pruned:
-        return {}
-    return {
-        client: one
-        for client, one in uploads.items()
-        if one.steps and client in clients and client not in shared
-    }
+def _by_client(
+    connection: Connection, statement: Select[Any], clients: Collection[int]
+) -> dict[int, Any]:
+    """Signals of these clients."""
+    rows = connection.execute(statement, {"clients": sorted(clients)})
+    return {row.client: row for row in rows}

@@ -29,7 +29,7 @@ from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
-from . import listening
+from . import listening, scores
 from .batching import NUMBER, BatchRows
 from .entitlements import allowed_epochs
 
@@ -62,8 +62,12 @@ ROUND = select(tables.rounds).where(tables.rounds.c.number == NUMBER)
 class RoundTransaction:
     """The federation and its last round, read and changed in one transaction."""
 
-    def __init__(self, connection: Connection, now: float, clients: Iterable[int] = ()) -> None:
+    def __init__(
+        self, connection: Connection, now: float, clients: Iterable[int] = (),
+        judge: listening.Judge | None = None,
+    ) -> None:  # fmt: skip
         self.connection = connection
+        self._judge = judge or listening.Judge()
         self.now = now
         self.federation = connection.execute(FEDERATION).one()
         self.events: list[dict[str, Any]] = []  # to be logged after the commit
@@ -111,7 +115,7 @@ class RoundTransaction:
         live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
         barred = {one.id for one in members(self.connection) if one.barred > self.federation.round}
         epoch, clients = self.federation.epoch, live - barred
-        worthwhile = listening.opens if rows else listening.calls
+        worthwhile = self._judge.opens if rows else self._judge.calls
         if worthwhile(self.connection, self.settings, epoch, clients):
             self.open(client)
             if rows:
@@ -264,10 +268,12 @@ class RoundTransaction:
         V, b = pack_epoch(shared.V, shared.b)
         new = {"number": epoch, "round": number, "V": V, "b": b}
         self.connection.execute(insert(tables.epochs).values(new))
+        scores.pool(self.connection, number, epoch, payments)
         row = {"federation": self.federation.name, "round": number, "epoch": epoch}
         booked = [{**row, "client": client, "amount": paid} for client, paid in payments.items()]
         if booked:
             self.connection.execute(insert(tables.payments), booked)
+            listening.forget(self.connection, payments)
         self._update_round(stage=CLOSED, ended=self.now, deadline=None)
         self.record("closed", round=number, epoch=epoch, payments=_by_client(payments),
                     V=digest(V), b=digest(b), communication=closed.communication,

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from ..._version import __version__
 from ...ledger.clients import Member
 from ...ledger.settings import Settings
-from ...protocol.messages import VERSION, Answer, Delivery, Download
+from ...protocol.messages import VERSION, Answer, Download
 from .. import wire
 from . import handlers
 from .batching import Batcher
@@ -123,11 +123,12 @@ async def state(
             return seen  # nobody reads it; a client that has left must not count as seen
 
 
-@for_clients.put(wire.SIGNAL, response_model_exclude_defaults=True)
+@for_clients.put(wire.STATE, response_model_exclude_defaults=True)
 async def signal(
     body: wire.SignalBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
-    """Say what you have not shared yet, if the coordinator decides when a round opens."""
+    """The same at once, and say what you have not shared yet, if the coordinator decides when a
+    round opens. It may open one now."""
     message = wire.read_signal_body(body, services.settings.dim)
     return await services.handle((client.id, handlers.signal, message))
 
@@ -169,11 +170,11 @@ async def delivery(
     number: RoundNumber, body: wire.DeliveryBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
     """Deliver db, as a participant of the round."""
-    message = Delivery(number, wire.read_floats("db", body.db, services.settings.dim))
+    message = wire.read_delivery_body(number, body, services.settings.dim)
     return await services.handle((client.id, handlers.delivery, message))
 
 
-@for_clients.get(wire.DOWNLOAD)
+@for_clients.get(wire.DOWNLOAD, response_model_exclude_defaults=True)
 async def download(
     services: ServicesDep,
     client: CurrentClient,

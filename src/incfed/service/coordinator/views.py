@@ -19,6 +19,7 @@ from ...protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
 from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
+from . import scores
 from .batching import CLIENTS, OWN_ROWS
 from .entitlements import grant
 from .errors import Conflict
@@ -57,6 +58,7 @@ def view_federation(settings: Settings, client: Member, epoch: int) -> Federatio
         trigger=None if settings.trigger is None else settings.trigger.settings(),
         download=settings.download,
         width=settings.width,
+        trust=settings.trust,
     )
 
 
@@ -100,11 +102,15 @@ class Wanted(NamedTuple):
     model: bool = True  # False: it only wants to know in which rounds it took part
 
 
+# Since when (None: ever), V and b, and scores.
+Statistics = tuple[int | None, Packed, Floats, Floats | None]
+
+
 class Downloads:
     """Downloads: what was added since the client's epoch where that is smaller, else everything."""
 
     def __init__(self) -> None:
-        self._cache: dict[tuple[int | None, int], tuple[int | None, Packed, Floats]] = {}
+        self._cache: dict[tuple[int | None, int], Statistics] = {}
 
     def make(
         self, transaction: RoundTransaction, asked: Sequence[Wanted]
@@ -129,22 +135,23 @@ class Downloads:
                 continue
             if not model:
                 epoch = since or 0
-            known, V, b = self._statistics(connection, since, epoch, transaction.settings.dim)
-            found.append(Download(epoch, known, V, b, shared[client, since]))
+            statistics = self._statistics(connection, since, epoch, transaction.settings.dim)
+            known, V, b, scored = statistics
+            found.append(Download(epoch, known, V, b, shared[client, since], scored))
         return found
 
     def _statistics(
         self, connection: Connection, since: int | None, epoch: int, dim: int
-    ) -> tuple[int | None, Packed, Floats]:
-        """Since when (None: ever), V and b."""
+    ) -> Statistics:
         found = self._cache.get((since, epoch))
         if found is None:
             new = None if since is None else _difference(connection, since, epoch, dim)
+            scored = scores.mean(connection, epoch, dim)
             if new is None:
                 V, b = read_epoch(connection, epoch, dim)
-                found = None, pack_matrix(V), b
+                found = None, pack_matrix(V), b, scored
             else:
-                found = since, *new
+                found = since, *new, scored
             if len(self._cache) >= CACHED:
                 self._cache.clear()
             self._cache[since, epoch] = found

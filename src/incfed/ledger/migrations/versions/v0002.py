@@ -1,10 +1,19 @@
-"""Protocols: what each client was given where downloads are one for one, and what clients say
-between rounds."""
+"""Protocols: what each client was given where downloads are one for one, what clients say between
+rounds, and the scores of clients that find out how far to trust others."""
 
 from __future__ import annotations
 
 from alembic import op
-from sqlalchemy import BigInteger, Column, Double, ForeignKey, Integer, LargeBinary, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    Text,
+)
 
 revision = "0002"
 down_revision = "0001"
@@ -29,4 +38,16 @@ def upgrade() -> None:
         Column("form", Text),  # of what was streamed and not shared yet, if clients stream rows
         Column("numbers", LargeBinary),
         Column("taken", BigInteger),
+    )
+    op.create_table(
+        "scores",
+        Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
+        Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+        Column("numbers", LargeBinary, nullable=False),
+        PrimaryKeyConstraint("round", "client"),
+    )
+    op.create_table(
+        "pooled_scores",
+        Column("epoch", Integer, primary_key=True, autoincrement=False),
+        Column("numbers", LargeBinary, nullable=False),
     )

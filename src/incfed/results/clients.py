@@ -1,0 +1,100 @@
+"""A run by client: what each one did, learned and was paid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..support.inputs import InputError, counted
+from .arrays import FloatArray, FrameRecord, IntArray, floats, integers
+from .rounds import Rounds
+
+COLUMNS = ("steps", "reward", "regret", "shared", "paid")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Clients(FrameRecord):
+    """All clients of a run, as columns: entry i is client i.
+
+    `steps` it acted in, of which `matched` were not skipped (see `Result`); the `reward` and the
+    `regret` of its own choices; in how many rounds it `shared`, and the money that it was `paid`.
+
+    Results of versions that did not keep them by client have NaN steps, reward and regret; `known`
+    is then False. In any result, regret is NaN if expected rewards are unknown.
+    """
+
+    steps: FloatArray
+    matched: FloatArray
+    reward: FloatArray
+    regret: FloatArray
+    shared: IntArray
+    paid: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "matched", "reward", "regret", "paid"):
+            object.__setattr__(self, name, floats(f"clients.{name}", getattr(self, name)))
+        object.__setattr__(self, "shared", integers("clients.shared", self.shared))
+        for name in (*COLUMNS, "matched"):
+            size = getattr(self, name).size
+            if size != len(self):
+                raise InputError(
+                    f"clients.{name}: {counted(size, 'value')}; allowed is one for each of the "
+                    f"{counted(len(self), 'client')}"
+                )
+
+    @classmethod
+    def collect(
+        cls, count: int, clients: ArrayLike, reward: ArrayLike, regret: ArrayLike,
+        matched: ArrayLike, rounds: Rounds,
+    ) -> Clients:  # fmt: skip
+        """The sums over the steps of each of `count` clients, from who acted in each step, its
+        outcome, and whether it was matched; and over the rounds."""
+        who = np.asarray(clients, np.int64)
+
+        def total(values: ArrayLike) -> NDArray[Any]:
+            return np.bincount(who, weights=np.asarray(values, np.float64), minlength=count)
+
+        steps = total(np.ones(who.size))
+        return cls(steps, total(matched), total(reward), total(regret), *_rounds(count, rounds))
+
+    @classmethod
+    def unknown(cls, count: int | None, rounds: Rounds) -> Clients:
+        """Of a result that was not kept by client: what its rounds say. At least the clients that
+        shared, if `count` is not known either."""
+        count = max(count or 0, int(rounds.participants.max(initial=-1)) + 1)
+        nothing = np.full(count, np.nan)
+        return cls(nothing, nothing, nothing, nothing, *_rounds(count, rounds))
+
+    @property
+    def known(self) -> bool:
+        """Whether more than the rounds is known by client."""
+        return not np.isnan(self.steps).any()
+
+    def __len__(self) -> int:
+        return self.steps.size
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        columns = {"client": np.arange(len(self)), **{n: getattr(self, n) for n in COLUMNS}}
+        if self.known:
+            columns["steps"] = self.steps.astype(np.int64)
+            if not np.array_equal(self.matched, self.steps):
+                columns["matched"] = self.matched.astype(np.int64)
+        return columns
+
+    def __repr__(self) -> str:
+        paid = int(np.count_nonzero(self.paid > 0))
+        return f"<Clients: {counted(len(self), 'client')}, {paid:,} of them paid>"
+
+
+def _rounds(count: int, rounds: Rounds) -> tuple[NDArray[Any], NDArray[Any]]:
+    """In how many rounds each client shared, and what it was paid."""
+    who = rounds.participants
+    if who.size and not 0 <= who.min() <= who.max() < count:
+        raise InputError(
+            f"rounds.participants: clients {who.min()} to {who.max()}; allowed are 0 to {count - 1}"
+        )
+    shared = np.bincount(who, minlength=count)
+    return shared, np.bincount(who, weights=rounds.payments, minlength=count)
