@@ -19,6 +19,7 @@ PARTS = (
     "speedup",
     "protocols",
     "mechanisms",
+    "hoarding",
     "dimensions",
     "clients",
     "cold_start",

@@ -85,6 +85,18 @@ def test_utilities_by_hand() -> None:
     assert found.to_polars()["utility"].to_list() == found.utility.tolist()
 
 
+def test_who_would_rather_leave() -> None:
+    result = run(incfed.PaymentFree(), costs=[0.0] * 7 + [3.0])
+    alone = incfed.simulate(WORLD, incfed.Independent(), steps=600)
+    less = alone.clients.regret - result.clients.regret
+    for worth in (2.0, 0.0):
+        found = utilities(result, alone=alone, worth=worth)
+        assert found.stays == pytest.approx(worth * less + found.utility)
+    assert found.leavers.tolist() == [7], "it shares for data that is worth nothing to it"
+    assert np.isnan(found.gained).all()
+    assert np.isnan(utilities(result).stays).all()
+
+
 def test_only_runs_of_the_same_events_are_compared() -> None:
     with pytest.raises(incfed.InputError, match="honest: its seed: got 1, must be that of"):
         utilities(run(), run(seed=1))

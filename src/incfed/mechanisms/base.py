@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -368,6 +368,7 @@ class Mechanism(ABC):
     """
 
     beta: float | None = None
+    lie_bound: ClassVar[str | None] = None  # why lying about costs gains little; None: it may
 
     @abstractmethod
     def decide(self, round: Round) -> Decision: ...

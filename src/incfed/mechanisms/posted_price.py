@@ -18,6 +18,8 @@ class PostedPrice(Mechanism):
 
     price: float
 
+    lie_bound = "nobody is paid more for reporting more"
+
     def __post_init__(self) -> None:
         inputs.setting("cost", self.price, "price")
 

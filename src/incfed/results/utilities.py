@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.extras import needs
-from ..support.inputs import InputError, refuse
-from .arrays import ArrayRecord, FloatArray, IntArray, floats, integers
+from ..support.inputs import InputError, number, refuse
+from .arrays import FloatArray, FrameRecord, IntArray, floats, integers
 from .numbers import human
 from .records import Result
-
-if TYPE_CHECKING:
-    import polars
 
 SAME = ("world", "seed", "clients", "steps")  # settings of two runs that met the same events
 TRUE = 1e-9  # relative: a report that differs less is the truth
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Utilities(ArrayRecord):
+class Utilities(FrameRecord):
     """What each client got, as columns: entry i is client i.
 
     It `shared` in so many rounds, was `paid` this money, and bore this true `cost`; `utility` is
     the difference. `overpaid` is what it was paid beyond its true cost, round by round. It `lied`
     in so many of the rounds in which it shared: it had reported another cost. `gained` is its
     utility less that in the run it is compared with, where everybody is honest; NaN without one.
+    `stays` is what it has of the federation, all in all: less regret than alone, in money, and its
+    utility; NaN if the run is not compared with one in which nobody shares.
     """
 
     shared: IntArray
@@ -37,11 +35,12 @@ class Utilities(ArrayRecord):
     overpaid: FloatArray
     lied: IntArray
     gained: FloatArray
+    stays: FloatArray
 
     def __post_init__(self) -> None:
         for name in ("shared", "lied"):
             object.__setattr__(self, name, integers(f"utilities.{name}", getattr(self, name)))
-        for name in ("paid", "cost", "overpaid", "gained"):
+        for name in ("paid", "cost", "overpaid", "gained", "stays"):
             object.__setattr__(self, name, floats(f"utilities.{name}", getattr(self, name)))
 
     @property
@@ -55,14 +54,14 @@ class Utilities(ArrayRecord):
         order = np.argsort(-self.gained, kind="stable")
         return order[(self.gained[order] > 0) & (self.lied[order] > 0)]
 
+    @property
+    def leavers(self) -> IntArray:
+        """The clients that would rather be alone; the one that loses most is first."""
+        order = np.argsort(self.stays, kind="stable")
+        return order[self.stays[order] < 0]
+
     def __len__(self) -> int:
         return self.paid.size
-
-    def to_polars(self) -> polars.DataFrame:
-        """One row a client."""
-        with needs("polars", "to_polars()"):
-            import polars
-        return polars.DataFrame(self._columns())
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {
@@ -74,6 +73,7 @@ class Utilities(ArrayRecord):
             "overpaid": self.overpaid,
             "lied": self.lied > 0,
             "gained": self.gained,
+            "stays": self.stays,
         }
 
     def __repr__(self) -> str:
@@ -83,9 +83,20 @@ class Utilities(ArrayRecord):
         )
 
 
-def utilities(result: Result, honest: Result | None = None) -> Utilities:
-    """What each client truly got; see `Utilities`. honest: the same run without `reports`, to say
-    who gained by lying."""
+def utilities(
+    result: Result,
+    honest: Result | None = None,
+    alone: Result | None = None,
+    *,
+    worth: float = 1.0,
+) -> Utilities:
+    """What each client truly got; see `Utilities`.
+
+    honest: the same run without `reports`, to say who gained by lying. alone: the same run with
+    Independent(), to say who would rather leave; worth: the money that a unit of regret (or reward,
+    where regret is not known) is worth to a client.
+    """
+    worth = number("worth", worth, low=0.0)
     rounds, count = result.rounds, result.settings.get("clients")
     if not isinstance(count, int) or np.isnan(rounds.costs).any():
         raise InputError(
@@ -101,6 +112,9 @@ def utilities(result: Result, honest: Result | None = None) -> Utilities:
     if honest is not None:
         _check(result, honest)
         gained = total(excess) - utilities(honest).utility
+    stays = np.full(count, np.nan)
+    if alone is not None:
+        stays = worth * result.gains(alone).gain + total(excess)
     return Utilities(
         shared=np.bincount(who, minlength=count),
         paid=total(rounds.payments),
@@ -108,6 +122,7 @@ def utilities(result: Result, honest: Result | None = None) -> Utilities:
         overpaid=total(np.maximum(0.0, excess)),
         lied=total(lies.astype(np.float64)).astype(np.int64),
         gained=gained,
+        stays=stays,
     )
 
 
