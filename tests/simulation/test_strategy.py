@@ -86,7 +86,7 @@ def test_utilities_by_hand() -> None:
 
 
 def test_who_would_rather_leave() -> None:
-    result = run(incfed.PaymentFree(), costs=[0.0] * 7 + [3.0])
+    result = run(incfed.PaymentFree(), costs=[0.0] * 7 + [0.2])
     alone = incfed.simulate(WORLD, incfed.Independent(), steps=600)
     less = alone.clients.regret - result.clients.regret
     for worth in (2.0, 0.0):
