@@ -75,9 +75,6 @@ def test_nothing_is_left_out_of_the_frontier_by_what_held_out_runs_say(
     assert {one.setting for one in plan.frontier} == set(found.frontier)
     payments = [one["payment"].mean for one in plan.frontier]
     assert payments == sorted(payments)
-    # With so few seeds, some of it is none here, and the plan says so.
-    assert any(step.rate < 0 for step in advice.frontier_steps(plan))
-    assert " brings " in str(plan)
 
 
 def test_a_step_may_buy_nothing(made: incfed.Plan) -> None:

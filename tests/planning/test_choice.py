@@ -91,7 +91,8 @@ def test_paying_everyone_may_be_chosen_where_it_is_searched() -> None:
     usual = read_case({**CASE, "search": {}}).everyone
     search = {
         "mechanisms": ["PayEveryone"], "triggers": ["Threshold"], "downloads": ["everyone"],
-        "widths": ["paper"], "threshold": usual.threshold, "ridge": usual.ridge,
+        "widths": ["paper"], "width_scale": 1.0, "trusts": ["full"],
+        "threshold": usual.threshold, "ridge": usual.ridge,
     }  # fmt: skip
     plan = incfed.plan({**CASE, "search": search}, trials=16, held_out=3, jobs=1)
     assert plan.setting == usual

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,10 @@ def test_a_short_number_stays_in_its_range(
         ({"news": [5, 1]}, "search.news: got .* in this order"),
         ({"signal": "smoke"}, "search.signal: got 'smoke'"),
         ({"exploration": -1}, "search.exploration: got -1"),
+        ({"width_scale": "x"}, "search.width_scale: got 'x'"),
+        ({"trusts": ["some"]}, r"search.trusts\[1\]: got 'some', must be one of 'full', 'auto'"),
+        ({"trusts": 3}, "search.trusts: got 3, must be a list of some of full, auto, limited"),
+        ({"trust": -1}, "search.trust: got -1"),
     ],
 )
 def test_bad_ranges(table: dict[str, Any], said: str) -> None:
@@ -60,6 +65,9 @@ def test_bad_ranges(table: dict[str, Any], said: str) -> None:
         ({"widths": ["paper"]}, {"exploration": 0.3}),
         ({"exploration": 0.3}, {"width": "mixture"}),
         ({"downloads": ["everyone"]}, {"download": "one-for-one"}),
+        ({"width_scale": 0.5}, {"exploration": 0.3}),
+        ({"trusts": ["auto"]}, {"trust": 3.0}),
+        ({"trust": 3.0}, {"trust": "auto"}),
     ],
 )
 def test_fixed_or_searched(table: dict[str, Any], fixed: dict[str, Any]) -> None:
@@ -75,6 +83,34 @@ def test_what_is_fixed_is_not_searched() -> None:
     table = space.first(0.5)[0].table({"exploration": 0.3}, 1.0)
     assert (table["exploration"], table["download"]) == (0.3, "one-for-one")
     assert "width" not in table
+
+
+def test_trust_is_searched_in_units_of_the_arms() -> None:
+    space = read_space({}, {}, 0.5, norm=25.0)
+    assert space.trust == Range(25.0, 2500.0)
+    made = [
+        space.make("PaymentFree", "Patient", "everyone", "mixture", trusting, trust=3000.0,
+                   width_scale=0.31)
+        for trusting in space.trusts
+    ]  # fmt: skip
+    assert [one.trust for one in made] == [math.inf, "auto", 2500.0]
+    assert [one.trusting for one in made] == list(space.trusts)
+    assert str(made[2]).endswith("mixture, width x 0.31, trust 2500, lambda 0.1")
+    assert made[1].table({}, 1.0)["trust"] == "auto"
+    assert "trust" not in made[0].table({}, 1.0)
+    assert all(map(space.holds, made))
+    narrow = read_space({"trusts": ["full"], "width_scale": 1.0}, {}, 0.5)
+    assert not any(map(narrow.holds, made))
+    assert "trust" not in narrow.ranges
+    fixed = read_space({}, {"trust": 7.0}, 0.5)
+    assert fixed.trusts == ("full",)
+    assert fixed.first(0.5)[0].table({"trust": 7.0}, 1.0)["trust"] == 7.0
+
+
+def test_stale_reads_leave_nothing_to_find_out() -> None:
+    assert read_space({}, {"reads": "stale"}, 0.5).trusts == ("full", "limited")
+    with pytest.raises(InputError, match="without auto where reads are stale"):
+        read_space({"trusts": ["auto"]}, {"reads": "stale"}, 0.5)
 
 
 def test_a_patient_setting() -> None:

@@ -29,9 +29,9 @@ class Algorithm:
 
     ridge, noise, delta are lambda, sigma and delta of the paper. `exploration`: a number to use as
     alpha instead of its formula. `width`: the formula, "paper" (Eq. 2) or "mixture", the radius of
-    the method of mixtures, which is never larger. `reads`: "fresh" chooses with the client's
-    current model; "stale" with the model as it was after the client's own last step, which gives
-    the paper's published figures.
+    the method of mixtures, which is never larger; `width_scale` multiplies it. `reads`: "fresh"
+    chooses with the client's current model; "stale" with the model as it was after the client's
+    own last step, which gives the paper's published figures.
     """
 
     ridge: float = 0.1
@@ -40,6 +40,7 @@ class Algorithm:
     exploration: float | None = None
     reads: str = "fresh"
     width: str = field(default="paper", metadata=LATER)
+    width_scale: float = field(default=1.0, metadata=LATER)
 
     def __post_init__(self) -> None:
         for name in ("ridge", "noise", "delta"):
@@ -48,6 +49,10 @@ class Algorithm:
             inputs.setting("exploration", self.exploration)
         inputs.choice("reads", self.reads, ("fresh", "stale"))
         inputs.choice("width", self.width, ("paper", "mixture"))
+        inputs.setting("width_scale", self.width_scale)
+        if self.exploration is not None and self.width_scale != 1.0:
+            allowed = "left out: exploration takes the place of the formula"
+            raise inputs.refuse("width_scale", self.width_scale, allowed)
 
     @property
     def protocol(self) -> Protocol:
@@ -80,6 +85,7 @@ class Algorithm:
             threshold=trigger.threshold,
             clocked=trigger.clocked,
             limit=thin_limit(dim),
+            scale=float(self.width_scale),
         )
 
     def settings(self) -> dict[str, Any]:

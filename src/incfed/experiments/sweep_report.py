@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any
 from ..results import Section
 from ..results.document import Block, Column, Document, Heading, Table, TableCell, TableRow, Text
 from ..results.numbers import finite
+from ..results.plots import METRICS as PLOTTED
 from ..results.plots import can_plot
 from ..results.records import CURVES
 from ..results.report import BANDS
 from ..results.settings import plain
 from ..results.tables import METRICS, ComparisonRow, comparison_table, row
 from ..results.terminal import show
-from ..results.trends import trends
+from ..results.trends import trend, trends
 from ..support.files import replacing
 from ..support.inputs import counted
 from ..support.terminal import Terminal, short
 from .cells import Record, named, shown
-from .outputs import write_summary
+from .outputs import save_figure, write_summary
 
 if TYPE_CHECKING:
     import polars
@@ -125,6 +126,8 @@ def publish_sweep(folder: Path, title: str, intro: str, records: Sequence[Record
         with replacing(folder / f"{name}.parquet") as fresh:
             frame(records).write_parquet(fresh)
     points = summarise(records)
+    if can_plot():
+        _draw(folder / "plots", points)
     figures = [_figures(one) for one in points]
     table = Document(title, (points_table(points),))
     return write_summary(folder, table, figures, intro, _sections(points))
@@ -159,6 +162,19 @@ def _sections(summaries: Sequence[PointSummary]) -> list[Section]:
         more = counted(len(groups) - MOST_SECTIONS, "more setting")
         sections.append(Section("And more", f"{more} in summary.md and cells.parquet."))
     return sections
+
+
+def _draw(folder: Path, summaries: Sequence[PointSummary]) -> None:
+    """Each metric over the parameter across, as PNG and SVG; of each section, if there are many."""
+    across, apart = _layout(summaries)
+    groups = _groups(summaries, apart)[:MOST_SECTIONS] if across else []
+    for number, (_, members) in enumerate(groups, 1):
+        assert across is not None
+        lines = _lines(members, across, apart)
+        for metric in PLOTTED:
+            if any(not math.isnan(getattr(one.row, metric).mean) for one in members):
+                name = metric if len(groups) == 1 else f"{number}-{metric}"
+                save_figure(trend(lines, across, metric), folder / name)
 
 
 def _layout(summaries: Sequence[PointSummary]) -> tuple[str | None, list[str]]:

@@ -29,6 +29,7 @@ class Rules(NamedTuple):
     threshold: float  # of the trigger: the growth of log det V_i that calls for a round
     clocked: bool  # ... multiplied by the client's steps since the last round, as in Alg. 1
     limit: int  # pending steps stored as vectors
+    scale: float = 1.0  # of the formula
 
 
 class Bench(NamedTuple):
@@ -130,13 +131,15 @@ def choose_dense(
 
 @compiled
 def confidence(logdet: float, dim: int, rules: Rules) -> float:
-    """alpha: of Eq. 2, or by the method of mixtures (docs/protocols.md), or a constant."""
+    """alpha: of Eq. 2, or by the method of mixtures (docs/protocols.md), scaled; or a constant."""
     if not np.isnan(rules.exploration):
         return rules.exploration
     growth = max(0.0, logdet - dim * np.log(rules.ridge))  # log det V(lambda) / det(lambda I)
     if rules.mixture:
-        return float(np.sqrt(rules.noise**2 * (growth + rules.surprise) + rules.ridge))
-    return float(rules.noise * np.sqrt(growth + rules.surprise) + np.sqrt(rules.ridge))
+        alpha = np.sqrt(rules.noise**2 * (growth + rules.surprise) + rules.ridge)
+    else:
+        alpha = rules.noise * np.sqrt(growth + rules.surprise) + np.sqrt(rules.ridge)
+    return float(rules.scale * alpha)
 
 
 @inlined

@@ -29,7 +29,8 @@ from ..protocol.triggers import (
 from ..protocol.trust import Auto, check_trust
 from ..support import inputs, places
 
-LATER = ("trigger", "download", "width", "trust")  # recorded if they differ from version 0.1
+# Recorded if they differ from version 0.1.
+LATER = ("trigger", "download", "width", "width_scale", "trust")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +59,7 @@ class Settings:
     trigger: Trigger | None = None  # if it is not the paper's, which `threshold` describes
     download: Literal["everyone", "one-for-one"] = "everyone"  # who gets the new model
     width: Literal["paper", "mixture"] = "paper"  # of the confidence set
+    width_scale: float = 1.0
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
 
     def __post_init__(self) -> None:
@@ -85,6 +87,7 @@ class Settings:
         self._check_trigger()
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
         inputs.choice("width", self.width, ("paper", "mixture"))
+        inputs.number("width_scale", self.width_scale, low=0.0)
         if self.trust is not None:
             object.__setattr__(self, "trust", _finite(check_trust(self.trust)))
 

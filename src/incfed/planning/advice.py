@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..protocol.protocols import EVERYONE
+from ..protocol.trust import AUTO
 from ..results.document import Tone
 from ..results.numbers import human
 from ..support.inputs import counted
@@ -207,6 +208,12 @@ def explain(setting: Setting) -> str:
         how += f", alpha = {setting.exploration:g}"
     elif setting.width == MIXTURE:
         how += ", the confidence radius of the method of mixtures"
+    if setting.width_scale != 1.0:
+        how += f", times {setting.width_scale:g}"
+    if setting.trust == AUTO:
+        how += "; each client finds out how far to trust others"
+    elif setting.trust != math.inf:
+        how += f"; others' data counts for at most {setting.trust:g} observations (trust)"
     return f"{who} {when}; {how}."
 
 

@@ -19,10 +19,14 @@ from ..support.inputs import InputError, counted, number, refuse
 from .costs import ALLOWED, Costs, read_costs
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
 
-FIXED = ("noise", "delta", "exploration", "width", "reads", "clocks", "download", "availability")
+FIXED = (
+    "noise", "delta", "exploration", "width", "width_scale", "reads", "clocks", "download",
+    "availability", "trust",
+)  # fmt: skip
 SHARE = 0.5  # of a log, on which settings are chosen
 SEARCH, JUDGE = "search", "judge"  # what a run is for
 MANY = 1000  # seeds of each of the two
+LOOK = 100  # steps, to see how large arms are
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ def build_case(recipe: Recipe) -> Case:
             steps=steps,
             costs=costs,
             fixed={key: value for key, value in fixed.items() if key != "ridge"},
-            space=read_space(search, fixed, usual, recipe.folder, costs.highest()),
+            space=read_space(search, fixed, usual, recipe.folder, _norm(world), costs.highest()),
             share=share,
         )
         sources = dict(built.sources)
@@ -164,6 +168,14 @@ def build_case(recipe: Recipe) -> Case:
             sources.update(made.sources)
     notes = (*world.notes, *_not_served(case))
     return replace(case, sources=tuple(sorted(sources.values())), notes=notes)
+
+
+def _norm(world: World) -> float:
+    """The mean squared norm of the arms of some steps, in two digits; 1 if they are all zero."""
+    stream = world.open(np.random.SeedSequence(0))
+    arms = stream.take(min(LOOK, world.length or LOOK)).arms
+    squares = np.einsum("md,md->m", stream.items, stream.items)
+    return float(f"{squares[arms].mean():.2g}") or 1.0
 
 
 def _not_served(case: Case) -> list[str]:

@@ -88,6 +88,8 @@ def federation_text(plan: Plan) -> str | None:
         "noise": (rules.noise, "sigma"),
         "delta": (rules.delta, ""),
         "exploration": (rules.exploration, "alpha"),
+        "width_scale": (table.get("width_scale"), ""),
+        "trust": (table.get("trust"), "of clients that do not say otherwise"),
         "budget": _budget(plan),
         "arm_norm": (longest, f"a guess: no arm was longer {where}"),
         "reward_bound": (largest, f"a guess: no reward was larger {where}"),

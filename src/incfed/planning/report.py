@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -21,6 +22,7 @@ from ..support.inputs import counted
 from ..support.toml import check_sealed, write_sealed
 from . import advice, figures
 from .goals import GAINS, UNITS
+from .space import Setting
 
 if TYPE_CHECKING:
     from ..support.terminal import Bar, Terminal
@@ -137,7 +139,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
     return {
         "incfed": __version__,
         "advice": plan.advice,
-        "setting": asdict(plan.setting),
+        "setting": _setting(plan.setting),
         "within": plan.within,
         "aim": plan.goal.aim,
         "limits": [
@@ -162,7 +164,12 @@ def as_data(plan: Plan) -> dict[str, Any]:
 
 def _figures(one: Judged) -> dict[str, Any]:
     found: dict[str, Any] = {name: _interval(x) for name, x in one.figures().items()}
-    return {"setting": None if one.setting is None else asdict(one.setting), **found}
+    return {"setting": None if one.setting is None else _setting(one.setting), **found}
+
+
+def _setting(setting: Setting) -> dict[str, Any]:
+    """Trust is null if it is infinite, which JSON does not have."""
+    return {**asdict(setting), "trust": None if setting.trust == math.inf else setting.trust}
 
 
 def introduce(terminal: Terminal, case: Case, goal: Goal) -> None:

@@ -1,5 +1,5 @@
 """The search space: the mechanism with its beta, the trigger with D_c or the news it waits for, who
-downloads, how wide the confidence set is, and lambda."""
+downloads, how wide the confidence set is, how far clients trust each other, and lambda."""
 
 from __future__ import annotations
 
@@ -13,26 +13,30 @@ from ..algorithms import thresholds
 from ..mechanisms.registry import BUILT_IN, find_mechanism, mechanism_table
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import GROWTH, ROWS
+from ..protocol.trust import AUTO
 from ..support import inputs, places
 
 PAID, FREE, ALL = "PaymentEfficient", "PaymentFree", "PayEveryone"
 MECHANISMS = (PAID, FREE, ALL)
 THRESHOLD, PATIENT = "Threshold", "Patient"
 PAPER, MIXTURE, CONSTANT = "paper", "mixture", "constant"  # widths; of the last, alpha is searched
+FULL, LIMITED = "full", "limited"  # trust: infinite, or a number that is searched; or AUTO
 CHOICES = {
     "triggers": (THRESHOLD, PATIENT),
     "downloads": (EVERYONE, ONE_FOR_ONE),
     "widths": (PAPER, MIXTURE, CONSTANT),
+    "trusts": (FULL, AUTO, LIMITED),
 }
 RIDGE = 0.1  # the algorithms' own default
 BETAS = (0.7, 0.3, 0.05, 0.01)  # tried first
-FIRST_PATIENT = (  # width, news, lambda
-    (PAPER, 5.0, RIDGE), (MIXTURE, 5.0, 0.3), (MIXTURE, 9.0, 0.3), (CONSTANT, 5.0, 0.2),
+FIRST_PATIENT = (  # width, trust, news, lambda
+    (PAPER, FULL, 5.0, RIDGE), (MIXTURE, FULL, 5.0, 0.3), (MIXTURE, FULL, 9.0, 0.3),
+    (CONSTANT, FULL, 5.0, 0.2), (CONSTANT, AUTO, 5.0, 0.2), (CONSTANT, LIMITED, 5.0, 0.2),
 )  # fmt: skip
 Options = tuple[tuple[str, Any], ...]
 KEYS = (
     "mechanisms", "beta", "triggers", "threshold", "news", "signal", "downloads", "widths",
-    "exploration", "ridge", "first", "clients_may_lie",
+    "exploration", "width_scale", "trusts", "trust", "ridge", "first", "clients_may_lie",
 )  # fmt: skip
 
 
@@ -63,6 +67,8 @@ class Setting:
     download: str = EVERYONE
     width: str = PAPER
     exploration: float | None = None  # a constant alpha
+    width_scale: float = 1.0  # of its formula, otherwise
+    trust: float | str = math.inf
 
     @property
     def candidate(self) -> str:
@@ -72,6 +78,13 @@ class Setting:
     @property
     def trigger(self) -> str:
         return THRESHOLD if self.news is None else PATIENT
+
+    @property
+    def trusting(self) -> str:
+        """How far clients trust each other: in full, so far, or as far as each finds out."""
+        if self.trust == AUTO:
+            return AUTO
+        return FULL if self.trust == math.inf else LIMITED
 
     def table(self, fixed: Mapping[str, Any], costs: Any) -> dict[str, Any]:
         """As an [[algorithm]] of a config."""
@@ -90,6 +103,10 @@ class Setting:
             table["width"] = self.width
         if self.exploration is not None:
             table["exploration"] = self.exploration
+        if self.width_scale != 1.0:
+            table["width_scale"] = self.width_scale
+        if self.trust != math.inf:
+            table["trust"] = self.trust
         return {**table, **fixed}
 
     def __str__(self) -> str:
@@ -106,6 +123,10 @@ class Setting:
             parts.append(MIXTURE)
         if self.exploration is not None:
             parts.append(f"alpha {self.exploration:g}")
+        if self.width_scale != 1.0:
+            parts.append(f"width x {self.width_scale:g}")
+        if self.trust != math.inf:
+            parts.append(f"trust {self.trust}" if self.trust == AUTO else f"trust {self.trust:g}")
         return ", ".join([*parts, f"lambda {self.ridge:g}"])
 
 
@@ -135,10 +156,13 @@ class Space:
     threshold: Range
     news: Range
     exploration: Range
+    width_scale: Range
+    trust: Range
     ridge: Range
     triggers: tuple[str, ...] = CHOICES["triggers"]
     downloads: tuple[str, ...] = CHOICES["downloads"]
     widths: tuple[str, ...] = CHOICES["widths"]
+    trusts: tuple[str, ...] = CHOICES["trusts"]
     signal: str = ROWS
 
     @property
@@ -149,6 +173,8 @@ class Space:
             "threshold": THRESHOLD in self.triggers,
             "news": PATIENT in self.triggers,
             "exploration": CONSTANT in self.widths,
+            "width_scale": any(one != CONSTANT for one in self.widths),
+            "trust": LIMITED in self.trusts,
             "ridge": True,
         }
         return {name: getattr(self, name) for name, is_used in used.items() if is_used}
@@ -160,11 +186,13 @@ class Space:
             "trigger": self.triggers,
             "download": self.downloads,
             "width": self.widths,
+            "trusting": self.trusts,
         }
 
     def make(
-        self, mechanism: str, trigger: str, download: str, width: str, *, ridge: float = RIDGE,
-        beta: float = 1.0, threshold: float = 1.0, news: float = 5.0, exploration: float = 0.3,
+        self, mechanism: str, trigger: str, download: str, width: str, trusting: str = FULL, *,
+        ridge: float = RIDGE, beta: float = 1.0, threshold: float = 1.0, news: float = 5.0,
+        exploration: float = 0.3, width_scale: float = 1.0, trust: float = 10.0,
     ) -> Setting:  # fmt: skip
         """Numbers that it has no use for are ignored."""
         one, patient = self.candidates[mechanism], trigger == PATIENT
@@ -179,16 +207,30 @@ class Space:
             download=download,
             width=width,
             exploration=self.exploration.clip(exploration) if width == CONSTANT else None,
+            width_scale=1.0 if width == CONSTANT else self.width_scale.clip(width_scale),
+            trust=self._trust(trusting, trust),
         )
+
+    def _trust(self, trusting: str, limit: float) -> float | str:
+        if trusting == LIMITED:
+            return self.trust.clip(limit)
+        return AUTO if trusting == AUTO else math.inf
+
+    def numbers(self, setting: Setting) -> dict[str, float]:
+        """Those of the ranges that a setting uses."""
+        unused = {"trust"} if setting.trusting != LIMITED else set()
+        unused |= {"width_scale"} if setting.width == CONSTANT else set()
+        found = {name: getattr(setting, name) for name in self.ranges if name not in unused}
+        return {name: value for name, value in found.items() if value is not None}
 
     def holds(self, setting: Setting) -> bool:
         """Whether it may be tried."""
         chosen = {"mechanism": setting.candidate, "trigger": setting.trigger,
-                  "download": setting.download, "width": setting.width}  # fmt: skip
-        values = {name: getattr(setting, name) for name in self.ranges}
+                  "download": setting.download, "width": setting.width,
+                  "trusting": setting.trusting}  # fmt: skip
         return all(chosen[name] in among for name, among in self.choices.items()) and all(
-            values[name] is None or one.low <= values[name] <= one.high
-            for name, one in self.ranges.items()
+            self.ranges[name].low <= value <= self.ranges[name].high
+            for name, value in self.numbers(setting).items()
         )
 
     def first(self, usual: float) -> list[Setting]:
@@ -196,15 +238,19 @@ class Space:
         paid to nobody, at the usual D_c and at four times that, which the paper does not try."""
         tried: dict[Setting, None] = {}
         cheapest = FREE if FREE in self.candidates else next(iter(self.candidates))
-        for width, news, ridge in FIRST_PATIENT:
-            if PATIENT in self.triggers and width in self.widths:
-                chosen = (cheapest, PATIENT, self.downloads[-1], width)
-                tried[self.make(*chosen, beta=BETAS[-1], news=news, ridge=ridge)] = None
-        for threshold in (usual, 4 * usual) if THRESHOLD in self.triggers else ():
+        for width, trusting, news, ridge in FIRST_PATIENT:
+            if PATIENT in self.triggers and width in self.widths and trusting in self.trusts:
+                chosen = (cheapest, PATIENT, self.downloads[-1], width, trusting)
+                middle = math.sqrt(self.trust.low * self.trust.high)
+                tried[self.make(*chosen, beta=BETAS[-1], news=news, ridge=ridge, trust=middle)] = (
+                    None
+                )
+        thresholds = ((usual, BETAS), (4 * usual, BETAS[::2]))
+        for threshold, betas in thresholds if THRESHOLD in self.triggers else ():
             for name, one in self.candidates.items():
-                chosen = (name, THRESHOLD, self.downloads[0], self.widths[0])
-                for beta in BETAS if one.searched else (1.0,):
-                    tried[self.make(*chosen, beta=beta, threshold=threshold)] = None
+                rest = (THRESHOLD, self.downloads[0], self.widths[0], self.trusts[0])
+                for beta in betas if one.searched else (1.0,):
+                    tried[self.make(name, *rest, beta=beta, threshold=threshold)] = None
         return list(tried)
 
     def identity(self) -> list[Any]:
@@ -218,14 +264,12 @@ def usual_threshold(steps: int, clients: int, dim: int) -> float:
 
 
 def read_space(
-    table: Mapping[str, Any],
-    fixed: Mapping[str, Any],
-    usual: float,
-    folder: Path = Path(),
-    dearest: float = 0.0,
-) -> Space:
+    table: Mapping[str, Any], fixed: Mapping[str, Any], usual: float, folder: Path = Path(),
+    norm: float = 1.0, dearest: float = 0.0,
+) -> Space:  # fmt: skip
     """The [search] table, or an InputError; `fixed` is [algorithm]: what it sets is not searched.
-    `dearest`: the highest cost of a client, for prices if clients may lie.
+    `norm`: the mean squared one of arms. `dearest`: the highest cost of a client, for prices if
+    clients may lie.
 
     D_c is searched from a tenth of the usual one to a hundred times it. Further down there are more
     and more rounds, up to one a step, and runs take longer, but regret hardly falls.
@@ -234,6 +278,8 @@ def read_space(
     for own, theirs in (
         ("ridge", "ridge"), ("exploration", "exploration"), ("widths", "exploration"),
         ("widths", "width"), ("exploration", "width"), ("downloads", "download"),
+        ("width_scale", "width_scale"), ("width_scale", "exploration"), ("trusts", "trust"),
+        ("trust", "trust"),
     ):  # fmt: skip
         if own in table and theirs in fixed:
             raise inputs.InputError(
@@ -248,20 +294,36 @@ def read_space(
         ]
     if "width" in fixed or "exploration" in fixed:  # fixed: not searched
         given["widths"] = [PAPER]
+    if fixed.keys() & {"width", "exploration", "width_scale"}:
+        given["width_scale"] = 1.0
+    if "trust" in fixed:
+        given["trusts"] = [FULL]
+    stale = fixed.get("reads") == "stale"
+    if stale:  # then clients cannot find out
+        given.setdefault("trusts", [FULL, LIMITED])
     choices = {name: _choice(name, given) for name in CHOICES}
+    if stale and AUTO in choices["trusts"]:
+        raise inputs.refuse("search.trusts", given["trusts"], "without auto where reads are stale")
     lies = inputs.flag("search.clients_may_lie", given.get("clients_may_lie", False))
     usually = lie_proof(dearest) if lies else list(MECHANISMS)
     return Space(
         triggers=choices["triggers"],
         downloads=choices["downloads"],
         widths=choices["widths"],
+        trusts=choices["trusts"],
         signal=inputs.choice("search.signal", given.get("signal", ROWS), (ROWS, GROWTH)),
         news=_range("search.news", given.get("news", [1.0, 20.0]), 0.0, 1e6),
         exploration=_range(
             "search.exploration",
-            given.get("exploration", [0.03, 1.0]),
+            given.get("exploration", [0.01, 1.0]),
             *inputs.RANGES["exploration"],
         ),
+        width_scale=_range(
+            "search.width_scale",
+            given.get("width_scale", [0.1, 1.0]),
+            *inputs.RANGES["width_scale"],
+        ),
+        trust=_range("search.trust", given.get("trust", [norm, 100.0 * norm]), 0.0, 1e100),
         candidates=_candidates(given.get("mechanisms", usually), folder, lies),
         beta=_range("search.beta", given.get("beta", [0.001, 1.0]), 0.0, 1.0),
         threshold=_range(

@@ -136,10 +136,12 @@ class Study:
         return found
 
     def _parameters(self, setting: Setting) -> dict[str, Any]:
-        unused = {name: one.high for name, one in self._space.ranges.items()}
-        known = {name: value for name, value in vars(setting).items() if value is not None}
-        known |= {"mechanism": setting.candidate, "trigger": setting.trigger}
-        return {name: {**unused, **known}[name] for name in self._distributions()}
+        known: dict[str, Any] = {name: one.high for name, one in self._space.ranges.items()}
+        known |= self._space.numbers(setting) | {
+            "mechanism": setting.candidate, "trigger": setting.trigger,
+            "download": setting.download, "width": setting.width, "trusting": setting.trusting,
+        }  # fmt: skip
+        return {name: known[name] for name in self._distributions()}
 
     def _setting(self, trial: Any) -> Setting:
         known, space = trial.params, self._space

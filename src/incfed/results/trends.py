@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import axes as style
 from .curves import Curve
 from .numbers import tick
 from .palette import pens_for
-from .plots import four_panels
+from .plots import four_panels, new_figure, panel
 from .tables import ComparisonRow
 
 if TYPE_CHECKING:
@@ -26,15 +27,31 @@ FAR_APART = 20.0  # a log scale, if values differ by at least this factor
 
 def trends(lines: Mapping[str, Trend], parameter: str) -> Figure:
     """Regret (reward, if that is unknown), communication, payment and participation."""
-    values = sorted({x for trend in lines.values() for x in trend if x is not None})
-
-    def curves(metric: str) -> dict[str, Curve]:
-        return {label: _curve(trend, metric, values) for label, trend in lines.items()}
-
-    figure, panels = four_panels(curves, pens_for(lines))
+    values = _values(lines)
+    figure, panels = four_panels(lambda metric: _curves(lines, metric, values), pens_for(lines))
     for axes in panels:
         _dress_parameter(axes, values, parameter)
     return figure
+
+
+def trend(lines: Mapping[str, Trend], parameter: str, metric: str) -> Figure:
+    """One metric; the lines are labelled at their ends."""
+    values, pens = _values(lines), pens_for(lines)
+    figure = new_figure(7.6, 4.0)
+    axes = figure.add_subplot()
+    drawn = panel(axes, _curves(lines, metric, values), metric, pens)
+    _dress_parameter(axes, values, parameter)
+    style.label_ends(figure, axes, drawn, pens)
+    return figure
+
+
+def _values(lines: Mapping[str, Trend]) -> list[float]:
+    """Of the parameter."""
+    return sorted({x for trend in lines.values() for x in trend if x is not None})
+
+
+def _curves(lines: Mapping[str, Trend], metric: str, values: Sequence[float]) -> dict[str, Curve]:
+    return {label: _curve(trend, metric, values) for label, trend in lines.items()}
 
 
 def _curve(trend: Trend, metric: str, values: Sequence[float]) -> Curve:

@@ -182,6 +182,7 @@ class FederationView(Message):
     trigger: dict[str, Any] | None = None  # its kind and numbers; None: the paper's
     download: Literal["everyone", "one-for-one"] = "everyone"
     width: Literal["paper", "mixture"] = "paper"
+    width_scale: Amount = 1.0
     trust: Amount | Literal["auto"] | None = None  # of clients that say nothing; None: infinite
 
 

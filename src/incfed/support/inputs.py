@@ -22,6 +22,7 @@ RANGES = {
     "noise": (0.0, 1e12),
     "delta": (1e-100, 1.0),  # 1 excluded
     "exploration": (0.0, 1e12),
+    "width_scale": (0.0, 1e12),
     "cost": (0.0, 1e100),
     "budget": (0.0, 1e100),
 }

@@ -365,6 +365,7 @@ def rules(settings: FederationView) -> Rules:
         threshold=trigger.threshold,
         clocked=trigger.clocked,
         limit=thin_limit(settings.dim),
+        scale=settings.width_scale,
     )
 
 

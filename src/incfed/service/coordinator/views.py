@@ -58,6 +58,7 @@ def view_federation(settings: Settings, client: Member, epoch: int) -> Federatio
         trigger=None if settings.trigger is None else settings.trigger.settings(),
         download=settings.download,
         width=settings.width,
+        width_scale=settings.width_scale,
         trust=settings.trust,
     )
 
