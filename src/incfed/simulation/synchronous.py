@@ -154,7 +154,8 @@ class SynchronousRun(Run):
         """Without clients that keep their data to themselves."""
         clients = one.uploads.clients
         uploads = strategy.uploads(self.store.table[: self.count, PENDING])[clients]
-        return one.only(uploads, one.round.count - int(np.count_nonzero(~uploads)))
+        silent = int(np.count_nonzero(~uploads))
+        return one.only(uploads, one.round.count - silent) if silent else one
 
     def _heard(self, one: _OpenRound) -> _OpenRound:
         """Without clients that did not answer the last round and have not acted since: waiting for
