@@ -66,7 +66,7 @@ bench-service: $(READY) ## measure a coordinator: rounds with 100 and 500 client
 	$(BIN)/python benchmarks/run.py client service
 
 soak: $(READY) ## run the randomised tests with far more examples
-	INCFED_SCHEDULES=5000 $(BIN)/pytest $(PARALLEL) --hypothesis-profile soak
+	INCFED_SCHEDULES=5000 INCFED_MISREPORTS=10000 $(BIN)/pytest $(PARALLEL) --hypothesis-profile soak
 
 # In an environment of its own, created anew each time. Old libraries may give warnings.
 lowest: ## run all tests with the oldest versions that pyproject.toml allows

@@ -18,6 +18,8 @@ HERE = Path(__file__).parent
 PARTS = (
     "speedup",
     "protocols",
+    "mechanisms",
+    "hoarding",
     "dimensions",
     "clients",
     "cold_start",

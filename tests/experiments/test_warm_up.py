@@ -32,6 +32,12 @@ MECHANISMS = (
     incfed.PaymentEfficient(beta=0.4, order="ascending"),
     incfed.PaymentEfficient(beta=0.4, iterative=False),
     incfed.PaymentEfficient(beta=0.4, iterative=False, payment_free=False),
+    incfed.BudgetFeasible(per_round=30.0, total=1000.0),
+    incfed.CostAware(beta=0.4),
+    incfed.Exact(beta=0.4, nodes=50),
+    incfed.PostedPrice(price=1.0),
+    incfed.ShapleySplit(pot=50.0, samples=3),
+    incfed.Truthful(cover=0.4, reserve=50.0),
 )
 
 

@@ -22,6 +22,14 @@ BUILT_IN = [
         for order in ("descending", "ascending")
         for flags in product((True, False), repeat=3)
     ),
+    incfed.BudgetFeasible(per_round=100.0),
+    incfed.BudgetFeasible(per_round=0.0, total=0.0),
+    incfed.CostAware(0.7),
+    incfed.Exact(0.7),
+    incfed.Exact(0.95, nodes=3),
+    incfed.PostedPrice(50.0),
+    incfed.ShapleySplit(1000.0, samples=5),
+    incfed.Truthful(0.7, 1000.0),
 ]
 
 

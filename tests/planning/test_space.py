@@ -227,3 +227,31 @@ def test_one_that_breaks_a_rule_is_planned_with_a_note(tmp_path: Path) -> None:
 def test_mistakes_are_named(tmp_path: Path, mechanisms: str, said: str) -> None:
     with pytest.raises(incfed.InputError, match=said):
         read_case(write(tmp_path, mechanisms))
+
+
+def test_if_clients_may_lie_only_mechanisms_that_withstand_it_are_tried(tmp_path: Path) -> None:
+    lies = {"clients_may_lie": True}
+    space = read_space(lies, {}, 1.0, dearest=180.0)
+    assert list(space.candidates) == [
+        "PaymentFree",
+        "PostedPrice (price 180.0)",
+        *(f"Truthful (cover {cover}, reserve 198.0)" for cover in (0.7, 0.3, 0.1)),
+    ]
+    own = {"mechanisms": ["PaymentFree", {"kind": "Truthful", "cover": 0.5, "reserve": 7.0}]}
+    assert len(read_space({**lies, **own}, {}, 1.0).candidates) == 2
+    with pytest.raises(InputError, match=r"mechanisms\[1\]: got 'CostAware', must be one with"):
+        read_space({**lies, "mechanisms": ["CostAware"]}, {}, 1.0)
+    with pytest.raises(InputError, match="clients_may_lie: got 1, must be true or false"):
+        read_space({"clients_may_lie": 1}, {}, 1.0)
+    (tmp_path / "mine.py").write_text(
+        "import incfed\nclass Mine(incfed.PaymentFree):\n    lie_bound = None\n"
+    )
+    with pytest.raises(InputError, match=r"got 'mine.py:Mine', must be one with a bound on lying"):
+        read_space({**lies, "mechanisms": ["mine.py:Mine"]}, {}, 1.0, tmp_path)
+
+
+def test_prices_fit_the_dearest_client() -> None:
+    world = {"kind": "Synthetic", "clients": 4, "dim": 3, "arms": 3, "pool": 10}
+    tables = {"world": world, "run": {"steps": 50}, "costs": 7.0}
+    tables["search"] = {"clients_may_lie": True}
+    assert "PostedPrice (price 7.0)" in read_case(tables).space.candidates

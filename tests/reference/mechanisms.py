@@ -1,4 +1,4 @@
-"""The paper's incentive mechanisms written out as printed: the yardstick of the fast ones.
+"""The mechanisms written out literally, the paper's as printed: the yardstick of the fast ones.
 
 Everything is a full d x d matrix and a plain `slogdet`; no low-rank algebra, no sorting trick, no
 lazy evaluation. It imports nothing of the package, so that the two can only agree by both being
@@ -221,10 +221,78 @@ def payment_efficient(
     return S, table.payments(alone, S, payment_free)
 
 
+NOISE = 1e-12  # a gain below this is rounding, and so is such a difference
+
+
+def gain(table: Table, client: int, S: BoolArray) -> float:
+    """What the client would add to log det V_g(S): small gains to their last digits too."""
+    base = table.shared(S) + table.ridge * np.eye(len(table.V_g))
+    half = np.linalg.inv(np.linalg.cholesky(base))
+    added = np.linalg.eigvalsh(half @ table.dV[client] @ half.T)
+    total = float(np.log1p(np.maximum(added, 0.0)).sum())
+    return total if total > NOISE else 0.0
+
+
+def auction(
+    table: Table, among: BoolArray, target: float
+) -> tuple[BoolArray, list[tuple[int, BoolArray]]]:
+    """Add the best of `among` per cost until `target`: everybody added, and each with the set that
+    it was added to."""
+    S = np.zeros_like(among)
+    picks: list[tuple[int, BoolArray]] = []
+    while logdet(table.shared(S), table.ridge) < target:
+        left = np.flatnonzero(among & ~S).tolist()
+        free = [j for j in left if table.costs[j] == 0.0]
+        room = target - float(logdet(table.shared(S), table.ridge))
+        gains = {j: min(gain(table, j, S), room) for j in left}
+        useful = [j for j in left if gains[j] > 0.0]
+        if free:
+            chosen = free[0]
+        elif useful:
+            top = useful[0]
+            for j in useful:
+                if gains[j] * table.costs[top] > gains[top] * table.costs[j]:
+                    top = j
+            chosen = next(
+                j
+                for j in useful
+                if (gains[j] + NOISE) * table.costs[top]
+                >= gains[top] * table.costs[j] * (1.0 - TOLERANCE)
+            )
+        else:
+            break
+        picks.append((chosen, S.copy()))
+        S[chosen] = True
+    return S, picks
+
+
+def truthful(table: Table, *, cover: float, reserve: float) -> tuple[BoolArray, FloatArray]:
+    """The greedy auction towards a share of what the eligible have; every winner's run is done
+    again without it, from the start."""
+    eligible = table.costs <= reserve
+    target = float(logdet(table.shared(eligible), table.ridge)) + np.log(cover) - TOLERANCE
+    S, _ = auction(table, eligible, target)
+    money = np.zeros(len(table.costs))
+    for i in np.flatnonzero(S).tolist():
+        without = eligible.copy()
+        without[i] = False
+        reached, picks = auction(table, without, target)
+        price = 0.0
+        for j, before in picks:
+            room = target - float(logdet(table.shared(before), table.ridge))
+            won = min(gain(table, j, before), room)
+            if won > 0.0:
+                price = max(price, table.costs[j] * min(gain(table, i, before), room) / won)
+        essential = logdet(table.shared(reached), table.ridge) < target
+        money[i] = reserve if essential else min(reserve, price)
+    return S, money
+
+
 KINDS: dict[str, Callable[..., tuple[BoolArray, FloatArray]]] = {
     "pay_everyone": pay_everyone,
     "payment_free": payment_free_only,
     "payment_efficient": payment_efficient,
+    "truthful": truthful,
 }
 
 
@@ -240,7 +308,7 @@ def decide(
 ) -> tuple[BoolArray, FloatArray]:
     """Participants (a mask) and payments, over clients with something to share, ids ascending.
 
-    The matrices come without the ridge. Options are those of `payment_efficient`.
+    The matrices come without the ridge. Options are those of the mechanism.
     """
     table = Table(V_g, dV, V_i, np.asarray(costs, np.float64), ridge, behind)
     return KINDS[kind](table, **options)

@@ -164,12 +164,13 @@ def synthetic(count: int = 10, steps: int = 600) -> incfed.Trace:
     return incfed.Trace(chance.integers(0, count, steps), arms, rewards, count=count)
 
 
-def eventful(path: Path) -> Federation:
+def eventful(path: Path, mechanism: incfed.Mechanism | None = None) -> Federation:
     """Rounds of every kind: closed, decided again, void, data-only, one still open."""
+    mechanism = mechanism or incfed.PaymentEfficient(beta=0.9)
     chance = np.random.default_rng(3)
     x = [[chance.standard_normal((r, 2)) for r in (1, 2, 3, 1)] for _ in range(6)]
     four = Federation(
-        path, 4, dim=2, ridge=1.0, threshold=1.0, mechanism=incfed.PaymentEfficient(beta=0.9),
+        path, 4, dim=2, ridge=1.0, threshold=1.0, mechanism=mechanism,
         budget=150.0, answer_time=5.0, barred_rounds=1, live_time=1e6,
     )  # fmt: skip
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..kernels.factor import Floats
+from ..protocol.costs import check_costs, costs_of
 from ..protocol.protocols import Asynchronous, Protocol
 from ..support import inputs
-from .costs import check_costs, costs_of
 from .trust import Trusting
 
 

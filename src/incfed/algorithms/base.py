@@ -14,6 +14,7 @@ from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
 from ..mechanisms.base import Mechanism
 from ..protocol.protocols import Alone, Protocol, Synchronous
+from ..protocol.strategy import Behaviour, VaryingCosts
 from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs
 
@@ -93,6 +94,12 @@ class Algorithm:
         for one in fields(self):
             value = getattr(self, one.name)
             if not one.metadata.get("later") or value != one.default:
-                described = isinstance(value, Mechanism | Trigger)
-                values[one.name] = value.settings() if described else value
+                values[one.name] = _described(value)
         return values
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_described(one) for one in value)
+    described = isinstance(value, Behaviour | Mechanism | Trigger | VaryingCosts)
+    return value.settings() if described else value

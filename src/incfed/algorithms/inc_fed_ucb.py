@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
+from ..protocol.costs import check_costs, costs_of
 from ..protocol.protocols import (
     EVERYONE,
     ONE_FOR_ONE,
@@ -15,10 +16,10 @@ from ..protocol.protocols import (
     check_availability,
     each_available,
 )
+from ..protocol.strategy import Behaviour, VaryingCosts, check_reports
 from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs, places
 from .base import LATER
-from .costs import check_costs, costs_of
 from .trust import Trusting
 
 
@@ -28,23 +29,27 @@ class IncFedUCB(Trusting):
 
     threshold: D_c of the paper's trigger; 0 triggers a round at every step with new data, infinity
     triggers none. trigger: any other, such as Patient(). Exactly one of the two is given.
-    costs: D^p, what sharing costs a client with data to share: a number, or one per client.
+    costs: D^p, what sharing costs a client with data to share: a number, or one per client; or
+    DrawnCosts() or DriftingCosts(), which change from round to round.
     clocks: whose count of steps a round restarts, "all" or "participants" (Alg. 1 as printed).
     download: who gets the new model, "everyone" or "one-for-one": joining, and each share, entitles
     a client to one download.
     budget: money for all rounds together; rounds that it does not cover are decided for data alone.
     availability: the probability that a client is there when a round opens, one per client, or the
     mean lengths (on, off) of spells in steps. The client that acts is there.
+    reports: how clients with interests of their own act, such as Shading(factor=5, clients=[3]).
+    All others report their true costs, and share when they are asked.
     """
 
     mechanism: Mechanism
     threshold: float | None = None
-    costs: float | Sequence[float] = 0.0
+    costs: float | Sequence[float] | VaryingCosts = 0.0
     clocks: str = "all"
     trigger: Trigger | None = field(default=None, metadata=LATER)
     download: str = field(default=EVERYONE, metadata=LATER)
     budget: float = field(default=math.inf, metadata=LATER)
     availability: float | Sequence[float] = field(default=1.0, metadata=LATER)
+    reports: Behaviour | Sequence[Behaviour] = field(default=(), metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -69,8 +74,15 @@ class IncFedUCB(Trusting):
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
         if not (isinstance(self.budget, float) and self.budget == math.inf):
             inputs.setting("budget", self.budget)
-        object.__setattr__(self, "costs", check_costs(self.costs))
+        if not isinstance(self.costs, VaryingCosts):
+            object.__setattr__(self, "costs", check_costs(self.costs))
         object.__setattr__(self, "availability", check_availability(self.availability))
+        object.__setattr__(self, "reports", check_reports(self.reports))
+        varying = isinstance(self.costs, VaryingCosts)
+        if (varying or self.reports) and self.protocol.trigger.streams is not None:
+            name = "costs" if varying else "reports"
+            allowed = f"left out with {type(self.trigger).__name__}, which needs costs that stay"
+            raise inputs.refuse(name, getattr(self, name), allowed)
 
     @property
     def protocol(self) -> Synchronous:
@@ -85,11 +97,16 @@ class IncFedUCB(Trusting):
             all_clocks=self.clocks == "all",
             budget=float(self.budget),
             availability=check_availability(self.availability),
+            varying=self.costs if isinstance(self.costs, VaryingCosts) else None,
+            behaviours=check_reports(self.reports),
         )
 
     def check(self, count: int) -> None:
         super().check(count)
         each_available(self.protocol.availability, count)
+        for one in self.protocol.behaviours:
+            one.members(count)
 
     def prices(self, count: int) -> Floats:
-        return costs_of(self.costs, count)
+        costs = self.costs
+        return costs_of(costs.mean if isinstance(costs, VaryingCosts) else costs, count)

@@ -18,6 +18,7 @@ from .base import (
     Seeds,
     app,
     flag,
+    group,
     option,
     path,
     plainly,
@@ -195,6 +196,36 @@ def reproduce(
         mode = Mode(as_published, quick, movielens, min_events)
         suite = paper_suite(targets, seeds=seeds, mode=mode, output=output)
         _run(terminal, suite, "--resume", jobs=jobs, resume=resume, fresh=fresh)
+
+
+compare = group("compare", "Compare what incfed has to offer, on one world.")
+
+
+@compare.command(
+    epilog="[bold]incfed compare mechanisms[/bold]   all of them, in the paper's world\n\n"
+    "[bold]incfed compare mechanisms study.toml[/bold]   the algorithms of a config"
+)
+def mechanisms(
+    config: Annotated[
+        Path | None,
+        typer.Argument(parser=path, help="A TOML file as for [bold]incfed run[/bold]."),
+    ] = None,
+    output: Output = Path("mechanisms"),
+    seeds: OwnSeeds = None,
+    jobs: Jobs = None,
+    quick: Annotated[bool, flag("--quick", "A smaller world, fewer steps.")] = False,
+    fresh: Fresh = False,
+) -> None:
+    """What mechanisms cost, what is learned, and what a client gains that lies about its cost.
+
+    Every mechanism runs with honest clients, and then with one liar at a time.
+    Writes a table, plots/mechanisms.png and report.html to the output folder.
+    """
+    with plainly(TOO_EARLY) as terminal:
+        from ..experiments.mechanism_comparison import compare_mechanisms
+
+        suite = compare_mechanisms(output, config=config, seeds=seeds, quick=quick)
+        _run(terminal, suite, jobs=jobs, fresh=fresh)
 
 
 @app.command(

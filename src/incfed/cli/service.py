@@ -71,9 +71,11 @@ def up(
     steps: Annotated[int | None, option("N", "Stop after N steps of all clients together.")] = None,
     pace: Annotated[float, option("X", "Average steps per second of a client.")] = 3.0,
     mechanism: Annotated[
-        str, option("KIND", "PaymentEfficient, PaymentFree or PayEveryone.")
+        str, option("KIND", "A built-in mechanism, such as PaymentFree or Truthful.")
     ] = "PaymentEfficient",
-    beta: Annotated[float | None, option("BETA", "For PaymentEfficient (default: 0.7).")] = None,
+    beta: Annotated[
+        float | None, option("BETA", "For PaymentEfficient, CostAware and Exact (default: 0.7).")
+    ] = None,
     threshold: Annotated[
         float, option("D_C", "How much a client learns before it asks for a round.")
     ] = 8.0,

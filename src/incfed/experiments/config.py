@@ -30,6 +30,7 @@ from ..algorithms import thresholds
 from ..environments.base import World
 from ..environments.trace import Trace
 from ..mechanisms.registry import build_mechanism
+from ..protocol.strategy import build_costs, build_reports
 from ..protocol.triggers import build_trigger
 from ..results.settings import plain
 from ..support import kinds, places, toml
@@ -219,6 +220,10 @@ def build_algorithm(
         sources.update(mechanism.sources)
     if "trigger" in given:
         given["trigger"] = build_trigger(given["trigger"], f"{place}.trigger", folder)
+    if "reports" in given:
+        given["reports"] = build_reports(given["reports"], f"{place}.reports", folder)
+    if "costs" in given:
+        given["costs"] = build_costs(given["costs"], f"{place}.costs", folder)
     if isinstance(given.get("threshold"), str):
         default = maker.parameters.get("ridge")
         ridge = given.get("ridge", default.default if default else None)

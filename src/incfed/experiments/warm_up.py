@@ -12,7 +12,18 @@ from numba.core import event
 
 from ..algorithms import Algorithm, FedLinUCB, IncFedUCB
 from ..environments import Synthetic
-from ..mechanisms import Mechanism, PayEveryone, PaymentEfficient, PaymentFree
+from ..mechanisms import (
+    BudgetFeasible,
+    CostAware,
+    Exact,
+    Mechanism,
+    PayEveryone,
+    PaymentEfficient,
+    PaymentFree,
+    PostedPrice,
+    ShapleySplit,
+    Truthful,
+)
 from ..protocol.protocols import Asynchronous, Synchronous
 from ..protocol.triggers import Patient, Threshold
 from ..simulation import simulate
@@ -50,12 +61,24 @@ def _small_versions(algorithm: Algorithm) -> list[Algorithm]:
     ]
 
 
+# Options with which every built-in mechanism has something to decide in the small world.
+_SMALL: dict[type[Mechanism], dict[str, Any]] = {
+    BudgetFeasible: {"per_round": 1.5, "total": None},
+    CostAware: {"beta": 0.5},
+    Exact: {"beta": 0.5},
+    PayEveryone: {},
+    PaymentEfficient: {"beta": 0.5},
+    PaymentFree: {},
+    PostedPrice: {"price": 0.5},
+    ShapleySplit: {"pot": 2.0, "samples": 2},
+    Truthful: {"reserve": 2.0},
+}
+
+
 def _mechanisms(mechanism: Mechanism) -> list[Mechanism]:
     """Mechanisms that use all kernels that this one may use; for one of the user's own, any."""
-    if isinstance(mechanism, PaymentEfficient):
-        return [replace(mechanism, beta=0.5)]
-    if isinstance(mechanism, PaymentFree | PayEveryone):
-        return [mechanism]
+    if type(mechanism) in _SMALL:
+        return [replace(mechanism, **_SMALL[type(mechanism)])]  # type: ignore[type-var]
     return [PaymentEfficient(beta=0.5), PaymentEfficient(beta=0.5, order="ascending")]
 
 

@@ -10,18 +10,22 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import coalition
+from ..kernels.auction import Auction, run_auction
+from ..kernels.cheapest import Tree, search_cheapest
 from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Pending, absorb
+from ..kernels.shapley import add_marginals
 from ..support import inputs
 
 Mask = NDArray[np.bool_]
 
+CLEARLY = 1e-9  # relative: a smaller difference in money, or in gain per money, is none
 MEETS = 1e-9  # docs/paper.md, reading 7: log ratio >= log beta - 1e-9
 
 
@@ -31,10 +35,21 @@ class MechanismError(AssertionError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decision:
-    """Who shares (a mask over the round's clients) and what each is paid (0 outside the mask)."""
+    """Who shares (a mask over the round's clients) and what each is paid (0 outside the mask).
+
+    gap: of a mechanism that looks for the least money, how much more it may have found at most.
+    """
 
     participants: Mask
     payments: Floats
+    gap: float = 0.0
+
+
+class ShapleyValues(NamedTuple):
+    """Shapley values of log det V_g(S), estimated, and their standard errors; 0 outside S."""
+
+    values: Floats
+    errors: Floats
 
 
 class Round:
@@ -140,13 +155,17 @@ class Round:
             coalition.needs(self.costs, self.logdets, self._needed)
         return self._needed
 
-    def stable_set(self) -> Mask:
-        """The largest S in which every member is willing: the result of Algorithm 2.
+    def stable_set(self, price: float = 0.0) -> Mask:
+        """The largest S in which every member is willing: the result of Algorithm 2. With `price`,
+        every member is paid that.
 
         Client i of S is willing when log det V_g(S) >= `needed[i]`. The left side grows with S, so
         the largest such set is unique and does not depend on the order of removal.
         """
         S, needed = self.everyone, self._needs()
+        if price > 0.0:
+            needed = np.empty(len(self.clients))
+            coalition.needs(np.maximum(self.costs - price, 0.0), self.logdets, needed)
         order = np.argsort(needed, kind="stable")
         self._full = coalition.stable(*self._shared, self._ridge, self.pending, needed, order, S)
         return S
@@ -165,6 +184,46 @@ class Round:
     def coalition(self, S: Mask) -> Coalition:
         """A copy of S that can grow, one client at a time."""
         return Coalition(self, S)
+
+    def shapley(self, S: Mask, orders: Ints) -> ShapleyValues:
+        """What each member of S adds to log det V_g on average when they join in these orders
+        (each row: all clients of the round)."""
+        check_mask("S", S, len(self.clients))
+        sums, squares = np.zeros(len(S)), np.zeros(len(S))
+        add_marginals(*self._shared, self._ridge, self.pending, S, orders, sums, squares)
+        samples = len(orders)
+        means = sums / samples
+        spread = np.maximum(0.0, squares / samples - means**2)
+        return ShapleyValues(means, np.sqrt(spread / max(1, samples - 1)))
+
+    def cheapest(self, start: Decision, *, goal: float, nodes: int) -> Decision:
+        """The least money for which log det V_g(S) reaches `goal`, by branch and bound.
+
+        The search begins with `start`, and ends when no cheaper set is possible, or after so many
+        nodes; `gap` then says how much less another set might cost.
+        """
+        V, U, logdet = self._shared
+        S, total = start.participants.copy(), float(start.payments.sum())
+        _, best, least = search_cheapest(
+            *Tree.of(len(self.clients), len(V)), *self.pending, V, U, logdet, self._ridge,
+            self.costs, self.logdets, self._needs(), goal, nodes, total, S,
+        )  # fmt: skip
+        found = start if best == total else self.settle(S)
+        return Decision(found.participants, found.payments, max(0.0, best - least))
+
+    def auction(self, eligible: Mask, *, target: float, reserve: float) -> Decision:
+        """Add the best gain per cost until log det V_g(S) reaches `target`; pay critical values.
+
+        A gain counts up to `target` only. Clients without a cost come first; ties (1e-9, relative)
+        go to the lowest id. Each winner is paid the highest cost with which it would have been
+        added, at most `reserve`; so is one that cannot be replaced.
+        """
+        check_mask("eligible", eligible, len(self.clients))
+        V, U, logdet = self._shared
+        S, payments = self.nobody, np.zeros(len(self.clients))
+        bids = Auction.of(V, U, self._ridge, self.pending, self.costs, eligible)
+        run_auction(*bids, logdet, target, reserve, S, payments)
+        return Decision(S, payments)
 
 
 class Coalition:
@@ -236,11 +295,12 @@ class Coalition:
         gained = coalition.incentive(value - self.round.logdets[j])
         return float(max(0.0, self.round.costs[j] - gained))
 
-    def owed(self, paid: Mask) -> Floats:
+    def owed(self, paid: Mask, plus: int | None = None) -> Floats:
         """What data does not cover of the costs of the members `paid`; 0 for all others
-        (docs/paper.md, reading 5)."""
+        (docs/paper.md, reading 5). With `plus`: if that client joined S."""
         check_mask("paid", paid, len(self.members))
-        return self.round._owed(paid, self.value)
+        value = self.value if plus is None else self.value + self._contribution(plus)
+        return self.round._owed(paid, value)
 
     def _contribution(self, j: int) -> float:
         if not self._exact[j]:
@@ -255,10 +315,26 @@ class Coalition:
         return self._V, self._U, self.value, self.round._ridge, self.round.pending
 
 
+def at_least(round: Round, decision: Decision, S: Mask) -> Floats:
+    """What was decided, and what data does not cover: `amend` for mechanisms with other prices."""
+    return np.maximum(round.settle(S).payments, decision.payments)
+
+
 def check_mask(name: str, S: Mask, n: int) -> None:
     """Kernels do not check their masks, so it is done here."""
     if not (isinstance(S, np.ndarray) and S.dtype.char == "?" and S.shape == (n,)):
         raise inputs.refuse(name, S, f"a boolean array of length {n}, an entry per client")
+
+
+def leading(values: Floats, among: Mask) -> int:
+    """The lowest index of `among` with the largest value, up to a relative 1e-9."""
+    top = values[among].max()
+    return int(np.flatnonzero(among & (values >= top - CLEARLY * abs(top)))[0])
+
+
+def cheaper(total: float, other: float) -> bool:
+    """Whether one total is less than another, by more than rounding."""
+    return bool(other - total > CLEARLY * (1.0 + abs(total)))
 
 
 def malformed(decision: object, clients: Ints) -> str | None:
@@ -292,9 +368,25 @@ class Mechanism(ABC):
     """
 
     beta: float | None = None
+    lie_bound: ClassVar[str | None] = None  # why lying about costs gains little; None: it may
 
     @abstractmethod
     def decide(self, round: Round) -> Decision: ...
+
+    def promised(self, round: Round) -> float:
+        """The log det V_g(S) that every decision of this round reaches; -inf: nothing is promised.
+
+        By default what `beta` needs. Overridden by mechanisms that promise something else.
+        """
+        return -math.inf if self.beta is None else round.goal(self.beta)
+
+    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
+        """What the members of S are owed, if more clients share than was decided: those who had
+        delivered already when others failed, and the round had to be decided again.
+
+        By default what data does not cover. Overridden by mechanisms that pay something else.
+        """
+        return round.settle(S).payments
 
     def settings(self) -> dict[str, Any]:
         """The settings that a result records."""

@@ -10,6 +10,7 @@ from ..support import inputs
 from .base import Decision, Mechanism, MechanismError, Round, malformed
 from .rehearsal import rehearse
 
+ROUNDING = 1e-10  # of log det, below the tolerance of 1e-9 that promises allow for
 SLACK = 1e-6  # relative: far above rounding, far below any payment that matters
 
 
@@ -18,8 +19,8 @@ def check_mechanism(mechanism: Mechanism, *, rounds: int = 200, seed: int = 0) -
 
     Every participant must gain at least its cost from data and money together. No payment is
     negative or infinite, or goes to a client that does not take part. If the mechanism sets `beta`,
-    every decision meets it. The same round always gets the same decision, and is not modified.
-    Returns the number of rounds tried.
+    every decision meets it; if it overrides `promised`, every decision reaches that. The same round
+    always gets the same decision, and is not modified. Returns the number of rounds tried.
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(
@@ -78,6 +79,10 @@ def _faults(mechanism: Mechanism, round: Round) -> list[str]:
     if mechanism.beta is not None and not round.meets(members, mechanism.beta):
         ratio = float(np.exp(round.value(members) - round.full_value))
         faults.append(f"the promised beta is not met: {ratio:.4g} is below {mechanism.beta:g}")
+    elif (value := round.value(members)) < (floor := mechanism.promised(round)) - ROUNDING:
+        faults.append(
+            f"the promised value is not reached: log det V_g(S) is {value:.6g}, below {floor:.6g}"
+        )
     return faults
 
 

@@ -13,5 +13,7 @@ from .base import Decision, Mechanism, Round
 class PaymentFree(Mechanism):
     """The largest set in which data covers every member's cost; nobody is paid."""
 
+    lie_bound = "nobody is paid"
+
     def decide(self, round: Round) -> Decision:
         return Decision(round.stable_set(), np.zeros(len(round)))

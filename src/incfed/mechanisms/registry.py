@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import mechanisms
+from ..kernels.factor import Floats
 from ..support import places
 from ..support.inputs import InputError, choice, refuse
 from ..support.kinds import Built, Kinds, Maker, build, find, public
 from ..support.plugins import classes, load
-from .base import Decision, Mechanism, MechanismError, Round
+from .base import Decision, Mask, Mechanism, MechanismError, Round
 from .checks import check_mechanism
 
 MECHANISMS = Kinds(Mechanism, public(mechanisms, Mechanism))
@@ -52,6 +53,12 @@ class Pinned(Mechanism):
 
     def decide(self, round: Round) -> Decision:
         return self.mechanism.decide(round)
+
+    def promised(self, round: Round) -> float:
+        return self.mechanism.promised(round)
+
+    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
+        return self.mechanism.amend(round, decision, S)
 
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **self.options, HASH: self.sha256}

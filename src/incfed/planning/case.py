@@ -149,15 +149,16 @@ def build_case(recipe: Recipe) -> Case:
             else _steps(run.get("steps"), world, built.table, share, recipe.folder)
         )
         usual = usual_threshold(steps, world.count, world.dim)
+        costs = read_costs(tables["costs"], world.count)
         case = Case(
             name=recipe.name,
             folder=recipe.folder,
             table=built.table,
             world=world,
             steps=steps,
-            costs=read_costs(tables["costs"], world.count),
+            costs=costs,
             fixed={key: value for key, value in fixed.items() if key != "ridge"},
-            space=read_space(search, fixed, usual, recipe.folder, _norm(world)),
+            space=read_space(search, fixed, usual, recipe.folder, _norm(world), costs.highest()),
             share=share,
         )
         sources = dict(built.sources)

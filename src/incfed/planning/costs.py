@@ -12,6 +12,7 @@ from ..support import places
 from ..support.inputs import InputError, counted, number, refuse
 
 SALT = 0x636F7374  # separates these draws from all others of the same seed
+SEEDS = 8  # that drawn costs are judged by
 HIGHEST = 1e15  # beyond, sums of payments lose small payments
 Draw = Callable[[np.random.Generator, int, Mapping[str, float]], Any]
 
@@ -53,6 +54,10 @@ class Costs:
         if isinstance(self.known, tuple):
             return [factor * cost for cost in self.known]
         return factor * self.known
+
+    def highest(self) -> float:
+        """The highest cost of a client; of those that are drawn, in the first seeds."""
+        return float(np.max([np.max(self.of(seed)) for seed in range(SEEDS)]))
 
     def __str__(self) -> str:
         if self.kind is not None:

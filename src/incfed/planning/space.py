@@ -36,7 +36,7 @@ FIRST_PATIENT = (  # width, trust, news, lambda
 Options = tuple[tuple[str, Any], ...]
 KEYS = (
     "mechanisms", "beta", "triggers", "threshold", "news", "signal", "downloads", "widths",
-    "exploration", "width_scale", "trusts", "trust", "ridge", "first",
+    "exploration", "width_scale", "trusts", "trust", "ridge", "first", "clients_may_lie",
 )  # fmt: skip
 
 
@@ -265,10 +265,11 @@ def usual_threshold(steps: int, clients: int, dim: int) -> float:
 
 def read_space(
     table: Mapping[str, Any], fixed: Mapping[str, Any], usual: float, folder: Path = Path(),
-    norm: float = 1.0,
+    norm: float = 1.0, dearest: float = 0.0,
 ) -> Space:  # fmt: skip
     """The [search] table, or an InputError; `fixed` is [algorithm]: what it sets is not searched.
-    `norm`: the mean squared one of arms.
+    `norm`: the mean squared one of arms. `dearest`: the highest cost of a client, for prices if
+    clients may lie.
 
     D_c is searched from a tenth of the usual one to a hundred times it. Further down there are more
     and more rounds, up to one a step, and runs take longer, but regret hardly falls.
@@ -303,6 +304,8 @@ def read_space(
     choices = {name: _choice(name, given) for name in CHOICES}
     if stale and AUTO in choices["trusts"]:
         raise inputs.refuse("search.trusts", given["trusts"], "without auto where reads are stale")
+    lies = inputs.flag("search.clients_may_lie", given.get("clients_may_lie", False))
+    usually = lie_proof(dearest) if lies else list(MECHANISMS)
     return Space(
         triggers=choices["triggers"],
         downloads=choices["downloads"],
@@ -321,7 +324,7 @@ def read_space(
             *inputs.RANGES["width_scale"],
         ),
         trust=_range("search.trust", given.get("trust", [norm, 100.0 * norm]), 0.0, 1e100),
-        candidates=_candidates(given.get("mechanisms", list(MECHANISMS)), folder),
+        candidates=_candidates(given.get("mechanisms", usually), folder, lies),
         beta=_range("search.beta", given.get("beta", [0.001, 1.0]), 0.0, 1.0),
         threshold=_range(
             "search.threshold", given.get("threshold", [0.1 * usual, 100.0 * usual]), 1e-9, 1e9
@@ -345,7 +348,18 @@ def _choice(name: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(one for one in allowed if one in value)
 
 
-def _candidates(value: object, folder: Path) -> dict[str, Candidate]:
+def lie_proof(dearest: float) -> list[Any]:
+    """What is tried if clients may lie: mechanisms under which that gains little, at prices that
+    the dearest client accepts."""
+    price, reserve = (float(f"{x:.4g}") for x in (dearest, 1.1 * dearest))
+    return [
+        FREE,
+        {"kind": "PostedPrice", "price": price},
+        *({"kind": "Truthful", "cover": c, "reserve": reserve} for c in (0.7, 0.3, 0.1)),
+    ]
+
+
+def _candidates(value: object, folder: Path, lies: bool) -> dict[str, Candidate]:
     if not isinstance(value, list) or not value:
         allowed = f"a list of some of {', '.join(BUILT_IN)}, or of your own: 'my_file.py:Mine'"
         raise inputs.refuse("search.mechanisms", value, allowed)
@@ -355,6 +369,10 @@ def _candidates(value: object, folder: Path) -> dict[str, Candidate]:
         table = mechanism_table(one, place)
         maker = find_mechanism(table, place, folder)
         maker.check({**table, "beta": 1.0} if "beta" in maker.keys else table, place)
+        if lies and getattr(maker.make, "lie_bound", None) is None:
+            known = ", ".join(name for name, made in BUILT_IN.items() if made.lie_bound)  # type: ignore[attr-defined]
+            allowed = f"one with a bound on lying, as clients_may_lie is set: {known}"
+            raise inputs.refuse(place, table["kind"], allowed)
         options = {key: option for key, option in table.items() if key != "kind"}
         for key, option in options.items():
             if not isinstance(option, bool | int | float | str):

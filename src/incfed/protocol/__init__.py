@@ -1,15 +1,31 @@
 """When to talk, who talks and who gets the model; both sides of a round, without I/O."""
 
 from .server import Closed, Server, Uploads
+from .strategy import (
+    BestResponse,
+    Colluding,
+    DrawnCosts,
+    DriftingCosts,
+    Refusing,
+    Shading,
+    Withholding,
+)
 from .triggers import GrowthRatio, News, Patient, Threshold, Trigger
 
 __all__ = [
+    "BestResponse",
     "Closed",
+    "Colluding",
+    "DrawnCosts",
+    "DriftingCosts",
     "GrowthRatio",
     "News",
     "Patient",
+    "Refusing",
     "Server",
+    "Shading",
     "Threshold",
     "Trigger",
     "Uploads",
+    "Withholding",
 ]

@@ -174,10 +174,11 @@ def decide_again(one: OpenRound, kept: Mapping[int, float], *, add: bool) -> Off
     """
     mechanisms = (one.mechanism, PaymentFree()) if add else (None,)
     for data_only, mechanism in enumerate(mechanisms):
-        round, decision = one.judge(mechanism or PaymentFree())
+        judge = mechanism or PaymentFree()
+        round, decision = one.judge(judge)
         held = np.isin(round.clients, list(kept))
         S = held | decision.participants if mechanism else held
-        owed = round.settle(S).payments
+        owed = judge.amend(round, decision, S)
         if data_only:  # added clients get data only
             owed[~held] = 0.0
         payments = {

@@ -14,6 +14,7 @@ import numpy as np
 from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
 from ..support import inputs
+from .strategy import Behaviour, VaryingCosts
 from .triggers import Trigger
 
 EVERYONE, ONE_FOR_ONE = "everyone", "one-for-one"
@@ -42,6 +43,7 @@ class Synchronous(Protocol):
     entitles a client to one download, of the model as it is when the client next acts.
     all_clocks: whether a round restarts every client's clock, not only the participants'.
     budget: money for all rounds together. availability: see `check_availability`.
+    varying, behaviours: clients with interests of their own, see `strategy.py`.
     """
 
     trigger: Trigger
@@ -50,6 +52,8 @@ class Synchronous(Protocol):
     all_clocks: bool = True
     budget: float = math.inf
     availability: float | tuple[float, ...] = 1.0
+    varying: VaryingCosts | None = None
+    behaviours: tuple[Behaviour, ...] = ()
 
 
 @dataclass(frozen=True)

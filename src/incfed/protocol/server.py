@@ -38,6 +38,9 @@ class Closed(NamedTuple):
     idle: int  # clients without pending data, which count as participants
     communication: float  # scalars
     ratio: float  # det V_g(S) / det V_g(everyone)
+    gap: float = 0.0  # see `Decision`
+    costs: Floats | None = None  # what sharing truly cost each participant, where that is known
+    asked: Floats | None = None  # what each had reported
 
 
 class Server:
@@ -63,7 +66,7 @@ class Server:
         self._count = count
         self._dim = dim
         self.mechanism = mechanism
-        self._costs = costs
+        self.costs = costs  # reported, of every client
         self._ridge = ridge
 
     @property
@@ -74,7 +77,7 @@ class Server:
         """Line 10: a round of `count` clients (None: all), of which these have pending data."""
         return Round(
             clients=uploads.clients.copy(),
-            costs=self._costs[uploads.clients],
+            costs=self.costs[uploads.clients],
             count=self._count if count is None else count,
             V=self.shared.V,
             factor=self.shared.factor,
@@ -115,4 +118,4 @@ class Server:
         idle = round.count - len(round)
         ratio = math.exp(min(0.0, self.shared.logdet - round.full_value))
         cost = communication(round.count, self._dim, idle + len(payments))
-        return Closed(round.clients[members], payments, idle, cost, ratio)
+        return Closed(round.clients[members], payments, idle, cost, ratio, decision.gap)

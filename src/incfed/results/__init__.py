@@ -12,6 +12,7 @@ from .report import Section, write_report
 from .settings import plain
 from .storage import load, save
 from .tables import ComparisonRow, Runs, Spread, compare, to_markdown
+from .utilities import Utilities, utilities
 
 Row = ComparisonRow  # its former name
 
@@ -28,6 +29,7 @@ __all__ = [
     "Runs",
     "Section",
     "Spread",
+    "Utilities",
     "compare",
     "human",
     "load",
@@ -37,5 +39,6 @@ __all__ = [
     "plot",
     "save",
     "to_markdown",
+    "utilities",
     "write_report",
 ]

@@ -67,6 +67,14 @@ def dress_bars(axes: Axes, title: str, note: str, groups: Sequence[str]) -> None
     _frame(axes, title, note)
 
 
+def dress_rows(axes: Axes, title: str, note: str) -> None:
+    """As `dress`, for bars from left to right."""
+    _round_numbers(axes.xaxis)
+    _frame(axes, title, note)
+    axes.grid(False, axis="y")
+    axes.grid(True, axis="x", color=GRID, linewidth=0.8)
+
+
 def dress_plane(axes: Axes, title: str, note: str, across: str) -> None:
     """As `dress`, for points in a plane; `across` is the title of the x axis."""
     _round_numbers(axes.yaxis)

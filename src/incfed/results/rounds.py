@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+LATER = ("costs", "asked")  # of participants, which earlier versions did not record
 COLUMNS = ("step", "trigger", "pending", "idle", "communication", "ratio")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RoundRecord(ArrayRecord):
-    """One communication round. `participants[k]` was paid `payments[k]`."""
+    """One communication round. `participants[k]` was paid `payments[k]`; sharing cost it
+    `costs[k]`, and it had reported `asked[k]`. `gap`: see `Decision`."""
 
     step: int
     trigger: int
@@ -34,10 +36,15 @@ class RoundRecord(ArrayRecord):
     ratio: float
     participants: IntArray
     payments: FloatArray
+    costs: FloatArray = None  # type: ignore[assignment]  # None: not known, NaN
+    asked: FloatArray = None  # type: ignore[assignment]
+    gap: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "participants", integers("participants", self.participants))
         object.__setattr__(self, "payments", floats("payments", self.payments))
+        for name in LATER:
+            _fill(self, name, self.payments.size)
         if self.participants.shape != self.payments.shape:
             raise InputError(
                 f"payments: {counted(self.payments.size, 'value')} for "
@@ -66,7 +73,8 @@ class RoundRecord(ArrayRecord):
 class Rounds(ArrayRecord):
     """All rounds of a run, as columns; `rounds[-1]` and iteration give records.
 
-    Round r's participants are `participants[offsets[r]:offsets[r + 1]]`, their payments likewise.
+    Round r's participants are `participants[offsets[r]:offsets[r + 1]]`, their payments likewise,
+    their true `costs`, and what they `asked`, which are NaN where they are not known.
     """
 
     step: IntArray
@@ -78,6 +86,9 @@ class Rounds(ArrayRecord):
     offsets: IntArray
     participants: IntArray
     payments: FloatArray
+    costs: FloatArray = None  # type: ignore[assignment]  # None: not known, NaN
+    asked: FloatArray = None  # type: ignore[assignment]
+    gap: FloatArray = None  # type: ignore[assignment]  # None: 0
 
     def __post_init__(self) -> None:
         for name in ("step", "trigger", "pending", "idle", "offsets", "participants"):
@@ -90,7 +101,12 @@ class Rounds(ArrayRecord):
                     f"rounds.{name}: {counted(getattr(self, name).size, 'value')}; allowed is one "
                     f"for each of the {counted(len(self), 'round')}"
                 )
+        if self.gap is None:
+            object.__setattr__(self, "gap", np.zeros(len(self)))
+        object.__setattr__(self, "gap", floats("rounds.gap", self.gap))
         flat, bounds = self.participants.size, self.offsets
+        for name in LATER:
+            _fill(self, name, flat)
         if bounds.size != len(self) + 1 or bounds[0] != 0 or bounds[-1] != flat:
             raise InputError(
                 f"rounds.offsets: must hold {counted(len(self) + 1, 'value')} from 0 to {flat}, "
@@ -115,7 +131,11 @@ class Rounds(ArrayRecord):
             **columns,
             offsets=np.cumsum([0, *(row.participants.size for row in rows)]),
             participants=np.concatenate([np.empty(0, np.int64), *(r.participants for r in rows)]),
-            payments=np.concatenate([np.empty(0), *(row.payments for row in rows)]),
+            **{
+                name: np.concatenate([np.empty(0), *(getattr(row, name) for row in rows)])
+                for name in ("payments", *LATER)
+            },
+            gap=[row.gap for row in rows],  # type: ignore[arg-type]
         )
 
     def __len__(self) -> int:
@@ -125,9 +145,8 @@ class Rounds(ArrayRecord):
         row = range(len(self))[index]  # IndexError and negative numbers as in a list
         part = slice(self.offsets[row], self.offsets[row + 1])
         columns = {name: column[row].item() for name, column in self._columns().items()}
-        return RoundRecord(
-            **columns, participants=self.participants[part], payments=self.payments[part]
-        )
+        flat = {name: getattr(self, name)[part] for name in ("participants", "payments", *LATER)}
+        return RoundRecord(**{**columns, "gap": float(self.gap[row])}, **flat)
 
     def __iter__(self) -> Iterator[RoundRecord]:
         return (self[row] for row in range(len(self)))
@@ -155,7 +174,10 @@ class Rounds(ArrayRecord):
         with needs("polars", "to_polars()"):
             import polars
         # The types are named, so that no rounds at all still give list columns.
-        kinds = {"participants": polars.List(polars.Int64), "payments": polars.List(polars.Float64)}
+        kinds = {
+            name: polars.List(polars.Int64 if name == "participants" else polars.Float64)
+            for name in self._flat()
+        }
         lists = {
             name: polars.Series(self._lists(name), dtype=kind).cast(kind)
             for name, kind in kinds.items()
@@ -168,12 +190,18 @@ class Rounds(ArrayRecord):
             import pandas
         lists = {
             name: pandas.Series([part.tolist() for part in self._lists(name)], dtype=object)
-            for name in ("participants", "payments")
+            for name in self._flat()
         }
         return pandas.DataFrame({**self._columns(), **lists})
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        return {name: getattr(self, name) for name in COLUMNS}
+        some = {"gap": self.gap} if self.gap.any() else {}
+        return {**{name: getattr(self, name) for name in COLUMNS}, **some}
+
+    def _flat(self) -> tuple[str, ...]:
+        """The columns with a value for each participant; those that are not known are left out."""
+        known = [name for name in LATER if len(self) and not np.isnan(getattr(self, name)).any()]
+        return ("participants", "payments", *known)
 
     def _lists(self, name: str) -> list[NDArray[Any]]:
         """A flat column, cut into one array for each round."""
@@ -183,3 +211,14 @@ class Rounds(ArrayRecord):
     def __repr__(self) -> str:
         paid = int(np.count_nonzero(self.payments > 0))
         return f"<Rounds: {counted(len(self), 'round')}, {counted(paid, 'payment')}>"
+
+
+def _fill(record: RoundRecord | Rounds, name: str, size: int) -> None:
+    """A column of this size, NaN where nothing is known."""
+    value = getattr(record, name)
+    column = floats(f"rounds.{name}", np.full(size, np.nan) if value is None else value)
+    if column.size != size:
+        raise InputError(
+            f"rounds.{name}: {counted(column.size, 'value')} for {counted(size, 'participant')}"
+        )
+    object.__setattr__(record, name, column)

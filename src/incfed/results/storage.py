@@ -24,7 +24,7 @@ from .clients import COLUMNS as OF_CLIENTS
 from .clients import Clients
 from .numbers import finite
 from .records import CURVES, OPTIONAL, Result
-from .rounds import COLUMNS, Rounds
+from .rounds import COLUMNS, LATER, Rounds
 
 if TYPE_CHECKING:
     import polars
@@ -105,11 +105,13 @@ def load(path: str | PathLike[str]) -> Result:
 
 def _rounds(frame: polars.DataFrame) -> Rounds:
     # An exploded empty list may leave a null behind; payments themselves are never null.
-    flat = {name: frame[name].explode().drop_nulls() for name in ("participants", "payments")}
+    names = ["participants", "payments", *(name for name in LATER if name in frame.columns)]
+    flat = {name: frame[name].explode().drop_nulls() for name in names}
     return Rounds(
         **{name: frame[name].to_numpy() for name in COLUMNS},
         **{name: series.to_numpy() for name, series in flat.items()},
         offsets=np.cumsum([0, *frame["participants"].list.len().to_list()]),
+        gap=frame["gap"].to_numpy() if "gap" in frame.columns else None,  # type: ignore[arg-type]
     )
 
 

@@ -66,4 +66,17 @@ class Run(ABC):
             offsets=np.cumsum([0] + [len(who) for who in shared]),
             participants=np.concatenate([np.empty(0, np.int64), *shared]),
             payments=np.concatenate([np.empty(0), *(c.payments for c in closed)]),
+            costs=_of_participants(closed, "costs"),
+            asked=_of_participants(closed, "asked"),
+            gap=np.array([c.gap for c in closed], dtype=np.float64),
         )
+
+
+def _of_participants(closed: list[Closed], name: str) -> Floats:
+    """A value for each participant of each round, NaN where it is not known."""
+    found = [getattr(one, name) for one in closed]
+    parts = [
+        np.full(len(one.participants), np.nan) if part is None else part
+        for one, part in zip(closed, found, strict=True)
+    ]
+    return np.concatenate([np.empty(0), *parts])

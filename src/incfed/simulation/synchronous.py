@@ -21,6 +21,7 @@ from ..protocol import deciding
 from ..protocol.deciding import Budget
 from ..protocol.protocols import EVERYONE, Synchronous
 from ..protocol.server import Server, Uploads
+from ..protocol.strategy import Strategy
 from ..protocol.traffic import (
     packed_matrix,
     packed_model,
@@ -55,6 +56,9 @@ class SynchronousRun(Run):
         self._presence: Presence | None = None
         if protocol.availability != 1.0:
             self._presence = Presence(protocol.availability, count, seed)
+        self._strategy: Strategy | None = None
+        if protocol.varying is not None or protocol.behaviours:
+            self._strategy = Strategy(costs, protocol.varying, protocol.behaviours, seed)
         self._packed: list[int] = []  # scalars sent up in each round
         self._silent = np.full(count, -1)  # pending steps of clients that did not answer
         # Clients that were away when others got the model, and the steps in which they got it.
@@ -97,6 +101,10 @@ class SynchronousRun(Run):
     def _round(self, step: int, acting: int) -> None:
         """One communication round (Alg. 1 lines 9-19), if the trigger wants it."""
         trigger, server, store = self._trigger, self.server, self.store
+        strategy = self._strategy
+        if strategy is not None:
+            strategy.begin()
+            server.costs = strategy.reports
         uploads = self._collect()
         one = _OpenRound(server, uploads, server.open(uploads, step=step, trigger=acting))
         if trigger.streams == ROWS and not trigger.opens(self._heard(one).round):
@@ -106,6 +114,8 @@ class SynchronousRun(Run):
             there, stays = self._presence.draw(step, acting)
             leaving = ~stays
             one = one.only(there[uploads.clients], int(np.count_nonzero(there)))
+        if strategy is not None:
+            one = self._willing(one, strategy)
         called, sent = one.round, store.table[one.uploads.clients, PENDING]
         if trigger.streams == GROWTH and not trigger.opens(one.round):  # too early
             decision = Decision(one.round.nobody, np.zeros(len(one.round)))
@@ -122,6 +132,10 @@ class SynchronousRun(Run):
             share_scores(self._personal, sharing, ranks)
         conclude(*self.store, sharing, *server.shared, self._protocol.all_clocks)
 
+        true = server.costs if strategy is None else strategy.costs
+        closed = closed._replace(costs=true[sharing], asked=server.costs[sharing])
+        if strategy is not None:
+            strategy.end(one.round.clients, decision.payments)
         scalars = self._communication(called, len(sharing))
         idle = called.count - len(called)
         self.log(step, acting, len(called), closed._replace(communication=scalars, idle=idle))
@@ -135,6 +149,13 @@ class SynchronousRun(Run):
             self._silent = np.where(there, -1, store.table[: self.count, PENDING])
         if self._signals is not None:
             self._know(there)
+
+    def _willing(self, one: _OpenRound, strategy: Strategy) -> _OpenRound:
+        """Without clients that keep their data to themselves."""
+        clients = one.uploads.clients
+        uploads = strategy.uploads(self.store.table[: self.count, PENDING])[clients]
+        silent = int(np.count_nonzero(~uploads))
+        return one.only(uploads, one.round.count - silent) if silent else one
 
     def _heard(self, one: _OpenRound) -> _OpenRound:
         """Without clients that did not answer the last round and have not acted since: waiting for

@@ -15,6 +15,7 @@ from rich.console import Console
 
 import incfed
 from incfed.ledger.chain import append
+from incfed.mechanisms.registry import BUILT_IN
 from incfed.service.coordinator.config import read_config
 from incfed.service.tour.display import Display, board
 from incfed.service.tour.example_client import ClientTask, ExampleClient, events_of, read_report
@@ -203,7 +204,7 @@ def test_only_reports_of_the_running_process_count(tmp_path: Path) -> None:
     assert tour.state.total("steps") == 5
 
 
-@pytest.mark.parametrize("kind", ["PaymentEfficient", "PaymentFree", "PayEveryone"])
+@pytest.mark.parametrize("kind", sorted(BUILT_IN))
 def test_the_folder_is_an_ordinary_federation(kind: str, tmp_path: Path) -> None:
     options = TourOptions(clients=2, mechanism=kind, threshold=2.0, cost=0.0)
     with closing(TourFolder(options, find_folder(tmp_path / "new"), 4711)) as folder:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...environments import Synthetic
 from ...ledger.settings import Settings
@@ -14,6 +13,7 @@ MOST_CLIENTS = 40  # processes, each with numpy and numba loaded
 DIM, ARMS, POOL, NOISE = 10, 10, 200, 0.1
 BUSY = 0.2  # the first client acts most often, client i in proportion to 1 / (i + 1)^BUSY
 PAYS = "PaymentEfficient"
+BETA = (PAYS, "CostAware", "Exact")  # mechanisms with a beta
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,9 @@ class TourOptions:
         inputs.number("--pace", self.pace, low=0.0, high=1000.0, open_low=True)
         inputs.choice("--mechanism", self.mechanism, BUILT_IN)
         if self.beta is not None:
-            if self.mechanism != PAYS:
-                raise inputs.refuse("--beta", self.beta, f"left out: it is for {PAYS} only")
+            if self.mechanism not in BETA:
+                allowed = f"left out: it is for {', '.join(BETA)} only"
+                raise inputs.refuse("--beta", self.beta, allowed)
             inputs.number("--beta", self.beta, low=0.0, high=1.0, open_low=True)
         inputs.number("--threshold", self.threshold, low=0.0, high=1e9)
         inputs.number("--cost", self.cost, low=0.0, high=1e5)
@@ -63,11 +64,24 @@ class TourOptions:
         return Synthetic(self.clients, DIM, ARMS, POOL, NOISE, BUSY)
 
     @property
+    def _options(self) -> dict[str, dict[str, float]]:
+        """What mechanisms need beside their name, in proportion to costs."""
+        beta = 0.7 if self.beta is None else self.beta
+        return {
+            **{kind: {"beta": beta} for kind in BETA},
+            "BudgetFeasible": {
+                "per_round": self.cost * self.clients / 2.0,
+                "total": self.budget,
+            },
+            "PostedPrice": {"price": self.cost},
+            "ShapleySplit": {"pot": self.cost * self.clients / 2.0},
+            "Truthful": {"cover": 0.7, "reserve": 3.0 * self.cost},
+        }
+
+    @property
     def settings(self) -> Settings:
         """With short deadlines: nobody should wait long for a client that was killed."""
-        mechanism: dict[str, Any] = {"kind": self.mechanism}
-        if self.mechanism == PAYS:
-            mechanism["beta"] = 0.7 if self.beta is None else self.beta
+        mechanism = {"kind": self.mechanism, **self._options.get(self.mechanism, {})}
         return Settings(
             name="tour",
             dim=DIM,

@@ -10,15 +10,15 @@ from ..kernels.factor import Floats
 from ..support import inputs
 
 
-def check_costs(costs: object) -> float | tuple[float, ...]:
-    """The costs as they are kept in settings."""
+def check_costs(costs: object, name: str = "costs") -> float | tuple[float, ...]:
+    """The costs as they are kept in settings; `name`: of the field, if it has another."""
     if isinstance(costs, int | float | np.number):
-        inputs.setting("cost", costs, "costs")
+        inputs.setting("cost", costs, name)
         return costs  # type: ignore[return-value]  # as given: 10 is recorded as 10
     allowed = "a number of at least 0, or one per client"
-    each = inputs.array("costs", costs, ndim=1, allowed=allowed).tolist()
+    each = inputs.array(name, costs, ndim=1, allowed=allowed).tolist()
     for at, cost in enumerate(each):
-        inputs.setting("cost", cost, f"costs[{at}]")
+        inputs.setting("cost", cost, f"{name}[{at}]")
     return tuple(each)
 
 

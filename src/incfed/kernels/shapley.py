@@ -1,0 +1,35 @@
+"""What every client adds to log det V_g in random orders: the sums behind Shapley values."""
+
+from __future__ import annotations
+
+from .compiling import compiled
+from .factor import Floats, Ints, copy_square
+from .pending import Mask, Pending, absorb
+
+
+@compiled
+def add_marginals(
+    V: Floats,
+    U: Floats,
+    logdet: float,
+    ridge: float,
+    pending: Pending,
+    members: Mask,
+    orders: Ints,
+    sums: Floats,
+    squares: Floats,
+) -> None:
+    """In every order, the members join one after the other: sums[j] += what j adds, and squares[j]
+    its square."""
+    grown, factor = pending.squares[2], pending.squares[3]
+    for sample in range(orders.shape[0]):
+        copy_square(V, grown)
+        copy_square(U, factor)
+        value = logdet
+        for place in range(orders.shape[1]):
+            j = orders[sample, place]
+            if members[j]:
+                after = absorb(grown, factor, value, ridge, pending, j)
+                sums[j] += after - value
+                squares[j] += (after - value) * (after - value)
+                value = after

@@ -1,0 +1,76 @@
+"""The most information that a budget buys."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kernels.factor import Floats
+from ..support import inputs
+from .base import CLEARLY, Coalition, Decision, Mask, Mechanism, Round, leading
+from .cost_aware import NO_MONEY
+
+
+@dataclass(frozen=True)
+class BudgetFeasible(Mechanism):
+    """As large a determinant as the budget allows.
+
+    per_round: the most that is paid in a round. total: in all rounds together; None: no limit.
+    """
+
+    per_round: float
+    total: float | None = None
+
+    def __post_init__(self) -> None:
+        inputs.setting("budget", self.per_round, "per_round")
+        if self.total is not None:
+            inputs.setting("budget", self.total, "total")
+
+    def decide(self, round: Round) -> Decision:
+        limit = min(float(self.per_round), round.budget_left)
+        if self.total is not None:
+            limit = min(limit, max(0.0, self.total - round.spent))
+        stable = round.stable_set()
+        S = self._bought(round.coalition(stable), limit)
+        for other in (
+            self._bought(round.coalition(stable), limit, largest_first=True),
+            self._bought(round.coalition(self._by_need(round, limit)), limit),
+        ):
+            if other.value > S.value + CLEARLY:
+                S = other
+        payments = S.owed(S.members)
+        spent = math.fsum(payments.tolist())
+        return Decision(S.members, payments * min(1.0, limit / spent) if spent else payments)
+
+    def _by_need(self, round: Round, limit: float) -> Mask:
+        """The most clients that the budget pays, in the order of what they need to share for data.
+        One by one they may be too dear, where together they pay each other with data."""
+        S, best = round.coalition(round.nobody), round.nobody
+        for j in np.argsort(round.needed, kind="stable").tolist():
+            S.add(j)
+            if S.owed(S.members).sum() <= limit * (1.0 + CLEARLY):
+                best = S.members.copy()
+        return best
+
+    def _bought(self, S: Coalition, limit: float, largest_first: bool = False) -> Coalition:
+        """Add the best gain per money owed (the first: the largest gain) that the budget allows."""
+        while True:
+            S.welcome(~S.members)
+            useful, prices = self._affordable(S, limit)
+            if not useful.any():
+                return S
+            gains = S.contributions(useful)
+            S.add(leading(gains if largest_first else gains / np.maximum(prices, NO_MONEY), useful))
+            largest_first = False
+
+    def _affordable(self, S: Coalition, limit: float) -> tuple[Mask, Floats]:
+        """The clients that could join, and what they would be owed."""
+        prices, useful = np.ones(len(S.members)), S.round.nobody
+        for j in np.flatnonzero(~S.members).tolist():
+            grown = S.members.copy()
+            grown[j] = True
+            useful[j] = S.owed(grown, plus=j).sum() <= limit * (1.0 + CLEARLY)
+            prices[j] = S.price(j)
+        return useful, prices

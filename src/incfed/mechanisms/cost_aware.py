@@ -1,0 +1,101 @@
+"""Buys where data leaves least to be paid, and compares with other ways to meet beta."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kernels.factor import Floats
+from ..support import inputs
+from .base import Coalition, Decision, Mask, Mechanism, Round, cheaper, leading
+from .payment_efficient import PaymentEfficient
+
+NO_MONEY = 1e-300  # instead of dividing by 0
+
+
+@dataclass(frozen=True)
+class CostAware(Mechanism):
+    """Keeps det V_g(S) / det V_g(everyone) >= beta for little money; never for more than
+    PaymentEfficient or PayEveryone."""
+
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        inputs.number("beta", self.beta, low=0.0, high=1.0)
+
+    def decide(self, round: Round) -> Decision:
+        first = round.stable_set()
+        if round.meets(first, self.beta):
+            return Decision(first, np.zeros(len(round)))
+        best = PaymentEfficient(self.beta).decide(round)
+        for offer in self._offers(round, first):
+            if cheaper(offer.payments.sum(), best.payments.sum()):
+                best = offer
+        return best
+
+    def _offers(self, round: Round, first: Mask) -> Iterator[Decision]:
+        for S in (self._by_rate(round, first), self._by_need(round)):
+            yield self._improved(round, round.settle(S))
+        yield round.settle(round.everyone)
+
+    def _by_rate(self, round: Round, first: Mask) -> Mask:
+        """From the stable set, add the best gain (up to what beta needs) per money owed. Of all
+        sets on the way that one more client completes, the cheapest."""
+        S, goal = round.coalition(first), round.goal(self.beta)
+        best, least = round.everyone, math.inf
+        while True:
+            S.welcome(~S.members)
+            outside = ~S.members
+            if S.meets(self.beta) or not outside.any():
+                return S.members if cheaper(S.owed(S.members).sum(), least) else best
+            gains = S.contributions(outside)
+            total, completed = self._completed(S, gains)
+            if cheaper(total, least):
+                best, least = completed, total
+            prices = np.ones(len(round))
+            prices[outside] = [S.price(j) for j in np.flatnonzero(outside).tolist()]
+            useful = np.minimum(gains, goal - S.value)
+            S.add(leading(useful / np.maximum(prices, NO_MONEY), outside))
+
+    def _by_need(self, round: Round) -> Mask:
+        """The cheapest set that meets beta, of those of the clients that need least to share."""
+        S = round.coalition(round.nobody)
+        best, least = round.everyone, math.inf
+        for j in np.argsort(round.needed, kind="stable").tolist():
+            S.add(j)
+            if S.meets(self.beta) and cheaper(total := float(S.owed(S.members).sum()), least):
+                best, least = S.members.copy(), total
+        return best
+
+    def _improved(self, round: Round, offer: Decision) -> Decision:
+        """Drop or replace the dearest while beta holds and the total falls."""
+        paid = offer.payments > 0.0
+        while paid.any():
+            j = leading(offer.payments, paid)
+            paid[j] = False
+            smaller = offer.participants.copy()
+            smaller[j] = False
+            S = round.coalition(smaller)
+            if S.meets(self.beta):
+                total, members = float(S.owed(smaller).sum()), smaller
+            else:
+                total, members = self._completed(S, S.contributions(~smaller))
+            if cheaper(total, offer.payments.sum()):
+                offer = round.settle(members)
+                paid = offer.payments > 0.0
+        return offer
+
+    def _completed(self, S: Coalition, gains: Floats) -> tuple[float, Mask]:
+        """The cheapest way to meet beta with one more client, and what it costs in total."""
+        best, least = S.members, math.inf
+        reached = S.value + gains >= S.round.goal(self.beta)
+        for j in np.flatnonzero(~S.members & reached).tolist():
+            grown = S.members.copy()
+            grown[j] = True
+            total = float(S.owed(grown, plus=j).sum())
+            if cheaper(total, least):
+                best, least = grown, total
+        return least, best

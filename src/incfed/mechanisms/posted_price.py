@@ -1,0 +1,31 @@
+"""One price for everybody: take it or leave it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kernels.factor import Floats
+from ..support import inputs
+from .base import Decision, Mask, Mechanism, Round, at_least
+
+
+@dataclass(frozen=True)
+class PostedPrice(Mechanism):
+    """The largest set in which data and `price` together cover every member's cost; each is paid
+    the price."""
+
+    price: float
+
+    lie_bound = "nobody is paid more for reporting more"
+
+    def __post_init__(self) -> None:
+        inputs.setting("cost", self.price, "price")
+
+    def decide(self, round: Round) -> Decision:
+        S = round.stable_set(float(self.price))
+        return Decision(S, np.where(S, float(self.price), 0.0))
+
+    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
+        return at_least(round, decision, S)

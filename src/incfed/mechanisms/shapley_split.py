@@ -1,0 +1,62 @@
+"""A fixed pot, split by what each client's data is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kernels.coalition import WILLING
+from ..kernels.factor import Floats, Ints
+from ..support import inputs
+from .base import Decision, Mask, Mechanism, Round, ShapleyValues, at_least
+from .payment_efficient import ranking
+
+MOST_SAMPLES = 10**6
+
+
+@dataclass(frozen=True)
+class ShapleySplit(Mechanism):
+    """Splits `pot` in every round in proportion to Shapley values of log det V_g(S).
+
+    Clients whose share and data do not cover their cost leave, the worst half of them at a time,
+    and the pot is split again. samples: the number of random orders that values are estimated from.
+    """
+
+    pot: float
+    samples: int = 200
+
+    def __post_init__(self) -> None:
+        inputs.setting("budget", self.pot, "pot")
+        inputs.integer("samples", self.samples, low=2, high=MOST_SAMPLES)
+
+    def decide(self, round: Round) -> Decision:
+        S, orders = round.everyone, self._orders(round)
+        while S.any():
+            shares = self._shares(round.shapley(S, orders).values)
+            short = round.costs - round.incentives(S) - shares
+            underpaid = S & (short > WILLING * (1.0 + round.costs))
+            if not underpaid.any():
+                return Decision(S, shares)
+            leaving = ranking(short, underpaid)
+            S[leaving[: max(1, len(leaving) // 2)]] = False
+        return Decision(S, np.zeros(len(round)))
+
+    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
+        return at_least(round, decision, S)
+
+    def values(self, round: Round, S: Mask) -> ShapleyValues:
+        """The Shapley value of each member of S as it is estimated, and its standard error."""
+        return round.shapley(S, self._orders(round))
+
+    def _shares(self, values: Floats) -> Floats:
+        total = values.sum()
+        return float(self.pot) * values / total if total > 0.0 else values
+
+    def _orders(self, round: Round) -> Ints:
+        """[samples, n] random orders that depend on nothing but the round's number and clients, so
+        that an audit draws the same. (The raw bits of PCG64 are the same in all versions of numpy,
+        which is not promised of its shuffles.)"""
+        seed = np.random.SeedSequence([round.number, *round.clients.tolist()])
+        draws = np.random.PCG64(seed).random_raw(int(self.samples) * len(round))
+        return np.argsort(draws.reshape(int(self.samples), -1), axis=1, kind="stable")

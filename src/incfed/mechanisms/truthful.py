@@ -1,0 +1,41 @@
+"""An auction in which no client gains by misreporting its cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ..kernels.factor import Floats
+from ..support import inputs
+from .base import MEETS, Decision, Mask, Mechanism, Round, at_least
+
+
+@dataclass(frozen=True)
+class Truthful(Mechanism):
+    """Buys the best information per cost, and pays each winner its critical value: the highest cost
+    with which it would still have been picked.
+
+    cover: the share of det V_g(eligible) that every decision reaches; above 0, at most 1.
+    reserve: the most that is paid to a client in a round. Clients that report more are not
+    eligible.
+    """
+
+    cover: float
+    reserve: float
+
+    lie_bound = "in a round no lie pays; over a run little, if the reserve is near the highest cost"
+
+    def __post_init__(self) -> None:
+        inputs.number("cover", self.cover, low=0.0, high=1.0, open_low=True)
+        inputs.setting("cost", self.reserve, "reserve")
+
+    def promised(self, round: Round) -> float:
+        """tau: what the eligible could reach together, less what `cover` forgoes."""
+        return round.value(round.costs <= self.reserve) + math.log(self.cover) - MEETS
+
+    def decide(self, round: Round) -> Decision:
+        eligible = round.costs <= self.reserve
+        return round.auction(eligible, target=self.promised(round), reserve=float(self.reserve))
+
+    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
+        return at_least(round, decision, S)

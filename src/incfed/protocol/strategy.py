@@ -1,0 +1,259 @@
+"""Clients with interests of their own: what sharing truly costs them, and what they report.
+
+The server sees reports only. A behaviour is a pure function of true costs and of what happened in
+the last round; those of several groups of clients can be combined.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.factor import Floats, Ints
+from ..kernels.pending import Mask
+from ..support import inputs, places
+from ..support.kinds import Kinds, build
+from .costs import check_costs
+
+MOST = inputs.RANGES["cost"][1]
+
+
+class LastRound(NamedTuple):
+    """What each of N clients remembers of the last round that it uploaded in."""
+
+    reports: Floats  # [N] what it asked; NaN: it has not uploaded yet
+    paid: Floats  # [N] what it was paid
+
+
+@dataclass(frozen=True)
+class _Settings:
+    def settings(self) -> dict[str, Any]:
+        """The settings that a result records."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {"kind": type(self).__name__, **values}
+
+
+@dataclass(frozen=True)
+class VaryingCosts(_Settings, ABC):
+    """True costs that change from round to round, around a mean: one for all clients, or one each.
+
+    spread: the standard deviation of the logarithm of a cost (of its change, if it drifts). The
+    draws have a stream of their own: the same rounds have the same costs, whatever the algorithm.
+    """
+
+    mean: float | Sequence[float]
+    spread: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", check_costs(self.mean, "mean"))
+        inputs.number("spread", self.spread, low=0.0, high=10.0)
+
+    @abstractmethod
+    def next(self, mean: Floats, before: Floats, draws: Floats) -> Floats:
+        """The costs of the next round; `draws` are standard normal."""
+
+
+@dataclass(frozen=True)
+class DrawnCosts(VaryingCosts):
+    """Costs that are drawn anew for every round."""
+
+    def next(self, mean: Floats, before: Floats, draws: Floats) -> Floats:
+        return np.minimum(MOST, mean * np.exp(self.spread * draws))
+
+
+@dataclass(frozen=True)
+class DriftingCosts(VaryingCosts):
+    """Costs that start at the mean and drift: a random walk."""
+
+    def next(self, mean: Floats, before: Floats, draws: Floats) -> Floats:
+        return np.minimum(MOST, before * np.exp(self.spread * draws))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Behaviour(_Settings, ABC):
+    """How some clients act in rounds: what they report, and whether they upload at all.
+
+    clients: their ids; None: all.
+    """
+
+    clients: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.clients is not None:
+            allowed = "a list of client ids, or left out for all clients"
+            if not isinstance(self.clients, Sequence | np.ndarray) or not len(self.clients):
+                raise inputs.refuse("clients", self.clients, allowed)
+            ids = inputs.array("clients", self.clients, ndim=1, dtype=np.int64, allowed=allowed)
+            if ids.min() < 0 or len(set(ids.tolist())) < len(ids):
+                raise inputs.refuse("clients", self.clients, allowed + ", each named once")
+            object.__setattr__(self, "clients", tuple(ids.tolist()))
+
+    def members(self, count: int) -> Ints:
+        """The ids of the clients that behave so, of `count`."""
+        if self.clients is None:
+            return np.arange(count)
+        if max(self.clients) >= count:
+            raise inputs.refuse("clients", max(self.clients), f"an id from 0 to {count - 1}")
+        return np.array(self.clients, np.int64)
+
+    def report(self, costs: Floats, last: LastRound) -> Floats:
+        """What these clients report; arguments and result are of these clients."""
+        return costs
+
+    def uploads(self, pending: Ints) -> Mask:
+        """Which of these clients upload, by the number of their pending steps."""
+        return ~np.zeros(len(pending), np.bool_)
+
+
+@dataclass(frozen=True)
+class Shading(Behaviour):
+    """Reports `factor` times the true cost: above 1 more, below 1 less."""
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        inputs.number("factor", self.factor, low=0.0, high=1e6)
+
+    def report(self, costs: Floats, last: LastRound) -> Floats:
+        return self.factor * costs
+
+
+@dataclass(frozen=True)
+class BestResponse(Behaviour):
+    """Feels its way to the highest price. After a round in which it was paid it asks more, by a
+    share of `step`; after one in which it was not, less, but never less than its cost."""
+
+    step: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        inputs.number("step", self.step, low=0.0, high=10.0, open_low=True)
+
+    def report(self, costs: Floats, last: LastRound) -> Floats:
+        asked = np.where(np.isnan(last.reports), costs, last.reports)
+        factor = np.where(last.paid > 0.0, 1.0 + self.step, 1.0 / (1.0 + self.step))
+        return np.maximum(costs, np.where(np.isnan(last.reports), asked, asked * factor))
+
+
+@dataclass(frozen=True)
+class Colluding(Behaviour):
+    """A group that agrees: all report `factor` times the highest true cost among them."""
+
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        inputs.number("factor", self.factor, low=0.0, high=1e6)
+
+    def report(self, costs: Floats, last: LastRound) -> Floats:
+        return np.full(len(costs), self.factor * costs.max(initial=0.0))
+
+
+@dataclass(frozen=True)
+class Refusing(Behaviour):
+    """Never uploads, and takes what others share."""
+
+    def uploads(self, pending: Ints) -> Mask:
+        return np.zeros(len(pending), np.bool_)
+
+
+@dataclass(frozen=True)
+class Withholding(Behaviour):
+    """Keeps its data back until it has `steps` of them, so that it is worth more."""
+
+    steps: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        inputs.integer("steps", self.steps, low=1, high=inputs.MOST_STEPS)
+
+    def uploads(self, pending: Ints) -> Mask:
+        return np.asarray(pending >= self.steps)
+
+
+COSTS = Kinds(VaryingCosts, {one.__name__: one for one in (DrawnCosts, DriftingCosts)})
+BEHAVIOURS = Kinds(
+    Behaviour,
+    {one.__name__: one for one in (BestResponse, Colluding, Refusing, Shading, Withholding)},
+)
+EXAMPLE = '[{ kind = "Shading", factor = 5.0, clients = [3] }]'
+
+
+class Strategy:
+    """The clients of one run: their true costs, their reports, and what they remember."""
+
+    def __init__(
+        self,
+        costs: Floats,
+        varying: VaryingCosts | None,
+        behaviours: Sequence[Behaviour],
+        seed: int,
+    ) -> None:
+        count = len(costs)
+        self._mean, self._varying = costs, varying
+        self._groups = [(one, one.members(count)) for one in behaviours]
+        self._chance = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM,)))
+        self.costs = costs  # of this round
+        self.reports = costs
+        self._last = LastRound(np.full(count, np.nan), np.zeros(count))
+
+    def begin(self) -> None:
+        """A round opens: costs and reports are those of this one."""
+        if self._varying is not None:
+            draws = self._chance.standard_normal(len(self._mean))
+            self.costs = self._varying.next(self._mean, self.costs, draws)
+        self.reports = self.costs.copy()
+        for behaviour, who in self._groups:
+            last = LastRound(*(part[who] for part in self._last))
+            self.reports[who] = np.clip(behaviour.report(self.costs[who], last), 0.0, MOST)
+
+    def uploads(self, pending: Ints) -> Mask:
+        """Which clients upload."""
+        found = ~np.zeros(len(self.costs), np.bool_)
+        for behaviour, who in self._groups:
+            found[who] &= behaviour.uploads(pending[who])
+        return found
+
+    def end(self, clients: Ints, payments: Floats) -> None:
+        """What the clients that uploaded were paid."""
+        self._last.reports[clients] = self.reports[clients]
+        self._last.paid[clients] = payments
+
+
+_STREAM = 2**31 + 1  # spawn key: beside that of `simulation/presence.py`
+
+
+def check_reports(value: object) -> tuple[Behaviour, ...]:
+    """The behaviours as they are kept in settings; one alone is short for a list of it."""
+    several = [value] if isinstance(value, Behaviour) else value
+    if not isinstance(several, Sequence) or not all(isinstance(x, Behaviour) for x in several):
+        raise inputs.refuse("reports", value, "behaviours, such as Shading(factor=5, clients=[3])")
+    named = [one.clients for one in several]
+    ids = [client for group in named if group is not None for client in group]
+    if len(set(ids)) < len(ids) or (None in named and len(named) > 1):
+        raise inputs.refuse("reports", value, "behaviours of different clients")
+    return tuple(several)
+
+
+def build_reports(value: object, place: str, folder: Path) -> list[Behaviour]:
+    """The behaviours that a config names: a list of tables, or one."""
+    tables = [value] if isinstance(value, Mapping | str) else value
+    if not isinstance(tables, list):
+        raise inputs.refuse(place, value, f"a list of tables, such as {EXAMPLE}")
+    made = []
+    for n, one in enumerate(tables):
+        spot = f"{place}[{n}]"
+        table = {"kind": one} if isinstance(one, str) else places.table(spot, one, EXAMPLE)
+        made.append(build(BEHAVIOURS, table, spot, folder).value)
+    return made
+
+
+def build_costs(value: object, place: str, folder: Path) -> Any:
+    """Costs as a config gives them: a table names a process, anything else is checked later."""
+    return build(COSTS, value, place, folder).value if isinstance(value, Mapping) else value

@@ -1,0 +1,110 @@
+"""Mechanisms side by side: what they cost, what is learned, and what a liar gains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import axes as style
+from .document import Column, Table, TableRow
+from .palette import INK, pens_for
+from .plots import new_figure
+from .records import Result
+from .tables import Spread, spread
+from .utilities import utilities
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ROUNDING = 1e-6  # money: less is none
+PANELS = {
+    "payment": ("Payment", "paid to clients, all honest"),
+    "regret": ("Regret", "cumulative, all honest"),
+    "packed": ("Traffic", "scalars sent if packed, all honest"),
+    "best": ("Gain of the best liar", "utility above that of honesty"),
+}
+
+
+@dataclass(frozen=True)
+class LiesRow:
+    """One mechanism over its seeds."""
+
+    label: str
+    payment: Spread
+    overpaid: Spread  # beyond true costs
+    regret: Spread
+    packed: Spread
+    best: Spread  # what the best of the lies that were tried gains
+    pays: Spread  # share of the lies that gain
+
+
+def lies_row(
+    label: str, honest: Mapping[int, Result], lying: Sequence[tuple[int, Mapping[int, Result]]]
+) -> LiesRow:
+    """From the honest runs by seed, and those of each lie with the client that tells it."""
+    best, pays = [], []
+    for seed, truth in honest.items():
+        gained = [
+            _gain(utilities(runs[seed], truth).gained[client])
+            for client, runs in lying
+            if seed in runs
+        ]
+        if gained:
+            best.append(max(gained))
+            pays.append(float(np.mean(np.array(gained) > 0.0)))
+    finals = [one.summary() for one in honest.values()]
+    return LiesRow(
+        label,
+        *(spread([final["payment"] for final in finals]),
+          spread([float(utilities(one).overpaid.sum()) for one in honest.values()]),
+          spread([final["regret"] for final in finals]),
+          spread([final["packed"] for final in finals])),
+        best=spread(best),
+        pays=spread(pays, share=True),
+    )  # fmt: skip
+
+
+def _gain(money: float) -> float:
+    return 0.0 if abs(money) < ROUNDING else float(money)
+
+
+def lies_table(rows: Sequence[LiesRow]) -> Table:
+    columns = (
+        Column("Mechanism", "left"), Column("Payment"), Column("Overpaid", drop=2),
+        Column("Regret"), Column("Traffic", drop=3), Column("Best liar gains"),
+        Column("Lies that pay", drop=1),
+    )  # fmt: skip
+    return Table(
+        columns,
+        tuple(
+            TableRow.of(
+                row.label, row.payment.cell(), row.overpaid.cell(), row.regret.cell(),
+                row.packed.cell(), row.best.cell(), row.pays.cell(),
+            )
+            for row in rows
+        ),
+    )  # fmt: skip
+
+
+def lies_figure(rows: Sequence[LiesRow]) -> Figure:
+    """A panel for each of payment, regret, traffic and the gain of the best liar."""
+    pens = pens_for([row.label for row in rows])
+    figure = new_figure(11.0, 1.6 + 0.34 * len(rows))
+    panels = figure.subplots(1, len(PANELS), sharey=True)
+    places = range(len(rows))
+    for axes, (name, (title, note)) in zip(panels, PANELS.items(), strict=True):
+        for place, row in zip(places, rows, strict=True):
+            value: Spread = getattr(row, name)
+            axes.barh(
+                place, value.mean, height=0.62, color=pens[row.label].colour,
+                xerr=value.sd if value.sd >= 0 else None, error_kw={"elinewidth": 1.0},
+            )  # fmt: skip
+        style.dress_rows(axes, title, note)
+    panels[0].set_yticks(places, [row.label for row in rows])
+    panels[0].invert_yaxis()
+    for text in panels[0].get_yticklabels():
+        text.set_color(INK)
+    return figure

@@ -1,0 +1,133 @@
+"""What clients truly got out of a federation: money less cost, client by client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..support.inputs import InputError, number, refuse
+from .arrays import FloatArray, FrameRecord, IntArray, floats, integers
+from .numbers import human
+from .records import Result
+
+SAME = ("world", "seed", "clients", "steps")  # settings of two runs that met the same events
+TRUE = 1e-9  # relative: a report that differs less is the truth
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Utilities(FrameRecord):
+    """What each client got, as columns: entry i is client i.
+
+    It `shared` in so many rounds, was `paid` this money, and bore this true `cost`; `utility` is
+    the difference. `overpaid` is what it was paid beyond its true cost, round by round. It `lied`
+    in so many of the rounds in which it shared: it had reported another cost. `gained` is its
+    utility less that in the run it is compared with, where everybody is honest; NaN without one.
+    `stays` is what it has of the federation, all in all: less regret than alone, in money, and its
+    utility; NaN if the run is not compared with one in which nobody shares.
+    """
+
+    shared: IntArray
+    paid: FloatArray
+    cost: FloatArray
+    overpaid: FloatArray
+    lied: IntArray
+    gained: FloatArray
+    stays: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("shared", "lied"):
+            object.__setattr__(self, name, integers(f"utilities.{name}", getattr(self, name)))
+        for name in ("paid", "cost", "overpaid", "gained", "stays"):
+            object.__setattr__(self, name, floats(f"utilities.{name}", getattr(self, name)))
+
+    @property
+    def utility(self) -> FloatArray:
+        """Money less true cost. Data is no part of it."""
+        return self.paid - self.cost
+
+    @property
+    def winners(self) -> IntArray:
+        """The clients that lied in a round and gained over the honest run; the largest first."""
+        order = np.argsort(-self.gained, kind="stable")
+        return order[(self.gained[order] > 0) & (self.lied[order] > 0)]
+
+    @property
+    def leavers(self) -> IntArray:
+        """The clients that would rather be alone; the one that loses most is first."""
+        order = np.argsort(self.stays, kind="stable")
+        return order[self.stays[order] < 0]
+
+    def __len__(self) -> int:
+        return self.paid.size
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {
+            "client": np.arange(len(self)),
+            "shared": self.shared,
+            "paid": self.paid,
+            "cost": self.cost,
+            "utility": self.utility,
+            "overpaid": self.overpaid,
+            "lied": self.lied > 0,
+            "gained": self.gained,
+            "stays": self.stays,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Utilities: {len(self)} clients, paid {human(float(self.paid.sum()))} for costs of "
+            f"{human(float(self.cost.sum()))}, {np.count_nonzero(self.lied)} lied>"
+        )
+
+
+def utilities(
+    result: Result,
+    honest: Result | None = None,
+    alone: Result | None = None,
+    *,
+    worth: float = 1.0,
+) -> Utilities:
+    """What each client truly got; see `Utilities`.
+
+    honest: the same run without `reports`, to say who gained by lying. alone: the same run with
+    Independent(), to say who would rather leave; worth: the money that a unit of regret (or reward,
+    where regret is not known) is worth to a client.
+    """
+    worth = number("worth", worth, low=0.0)
+    rounds, count = result.rounds, result.settings.get("clients")
+    if not isinstance(count, int) or np.isnan(rounds.costs).any():
+        raise InputError(
+            "result: does not know true costs; allowed is a run of IncFedUCB by this version"
+        )
+    who, excess = rounds.participants, rounds.payments - rounds.costs
+
+    def total(values: FloatArray) -> NDArray[np.float64]:
+        return np.bincount(who, weights=values, minlength=count).astype(np.float64)
+
+    lies = np.abs(rounds.asked - rounds.costs) > TRUE * (1.0 + rounds.costs)
+    gained = np.full(count, np.nan)
+    if honest is not None:
+        _check(result, honest)
+        gained = total(excess) - utilities(honest).utility
+    stays = np.full(count, np.nan)
+    if alone is not None:
+        stays = worth * result.gains(alone).gain + total(excess)
+    return Utilities(
+        shared=np.bincount(who, minlength=count),
+        paid=total(rounds.payments),
+        cost=total(rounds.costs),
+        overpaid=total(np.maximum(0.0, excess)),
+        lied=total(lies.astype(np.float64)).astype(np.int64),
+        gained=gained,
+        stays=stays,
+    )
+
+
+def _check(result: Result, honest: Result) -> None:
+    for name in SAME:
+        ours, theirs = result.settings.get(name), honest.settings.get(name)
+        if ours != theirs:
+            raise refuse(f"honest: its {name}", theirs, f"that of the other run, {ours!r}")
