@@ -168,7 +168,7 @@ def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Secon
         for one in crowd:
             one.learn(STEPS)
         begun = time.perf_counter()
-        [state] = _all(coordinator.handle([(0, handlers.open_round, None)]))
+        [state] = _all(coordinator.handle([(0, handlers.open_round, handlers.Open())]))
         opened = state.round
         assert opened is not None
         number = opened.number

@@ -138,7 +138,6 @@ def run_rounds(
     has: list[set[int]] = [set() for _ in range(count)]  # downloaded, or shared by itself
     pending: list[set[int]] = [set() for _ in range(count)]
     entitled = [True] * count
-    shares, taken = 0, [0] * count  # rounds in which somebody shared, and those a client knows of
     late = [False] * count  # away when everyone else got the model
     silent: list[set[int] | None] = [None] * count  # what those had pending that did not answer
     clock = [0] * count
@@ -193,8 +192,6 @@ def run_rounds(
             packed += model_size(len(new), d) + trusting.extra
             sent += model if download != "everyone" or late[i] else 0
             late[i] = False
-        if (download == "everyone" or entitled[i]) and taken[i] != shares:
-            taken[i] = shares
             trusting.download(i, server)
         entitled[i] = False
         have = base(i) | pending[i]
@@ -229,7 +226,6 @@ def run_rounds(
                 scalars += (d + trusting.extra) * (len(sharing) + idle)
                 scalars += float(there.sum()) * model if download == "everyone" else 0.0
             sent += scalars
-            shares += bool(sharing)
             for j in sharing:
                 packed += min(len(pending[j]), d) + trusting.extra
                 trusting.share(j, len(pending[j]))
@@ -349,9 +345,10 @@ def run_asynchronous(
                 paid = max(0.0, paid - float(np.expm1(all.L(server) - known)))
                 scalars *= 2
                 new = server - has[i]
-                packed += model_size(len(new), d) + (trusting.extra if new else 0)
+                if new:
+                    packed += model_size(len(new), d) + trusting.extra
+                    trusting.download(i, server)
                 has[i] |= server
-                trusting.download(i, server)
             sent += scalars
             out.rounds.append(Round(t, i, [i], [paid], 1, 0, float(scalars), 1.0))
         out.add(expected[t], rewards[t], k, sent, packed, paid)

@@ -72,4 +72,4 @@ class Aggregator:
             norm = np.trace(now.V) / self.steps
             known = np.append(self.scores[:-1] / self.scores[-1], norm)
         new = pack_matrix(now.V - then.V)
-        return Download(self.epoch, since, new, now.b - then.b, shared, known)
+        return Download(self.epoch, since, new, now.b - then.b, shared, scores=known)

@@ -36,7 +36,7 @@ def rows(n: int) -> FloatArray:
 
 def news(epoch: int, *shared: int) -> Download:
     V, scores = pack_matrix(np.eye(DIM)), np.arange(7.0) / epoch
-    return Download(epoch, epoch - 1, V, np.ones(DIM), dict.fromkeys(shared, 2.0), scores)
+    return Download(epoch, epoch - 1, V, np.ones(DIM), dict.fromkeys(shared, 2.0), scores=scores)
 
 
 def same(one: DurableLearner, other: DurableLearner) -> None:

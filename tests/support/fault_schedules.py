@@ -255,7 +255,8 @@ class Schedule(EventQueue):
 
     def _arrive(self, member: Member, request: Request, number: int) -> None:
         answer = self._ask(member.number, request)
-        known = answer is not None and answer[0] == 200 and answer[1].get("version", 0)
+        said = answer[1] if answer is not None and answer[0] == 200 else None
+        known = isinstance(said, dict) and said.get("version", 0)
         if request.kind == "poll" and member.polling == number and 0 < known <= request.version:
             self._waiting.append(lambda: self._arrive(member, request, number))
             return

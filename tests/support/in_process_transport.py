@@ -1,4 +1,5 @@
-"""A client's requests put to a coordinator without HTTP between them: the same JSON both ways."""
+"""A client's requests put to a coordinator without HTTP between them: the same bytes, or the same
+JSON, both ways."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from incfed.ledger.clients import Member
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer
-from incfed.service import wire
+from incfed.service import binary, wire
 from incfed.service.coordinator.errors import Conflict
 from incfed.service.coordinator.views import view_federation
 from incfed.service.wire import Request
@@ -26,6 +27,8 @@ def reply(coordinator: SingleCoordinator, who: int, request: Request) -> Reply:
     """What the application would answer; a disk that is full is a 503."""
     try:
         view = _view(coordinator, who, request)
+        if isinstance(view, bytes):
+            return 200, view
         return 200, TypeAdapter(type(view)).dump_python(view, mode="json")
     except Refusal as refusal:
         status = 409 if isinstance(refusal, Conflict) else 422
@@ -36,37 +39,46 @@ def reply(coordinator: SingleCoordinator, who: int, request: Request) -> Reply:
         return 503, {"field": "database", "message": "is unavailable: try again later"}
 
 
-def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Message:
+def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Message | bytes:
     query = {
-        name: int(one)
-        for name, [one] in parse_qs(urlsplit(request.path).query).items()
-        if one.isdecimal()
+        name: [int(one) for one in found if one.isdecimal()]
+        for name, found in parse_qs(urlsplit(request.path).query).items()
     }
-    body, number = json.dumps(request.body), request.number
+    number, dim = request.number, coordinator.settings().dim
+    packed = request.body if isinstance(request.body, bytes) else None
+    body = b"" if packed is not None else json.dumps(request.body)
     match request.kind:
         case "federation":
             client = Member(who, f"client {who}", False, 0, None)
-            return view_federation(coordinator.settings(), client, coordinator.state(who).epoch)
+            state = coordinator.state(who)
+            return view_federation(coordinator.settings(), client, state, packed=True)
         case "state" | "poll":
             return coordinator.state(who)
         case "open":
-            opened = coordinator.open_round(who, query.get("epoch")).round
+            opened = coordinator.open_round(who, *query["epoch"], *query["after"]).round
             assert opened is not None
             return wire.OpenedView(round=opened.number)
         case "signal":
+            if packed is not None:
+                return coordinator.signal(who, binary.read_signal(packed, dim))
             said = TypeAdapter(wire.SignalBody).validate_json(body)
-            return coordinator.signal(who, wire.read_signal_body(said, coordinator.settings().dim))
+            return coordinator.signal(who, wire.read_signal_body(said, dim))
         case "upload":
+            if packed is not None:
+                return coordinator.upload(who, binary.read_upload(number, packed, dim))
             upload = TypeAdapter(wire.UploadBody).validate_json(body)
-            dim = coordinator.settings().dim
             return coordinator.upload(who, wire.read_upload_body(number, upload, dim))
         case "answer":
             answer = TypeAdapter(wire.AnswerBody).validate_json(body)
             return coordinator.answer(who, Answer(number, answer.attempt, answer.accepted))
         case "delivery":
+            if packed is not None:
+                return coordinator.deliver(who, binary.read_delivery(number, packed, dim))
             delivery = TypeAdapter(wire.DeliveryBody).validate_json(body)
-            dim = coordinator.settings().dim
             return coordinator.deliver(who, wire.read_delivery_body(number, delivery, dim))
         case "download":
-            return wire.write_download(coordinator.download(who, query["since"], request.model))
+            [since], own = query["since"], tuple(query.get("own", ()))
+            return binary.write_download(
+                coordinator.download(who, since, request.model, packed=True, own=own)
+            )
     raise AssertionError(request.kind)

@@ -3,6 +3,8 @@ whatever one step causes is over before the next."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,14 @@ from support.in_process_transport import reply
 LATER = 1000.0  # seconds after which nobody backs off any more
 
 
+Ask = Callable[[int, Request], tuple[int, Any]]  # a client's request: status and reply
+
+
 class Party:
-    def __init__(self, federation: Federation, number: int, cost: float, folder: Path) -> None:
-        self.coordinator, self.number = federation.coordinator, number
+    def __init__(self, ask: Ask, number: int, cost: float, folder: Path) -> None:
+        self._ask, self.number = ask, number
         folder.mkdir()
-        said = reply(self.coordinator, number, get_federation())[1]
+        said = ask(number, get_federation())[1]
         self.durable = DurableLearner(folder, Snapshot.new(read(FederationView, said)))
         self.agent = Agent(self.durable, cost_function(cost), accept_all, Traffic())
         self.agent.backoff = Backoff(np.random.default_rng(number))
@@ -34,7 +39,7 @@ class Party:
         self.leaves = False  # after its upload: it does not answer offers
 
     def send(self, request: Request) -> None:
-        self.agent.replied(request, *reply(self.coordinator, self.number, request), self.now)
+        self.agent.replied(request, *self._ask(self.number, request), self.now)
         assert self.agent.problem is None
 
     def work(self) -> bool:
@@ -53,10 +58,12 @@ class Party:
 
 def play(
     trace: incfed.Trace, federation: Federation, costs: Any, folder: Path,
-    presence: Presence | None = None,
+    presence: Presence | None = None, ask: Ask | None = None,
 ) -> list[float]:  # fmt: skip
-    """The rewards. `presence`: who is there when a round opens, and stays; otherwise all are."""
-    parties = [Party(federation, i, float(costs[i]), folder / str(i)) for i in range(trace.count)]
+    """The rewards. `presence`: who is there when a round opens, and stays; otherwise all are.
+    `ask`: how clients reach the coordinator, if not directly."""
+    ask = ask or partial(reply, federation.coordinator)
+    parties = [Party(ask, i, float(costs[i]), folder / str(i)) for i in range(trace.count)]
     rewards = []
     for t, i in enumerate(trace.clients.tolist()):
         if presence is None:

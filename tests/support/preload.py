@@ -16,12 +16,14 @@ from incfed.service.client.durable_learner import warm_up
 from incfed.service.coordinator.app import make_app
 from incfed.service.coordinator.serve import warm_up as warm_up_server
 from incfed.service.coordinator.views import view_federation
+from incfed.service.wire import StateView
 from support import client_processes, live_coordinator  # noqa: F401
 
 
 def warm() -> None:
     settings = Settings(dim=3, mechanism=incfed.PaymentEfficient(beta=0.7), threshold=1.0)
-    warm_up(view_federation(settings, Member(0, "a", False, 0, None), 0))
+    state = StateView(1, 0, None)
+    warm_up(view_federation(settings, Member(0, "a", False, 0, None), state))
     warm_up_server(settings)
     with tempfile.TemporaryDirectory() as folder:
         store = Database(f"sqlite:///{Path(folder) / 'empty.db'}")

@@ -16,8 +16,10 @@ Result = TypeVar("Result")
 
 
 class SingleCoordinator(Coordinator):
-    def open_round(self, client: int, epoch: int | None = None) -> StateView:
-        return self._send(client, handlers.open_round, epoch)
+    def open_round(
+        self, client: int, epoch: int | None = None, after: int | None = None
+    ) -> StateView:
+        return self._send(client, handlers.open_round, handlers.Open(epoch, after))
 
     def signal(self, client: int, signal: Signal) -> StateView:
         return self._send(client, handlers.signal, signal)
@@ -34,8 +36,11 @@ class SingleCoordinator(Coordinator):
     def state(self, client: int) -> StateView:
         return self.states([client])[0]
 
-    def download(self, client: int, since: int | None, model: bool = True) -> Download:
-        return _only(self.downloads([Wanted(client, since, model)]))
+    def download(
+        self, client: int, since: int | None, model: bool = True, packed: bool = False,
+        own: tuple[int, ...] = (),
+    ) -> Download:  # fmt: skip
+        return _only(self.downloads([Wanted(client, since, model, packed, own)]))
 
     def _send(self, client: int, handler: Handler, message: Any) -> StateView:
         return _only(self.handle([(client, handler, message)]))

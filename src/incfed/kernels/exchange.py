@@ -34,8 +34,9 @@ from .trust import (
     choose_personal,
     enter,
     learn_personal,
-    receive,
+    renew,
     share_scores,
+    take_scores,
 )
 from .ucb import Bench, Rules, choose
 
@@ -79,7 +80,8 @@ def advance_asynchronous(personal: Personal | None, *flat: Any) -> tuple[int, in
             fetch(store, client, steps.fetched, t)
             take_in(store, client, rules.ridge, b)
             if personal is not None:
-                receive(store, personal, client, rules.ridge)
+                take_scores(store, personal, client)
+                renew(store, personal, client, rules.ridge)
         if personal is None:
             k = choose(store, client, steps.items, steps.arms[t], rules, None, b)
         else:
@@ -104,8 +106,9 @@ def advance_asynchronous(personal: Personal | None, *flat: Any) -> tuple[int, in
                 exchanges.paid[t] = max(0.0, exchanges.costs[client] - gained)
                 fetch(store, client, steps.fetched, t)
                 take_in(store, client, rules.ridge, b)
-                if personal is not None:
-                    receive(store, personal, client, rules.ridge)
+                if personal is not None and steps.fetched[t]:
+                    take_scores(store, personal, client)
+                    renew(store, personal, client, rules.ridge)
     return steps.clients.shape[0], DONE
 
 

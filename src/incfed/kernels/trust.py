@@ -37,7 +37,7 @@ from .factor import (
     update,
     whiten,
 )
-from .store import BASE, BASE_PAIR, DENSE, OWN, PRIOR, SERVER, TAIL, VERSION, Store
+from .store import BASE, BASE_PAIR, DENSE, OWN, PRIOR, SEEN, SERVER, TAIL, VERSION, Store
 from .ucb import TIE, Bench, Rules, choose_dense, confidence, whiten_arms
 
 # "auto": the values that clients compare, in multiples of the mean squared norm of the arms that
@@ -195,19 +195,15 @@ def catch_up(store: Store, own: Personal, client: int, ridge: float) -> None:
     version = store.table[SERVER, VERSION]
     if own.version[client] != version and store.table[client, BASE] == 0:
         own.version[client] = version
-        receive(store, own, client, ridge)
-
-
-@inlined
-def receive(store: Store, own: Personal, client: int, ridge: float) -> None:
-    """After a download: the models, and with "auto" the scores of all sharers."""
-    take_scores(store, own, client)
-    renew(store, own, client, ridge)
+        if store.table[client, SEEN] != store.table[SERVER, SEEN]:
+            take_scores(store, own, client)
+        renew(store, own, client, ridge)
 
 
 @inlined
 def take_scores(store: Store, own: Personal, client: int) -> None:
-    """The mean score of all sharers, and the mean squared norm of their arms."""
+    """The mean score of all sharers, and the mean squared norm of their arms: downloaded with data
+    that is new to the client."""
     last = own.pooled.shape[0] - 1
     events = own.pooled[last]
     if events > 0.0:

@@ -91,6 +91,7 @@ class Learner:
         self.frozen: FrozenData | None = None
         self.fresh = Observations.empty(dim)  # learned since that was frozen
         self.given = Observations.empty(dim)
+        self.given_rounds: tuple[int, ...] = ()
         self.V, self.b = np.zeros((dim, dim)), np.zeros(dim)  # of the epoch
         self._U, self._t = np.empty((dim, dim)), np.empty(dim)
         self._scratch = np.empty((3, dim))
@@ -190,6 +191,12 @@ class Learner:
             return None
         return self.frozen.data.scores.copy()
 
+    def held(self, closed: bool) -> tuple[int, ...]:
+        """The rounds whose data of its own it has, apart from V and b, if they shared it.
+        `closed`: is that of the frozen data over?"""
+        own = (self.frozen.round,) if closed and self.frozen is not None else ()
+        return self.given_rounds + own
+
     def take_in(self, news: Download, closed: bool = True) -> None:
         """Lines 17-20, and the clock restarts.
 
@@ -198,19 +205,24 @@ class Learner:
         """
         if news.since is not None and news.since != self.epoch:
             raise ValueError(f"a download since epoch {news.since}, but this is {self.epoch}")
+        newer, whole = news.epoch > self.epoch, news.since is None
         if self.frozen is not None:
             round, data = self.frozen
             if round in news.shared:
-                self.frozen, self.given = None, self.given.plus(data)
+                self.frozen = None
+                if not newer or round in news.without:  # it is not in the download
+                    self.given = self.given.plus(data)
+                    self.given_rounds = (*self.given_rounds, round)
             elif closed:
                 self.frozen, self.fresh = None, data.plus(self.fresh)
-        if news.epoch > self.epoch:
-            self.given = Observations.empty(self.dim)
-        whole = news.since is None
         self.V = news.V.matrix() if whole else self.V + news.V.matrix()
         self.b = news.b.copy() if whole else self.b + news.b
         if news.scores is not None:
             self.known = news.scores
+        if newer:
+            if news.without and not whole:
+                self.V, self.b = self.V + self.given.V, self.b + self.given.b
+            self.given, self.given_rounds = Observations.empty(self.dim), ()
         self.epoch = news.epoch
         self.clock = 0
         self._refactor()
@@ -224,6 +236,7 @@ class Learner:
         frozen: FrozenData | None,
         fresh: Observations,
         given: Observations | None = None,
+        given_rounds: tuple[int, ...] = (),
         own: Observations | None = None,
         known: Floats | None = None,
     ) -> None:
@@ -232,6 +245,7 @@ class Learner:
         self.epoch, self.clock, self.V, self.b = epoch, clock, V.copy(), b.copy()
         self.frozen, self.fresh = frozen, fresh
         self.given = Observations.empty(self.dim) if given is None else given
+        self.given_rounds = given_rounds
         self.own = self.given.plus(self.pending) if own is None else own
         self.known = np.zeros(SCORES) if known is None else known
         self._refactor()

@@ -64,7 +64,8 @@ class Delivery(NamedTuple):
     """Line 12: what a participant adds to b_g. Only participants send it."""
 
     round: int
-    db: Floats  # [d]
+    db: Floats  # [d], or its coordinates in the factor that was uploaded,
+    basis: int | None = None  # which has this checksum
     # trust "auto": squared errors of each model, summed over that data, and the number of events
     scores: Floats | None = None  # [G + 1]
 
@@ -73,6 +74,7 @@ class Download(NamedTuple):
     """Lines 17-20: the shared statistics of `epoch`, in full or as the difference to `since`.
 
     `shared` has the rounds in between in which this client took part, with the payment of each.
+    Its own data of the rounds `without` is left out of a difference, because it has that.
     """
 
     epoch: int
@@ -80,5 +82,6 @@ class Download(NamedTuple):
     V: Packed
     b: Floats  # [d]
     shared: dict[int, float]
+    without: tuple[int, ...] = ()
     # trust "auto": the mean score of all that was shared, and the mean squared norm of its arms
     scores: Floats | None = None  # [G + 1]

@@ -1,20 +1,29 @@
 """How dV is packed for sending: as an upper triangle or a triangular factor, never as observations.
 
 A client with fewer steps than dimensions sends the triangular factor R of its rows (X = Q R, so
-R'R = X'X = dV): it is as small as the rows, but none of its rows is an observation. Otherwise the
-upper triangle of dV is smaller.
+R'R = X'X = dV): it is smaller than the rows, and none of its rows is an observation. With it goes
+db = X'y = R'(Q'y), as its coordinates in the rows of R. Otherwise the upper triangle of dV is
+smaller.
+
+Both ends have to know the same R, to the last bit, on any processor. So the rows are rotated into
+it one by one, by operations that all processors round alike: it does not matter either how many
+came together.
 """
 
 from __future__ import annotations
 
+import math
+import zlib
 from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels.factor import Floats
 from ..kernels.pending import Pending
+from .floats import to_bytes
 
 TRIANGLE, FACTOR = "triangle", "factor"
+SPANNED = 1e-12  # relative error of coordinates: far above rounding, far below what matters
 
 
 class Packed(NamedTuple):
@@ -33,6 +42,17 @@ class Packed(NamedTuple):
         """The factor R."""
         return self.numbers.reshape(-1, self.dim)
 
+    def scalars(self) -> Floats:
+        """What is sent: of a factor, the numbers on and above the diagonal, row by row."""
+        if self.form == TRIANGLE:
+            return self.numbers
+        R = self.rows()
+        return np.concatenate([np.empty(0), *(R[i, i:] for i in range(len(R)))])
+
+    def checksum(self) -> int:
+        """Of a factor: tells whether both ends have the same one."""
+        return zlib.crc32(to_bytes(self.numbers))
+
     def matrix(self) -> Floats:
         """The full matrix."""
         if self.form == FACTOR:
@@ -45,11 +65,19 @@ class Packed(NamedTuple):
         return full
 
 
+def unpack(form: str, rank: int, dim: int, scalars: Floats) -> Packed:
+    """From what was sent, of the right number of scalars; `rank`: of a factor."""
+    if form == TRIANGLE:
+        return Packed(TRIANGLE, dim, scalars)
+    R = np.zeros((rank, dim))
+    R[np.triu_indices(rank, m=dim)] = scalars
+    return Packed(FACTOR, dim, R.ravel())
+
+
 def pack_rows(rows: Floats) -> Packed:
     """dV of r rows (r < d), as their triangular factor."""
     dim = rows.shape[1]
-    R = np.linalg.qr(rows, mode="r") if len(rows) else rows
-    return Packed(FACTOR, dim, np.ascontiguousarray(R).ravel())
+    return Packed(FACTOR, dim, _rotate(np.empty((0, dim)), rows).ravel())
 
 
 def pack_matrix(V: Floats) -> Packed:
@@ -60,7 +88,7 @@ def pack_matrix(V: Floats) -> Packed:
 def add_rows(packed: Packed, rows: Floats) -> Packed:
     """dV with more rows."""
     if packed.form == FACTOR and packed.rank + len(rows) < packed.dim:
-        return pack_rows(np.concatenate([packed.rows(), rows]))
+        return Packed(FACTOR, packed.dim, _rotate(packed.rows(), rows).ravel())
     return pack_matrix(packed.matrix() + rows.T @ rows)
 
 
@@ -76,3 +104,46 @@ def gather(uploads: list[Packed], dim: int) -> Pending:
         grams=np.array(grams).reshape(-1, dim, dim),
         dense=dense,
     )
+
+
+def _rotate(R: Floats, rows: Floats) -> Floats:
+    """The triangular factor of R and these rows, by Givens rotations. All operations are single
+    ones on elements: no sums that a processor may reorder, no fused multiply-adds."""
+    old = len(R)
+    R = np.concatenate([R, rows])
+    for n in range(old, len(R)):
+        x = R[n].copy()
+        for i in range(n):
+            a, b = float(R[i, i]), float(x[i])
+            if b == 0.0:
+                continue
+            scale = max(abs(a), abs(b))
+            a, b = a / scale, b / scale
+            length = math.sqrt(a * a + b * b)
+            c, s = a / length, b / length
+            upper = c * R[i, i:] + s * x[i:]
+            x[i:] = c * x[i:] - s * R[i, i:]
+            R[i, i:] = upper
+            x[i] = 0.0
+        x[:n] = 0.0
+        R[n] = x
+    return R
+
+
+def coordinates(packed: Packed, b: Floats) -> Floats | None:
+    """The shortest c with b = R'c; None if b is not in the span of the rows of R."""
+    R = packed.rows()
+    c: Floats = np.empty(0)
+    if len(R):
+        c = np.asarray(np.linalg.lstsq(R.T, b, rcond=None)[0], np.float64)
+    error = np.abs(combine(packed, c) - b).max(initial=0.0)
+    return c if error <= SPANNED * np.abs(b).max(initial=0.0) else None
+
+
+def combine(packed: Packed, c: Floats) -> Floats:
+    """b = R'c, rounded alike on all processors."""
+    b = np.zeros(packed.dim)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for row, factor in zip(packed.rows(), c, strict=True):
+            b = b + factor * row
+    return b

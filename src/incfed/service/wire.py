@@ -184,6 +184,8 @@ class FederationView(Message):
     width: Literal["paper", "mixture"] = "paper"
     width_scale: Amount = 1.0
     trust: Amount | Literal["auto"] | None = None  # of clients that say nothing; None: infinite
+    packed: bool = False  # whether the coordinator takes packed messages; see `binary`
+    revision: Natural = 1  # grows when the operator changes the settings
 
 
 @dataclass(frozen=True)
@@ -214,6 +216,7 @@ class StateView(Message):
     version: Natural
     epoch: Natural
     round: RoundView | None
+    revision: Natural = 1  # of the settings
 
     def over(self, number: int) -> bool:
         """Has this round closed? A closed round is never opened again."""
@@ -315,7 +318,7 @@ def read_download(said: object, dim: int) -> Download:
         shared[int(round)] = inputs.number(f"shared.{round}", paid, low=0.0)
     V, b = read_matrix("V", view.V, dim), read_floats("b", view.b, dim)
     scores = None if view.scores is None else read_floats("scores", view.scores, SCORES)
-    return Download(view.epoch, view.since, V, b, shared, scores)
+    return Download(view.epoch, view.since, V, b, shared, scores=scores)
 
 
 def read_floats(name: str, text: str, count: int | None = None) -> Floats:
@@ -373,6 +376,12 @@ def read_upload_body(round: int, body: UploadBody, dim: int) -> Upload:
     return Upload(round, body.epoch, body.steps, body.cost, read_matrix("dV", body.dV, dim))
 
 
+def read_delivery_body(round: int, body: DeliveryBody, dim: int) -> Delivery:
+    """`check_delivery` judges whether its numbers are possible."""
+    scores = None if body.scores is None else read_floats("scores", body.scores, SCORES)
+    return Delivery(round, read_floats("db", body.db, dim), scores=scores)
+
+
 def read_signal_body(body: SignalBody, dim: int) -> Signal:
     """`check_signal` judges whether its numbers are possible."""
     rows = None
@@ -401,16 +410,17 @@ class Request(NamedTuple):
     kind: str
     method: str
     path: str
-    body: dict[str, Any] | None = None
+    body: dict[str, Any] | bytes | None = None  # JSON, or packed
     wait: float = 0.0  # seconds that the coordinator may hold the reply back
-    number: int = 0  # of the round
+    number: int = 0  # of the round; of a signal: in which this client last shared
     attempt: int = 0
     sequence: int = 0  # of a state: how many were requested so far; of a signal: steps ever
     version: int = 0  # of a poll: the version that the client knows
     asked: float = 0.0  # of a poll: when it was sent
-    epoch: int = 0  # of a download: the coordinator's, as far as the client knows; of a signal: own
+    epoch: int = 0  # of a download: the coordinator's, as far as the client knows
     closed: bool = True  # of a download: is the round that this client uploaded to over?
-    model: bool = True  # of a download: with the shared statistics
+    model: bool = True  # of a download: with the shared statistics,
+    own: tuple[int, ...] = ()  # without this client's own data of these rounds
 
 
 def get_federation() -> Request:
@@ -429,12 +439,14 @@ def put_signal(signal: Signal) -> Request:
     rows = None if signal.rows is None else to_text(signal.rows.ravel())
     dV = None if signal.dV is None else write_matrix(signal.dV)
     body = asdict(SignalBody(*signal[:5], rows, dV))
-    return Request("signal", "PUT", STATE, body, epoch=signal.epoch, sequence=signal.learned)
+    return Request("signal", "PUT", STATE, body, sequence=signal.learned)
 
 
-def open_round(epoch: int) -> Request:
-    """`epoch`: the client's own. A request that comes late, or twice, opens nothing."""
-    return Request("open", "POST", f"{ROUNDS}?epoch={epoch}")
+def open_round(epoch: int, after: int | None = None) -> Request:
+    """`epoch`: the client's own; `after`: the last round that it knows of. A request that comes
+    late, or twice, opens nothing."""
+    last = "" if after is None else f"&after={after}"
+    return Request("open", "POST", f"{ROUNDS}?epoch={epoch}{last}")
 
 
 def put_upload(upload: Upload) -> Request:
@@ -447,12 +459,6 @@ def put_answer(answer: Answer) -> Request:
     number, attempt, accepted = answer
     body, path = AnswerBody(attempt, accepted), ANSWER.format(number=number)
     return Request("answer", "PUT", path, asdict(body), number=number, attempt=attempt)
-
-
-def read_delivery_body(round: int, body: DeliveryBody, dim: int) -> Delivery:
-    """`check_delivery` judges whether its numbers are possible."""
-    scores = None if body.scores is None else read_floats("scores", body.scores, SCORES)
-    return Delivery(round, read_floats("db", body.db, dim), scores)
 
 
 def put_delivery(delivery: Delivery) -> Request:

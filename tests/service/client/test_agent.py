@@ -48,7 +48,7 @@ def test_a_call_for_a_round_names_its_epoch(harness: Harness) -> None:
     harness.durable.learn(X, 1.0)
     call = harness.agent.next_request(harness.now)
     assert call is not None
-    assert (call.method, call.path) == ("POST", "/v1/rounds?epoch=0")
+    assert (call.method, call.path) == ("POST", "/v1/rounds?epoch=0&after=0")
 
 
 def test_an_old_poll_does_not_make_it_say_things_twice(harness: Harness) -> None:
@@ -105,8 +105,8 @@ def test_while_it_is_frozen_for_an_open_round_news_unfreezes_nothing(harness: Ha
     assert harness.durable.learner.frozen is not None
     again = harness.next()
     assert again is not None
-    assert again.body is not None
-    assert upload.body is not None
+    assert isinstance(again.body, dict)
+    assert isinstance(upload.body, dict)
     assert again.body == upload.body | {"epoch": 1}
     harness.reply(again)
     assert not harness.fake.violations

@@ -275,3 +275,22 @@ def test_a_signal_is_remembered_after_a_crash(tmp_path: Path) -> None:
     assert (other.cost, other.learner.fresh.steps) == (1.5, 2)
     np.testing.assert_allclose(other.learner.fresh.V, x[1:].T @ x[1:])
     other.close()
+
+
+@pytest.mark.parametrize("later", [1, DIM + 2])
+def test_a_signal_is_remembered_after_two_restarts(later: int, tmp_path: Path) -> None:
+    one = DurableLearner(tmp_path, Snapshot.new(federation_settings(**STREAMING)))
+    x = rows(2 + later)
+    for row in x[:2]:
+        one.learn(row, 0.5)
+    one.signal(lambda stake: 1.5, None)
+    for row in x[2:]:
+        one.learn(row, 0.5)
+    one._journal.close()
+    reopen(tmp_path)._journal.close()  # crashed again
+    other = reopen(tmp_path)
+    assert other.freeze_streamed(1, 2)
+    np.testing.assert_allclose(other.deliver(1).db, 0.5 * x[:2].sum(axis=0))
+    assert (other.cost, other.learner.fresh.steps) == (1.5, later)
+    np.testing.assert_allclose(other.learner.fresh.packed().matrix(), x[2:].T @ x[2:], atol=1e-12)
+    other.close()

@@ -18,7 +18,7 @@ import pytest
 
 from incfed.ledger.clients import members
 from incfed.service.coordinator.app import make_app
-from incfed.service.coordinator.handlers import open_round
+from incfed.service.coordinator.handlers import Open, open_round
 from incfed.service.coordinator.serve import GracefulServer
 from support.coordinator_app import Site, decoded, encoded
 from support.serving import serving
@@ -173,7 +173,7 @@ def test_who_asked_before_the_end_is_answered(tmp_path: Path, connected: bool) -
 def test_news_of_another_coordinator(site: Site) -> None:
     version = site(1, "GET", "/v1/state").json()["version"]
     other = make_app(site.store, site.app.state.services.coordinator.settings(), clock=site.clock)
-    opening = [(0, open_round, None)]
+    opening = [(0, open_round, Open())]
     threading.Timer(0.3, other.state.services.coordinator.handle, (opening,)).start()
     began = time.monotonic()
     seen = site(1, "GET", f"/v1/state?after={version}&wait=20").json()

@@ -20,7 +20,14 @@ from incfed.ledger.database import Database
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer, Delivery
 from incfed.service.coordinator.batching import Batcher
-from incfed.service.coordinator.handlers import SentMessage, answer, delivery, open_round, upload
+from incfed.service.coordinator.handlers import (
+    Open,
+    SentMessage,
+    answer,
+    delivery,
+    open_round,
+    upload,
+)
 from reference.mechanisms import FloatArray
 from support.federation import Federation, made
 
@@ -67,14 +74,18 @@ def played(one: Federation, batches: Iterator[int]) -> None:
         wrong = made(number, number - 1, np.full((1, DIM), np.nan), 1.0)
         twice = [(2, upload, up[2]), (2, upload, up[2]), (2, upload, up[3])]
         first = [(k, upload, up[k]) for k in range(COUNT - 1)]
-        opening = [(0, open_round, number - 1), (1, open_round, None)]
+        opening = [(0, open_round, Open(number - 1)), (1, open_round, Open())]
         send([*opening, *first, *twice, (6, upload, wrong)])
         send([(COUNT - 1, upload, up[-1])])  # now all have
         offers = one.offered()
         some = [(k, answer, Answer(number, attempt, True)) for k, (attempt, _) in offers.items()]
         db = {k: Delivery(number, rows[k].sum(axis=0)) for k in offers}
         send(
-            [*some, *((k, delivery, db[k]) for k in list(offers)[:-1]), (0, open_round, number - 1)]
+            [
+                *some,
+                *((k, delivery, db[k]) for k in list(offers)[:-1]),
+                (0, open_round, Open(number - 1)),
+            ]
         )
         send([(k, delivery, db[k]) for k in list(offers)[-1:]])
         assert one.coordinator.state(0).epoch == number
@@ -108,7 +119,7 @@ def test_what_is_refused_changes_nothing(tmp_path: Path) -> None:
         (1, upload, nan),
         (2, upload, late),
         (3, answer, Answer(1, 1, True)),
-        (4, open_round, 9),
+        (4, open_round, Open(9)),
     ]
     assert all(isinstance(told, Refusal) for told in one.coordinator.handle(batch))
     assert kept(one.store) == before

@@ -21,7 +21,7 @@ from incfed.ledger.audit import audit
 from incfed.ledger.database import Database
 from incfed.ledger.records import read_epoch
 from incfed.protocol.messages import Delivery
-from incfed.service.coordinator.handlers import open_round
+from incfed.service.coordinator.handlers import Open, open_round
 from support.federation import Federation, federate, made, same, synthetic
 from support.postgres import Postgres
 from support.single_messages import SingleCoordinator
@@ -166,7 +166,7 @@ def test_polls_and_messages_do_not_wait_for_each_other_in_a_ring(
             errors.append(error)
 
     def tell(clients: list[int]) -> object:
-        return one.coordinator.handle([(client, open_round, None) for client in clients])
+        return one.coordinator.handle([(client, open_round, Open()) for client in clients])
 
     works = [(tell, 0), (one.coordinator.states, 1), (tell, 2), (one.coordinator.states, 3)]
     threads = [threading.Thread(target=again, args=work) for work in works]

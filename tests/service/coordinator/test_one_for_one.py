@@ -7,12 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import insert, select, update
 
 import incfed
+from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.federation import prune
+from incfed.ledger.records import pack_epoch
+from incfed.protocol.messages import Signal
+from incfed.protocol.packing import pack_rows
 from incfed.service.coordinator.errors import Conflict
 from support.federation import Federation, made
+from support.in_process_transport import reply
+from support.in_step import Party, settle
 
 X = np.eye(2)[:1]
 
@@ -93,6 +100,96 @@ def test_a_client_that_stays_behind_may_upload_and_its_epoch_is_kept(three: Fede
         assert audit(connection).findings == []
 
 
+def test_a_call_that_comes_twice_opens_one_round(three: Federation) -> None:
+    """Also that of a client whose epoch has not changed since."""
+    here = three.coordinator
+    here.download(2, 0)
+    assert here.open_round(2, epoch=0, after=0).round is not None
+    assert here.open_round(2, epoch=0, after=0).round is not None  # it joins
+    for client, cost in enumerate((0.0, 0.0, 1e6)):
+        here.upload(client, made(1, 0, X, cost))
+    for client in three.offered():
+        three.deliver(client, 1, X)
+    with pytest.raises(Conflict, match="the last round"):
+        here.open_round(2, epoch=0, after=0)
+    assert here.state(2).active is None
+    assert here.open_round(2, epoch=0, after=1).active is not None
+
+
+def set_download(federation: Federation, rule: str) -> None:
+    """The operator changes the rule, and restarts the coordinator."""
+    changed = {**vars(federation.settings), "download": rule, "identity": ""}
+    federation.settings = federation.settings.__class__(**changed)
+    federation.coordinator = federation.another()
+
+
+def test_an_epoch_that_was_pruned_while_another_rule_applied(
+    three: Federation, tmp_path: Path
+) -> None:
+    """A client that slept through it has an epoch that nobody keeps: it downloads, and goes on."""
+    party = Party(lambda who, one: reply(three.coordinator, who, one), 2, 0.0, tmp_path / "2")
+    party.durable.act()
+    settle([party])
+    assert party.durable.learner.epoch == 0
+    for epoch in range(3):
+        share(three, [epoch, epoch, 0], [0.0, 0.0, 1e6])
+        for client in (0, 1):
+            three.coordinator.download(client, epoch)
+    set_download(three, "everyone")
+    three.clock.now += 1000.0
+    with three.store.write() as connection:
+        prune(connection, three.clock.now, three.clock.now)
+    set_download(three, "one-for-one")
+    party.durable.learn(X[0], 0.5)
+    settle([party])
+    assert party.durable.learner.epoch == 3
+    number = three.coordinator.open_round(0).round
+    assert number is not None
+    for client in (0, 1):
+        three.coordinator.upload(client, made(number.number, 3, X[:0], 0.0))
+    settle([party])
+    assert party.durable.pending == 0
+    party.durable.close()
+
+
+@pytest.mark.parametrize("signal", ["rows", "growth"])
+def test_a_signal_on_top_of_an_epoch_that_was_pruned(signal: str, tmp_path: Path) -> None:
+    """It does not count, and harms nobody."""
+    two = Federation(
+        tmp_path / "ledger.db", 2, dim=2, ridge=1.0, mechanism=incfed.PaymentFree(),
+        trigger=incfed.Patient(0.5, signal, 1.0), download="one-for-one",
+    )  # fmt: skip
+    here = two.coordinator
+    own = pack_rows(X) if signal == "rows" else None
+    here.signal(0, Signal(0, 1, 1, 0.69, 1e6, None, own))
+    with two.store.write() as connection:
+        connection.execute(update(tables.epochs).values(V=None, b=None))
+        V, b = pack_epoch(np.eye(2), np.zeros(2))
+        connection.execute(insert(tables.epochs).values(number=1, round=1, V=V, b=b))
+        connection.execute(update(tables.federation).values(epoch=1))
+    assert two.another().signal(1, Signal(1, 1, 1, 0.4, 0.0, None, own)).epoch == 1
+    two.store.close()
+
+
+def test_an_upload_on_top_of_an_epoch_that_was_pruned(tmp_path: Path) -> None:
+    """It was not shared: until its client downloads, it counts on top of the current epoch."""
+    two = Federation(
+        tmp_path / "ledger.db", 2, dim=2, ridge=1.0, mechanism=incfed.PaymentFree(),
+        trigger=incfed.Patient(1.0, "growth", 1.0), download="one-for-one",
+    )  # fmt: skip
+    for client in (0, 1):
+        state = two.coordinator.signal(client, Signal(0, 1, 1, 0.69, 0.9))
+    assert state.active is not None  # too early: both have the same
+    for client in (0, 1):
+        two.coordinator.upload(client, made(1, 0, X, 0.9))
+    assert two.coordinator.state(0).active is None
+    with two.store.write() as connection:
+        first = tables.epochs.c.number == 0
+        connection.execute(update(tables.epochs).where(first).values(V=None, b=None))
+    assert two.another().signal(1, Signal(1, 2, 2, 0.7, 50.0)).active is None
+    two.store.close()
+
+
 def test_another_rule_for_downloads_begins_anew(three: Federation) -> None:
     share(three, [0, 0, 0], [0.0, 0.0, 100.0])
     for client in range(3):
@@ -100,7 +197,25 @@ def test_another_rule_for_downloads_begins_anew(three: Federation) -> None:
     share(three, [1, 1, 1], [0.0, 0.0, 1e6])
     assert three.coordinator.state(2).epoch == 1
     for rule in ("everyone", "one-for-one"):
-        three.settings = three.settings.__class__(
-            **{**vars(three.settings), "download": rule, "identity": ""}
-        )
-        assert three.another().state(2).epoch == 2
+        set_download(three, rule)
+        assert three.coordinator.state(2).epoch == 2
+
+
+def test_a_change_of_the_settings_reaches_running_clients(
+    three: Federation, tmp_path: Path
+) -> None:
+    party = Party(lambda who, one: reply(three.coordinator, who, one), 0, 0.0, tmp_path / "0")
+    settle([party])
+    assert party.durable.settings.threshold == 1.0
+    changed = {**vars(three.settings), "threshold": None, "identity": ""}
+    trigger = incfed.Patient(2.0, "growth")
+    three.settings = three.settings.__class__(**{**changed, "trigger": trigger})
+    three.coordinator = three.another()
+    settle([party])
+    assert party.durable.settings.trigger == trigger.settings()
+    assert party.durable.streams == "growth"
+    party.durable.learn(X[0], 0.5)
+    settle([party])
+    with three.store.read() as connection:
+        assert connection.scalar(select(tables.signals.c.steps)) == 1
+    party.durable.close()

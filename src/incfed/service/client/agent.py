@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ...kernels.trust import SCORES
-from ...protocol.messages import Answer
+from ...protocol.messages import Answer, Download
 from ...protocol.triggers import ROWS
 from ...protocol.trust import AUTO
 from ...support import inputs
-from .. import wire
+from .. import binary, wire
 from ..wire import OFFERED, OPEN, FederationView, OfferView, Request, RoundView, StateView
 from .durable_learner import DurableLearner
 from .policies import Accept, CostFunction, Proposal, decide
@@ -104,9 +104,10 @@ class Agent:
         self._syncs: list[PendingSync] = []
         self._poll_after = 0.0
         self._state_requests = 0  # sent so far
-        self._said: tuple[int, int] | None = None  # the last signal: epoch and steps
+        self._said: tuple[int, int] | None = None  # what the last signal was about
         self._round_epoch: int | None = None  # in which this client last asked for a round
         self._last_round: int | None = None  # that is known to be over
+        self._unknown_basis: int | None = None  # a round whose db has to be sent itself
 
     # ------------------------------------------------------------- for the background thread
 
@@ -168,15 +169,19 @@ class Agent:
             self.problem = None
             self._finish_syncs()
         elif status >= 500 or status in _RETRY:
-            self.failed(request, ServiceError(status, reply), now)
+            refused = ServiceError(status, reply)
+            if refused.field == "basis":
+                self._unknown_basis = request.number
+            self.failed(request, refused, now)
         else:
             refused = ServiceError(status, reply)
             self._log(logging.ERROR, f"request {request.kind!r}", refused)
             self.problem, self.state = refused, None
-            if request.method == "PUT" and status not in (401, 403):
+            told = request.method == "PUT" and status not in (401, 403)
+            if told:
                 self._skipped = request.number  # the next round may go better,
                 self._has_settings = False  # perhaps with new settings
-            else:
+            if not told or request.kind == "signal":
                 self.backoff.refuse(now)
             self._fail_syncs(refused)
 
@@ -198,22 +203,25 @@ class Agent:
         if state is None:
             self._state_requests += 1
             return wire.get_state()._replace(sequence=self._state_requests)
+        if state.revision > self.durable.settings.revision:
+            return wire.get_federation()
         frozen = learner.frozen
         closed = frozen is None or state.over(frozen.round)
         self._note_round(state)
         if frozen is not None and closed and not self.durable.everyone:
-            return wire.get_download(learner.epoch, closed, model=False)
+            return self._get_download(closed, model=False)
         if self._behind(state):
-            return wire.get_download(learner.epoch, closed)._replace(epoch=state.epoch)
+            return self._get_download(closed)._replace(epoch=state.epoch)
         round = state.active
         if round is None:
             if self._unsaid:
-                return wire.put_signal(self.durable.signal(self._cost, self._said))
+                return self._put_signal()
             return self._open_round(now) if learner.triggered else None
         if round.number == self._skipped:
             return None
         if round.stage == OPEN and not self._is_received("upload", round, round.uploaded):
-            return wire.put_upload(self.durable.freeze(round.number, self._cost))
+            upload = self.durable.freeze(round.number, self._cost)
+            return binary.put_upload(upload) if self._packed else wire.put_upload(upload)
         if round.stage == OFFERED and round.offer is not None:
             return self._handle_offer(round, round.offer)
         return None
@@ -237,6 +245,8 @@ class Agent:
         """Is there a download to ask for?"""
         learner = self.durable.learner
         if not self.durable.everyone:
+            if state.epoch > learner.epoch:  # also if it is so for another reason than a share
+                self.durable.entitle()
             return self.durable.due
         settled = learner.frozen is None or not state.over(learner.frozen.round)
         return state.epoch > learner.epoch or not settled
@@ -248,7 +258,8 @@ class Agent:
             self._round_epoch = None
             self.backoff.fail(now)
             return None
-        return wire.open_round(epoch)
+        last = self.state.round if self.state is not None else None
+        return wire.open_round(epoch, last.number if last is not None else 0)
 
     def _handle_offer(self, round: RoundView, offer: OfferView) -> Request | None:
         frozen, durable, attempt = self.durable.learner.frozen, self.durable, offer.attempt
@@ -266,8 +277,29 @@ class Agent:
             accepted = durable.answer(round.number, attempt, lambda: decide(self._accept, proposal))
             return wire.put_answer(Answer(round.number, attempt, accepted))
         if durable.answers.get(attempt) and not delivered:
-            return wire.put_delivery(durable.deliver(round.number))
+            delivery = durable.deliver(round.number)
+            if not self._packed:
+                return wire.put_delivery(delivery)
+            known = round.number != self._unknown_basis
+            return binary.put_delivery(delivery, frozen.data.packed() if known else None)
         return None
+
+    @property
+    def _packed(self) -> bool:
+        """Does the coordinator take packed messages?"""
+        return self.durable.settings.packed
+
+    def _put_signal(self) -> Request:
+        settled = self.durable.settled
+        signal = self.durable.signal(self._cost, self._said)
+        packed = binary.put_signal(signal, self.durable.learner.dim) if self._packed else None
+        return (packed or wire.put_signal(signal))._replace(number=settled)
+
+    def _get_download(self, closed: bool, model: bool = True) -> Request:
+        learner = self.durable.learner
+        if not self._packed:
+            return wire.get_download(learner.epoch, closed, model)
+        return binary.get_download(learner.epoch, closed, model, learner.held(closed))
 
     def _is_received(self, kind: str, round: RoundView, in_state: bool) -> bool:
         """Does the coordinator have this message, by its state or by its reply?"""
@@ -283,12 +315,12 @@ class Agent:
             settings = wire.reply(lambda: wire.read(FederationView, reply))
             durable.update_settings(settings)
             self._check_epoch(settings.epoch)
-            self._has_settings = True
+            self._has_settings, self._said = True, None
         elif request.kind in ("state", "poll"):
             self._update_state(request, wire.reply(lambda: wire.read(StateView, reply)))
         elif request.kind == "signal":
             state = wire.reply(lambda: wire.read(StateView, reply))
-            self._said = request.epoch, request.sequence
+            self._said = request.number, request.sequence
             self._scalars.signalled(request.sequence, durable.streams == ROWS)
             if state.active is None:
                 durable.heard(request.sequence)
@@ -303,7 +335,7 @@ class Agent:
                 sync.round_opened(number)
             self.state, self._round_epoch = None, durable.learner.epoch
         elif request.kind == "download":
-            news = wire.reply(lambda: wire.read_download(reply, durable.settings.dim))
+            news = wire.reply(lambda: _read_download(reply, durable.settings.dim, request.own))
             if news.since not in (None, durable.learner.epoch) or news.epoch < request.epoch:
                 raise wire.BadReply(
                     f"the coordinator's reply: a download from epoch {news.since} to {news.epoch}, "
@@ -381,3 +413,9 @@ class Agent:
         """With the client's name: the log may be the application's."""
         name = self.durable.settings.client.name
         _log.log(level, "incfed client %s: %s: %s", name, doing, error, exc_info=trace)
+
+
+def _read_download(reply: Any, dim: int, own: tuple[int, ...]) -> Download:
+    if isinstance(reply, bytes):
+        return binary.read_download(reply, dim, own)
+    return wire.read_download(reply, dim)

@@ -15,7 +15,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -32,18 +31,11 @@ from ..wire import FederationView
 from . import journal, state_folder
 from .journal import Answered, Freeze, Journal, Signalled, Step
 from .policies import CostFunction, Stake
-from .state_folder import Snapshot
+from .state_folder import Mark, Snapshot
 from .validation import check_cost
 
 MARKS = 8  # signals that are remembered: the coordinator has heard one of the last
 LARGEST_JOURNAL = 16 * 2**20  # bytes, before a new snapshot is written
-
-
-class Mark(NamedTuple):
-    """What was pending when a signal of rows was sent, and the cost that it stated."""
-
-    data: Observations
-    cost: float
 
 
 class DurableLearner:
@@ -55,12 +47,12 @@ class DurableLearner:
         self._trust = trust  # None: the federation's
         self.learner = Learner(start.settings.dim, rules(start.settings), self.trust)
         self.streams = trigger_of(start.settings).streams  # what is said between rounds
-        self._recent: deque[tuple[Floats, float]] = deque(maxlen=start.settings.dim)  # last steps
-        self._marks: dict[int, Mark] = {}  # signals of rows, by step
+        self._recent = deque(start.recent, maxlen=start.settings.dim)  # the last steps
+        self._marks = dict(start.marks)  # signals of rows, by step
         self.cost, self.answers = start.cost, dict(start.answers)
         self.learner.resume(
             start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh, start.given,
-            start.own, start.known,
+            start.given_rounds, start.own, start.known,
         )  # fmt: skip
         self.settled, self._entitled, self._acted = start.settled, start.entitled, False
         self._lock = threading.Lock()
@@ -129,6 +121,10 @@ class DurableLearner:
         acted = self._acted or self.learner.fresh.steps > 0
         return not self.everyone and self._entitled and acted
 
+    def entitle(self) -> None:
+        """One for one: the coordinator would give it a later epoch."""
+        self._entitled = True
+
     def update_settings(self, settings: FederationView) -> None:
         """The coordinator's settings of today; InputError if this state does not fit them."""
         state_folder.check_owner(self.folder, self.settings, settings)
@@ -141,20 +137,21 @@ class DurableLearner:
 
     @property
     def unsaid(self) -> tuple[int, int] | None:
-        """The epoch and the steps that a signal is about; None: there is nothing to say."""
+        """The round in which it last shared, and the steps, that a signal is about; None: there is
+        nothing to say."""
         if self.streams is None or not self.learner.pending_steps:
             return None
-        return self.learner.epoch, self.steps
+        return self.settled, self.steps
 
     def signal(self, cost_function: CostFunction, said: tuple[int, int] | None) -> Signal:
-        """What is not shared yet, to be said between rounds. `said`: the epoch and the steps of the
-        last signal that was heard."""
+        """What is not shared yet, to be said between rounds. `said`: `unsaid` of the last signal
+        that was heard."""
         with self._lock:
             learner, learned, rows, dV = self.learner, self.steps, None, None
             epoch, steps = learner.epoch, learner.pending_steps
             growth = max(0.0, learner.logdet - learner.logdet_shared)
             if self.streams == ROWS:
-                new = learned - said[1] if said is not None and said[0] == epoch else 0
+                new = -1 if said is None or said[0] != self.settled else learned - said[1]
                 if 0 < new <= len(self._recent):
                     rows = np.array([x for x, _ in list(self._recent)[-new:]])
                 else:
@@ -232,7 +229,7 @@ class DurableLearner:
 
     def deliver(self, round: int) -> Delivery:
         with self._lock:
-            return Delivery(round, self.learner.deliver(round), self.learner.scores(round))
+            return Delivery(round, self.learner.deliver(round), scores=self.learner.scores(round))
 
     def take_in(self, download: Download, closed: bool, model: bool = True) -> None:
         """Add a download, durably. One that does not fit this state changes nothing. Without the
@@ -310,6 +307,7 @@ class DurableLearner:
             learner.b, learner.frozen, self.cost, dict(self.answers), fresh,
             self.steps, self.earned, self.lost_round,
             learner.given if learner.given.steps else None, self.settled, self._entitled,
+            learner.given_rounds, dict(self._marks), list(self._recent) if self._marks else [],
             learner.own.plus(Observations.empty(learner.dim)), learner.known,
         )  # fmt: skip
 

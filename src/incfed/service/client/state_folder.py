@@ -95,6 +95,13 @@ def check_owner(folder: Path, kept: FederationView, now: FederationView) -> None
 # -------------------------------------------------------------------------------- the snapshot
 
 
+class Mark(NamedTuple):
+    """What was pending when a signal of rows was sent, and the cost that it stated."""
+
+    data: Observations
+    cost: float
+
+
 class Snapshot(NamedTuple):
     """All that a client knows."""
 
@@ -114,6 +121,9 @@ class Snapshot(NamedTuple):
     given: Observations | None = None  # shared, and not downloaded yet; None: nothing
     settled: int = 0  # up to this round it is known what was shared
     entitled: bool = True  # to a download, where they are one for one
+    given_rounds: tuple[int, ...] = ()  # in which `given` was shared
+    marks: dict[int, Mark] = {}  # noqa: RUF012 - signals that may become uploads, by step,
+    recent: list[tuple[Floats, float]] = []  # noqa: RUF012 - and then the last d steps
     own: Observations | None = None  # all of its own data; None: not known, of version 0.1
     known: Floats | None = None  # the scores of others, downloaded with the epoch
 
@@ -193,6 +203,12 @@ def _to_json(snapshot: Snapshot) -> dict[str, Any]:
         "given": snapshot.given and _data_to_json(snapshot.given),
         "settled": snapshot.settled,
         "entitled": snapshot.entitled,
+        "given_rounds": snapshot.given_rounds,
+        "marks": {
+            step: {"cost": mark.cost, "heap": _data_to_json(mark.data)}
+            for step, mark in snapshot.marks.items()
+        },
+        "recent": to_text(np.array([[*x, y] for x, y in snapshot.recent]).ravel()),
         "own": snapshot.own and _data_to_json(snapshot.own),
         "known": None if snapshot.known is None else to_text(snapshot.known),
     }
@@ -218,6 +234,15 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
         given=_data(said["given"], dim) if said.get("given") else None,
         settled=said.get("settled", 0),
         entitled=said.get("entitled", True),
+        given_rounds=tuple(said.get("given_rounds", ())),
+        marks={
+            int(step): Mark(_data(one["heap"], dim), float(one["cost"]))
+            for step, one in said.get("marks", {}).items()
+        },
+        recent=[
+            (row[:-1].copy(), float(row[-1]))
+            for row in read_floats("recent", said.get("recent", "")).reshape(-1, dim + 1)
+        ],
         own=_data(said["own"], dim) if said.get("own") else None,
         known=read_floats("known", said["known"], SCORES) if said.get("known") else None,
     )

@@ -14,6 +14,7 @@ from typing import Any
 from ...protocol.messages import VERSION
 from ...support import inputs
 from ...support.extras import needs
+from ..binary import PACKED
 from ..wire import Request
 from .validation import URL_ALLOWED
 
@@ -59,6 +60,7 @@ class Transport:
         self._timeout = timeout
         self._traffic = traffic
         headers = {"Authorization": f"Bearer {token}", "Incfed-Protocol": str(VERSION)}
+        headers["Accept"] = f"application/json, {PACKED}"
         context = _ssl_context(ca) if url.startswith("https:") else False
         # No redirects: the token is for this address only.
         try:
@@ -69,19 +71,21 @@ class Transport:
             raise inputs.refuse("url", url, URL_ALLOWED) from None
 
     async def send(self, request: Request) -> tuple[int, Any]:
-        """The status, and the JSON of the reply (None: an error reply without JSON)."""
+        """The status, and the reply: its JSON, or the bytes of a packed message (None: an error
+        reply without JSON)."""
         httpx, traffic = self._httpx, self._traffic
         timeout = httpx.Timeout(self._timeout, read=self._timeout + request.wait)
-        sent = self._client.build_request(
-            request.method, request.path, json=request.body, timeout=timeout
-        )
+        body: dict[str, Any] = {"json": request.body}
+        if isinstance(request.body, bytes):
+            body = {"content": request.body, "headers": {"Content-Type": PACKED}}
+        sent = self._client.build_request(request.method, request.path, timeout=timeout, **body)
         traffic.requests += 1
         head = _head_size(sent.headers.raw, sent.method.encode(), sent.url.raw_path)
         traffic.bytes_sent += head + len(sent.content)
         try:
             reply = await self._client.send(sent, stream=True)
             try:
-                body = await _body(reply)
+                received = await _body(reply)
             finally:
                 traffic.bytes_received += reply.num_bytes_downloaded
                 await reply.aclose()
@@ -89,8 +93,10 @@ class Transport:
             raise Unreachable(f"{request.method} {sent.url}: {_reason(error)}") from None
         reason = reply.extensions.get("reason_phrase", b"")
         traffic.bytes_received += _head_size(reply.headers.raw, b"%d" % reply.status_code, reason)
+        if reply.is_success and reply.headers.get("Content-Type") == PACKED:
+            return reply.status_code, received
         try:
-            return reply.status_code, json.loads(body)
+            return reply.status_code, json.loads(received)
         except ValueError:
             if reply.is_success:
                 raise Unreachable(f"{request.method} {sent.url}: the reply is not JSON") from None

@@ -7,14 +7,17 @@ Every message may come twice; the second time changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+from ...kernels.factor import Floats
 from ...ledger import tables
 from ...ledger.chain import digest
 from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes, upload_row
-from ...protocol.checks import check_delivery, check_scores, check_signal, check_upload
+from ...protocol.checks import Refusal, check_delivery, check_scores, check_signal, check_upload
 from ...protocol.messages import Answer, Delivery, Signal, Upload
+from ...protocol.packing import FACTOR, combine
 from ...protocol.protocols import EVERYONE
+from ...support.inputs import counted
 from .errors import Conflict
 from .round import RoundTransaction
 
@@ -22,12 +25,23 @@ Handler = Callable[[RoundTransaction, int, Any], None]  # the client that sent i
 SentMessage = tuple[int, Handler, Any]  # a client, and its message with what handles that
 
 
-def open_round(transaction: RoundTransaction, client: int, epoch: int | None) -> None:
-    """Open a round, or join the one in progress. With `epoch`, only while that is the current
-    one, so that a delayed request opens nothing."""
+class Open(NamedTuple):
+    """A client calls for a round: if this is its epoch, and the last round (None: whatever it is),
+    so that a delayed request opens nothing."""
+
+    epoch: int | None = None
+    after: int | None = None
+
+
+def open_round(transaction: RoundTransaction, client: int, message: Open) -> None:
+    """Open a round, or join the one in progress."""
+    epoch, after = message
     allowed = transaction.allowed_epochs([client])[client]
     if epoch is not None and epoch != allowed:
         raise Conflict("epoch", epoch, f"{allowed}, the current epoch: download first")
+    last = transaction.federation.round
+    if after is not None and after != last and not transaction.running:
+        raise Conflict("after", after, f"{last}, the last round: ask for the state first")
     transaction.open(client)
 
 
@@ -70,7 +84,8 @@ def answer(transaction: RoundTransaction, client: int, message: Answer) -> None:
 def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> None:
     rows, number = transaction.rows, message.round
     offer = _find_offer(transaction, client, number)
-    db = to_bytes(message.db)
+    plain = _read_db(transaction, client, message)
+    db = to_bytes(plain)
     delivered = rows.find(tables.deliveries, number, client)
     if delivered is None:
         _check_still_offered(transaction, offer)
@@ -78,15 +93,31 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
             raise Conflict("round", number, "a round whose offer you did not decline")
         uploaded = rows.find(tables.uploads, number, client)
         sent = read_upload(uploaded, transaction.settings.dim)
-        check_delivery(message.db, sent.dV, sent.steps, transaction.settings.limits)
-        rows.add(tables.deliveries, round=number, client=client, db=db)
+        check_delivery(plain, sent.dV, sent.steps, transaction.settings.limits)
         if message.scores is not None:
             check_scores(message.scores, sent.steps)
+        rows.add(tables.deliveries, round=number, client=client, db=db)
+        if message.scores is not None:
             rows.add(tables.scores, round=number, client=client, numbers=to_bytes(message.scores))
         rows.accept(offer, True)  # a delivery is an acceptance
         transaction.record("delivered", round=number, client=client, db=digest(db))
     elif delivered.db != db:
         raise Conflict("db", None, "the same as in your first delivery")
+
+
+def _read_db(transaction: RoundTransaction, client: int, message: Delivery) -> Floats:
+    """db, where that was sent as coordinates in the factor that the client uploaded."""
+    if message.basis is None:
+        return message.db
+    uploaded = transaction.rows.find(tables.uploads, message.round, client)
+    if uploaded.numbers is None:
+        raise Conflict("round", message.round, "a round whose deadline has not passed")
+    dV = read_upload(uploaded, transaction.settings.dim).dV
+    if dV.form != FACTOR or dV.checksum() != message.basis:
+        raise Conflict("basis", None, "the factor of your upload: send db itself")
+    if len(message.db) != dV.rank:
+        raise Refusal("db", counted(len(message.db), "number"), counted(dV.rank, "coordinate"))
+    return combine(dV, message.db)
 
 
 def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -> None:

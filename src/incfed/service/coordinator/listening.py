@@ -45,6 +45,8 @@ LAST_ROUND = select(func.max(_rounds.number)).where(_rounds.stage == CLOSED)
 PENDING_OF = (_signals.c.steps > 0) & _signals.c.client.in_(CLIENTS)
 FIGURES = select(*(_signals.c[name] for name in ("client", *Signal._fields[:5]))).where(PENDING_OF)
 STREAMS = select(_signals).where(PENDING_OF, _signals.c.numbers.is_not(None))
+KEPT = _signals.c.epoch.in_(select(tables.epochs.c.number).where(tables.epochs.c.V.is_not(None)))
+FIGURES_KEPT, STREAMS_KEPT = FIGURES.where(KEPT), STREAMS.where(KEPT)
 
 
 def hear(connection: Connection, client: int, signal: Signal, dim: int, rows: bool) -> bool:
@@ -85,7 +87,9 @@ def streamed(
             0, epoch if everyone else one.epoch, one.steps, one.cost,
             Packed(one.form, settings.dim, from_bytes(one.numbers)),
         )
-        for client, one in _by_client(connection, STREAMS, clients).items()
+        for client, one in _by_client(
+            connection, STREAMS if everyone else STREAMS_KEPT, clients
+        ).items()
     }  # fmt: skip
 
 
@@ -125,7 +129,7 @@ class Judge:
         self, connection: Connection, settings: Settings, epoch: int, clients: Collection[int]
     ) -> bool:
         """Should a round of these clients open, by the rows that they streamed?"""
-        said = _by_client(connection, FIGURES, clients)
+        said = _figures(connection, settings, clients)
         if not self._promising(connection, settings, epoch, said):
             return False
         inputs = read_round_inputs(
@@ -138,7 +142,7 @@ class Judge:
         self, connection: Connection, settings: Settings, epoch: int, clients: Collection[int]
     ) -> bool:
         """Should the server call these clients to a round, by the growth that they reported?"""
-        said, everyone = _by_client(connection, FIGURES, clients), settings.download == EVERYONE
+        said, everyone = _figures(connection, settings, clients), settings.download == EVERYONE
         pending = self._pending(connection, settings)
         known = {client: upload for client, upload in pending.items() if client in clients}
         ids = sorted(said.keys() | known.keys())
@@ -147,9 +151,10 @@ class Judge:
         costs, logdets, grown = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
         for k, client in enumerate(ids):
             upload, signal = known.get(client), said.get(client)
-            of = epoch if signal is None else signal.epoch
+            of = epoch if everyone or signal is None else signal.epoch
             if upload is not None and (signal is None or signal.steps <= upload.steps):
                 signal, of = None, epoch if everyone else upload.epoch
+            of = self._kept(connection, settings, of, epoch)
             gain = 0.0  # by what the server has of its data
             if upload is not None:
                 gain = self._gain(connection, settings, client, upload, of)
@@ -204,6 +209,14 @@ class Judge:
             self._epochs[epoch] = Shared.of(*kept, settings.ridge)
         return self._epochs[epoch]
 
+    def _kept(self, connection: Connection, settings: Settings, epoch: int, current: int) -> int:
+        """This epoch; the current one if it was pruned: who has it must download first."""
+        try:
+            self._shared(connection, settings, epoch)
+        except Pruned:
+            return current
+        return epoch
+
     def _pending(self, connection: Connection, settings: Settings) -> dict[int, Upload]:
         """What the server has of pending data: the uploads of the last round that were not
         shared."""
@@ -255,6 +268,15 @@ def _worthwhile(settings: Settings, signals: Signals, logdets: Floats, shared: f
     store.table[:SERVER, PENDING] = 1
     store.logdet[:SERVER, 0], store.logdet[SERVER, 0] = logdets, shared
     return bool(worthwhile(store, signals))
+
+
+def _figures(
+    connection: Connection, settings: Settings, clients: Collection[int]
+) -> dict[int, Any]:
+    """What these clients said, without their rows. One for one, a client counts on top of the epoch
+    that it has: if that was pruned, not before it downloads."""
+    statement = FIGURES if settings.download == EVERYONE else FIGURES_KEPT
+    return _by_client(connection, statement, clients)
 
 
 def _by_client(

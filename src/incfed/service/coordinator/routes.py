@@ -8,13 +8,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.security import HTTPBearer
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 from sqlalchemy.exc import OperationalError
 
 from ..._version import __version__
 from ...ledger.clients import Member
 from ...ledger.settings import Settings
+from ...protocol.checks import Refusal
 from ...protocol.messages import VERSION, Answer, Download
-from .. import wire
+from .. import binary, wire
+from ..binary import PACKED
 from . import handlers
 from .batching import Batcher
 from .coordinator import Coordinator
@@ -87,12 +90,40 @@ CurrentClient = Annotated[Member, Depends(get_client)]
 RoundNumber = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Number of the round.")]
 
 
+def _keep_bytes(body: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    return body if isinstance(body, bytes) else check(body)
+
+
+# FastAPI hands over what is not JSON as bytes: those of a packed message, read by `binary`.
+OrPacked = WrapValidator(_keep_bytes)
+_BYTES = {PACKED: {"schema": {"type": "string", "format": "binary"}}}
+TAKES_PACKED: dict[str, Any] = {"requestBody": {"content": _BYTES}}
+
+
+def accepts_packed(request: Request) -> bool:
+    """Whether the client knows packed messages, by its Accept."""
+    kinds = request.headers.get("accept", "").split(",")
+    return PACKED in (kind.partition(";")[0].strip().lower() for kind in kinds)
+
+
+def packed_body(request: Request, body: Any) -> bytes | None:
+    """The body, if it is packed; None: it was JSON. Other kinds are refused."""
+    if not isinstance(body, bytes):
+        return None
+    kind = request.headers.get("content-type", "")
+    if kind.partition(";")[0].strip().lower() != PACKED:
+        raise Refusal("Content-Type", kind or None, f"application/json or {PACKED}")
+    return body
+
+
 @for_clients.get(wire.FEDERATION, response_model_exclude_defaults=True)
-async def federation(services: ServicesDep, client: CurrentClient) -> wire.FederationView:
+async def federation(
+    request: Request, services: ServicesDep, client: CurrentClient
+) -> wire.FederationView:
     """The settings that a client needs."""
-    settings = await run_in_threadpool(services.coordinator.settings)
     state = await services.state(client.id)
-    return view_federation(settings, client, state.epoch)
+    settings = await run_in_threadpool(services.coordinator.settings)
+    return view_federation(settings, client, state, accepts_packed(request))
 
 
 @for_clients.get(wire.STATE, response_model_exclude_defaults=True)
@@ -123,13 +154,20 @@ async def state(
             return seen  # nobody reads it; a client that has left must not count as seen
 
 
-@for_clients.put(wire.STATE, response_model_exclude_defaults=True)
+@for_clients.put(wire.STATE, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED)
 async def signal(
-    body: wire.SignalBody, services: ServicesDep, client: CurrentClient
+    request: Request,
+    body: Annotated[wire.SignalBody, OrPacked],
+    services: ServicesDep,
+    client: CurrentClient,
 ) -> wire.StateView:
     """The same at once, and say what you have not shared yet, if the coordinator decides when a
     round opens. It may open one now."""
-    message = wire.read_signal_body(body, services.settings.dim)
+    packed, dim = packed_body(request, body), services.settings.dim
+    if packed is None:
+        message = wire.read_signal_body(body, dim)
+    else:
+        message = binary.read_signal(packed, dim)
     return await services.handle((client.id, handlers.signal, message))
 
 
@@ -140,19 +178,32 @@ async def open_round(
     epoch: Annotated[
         int | None, Query(ge=0, le=wire.LARGEST, description="Only if this is the current epoch.")
     ] = None,
+    after: Annotated[
+        int | None, Query(ge=0, le=wire.LARGEST, description="Only if this was the last round.")
+    ] = None,
 ) -> wire.OpenedView:
     """Open a round, or join the one in progress."""
-    opened = (await services.handle((client.id, handlers.open_round, epoch))).round
+    opened = (
+        await services.handle((client.id, handlers.open_round, handlers.Open(epoch, after)))
+    ).round
     assert opened is not None
     return wire.OpenedView(round=opened.number)
 
 
-@for_clients.put(wire.UPLOAD, response_model_exclude_defaults=True)
+@for_clients.put(wire.UPLOAD, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED)
 async def upload(
-    number: RoundNumber, body: wire.UploadBody, services: ServicesDep, client: CurrentClient
+    number: RoundNumber,
+    request: Request,
+    body: Annotated[wire.UploadBody, OrPacked],
+    services: ServicesDep,
+    client: CurrentClient,
 ) -> wire.StateView:
     """Upload dV, which is fixed for this round from then on."""
-    message = wire.read_upload_body(number, body, services.settings.dim)
+    packed, dim = packed_body(request, body), services.settings.dim
+    if packed is None:
+        message = wire.read_upload_body(number, body, dim)
+    else:
+        message = binary.read_upload(number, packed, dim)
     return await services.handle((client.id, handlers.upload, message))
 
 
@@ -165,17 +216,31 @@ async def answer(
     return await services.handle((client.id, handlers.answer, message))
 
 
-@for_clients.put(wire.DELIVERY, response_model_exclude_defaults=True)
+@for_clients.put(wire.DELIVERY, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED)
 async def delivery(
-    number: RoundNumber, body: wire.DeliveryBody, services: ServicesDep, client: CurrentClient
+    number: RoundNumber,
+    request: Request,
+    body: Annotated[wire.DeliveryBody, OrPacked],
+    services: ServicesDep,
+    client: CurrentClient,
 ) -> wire.StateView:
     """Deliver db, as a participant of the round."""
-    message = wire.read_delivery_body(number, body, services.settings.dim)
+    packed, dim = packed_body(request, body), services.settings.dim
+    if packed is None:
+        message = wire.read_delivery_body(number, body, dim)
+    else:
+        message = binary.read_delivery(number, packed, dim)
     return await services.handle((client.id, handlers.delivery, message))
 
 
-@for_clients.get(wire.DOWNLOAD, response_model_exclude_defaults=True)
+@for_clients.get(
+    wire.DOWNLOAD,
+    response_model=wire.DownloadView,
+    response_model_exclude_defaults=True,
+    responses={200: {"content": _BYTES}},
+)
 async def download(
+    request: Request,
     services: ServicesDep,
     client: CurrentClient,
     since: Annotated[
@@ -184,10 +249,20 @@ async def download(
     model: Annotated[
         bool, Query(description="False: only in which rounds you took part since then.")
     ] = True,
-) -> wire.DownloadView:
+    own: Annotated[
+        list[Annotated[int, Field(ge=0, le=wire.LARGEST)]],
+        Query(max_length=100, description="Rounds whose data of yours you have: it is left out."),
+    ] = [],  # noqa: B006
+) -> Any:
     """The shared statistics: what was added since an epoch, or everything. Where downloads are one
-    for one, only as far as you are entitled to them."""
-    return wire.write_download(await services.download(Wanted(client.id, since, model)))
+    for one, only as far as you are entitled to them. Packed, if your Accept says so; data of your
+    own is left out of packed replies only."""
+    packed = accepts_packed(request)
+    wanted = Wanted(client.id, since, model, packed, tuple(own) if packed else ())
+    found = await services.download(wanted)
+    if packed:
+        return Response(binary.write_download(found), media_type=PACKED)
+    return wire.write_download(found)
 
 
 @for_operators.get("/healthz")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
@@ -11,11 +11,11 @@ from sqlalchemy import Connection, bindparam, select
 from ...kernels.factor import Floats
 from ...ledger import tables
 from ...ledger.clients import Member
-from ...ledger.records import RUNNING, from_bytes, read_epoch
+from ...ledger.records import RUNNING, from_bytes, read_epoch, read_own
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
 from ...protocol.messages import Download
-from ...protocol.packing import FACTOR, Packed, pack_matrix, pack_rows
+from ...protocol.packing import FACTOR, Packed, coordinates, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
 from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
@@ -39,9 +39,19 @@ PAYMENTS = (
     .where(_paid.epoch > bindparam("since"), _paid.epoch <= bindparam("epoch"))
     .order_by(_paid.round)
 )
+_uploads = tables.uploads.c
+ADDED = (
+    select(_paid.round, _paid.client, _uploads.steps)
+    .where(_uploads.round == _paid.round, _uploads.client == _paid.client)
+    .where(_paid.epoch > bindparam("since"), _paid.epoch <= bindparam("epoch"))
+    .order_by(_paid.round, _paid.client)
+)
 
 
-def view_federation(settings: Settings, client: Member, epoch: int) -> FederationView:
+def view_federation(
+    settings: Settings, client: Member, state: StateView, packed: bool = False
+) -> FederationView:
+    """`packed`: the client knows packed messages."""
     return FederationView(
         federation=settings.identity,
         dim=settings.dim,
@@ -54,12 +64,14 @@ def view_federation(settings: Settings, client: Member, epoch: int) -> Federatio
         reward_bound=settings.reward_bound,
         cost_limit=settings.cost_limit,
         client=ClientView(client.id, client.name),
-        epoch=epoch,
+        epoch=state.epoch,
+        revision=state.revision,
         trigger=None if settings.trigger is None else settings.trigger.settings(),
         download=settings.download,
         width=settings.width,
         width_scale=settings.width_scale,
         trust=settings.trust,
+        packed=packed,
     )
 
 
@@ -67,8 +79,9 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
     """The federation and its last round, as each of these clients sees them."""
     version, round = transaction.federation.version, transaction.round
     epochs = transaction.allowed_epochs(clients)
+    revision = transaction.federation.settings
     if round is None:
-        return [StateView(version, epochs[client], None) for client in clients]
+        return [StateView(version, epochs[client], None, revision) for client in clients]
     values = {"number": round.number, "clients": sorted(set(clients))}
     uploaded = set(transaction.connection.scalars(OWN_UPLOADS, values))
     rows = transaction.connection.execute(OWN_ROWS[tables.offers], values)
@@ -92,7 +105,7 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
             taken=taken.get(client),
         )
 
-    return [StateView(version, epochs[client], view(client)) for client in clients]
+    return [StateView(version, epochs[client], view(client), revision) for client in clients]
 
 
 class Wanted(NamedTuple):
@@ -101,17 +114,16 @@ class Wanted(NamedTuple):
     client: int
     since: int | None  # the epoch that it has; None: none yet
     model: bool = True  # False: it only wants to know in which rounds it took part
-
-
-# Since when (None: ever), V and b, and scores.
-Statistics = tuple[int | None, Packed, Floats, Floats | None]
+    packed: bool = False  # whether it is sent packed: a factor is smaller then
+    own: tuple[int, ...] = ()  # rounds whose data of its own it has: that is left out
 
 
 class Downloads:
     """Downloads: what was added since the client's epoch where that is smaller, else everything."""
 
     def __init__(self) -> None:
-        self._cache: dict[tuple[int | None, int], Statistics] = {}
+        self._cache: dict[Any, tuple[int | None, Packed, Floats]] = {}
+        self._scores: dict[int, Floats | None] = {}  # by epoch
 
     def make(
         self, transaction: RoundTransaction, asked: Sequence[Wanted]
@@ -129,58 +141,86 @@ class Downloads:
             for row in connection.execute(PAYMENTS, values):
                 shared[row.client, since][row.round] = row.amount
         found: list[Download | Refusal] = []
-        for client, since, model in asked:
-            epoch = allowed[client]
-            if since is not None and not 0 <= since <= epoch:
-                found.append(Conflict("since", since, f"an epoch from 0 to {epoch}"))
+        for one in asked:
+            epoch, rounds = allowed[one.client], shared[one.client, one.since]
+            if one.since is not None and not 0 <= one.since <= epoch:
+                found.append(Conflict("since", one.since, f"an epoch from 0 to {epoch}"))
                 continue
-            if not model:
-                epoch = since or 0
-            statistics = self._statistics(connection, since, epoch, transaction.settings.dim)
-            known, V, b, scored = statistics
-            found.append(Download(epoch, known, V, b, shared[client, since], scored))
+            if not one.model:
+                epoch = one.since or 0
+            own = tuple(sorted(rounds.keys() & set(one.own)))
+            one = one._replace(own=own)
+            since, V, b = self._statistics(connection, one, epoch, transaction.settings.dim)
+            without = own if since is not None else ()
+            scored = None
+            if one.model and len(V.numbers):  # without new data, nothing is new
+                scored = self._mean_scores(connection, epoch, transaction.settings.dim)
+            found.append(Download(epoch, since, V, b, rounds, without, scored))
         return found
 
+    def _mean_scores(self, connection: Connection, epoch: int, dim: int) -> Floats | None:
+        if epoch not in self._scores:
+            self._scores = {epoch: scores.mean(connection, epoch, dim)}
+        return self._scores[epoch]
+
     def _statistics(
-        self, connection: Connection, since: int | None, epoch: int, dim: int
-    ) -> Statistics:
-        found = self._cache.get((since, epoch))
+        self, connection: Connection, one: Wanted, epoch: int, dim: int
+    ) -> tuple[int | None, Packed, Floats]:
+        """Since when (None: ever), V and b. Clients that shared nothing get the same."""
+        key = (one.since, epoch, one.packed, one.client if one.own else None)
+        found = self._cache.get(key)
         if found is None:
-            new = None if since is None else _difference(connection, since, epoch, dim)
-            scored = scores.mean(connection, epoch, dim)
-            if new is None:
-                V, b = read_epoch(connection, epoch, dim)
-                found = None, pack_matrix(V), b, scored
-            else:
-                found = since, *new, scored
-            if len(self._cache) >= CACHED:
-                self._cache.clear()
-            self._cache[since, epoch] = found
+            new = _difference(connection, one, epoch, dim)
+            found = self._whole(connection, epoch, dim) if new is None else (one.since, *new)
+            if not one.own:
+                self._keep(key, found)
         return found
+
+    def _whole(
+        self, connection: Connection, epoch: int, dim: int
+    ) -> tuple[int | None, Packed, Floats]:
+        found = self._cache.get(epoch)
+        if found is None:
+            V, b = read_epoch(connection, epoch, dim)
+            found = None, pack_matrix(V), b
+            self._keep(epoch, found)
+        return found
+
+    def _keep(self, key: Any, made: tuple[int | None, Packed, Floats]) -> None:
+        if len(self._cache) >= CACHED:
+            self._cache.clear()
+        self._cache[key] = made
 
 
 def _difference(
-    connection: Connection, since: int, epoch: int, dim: int
+    connection: Connection, one: Wanted, epoch: int, dim: int
 ) -> tuple[Packed, Floats] | None:
-    """What was added after `since`; None: the whole is smaller.
+    """What was added after `one.since`; None: the whole is smaller.
 
     The factors of all participants are merged into one, so that no client sees another's.
     """
-    paid, uploads, deliveries = tables.payments.c, tables.uploads.c, tables.deliveries.c
-    query = (
-        select(uploads.form, uploads.numbers, deliveries.db)
-        .where(uploads.round == paid.round, uploads.client == paid.client)
-        .where(deliveries.round == paid.round, deliveries.client == paid.client)
-        .where(paid.epoch > since, paid.epoch <= epoch)
-        .order_by(paid.round, paid.client)
-    )
-    rows, total, count = [np.empty((0, dim))], np.zeros(dim), 0
-    for row in connection.execute(query):
-        if row.form != FACTOR or row.numbers is None or row.db is None:
+    if one.since is None:
+        return None
+    values = {"since": one.since, "epoch": epoch}
+    added = [
+        (row.round, row.client, row.steps)
+        for row in connection.execute(ADDED, values)
+        if row.client != one.client or row.round not in one.own
+    ]
+    most = dim - 1 if one.packed else dim // 2  # rows: in JSON, zeros are sent too
+    if sum(steps for _, _, steps in added) > most:
+        return None
+    rows, total = [np.empty((0, dim))], np.zeros(dim)
+    for round, client, _ in added:
+        sent, delivered = (
+            read_own(connection, table, round, client)
+            for table in (tables.uploads, tables.deliveries)
+        )
+        if sent.form != FACTOR or sent.numbers is None or delivered.db is None:
             return None
-        rows.append(from_bytes(row.numbers).reshape(-1, dim))
-        total = total + from_bytes(row.db)
-        count += len(rows[-1])
-        if 2 * count >= dim + 1:
-            return None
-    return pack_rows(np.concatenate(rows)), total
+        rows.append(from_bytes(sent.numbers).reshape(-1, dim))
+        total = total + from_bytes(delivered.db)
+    V = pack_rows(np.concatenate(rows))
+    if one.packed and coordinates(V, total) is None:
+        return None
+    return V, total
