@@ -24,6 +24,7 @@ from incfed.protocol.traffic import packed_matrix, packed_model, packed_vector
 from incfed.service import binary
 from incfed.service.binary import OVERHEAD, PACKED, ROUND_OVERHEAD
 from incfed.service.coordinator.app import make_app
+from incfed.service.coordinator.handlers import delivery
 from incfed.service.wire import Request
 from support.federation import Federation, federate, made, synthetic
 from support.in_step import play
@@ -331,6 +332,12 @@ def test_signals_that_are_refused(tmp_path: Path, data: bytes, field: str) -> No
     federation.store.close()
 
 
+def scored(delivery: bytes, count: int, score: float) -> bytes:
+    """With so many scores."""
+    changed = with_(delivery, scalars=D + count, scores=count)
+    return changed + np.full(count, score).tobytes()
+
+
 def test_deliveries(tmp_path: Path) -> None:
     """What is stored is what the message decodes to; in another factor, it is not understood."""
     with one_round(tmp_path) as (federation, http):
@@ -357,6 +364,9 @@ def test_deliveries(tmp_path: Path) -> None:
             (with_(good, form=binary.VECTOR, number=0), 422, "db"),
             (with_(plain, form=binary.COORDINATES), 409, "basis"),
             (with_(plain, first=NAN), 422, "db"),
+            (scored(plain, 7, NAN), 422, "scores"),
+            (scored(plain, 7, -1.0), 422, "scores"),
+            (scored(plain, 3, 1.0), 422, "scores"),
         ):
             got, said = deliver(data)
             assert (got, said["field"]) == (status, field), said
@@ -379,6 +389,18 @@ def test_deliveries(tmp_path: Path) -> None:
         np.testing.assert_allclose(got_news.V.matrix(), X[:3].T @ X[:3], atol=1e-15)
         with federation.store.read() as connection:
             assert audit(connection).findings == []
+
+
+def test_a_refused_delivery_is_not_stored_with_those_beside_it(tmp_path: Path) -> None:
+    with one_round(tmp_path) as (federation, _):
+        here = federation.coordinator
+        for client in range(2):
+            here.upload(client, made(1, 0, X[:2], 0.5))
+        good = Delivery(1, X[:2].sum(axis=0))
+        bad = good._replace(scores=np.full(7, -1.0))
+        refused, _ = here.handle([(0, delivery, bad), (1, delivery, good)])
+        assert isinstance(refused, Refusal)
+        assert [row["client"] for row in rows_of(federation, tables.deliveries)] == [1]
 
 
 def test_other_kinds_of_bodies_are_refused(opened: tuple[Federation, Http]) -> None:
