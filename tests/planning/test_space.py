@@ -255,3 +255,8 @@ def test_prices_fit_the_dearest_client() -> None:
     tables = {"world": world, "run": {"steps": 50}, "costs": 7.0}
     tables["search"] = {"clients_may_lie": True}
     assert "PostedPrice (price 7.0)" in read_case(tables).space.candidates
+    tables["search"] = {"beta": 0.5}
+    assert "PaymentEfficient" in read_case(tables).space.candidates
+    switched = read_case(tables, clients_may_lie=True).space
+    assert "PaymentEfficient" not in switched.candidates
+    assert "PostedPrice (price 7.0)" in switched.candidates

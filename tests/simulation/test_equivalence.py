@@ -111,6 +111,17 @@ def long_trace(count: int, dim: int, shape: str, seed: int) -> incfed.Trace:
     return incfed.Trace(clients, arms, expected + noise, expected, count=count)
 
 
+@pytest.mark.parametrize("cover", [0.3, 0.7, 1.0])
+@pytest.mark.parametrize("threshold", [0.5, 5.0])  # few pending steps, and many
+def test_whole_runs_of_the_auction(cover: float, threshold: float) -> None:
+    trace = long_trace(9, 5, "unit", 3)
+    prices = np.random.default_rng(1).uniform(2.0, 20.0, 9).tolist()
+    auction = ("truthful", {"cover": cover, "reserve": 18.0})
+    slow = compare(trace, auction, prices, {"threshold": threshold, **PLAIN})
+    assert most_paid(slow) > 2
+    assert len(slow.rounds) > 10
+
+
 @pytest.mark.parametrize("reads", ["fresh", "stale"])
 @pytest.mark.parametrize("shape", ["spread", "subspace"])
 @pytest.mark.parametrize("count", [1, 2])

@@ -15,6 +15,7 @@ MECHANISMS: dict[str, Callable[..., incfed.Mechanism]] = {
     "pay_everyone": incfed.PayEveryone,
     "payment_free": incfed.PaymentFree,
     "payment_efficient": incfed.PaymentEfficient,
+    "truthful": incfed.Truthful,
 }
 Kind = tuple[str, dict[str, Any]]
 Costs = float | list[float]

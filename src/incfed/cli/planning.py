@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .base import Dask, Fresh, Jobs, Output, app, option, path, plainly, same_command
+from .base import Dask, Fresh, Jobs, Output, app, flag, option, path, plainly, same_command
 
 
 @app.command(
@@ -38,6 +38,10 @@ def plan(
     min_reward: Annotated[
         str | None, option("X", "Smallest reward; 99%: of what paying everyone gives.")
     ] = None,
+    clients_may_lie: Annotated[
+        bool,
+        flag("--clients-may-lie", "Try only mechanisms under which lying gains little."),
+    ] = False,
     trials: Annotated[
         int, option("N", "Settings to try, rounded up to batches of 16.", min=1)
     ] = 160,
@@ -64,7 +68,8 @@ def plan(
             made = make_plan(
                 world, minimize=minimize, maximize=maximize, budget=budget,
                 max_communication=max_communication, max_regret=max_regret,
-                min_reward=min_reward, trials=trials, held_out=held_out, seed=seed,
+                min_reward=min_reward, clients_may_lie=clients_may_lie,
+                trials=trials, held_out=held_out, seed=seed,
                 jobs=jobs, dask=dask, output=output, fresh=fresh,
                 progress=lambda now: show_progress(bar, now), slow=bar.compiling,
                 begin=lambda case, goal: introduce(terminal, case, goal),

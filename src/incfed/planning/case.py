@@ -111,17 +111,27 @@ class Case:
         )
 
 
-def read_case(source: str | Path | Mapping[str, Any]) -> Case:
-    """The case in a file, or in tables as of a file; an InputError names the place at fault."""
+def read_case(source: str | Path | Mapping[str, Any], *, clients_may_lie: bool = False) -> Case:
+    """The case in a file, or in tables as of a file; an InputError names the place at fault.
+    `clients_may_lie` sets that in [search]."""
+    more = {"clients_may_lie": True} if clients_may_lie else {}
     if isinstance(source, Mapping):
-        return build_case(Recipe(source, name="your world"))
+        return build_case(_searched(Recipe(source, name="your world"), more))
     if not isinstance(source, str | Path):
         raise refuse("world", source, "the path of a TOML file, or tables as in one")
     if not Path(source).exists():
         raise InputError(
             f"config file not found: {source}. Write one with: incfed init --plan {source}"
         )
-    return build_case(load(source))
+    return build_case(_searched(load(source), more))
+
+
+def _searched(recipe: Recipe, more: Mapping[str, Any]) -> Recipe:
+    """The recipe with more in its [search]."""
+    search = recipe.tables.get("search", {})
+    if not more or not isinstance(search, Mapping):  # build_case says what is wrong with it
+        return recipe
+    return replace(recipe, tables={**recipe.tables, "search": {**search, **more}})
 
 
 def build_case(recipe: Recipe) -> Case:

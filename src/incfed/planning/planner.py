@@ -130,6 +130,7 @@ def plan(
     max_communication: float | str | None = None,
     max_regret: float | str | None = None,
     min_reward: float | str | None = None,
+    clients_may_lie: bool = False,
     trials: int = TRIALS,
     held_out: int = HELD_OUT,
     seed: int = 0,
@@ -146,7 +147,8 @@ def plan(
     `world` is the path of a TOML file, or its tables: [world], [run], costs, and if need be
     [algorithm] and [search]. One of `minimize` ("regret", "payment", "communication") and
     `maximize` ("reward") is the aim; the others may be limited, by a number or by a share of what
-    paying everyone at the paper's threshold gives ("10%"); `budget` limits the payment.
+    paying everyone at the paper's threshold gives ("10%"); `budget` limits the payment. With
+    `clients_may_lie`, only mechanisms are tried under which lying about costs gains little.
 
     `trials` settings are tried (rounded up to whole batches of 16) and the advice is judged with
     `held_out` seeds that were not used for choosing. The same `seed` gives the same plan on any
@@ -154,7 +156,7 @@ def plan(
     to that folder, and a search that was stopped there is continued. `progress` is told how far it
     is. With several processes, a script must call this under `if __name__ == "__main__":`.
     """
-    case = read_case(world)
+    case = read_case(world, clients_may_lie=inputs.flag("clients_may_lie", clients_may_lie))
     limits = {
         "payment": budget,
         "communication": max_communication,
