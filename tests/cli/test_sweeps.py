@@ -27,7 +27,7 @@ def test_a_sweep_from_start_to_finish(tmp_path: Path) -> None:
     assert "there/report.html" in done.stderr
     there = tmp_path / "there"
     assert {path.name for path in there.iterdir()} == {
-        "cells.jsonl", "cells.parquet", "curves.parquet", "report.html",
+        "cells.jsonl", "cells.parquet", "curves.parquet", "plots", "report.html",
         "summary.json", "summary.md",
     }  # fmt: skip
     rows = re.findall(r"^\| (\w+ \| \S+ \| \S*) +\| 3 \|", done.stdout, re.MULTILINE)

@@ -297,10 +297,14 @@ def test_nothing_overflows_at_the_ends_of_the_ranges(mechanism: incfed.Mechanism
     """Each setting at its end, the others as usual; then all of them, and arms of the largest."""
     usual = {"threshold": 0.1, "costs": 10.0}
     cases: list[dict[str, Any]] = [{"ridge": 1e-6}, {"ridge": 1e6}]
+    trusts: tuple[Any, ...] = (1e-300, 1.0, 1e100, "auto")
     for name, ends in EXTREMES.items():
         value = math.nextafter(ends[end], 0.0) if name == "delta" and end else ends[end]
         cases.append({"costs" if name == "cost" else name: value})
-    cases.append({name: value for case in cases[2:] for name, value in case.items()})
+    together = {name: value for case in cases[2:] for name, value in case.items()}
+    del together["width_scale"]  # exploration takes the place of the formula
+    cases += [together, *({**together, "trust": trust} for trust in trusts)]
+    cases += [{"trust": trust} for trust in trusts]
     chance = np.random.default_rng(0)
     arms, rewards = chance.normal(size=(200, 4, 5)), chance.normal(size=(200, 4))
     far = inputs.LARGEST / 10 if end else 1.0

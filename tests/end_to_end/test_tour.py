@@ -125,7 +125,7 @@ def test_killed_gone_on_with_and_interrupted(tmp_path: Path) -> None:
         ("--seconds nan", "--seconds: got nan"),
         ("--steps 0", "--steps: got 0"),
         ("--pace 0", "--pace: got 0.0"),
-        ("--mechanism Mine", "--mechanism: got 'Mine', must be one of 'PayEveryone'"),
+        ("--mechanism Mine", "--mechanism: got 'Mine', must be one of 'BudgetFeasible'"),
         ("--beta 2", "--beta: got 2.0"),
         ("--mechanism PaymentFree --beta 0.5", "--beta: got 0.5, must be left out"),
         ("--threshold -1", "--threshold: got -1.0"),

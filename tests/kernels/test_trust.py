@@ -79,6 +79,16 @@ def test_others_count_for_less_than_trust_and_more_with_more_of_it(d: int) -> No
         before = logdet
 
 
+def test_trust_below_rounding_is_none() -> None:
+    """V_o is a difference of what may be far larger than it."""
+    chance = np.random.default_rng(0)
+    V, b = data(chance, 500, 4)
+    noise = 1e-13 * chance.standard_normal((4, 4))
+    V_o = noise + noise.T  # not even positive semi-definite
+    ours, theirs = fast(V_o, np.zeros(4), V, b, 1e-16, 0.1), literal(V_o, b, V, b, 0.0, 0.1)
+    np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-9)
+
+
 def test_the_preferred_model_by_hand() -> None:
     own, unknown = np.array([5.0, 4.0, 6.0]), np.zeros(4)
     assert preferred(own, unknown) == 1

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incfed
+from incfed.experiments.config import LONGEST_LABEL
 from incfed.experiments.runs import read
 from incfed.planning.case import read_case
+from incfed.planning.config_files import short
 from incfed.planning.space import Candidate, Range, read_space
 from incfed.service.coordinator.config import read_config
 from incfed.support.inputs import InputError
@@ -105,6 +107,26 @@ def test_trust_is_searched_in_units_of_the_arms() -> None:
     fixed = read_space({}, {"trust": 7.0}, 0.5)
     assert fixed.trusts == ("full",)
     assert fixed.first(0.5)[0].table({"trust": 7.0}, 1.0)["trust"] == 7.0
+
+
+def test_a_fixed_scale_is_of_a_formula() -> None:
+    space = read_space({}, {"width_scale": 0.5}, 0.5)
+    assert space.widths == ("paper", "mixture")
+    assert space.ranges["width_scale"] == Range(1.0, 1.0)  # not searched: [algorithm] has it
+    with pytest.raises(InputError, match="without constant where"):
+        read_space({"widths": ["constant"]}, {"width_scale": 0.5}, 0.5)
+
+
+def test_the_longest_setting_has_a_label() -> None:
+    space = read_space({"signal": "growth"}, {}, 0.5)
+    made = space.make(
+        "PaymentEfficient", "Patient", "one-for-one", "mixture", "limited",
+        beta=0.0123, news=1.2345, width_scale=0.123, trust=12.345, ridge=0.0123,
+    )  # fmt: skip
+    assert len(str(made)) > LONGEST_LABEL
+    assert short(made) == "the advice"
+    plain = space.first(0.5)[0]
+    assert short(plain) == str(plain)
 
 
 def test_stale_reads_leave_nothing_to_find_out() -> None:

@@ -226,3 +226,16 @@ def test_a_long_life_does_not_drift(ridge: float, rank: int) -> None:
     assert one.logdet == pytest.approx(np.linalg.slogdet(V)[1], abs=1e-8)
     b = 0.5 * items.T @ times + one.epoch * np.ones(dim)
     np.testing.assert_allclose(one._U.T @ one._t, np.linalg.solve(V, b), atol=1e-7)
+
+
+def test_own_data_that_the_federation_lost_is_not_subtracted() -> None:
+    """A restored ledger may lack what this client shared: what is left counts as others' then."""
+    one = Learner(3, rules(), 1.0)
+    for x in np.random.default_rng(0).standard_normal((30, 3)):
+        one.learn(x, 1.0)
+    one.freeze(1, 0.0)
+    one.take_in(news(1, None, 0.1 * np.eye(3), np.ones(3), 1))
+    assert one.own.steps == 0
+    assert one._models is not None
+    U, t, _ = one._models.best(one.own.scores, one.known)
+    assert np.abs(U.T @ t).max() < 10.0

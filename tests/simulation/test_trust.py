@@ -117,14 +117,16 @@ def test_baselines_take_trust_where_others_data_comes_in(never: incfed.Algorithm
 @pytest.mark.parametrize(
     ("trust", "said"),
     [
-        (-1.0, "trust: got -1.0, must be a number (or inf) of at least 0"),
-        (np.nan, "trust: got nan, must be a number (or inf) of at least 0"),
-        (True, "trust: got True, must be a number (or inf) of at least 0"),
-        ("some", "trust: got 'some', must be a number of at least 0 (or inf), or \"auto\""),
-        ([], "trust: got [], must be a number of at least 0"),
-        (None, "trust: got None, must be a number of at least 0"),
-        ([1.0, -2.0], "trust[1]: got -2.0, must be a number (or inf) of at least 0"),
-        ([1.0, "auto"], "trust[1]: got 'auto', must be a number (or inf) of at least 0"),
+        (-1.0, "trust: got -1.0, must be a number from 0 to 1e+100, inf, or"),
+        (np.nan, "trust: got nan, must be a number from 0 to 1e+100, inf, or"),
+        (True, "trust: got True, must be a number from 0 to 1e+100, inf, or"),
+        ("some", "trust: got 'some', must be a number from 0 to 1e+100, inf, or \"auto\""),
+        ([], "trust: got [], must be a number from 0 to"),
+        (None, "trust: got None, must be a number from 0 to"),
+        (b"auto", "trust: got b'auto', must be a number from 0 to 1e+100"),
+        (1e101, "trust: got 1e+101, must be a number from 0 to 1e+100"),
+        ([1.0, -2.0], "trust[1]: got -2.0, must be a number from 0 to 1e+100"),
+        ([1.0, "auto"], "trust[1]: got 'auto', must be a number from 0 to 1e+100"),
     ],
 )
 def test_bad_input(trust: Any, said: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..kernels.trust import Personal, personal
-from ..protocol.trust import AUTO, check_trust
+from ..protocol.trust import AUTO, check_limit, check_trust
 from ..support import inputs
 from .base import LATER, Algorithm
 
@@ -49,11 +49,7 @@ class Trusting(Algorithm):
 
 def check_trusts(value: object) -> float | str | tuple[float, ...]:
     """The trust as it is kept in settings: for all alike, or one per client."""
-    if isinstance(value, str | int | float | np.number):
-        return check_trust(value)
-    if not isinstance(value, Sequence | np.ndarray) or not len(value):
-        allowed = f'a number of at least 0 (or inf), one per client, or "{AUTO}"'
-        raise inputs.refuse("trust", value, allowed)
-    return tuple(
-        inputs.number(f"trust[{at}]", one, low=0.0, finite=False) for at, one in enumerate(value)
-    )
+    plain = value.tolist() if isinstance(value, np.ndarray | np.number) else value
+    if isinstance(plain, list | tuple) and plain:
+        return tuple(check_limit(f"trust[{at}]", one) for at, one in enumerate(plain))
+    return check_trust(plain)

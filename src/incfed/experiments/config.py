@@ -38,6 +38,7 @@ from ..support.inputs import MOST_STEPS, InputError, integer, refuse
 from ..support.kinds import Kinds, public
 
 CUT = ("part", "turn")  # keys that every table of a recorded world may have
+LONGEST_LABEL = 80  # characters
 RUN_KEYS = ("steps", "seeds", "output")
 MANY = 100_000  # seeds: more is a typing error
 FORMULAS: dict[str, Callable[..., float]] = {
@@ -157,8 +158,9 @@ def _labelled(value: object) -> dict[str, dict[str, Any]]:
             raise places.missing(f"{place}.label", "a short text, such as 'beta 0.7'")
         if not isinstance(label, str) or not label.strip() or not label.isprintable():
             raise refuse(f"{place}.label", label, "a short text, such as 'beta 0.7'")
-        if len(label) > 80:
-            raise refuse(f"{place}.label", label, "a text of at most 80 characters")
+        if len(label) > LONGEST_LABEL:
+            allowed = f"a text of at most {LONGEST_LABEL} characters"
+            raise refuse(f"{place}.label", label, allowed)
         label = label.strip()
         if label in entries:
             allowed = f"different from that of algorithm[{[*entries].index(label) + 1}]"

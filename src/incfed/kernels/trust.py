@@ -47,7 +47,8 @@ MODELS = len(GRID)
 SCORES = MODELS + 1  # and the number of events; or, downloaded, the mean squared norm of arms
 PRIOR_EVENTS = 50.0
 
-# V_o is a difference: relative to its size, trust below this is lost in rounding, and taken for 0.
+# V_o is a difference: trust that is smaller than this, relative to the size of what it is the
+# difference of, is lost in rounding, and taken for 0.
 NEGLIGIBLE = 1e-13
 
 REFRESH = 256  # own updates after which the models are recomputed
@@ -147,7 +148,7 @@ def personalize(
     if trust == np.inf:  # C = I
         add(A, V_o)
         add_scaled(b, 1.0, b_o)
-    elif trust > NEGLIGIBLE * abs(trace(V_o)):
+    elif trust > NEGLIGIBLE * (abs(trace(V_o)) + trace(V_own)):
         factorize(V_o, trust, L, U)  # C = kappa U'U
         whiten(U, b_o, row)
         unwhiten(U, row, line)

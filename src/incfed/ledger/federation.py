@@ -108,6 +108,7 @@ def prune(connection: Connection, before: float, at: float) -> Pruning:
         connection.execute(update(uploads).where(uploads.c.round <= last).values(numbers=None))
         connection.execute(update(deliveries).where(deliveries.c.round <= last).values(db=None))
         connection.execute(update(tables.epochs).where(old).values(V=None, b=None))
+        connection.execute(delete(tables.scores).where(tables.scores.c.round <= last))
         append(connection, "pruned", at, round=last, epoch=first)
     return Pruning(last, first)
 

@@ -26,7 +26,7 @@ from ..protocol.triggers import (
     build_trigger,
     recorded_trigger,
 )
-from ..protocol.trust import Auto, check_trust
+from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
 # Recorded if they differ from version 0.1.
@@ -88,6 +88,9 @@ class Settings:
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
         inputs.choice("width", self.width, ("paper", "mixture"))
         inputs.number("width_scale", self.width_scale, low=0.0)
+        if self.exploration is not None and self.width_scale != 1.0:
+            allowed = "left out: exploration takes the place of the formula"
+            raise inputs.refuse("width_scale", self.width_scale, allowed)
         if self.trust is not None:
             object.__setattr__(self, "trust", _finite(check_trust(self.trust)))
 
@@ -123,7 +126,8 @@ class Settings:
         known = {} if present is None else present
         for name in inputs.RANGES.keys() & {one.name for one in fields(self)}:
             value = getattr(self, name)
-            if value is not None and (name not in known or value != known[name]):
+            given = value is not None and value != AUTO
+            if given and (name not in known or value != known[name]):
                 inputs.setting(name, value)
         if isinstance(self.mechanism, Pinned):
             self.mechanism.check()

@@ -209,7 +209,7 @@ def explain(setting: Setting) -> str:
     elif setting.width == MIXTURE:
         how += ", the confidence radius of the method of mixtures"
     if setting.width_scale != 1.0:
-        how += f", times {setting.width_scale:g}"
+        how += f", alpha {setting.width_scale:g} times its formula"
     if setting.trust == AUTO:
         how += "; each client finds out how far to trust others"
     elif setting.trust != math.inf:

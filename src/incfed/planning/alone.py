@@ -45,4 +45,6 @@ def named(rules: Rules) -> str:
         parts.append(f"alpha {rules['exploration']:g}")
     elif "width" in rules:
         parts.append(str(rules["width"]))
+    if "width_scale" in rules:
+        parts.append(f"width x {rules['width_scale']:g}")
     return ", ".join([*parts, f"lambda {rules['ridge']:g}"])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..environments.base import World
-from ..experiments.config import WORLDS
+from ..experiments.config import LONGEST_LABEL, WORLDS
 from ..ledger.settings import Settings
 from ..mechanisms.registry import MECHANISMS
 from ..results.numbers import human
@@ -23,6 +23,7 @@ from ..support.inputs import InputError, counted
 from ..support.kinds import Kinds
 from ..support.toml import toml, toml_key
 from .case import JUDGE
+from .space import Setting
 
 if TYPE_CHECKING:
     from .planner import Plan
@@ -57,7 +58,7 @@ def config_text(plan: Plan) -> str:
         ),
         "",
         "[[algorithm]]",
-        f"label = {toml(str(plan.setting))}",
+        f"label = {toml(short(plan.setting))}",
         *(f"{said.get(key, '')}{key} = {toml(value)}" for key, value in table.items()),
         "",
         "[[algorithm]]  # to see who is better off than alone",
@@ -65,6 +66,11 @@ def config_text(plan: Plan) -> str:
         *(f"{key} = {toml(value)}" for key, value in (alone.rules or {}).items()),
         "",
     ])  # fmt: skip
+
+
+def short(setting: Setting) -> str:
+    """A label for it."""
+    return str(setting) if len(str(setting)) <= LONGEST_LABEL else "the advice"
 
 
 def federation_text(plan: Plan) -> str | None:
@@ -89,7 +95,7 @@ def federation_text(plan: Plan) -> str | None:
         "delta": (rules.delta, ""),
         "exploration": (rules.exploration, "alpha"),
         "width_scale": (table.get("width_scale"), ""),
-        "trust": (table.get("trust"), "of clients that do not say otherwise"),
+        "trust": (None if _own_trusts(plan) else table.get("trust"), "if a client says nothing"),
         "budget": _budget(plan),
         "arm_norm": (longest, f"a guess: no arm was longer {where}"),
         "reward_bound": (largest, f"a guess: no reward was larger {where}"),
@@ -129,9 +135,18 @@ def differences(plan: Plan) -> list[str]:
         found.append(
             "In the plan clients are away as often as you assumed; here, as often as they are."
         )
+    if _own_trusts(plan):
+        found.append(
+            "In the plan each client has a trust of its own. Here each client sets it: "
+            "incfed.Client(..., trust=...)."
+        )
     if fixed.get("clocks", "all") != "all":
         found.append("In the plan a round restarts its participants' clocks. Here it restarts all.")
     return found
+
+
+def _own_trusts(plan: Plan) -> bool:
+    return isinstance(plan.case.fixed.get("trust"), list)
 
 
 def _budget(plan: Plan) -> tuple[float | None, str]:

@@ -241,7 +241,7 @@ class Space:
         for width, trusting, news, ridge in FIRST_PATIENT:
             if PATIENT in self.triggers and width in self.widths and trusting in self.trusts:
                 chosen = (cheapest, PATIENT, self.downloads[-1], width, trusting)
-                middle = math.sqrt(self.trust.low * self.trust.high)
+                middle = math.sqrt(max(self.trust.low, self.trust.high / 100) * self.trust.high)
                 tried[self.make(*chosen, beta=BETAS[-1], news=news, ridge=ridge, trust=middle)] = (
                     None
                 )
@@ -296,12 +296,17 @@ def read_space(
         given["widths"] = [PAPER]
     if fixed.keys() & {"width", "exploration", "width_scale"}:
         given["width_scale"] = 1.0
+    if "width_scale" in fixed:  # of a formula
+        given.setdefault("widths", [PAPER, MIXTURE])
     if "trust" in fixed:
         given["trusts"] = [FULL]
     stale = fixed.get("reads") == "stale"
     if stale:  # then clients cannot find out
         given.setdefault("trusts", [FULL, LIMITED])
     choices = {name: _choice(name, given) for name in CHOICES}
+    if "width_scale" in fixed and CONSTANT in choices["widths"]:
+        allowed = "without constant where algorithm.width_scale is given"
+        raise inputs.refuse("search.widths", given["widths"], allowed)
     if stale and AUTO in choices["trusts"]:
         raise inputs.refuse("search.trusts", given["trusts"], "without auto where reads are stale")
     lies = inputs.flag("search.clients_may_lie", given.get("clients_may_lie", False))
@@ -323,7 +328,9 @@ def read_space(
             given.get("width_scale", [0.1, 1.0]),
             *inputs.RANGES["width_scale"],
         ),
-        trust=_range("search.trust", given.get("trust", [norm, 100.0 * norm]), 0.0, 1e100),
+        trust=_range(
+            "search.trust", given.get("trust", [norm, 100.0 * norm]), *inputs.RANGES["trust"]
+        ),
         candidates=_candidates(given.get("mechanisms", usually), folder, lies),
         beta=_range("search.beta", given.get("beta", [0.001, 1.0]), 0.0, 1.0),
         threshold=_range(

@@ -119,7 +119,9 @@ def _check_form(dV: Packed, steps: int, dim: int) -> None:
 
 def check_scores(scores: Floats, steps: int) -> None:
     """Raise Refusal if they cannot be sums of squared errors of so many predictions."""
-    if not (np.isfinite(scores).all() and (scores >= 0.0).all() and scores[-1] <= steps):
+    sums, events = scores[:-1], scores[-1]
+    possible = np.isfinite(scores).all() and (sums >= 0.0).all()
+    if not (possible and 0.0 <= events <= steps and events == round(events)):
         allowed = f"numbers of at least 0, the last, how many events they are of, at most {steps:,}"
         raise Refusal("scores", None, allowed)
 

@@ -29,6 +29,7 @@ from .packing import Packed, pack_matrix, pack_rows
 from .trust import AUTO, Models
 
 REFRESH = 256  # own updates after which the factor is made afresh from V
+LOST = 1e-6  # relative to V: more than rounding can be
 
 
 class Observations(NamedTuple):
@@ -263,7 +264,14 @@ class Learner:
         whiten(self._U, b + pending.b, self._t)
         self._age = 0
         if self._models is not None:
+            if not _contains(V + pending.V, self.own.V):  # the federation has lost some of it
+                self.own = self.given.plus(pending)
             own, others = self.own, (V + pending.V - self.own.V, b + pending.b - self.own.b)
             # nobody else compares models: then by its own arms
             norm = float(self.known[-1] or np.trace(own.V) / max(1, own.steps))
             self._models.renew(*others, own.V, own.b, norm)
+
+
+def _contains(V: Floats, own: Floats) -> bool:
+    """Whether V can be the sum of `own` and other data: V - own is positive semi-definite."""
+    return bool(np.linalg.eigvalsh(V - own)[0] >= -LOST * (1.0 + np.trace(V)))

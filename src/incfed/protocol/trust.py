@@ -16,12 +16,19 @@ AUTO: Auto = "auto"
 
 def check_trust(value: object) -> float | Auto:
     """The trust of one client, or of all alike."""
-    if isinstance(value, str):
-        if value != AUTO:
-            allowed = f'a number of at least 0 (or inf), or "{AUTO}"'
-            raise inputs.refuse("trust", value, allowed)
+    if isinstance(value, str) and value == AUTO:
         return AUTO
-    return inputs.number("trust", value, low=0.0, finite=False)
+    try:
+        return check_limit("trust", value)
+    except inputs.InputError:
+        allowed = f'a number from 0 to {inputs.RANGES["trust"][1]:g}, inf, or "{AUTO}"'
+        raise inputs.refuse("trust", value, allowed) from None
+
+
+def check_limit(name: str, value: object) -> float:
+    """A trust that is a number."""
+    infinite = isinstance(value, float) and value == np.inf
+    return np.inf if infinite else inputs.setting("trust", value, name)
 
 
 class Models:

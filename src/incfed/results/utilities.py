@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.inputs import InputError, number, refuse
+from ..support.inputs import InputError, counted, number, refuse
 from .arrays import FloatArray, FrameRecord, IntArray, floats, integers
 from .numbers import human
 from .records import Result
@@ -78,8 +78,8 @@ class Utilities(FrameRecord):
 
     def __repr__(self) -> str:
         return (
-            f"<Utilities: {len(self)} clients, paid {human(float(self.paid.sum()))} for costs of "
-            f"{human(float(self.cost.sum()))}, {np.count_nonzero(self.lied)} lied>"
+            f"<Utilities: {counted(len(self), 'client')}, paid {human(float(self.paid.sum()))} for "
+            f"costs of {human(float(self.cost.sum()))}, {np.count_nonzero(self.lied)} lied>"
         )
 
 

@@ -23,6 +23,7 @@ RANGES = {
     "delta": (1e-100, 1.0),  # 1 excluded
     "exploration": (0.0, 1e12),
     "width_scale": (0.0, 1e12),
+    "trust": (0.0, 1e100),  # or infinite
     "cost": (0.0, 1e100),
     "budget": (0.0, 1e100),
 }

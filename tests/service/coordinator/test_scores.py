@@ -53,10 +53,27 @@ def test_the_mean_comes_with_new_data(tmp_path: Path) -> None:
 def test_impossible_scores_change_nothing(tmp_path: Path, place: int, wrong: float) -> None:
     three = federation(tmp_path)
     number = three.upload(range(3), [X, X[:1], X[:0]], 0.0)
-    for scores in (np.where(np.arange(7) == place, wrong, SCORES), np.append(SCORES[:-1], 3.0)):
+    for scores in (
+        np.where(np.arange(7) == place, wrong, SCORES),
+        np.append(SCORES[:-1], 3.0),  # of more events than it uploaded
+        np.append(SCORES[:-1], 1e-300),
+    ):
         with pytest.raises(Refusal, match="scores"):
             three.coordinator.deliver(0, Delivery(number, X.sum(axis=0), scores=scores))
     with three.store.read() as connection:
         for table in (tables.deliveries, tables.scores):
             assert connection.scalar(select(func.count()).select_from(table)) == 0
+    three.store.close()
+
+
+def test_nobody_decides_for_all_others(tmp_path: Path) -> None:
+    """An event's error counts for (2 Y)^2 at most, so that a mean is finite and moderate."""
+    three = federation(tmp_path)
+    number = three.upload(range(3), [X, X[:1], X[:0]], 0.0)
+    lie = np.array([0.0, 1e308, 1e308, 1e308, 1e308, 1e308, 2.0])
+    three.coordinator.deliver(0, Delivery(number, X.sum(axis=0), scores=lie))
+    three.coordinator.deliver(1, Delivery(number, X[:1].sum(axis=0), scores=lie / 2))
+    found = three.coordinator.download(2, 0).scores
+    assert found is not None
+    assert found[:-1].tolist() == [0.0, 4.0, 4.0, 4.0, 4.0, 4.0]
     three.store.close()

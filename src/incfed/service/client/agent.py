@@ -59,16 +59,16 @@ class ScalarCounter:
     matrix; d for a client that took part with nothing to share; and what is streamed of a step, 1
     for its growth or d for its row."""
 
-    def __init__(self, dim: int, traffic: Traffic, streamed: int, scores: int) -> None:
+    def __init__(self, dim: int, traffic: Traffic, streamed: int) -> None:
         self._dim, self._traffic = dim, traffic
-        self._vector = dim + scores  # of b, and of what goes with it
         self._streamed = streamed  # steps so far
         self._counted: set[tuple[str, int]] = set()
 
-    def sent(self, kind: str, round: int) -> None:
+    def sent(self, kind: str, round: int, scores: int) -> None:
+        """`scores`: scalars that go with every b."""
         if (kind, round) not in self._counted:
             self._counted.add((kind, round))
-            scalars = {"upload": self._dim**2, "delivery": self._vector}
+            scalars = {"upload": self._dim**2, "delivery": self._dim + scores}
             self._traffic.scalars_up += scalars.get(kind, 0)
 
     def signalled(self, learned: int, rows: bool) -> None:
@@ -76,13 +76,13 @@ class ScalarCounter:
         self._traffic.scalars_up += new * (self._dim if rows else 1)
         self._streamed += new
 
-    def downloaded(self, empty_round: int | None, model: bool) -> None:
+    def downloaded(self, empty_round: int | None, model: bool, scores: int) -> None:
         """`empty_round`: the round that is over now, if this client's upload to it was empty."""
         if empty_round is not None and ("upload", empty_round) in self._counted:
-            self._traffic.scalars_up += self._vector
+            self._traffic.scalars_up += self._dim + scores
         self._counted.clear()
         if model:
-            self._traffic.scalars_down += self._dim**2 + self._vector
+            self._traffic.scalars_down += self._dim**2 + self._dim + scores
 
 
 class Agent:
@@ -95,8 +95,7 @@ class Agent:
         self.problem: Exception | None = None  # the last error, until a request succeeds
         self.halted = False  # for good: this state and this coordinator do not fit
         shared = durable.steps - durable.learner.pending_steps
-        scores = SCORES if durable.trust == AUTO else 0
-        self._scalars = ScalarCounter(durable.settings.dim, traffic, shared, scores)
+        self._scalars = ScalarCounter(durable.settings.dim, traffic, shared)
         self._cost, self._accept = cost, accept
         self._has_settings = False  # of this coordinator, as they are today
         self._skipped: int | None = None  # a round that refused something of this client
@@ -285,6 +284,11 @@ class Agent:
         return None
 
     @property
+    def _score_scalars(self) -> int:
+        """That go with every b, as the ledger counts them."""
+        return SCORES if self.durable.settings.trust == AUTO else 0
+
+    @property
     def _packed(self) -> bool:
         """Does the coordinator take packed messages?"""
         return self.durable.settings.packed
@@ -344,11 +348,13 @@ class Agent:
             frozen = durable.learner.frozen
             durable.take_in(news, request.closed, request.model)
             empty = frozen is not None and frozen.data.steps == 0 and request.closed
-            self._scalars.downloaded(frozen.round if frozen and empty else None, request.model)
+            self._scalars.downloaded(
+                frozen.round if frozen and empty else None, request.model, self._score_scalars
+            )
             self._received.clear()
         else:
             self._received.add((request.kind, request.number, request.attempt))
-            self._scalars.sent(request.kind, request.number)
+            self._scalars.sent(request.kind, request.number, self._score_scalars)
 
     def _update_state(self, request: Request, state: StateView) -> None:
         """The reply to a state request always counts, that of a poll only if it is newer."""

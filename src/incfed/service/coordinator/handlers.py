@@ -20,6 +20,7 @@ from ...protocol.protocols import EVERYONE
 from ...support.inputs import counted
 from .errors import Conflict
 from .round import RoundTransaction
+from .scores import capped
 
 Handler = Callable[[RoundTransaction, int, Any], None]  # the client that sent it, and the message
 SentMessage = tuple[int, Handler, Any]  # a client, and its message with what handles that
@@ -98,7 +99,8 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
             check_scores(message.scores, sent.steps)
         rows.add(tables.deliveries, round=number, client=client, db=db)
         if message.scores is not None:
-            rows.add(tables.scores, round=number, client=client, numbers=to_bytes(message.scores))
+            kept = to_bytes(capped(message.scores, transaction.settings.reward_bound))
+            rows.add(tables.scores, round=number, client=client, numbers=kept)
         rows.accept(offer, True)  # a delivery is an acceptance
         transaction.record("delivered", round=number, client=client, db=digest(db))
     elif delivered.db != db:

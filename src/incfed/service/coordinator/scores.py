@@ -20,6 +20,13 @@ _scores, _pooled = tables.scores.c, tables.pooled_scores.c
 _paid, _uploads = tables.payments.c, tables.uploads.c
 
 
+def capped(scores: Floats, reward_bound: float) -> Floats:
+    """Scores as they are kept: the error of an event counts as that of a prediction as large as a
+    reward may be, at most. So nobody can decide for all others."""
+    most = scores[MODELS] * (2.0 * reward_bound) ** 2
+    return np.append(np.minimum(scores[:MODELS], most), scores[MODELS])
+
+
 def pool(connection: Connection, round: int, epoch: int, participants: Collection[int]) -> None:
     """Add the scores of a round's participants to the sum over all that was shared before."""
     query = select(_scores.numbers).where(

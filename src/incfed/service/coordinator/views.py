@@ -160,7 +160,9 @@ class Downloads:
 
     def _mean_scores(self, connection: Connection, epoch: int, dim: int) -> Floats | None:
         if epoch not in self._scores:
-            self._scores = {epoch: scores.mean(connection, epoch, dim)}
+            if len(self._scores) >= CACHED:
+                self._scores.clear()
+            self._scores[epoch] = scores.mean(connection, epoch, dim)
         return self._scores[epoch]
 
     def _statistics(
