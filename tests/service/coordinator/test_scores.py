@@ -22,6 +22,7 @@ SCORES = np.array([6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 2.0])  # of two events
 def federation(path: Path) -> Federation:
     return Federation(
         path / "ledger.db", 3, dim=2, ridge=1.0, threshold=1.0, mechanism=incfed.PayEveryone(),
+        reward_bound=1.0,
         trust="auto",
     )  # fmt: skip
 
