@@ -22,7 +22,7 @@ SCORES = np.array([6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 2.0])  # of two events
 def federation(path: Path) -> Federation:
     return Federation(
         path / "ledger.db", 3, dim=2, ridge=1.0, threshold=1.0, mechanism=incfed.PayEveryone(),
-        reward_bound=1.0,
+        reward_bound=2.0,
         trust="auto",
     )  # fmt: skip
 
@@ -76,5 +76,5 @@ def test_nobody_decides_for_all_others(tmp_path: Path) -> None:
     three.coordinator.deliver(1, Delivery(number, X[:1].sum(axis=0), scores=lie / 2))
     found = three.coordinator.download(2, 0).scores
     assert found is not None
-    assert found[:-1].tolist() == [0.0, 4.0, 4.0, 4.0, 4.0, 4.0]
+    assert found[:-1].tolist() == [0.0, 16.0, 16.0, 16.0, 16.0, 16.0]
     three.store.close()
