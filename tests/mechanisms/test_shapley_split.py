@@ -94,3 +94,15 @@ def test_settings_are_checked() -> None:
         incfed.ShapleySplit(-1)
     with pytest.raises(incfed.InputError, match="samples: got 1, must be a whole number from 2"):
         incfed.ShapleySplit(1, samples=1)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-9])
+def test_a_client_that_adds_nothing_is_not_paid_less_than_nothing(size: float) -> None:
+    for seed in range(40):
+        chance = np.random.default_rng(seed)
+        x = 1e3 * chance.standard_normal((5, 3))
+        uploads = [chance.standard_normal((8, 3)), size * chance.standard_normal((8, 3))]
+        table = Table(x.T @ x, uploads, np.zeros(2))
+        decision = incfed.ShapleySplit(30.0).decide(open_round(table))
+        assert (decision.payments >= 0.0).all()
+        assert decision.payments.sum() == pytest.approx(30.0)

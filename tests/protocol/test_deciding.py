@@ -9,7 +9,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from incfed.mechanisms.rehearsal import RIDGE
-from incfed.protocol.deciding import RoundInputs, decide, decide_again
+from incfed.protocol.deciding import Offers, RoundInputs, decide, decide_again
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import pack_matrix, pack_rows
 from incfed.protocol.shared import Shared
@@ -100,7 +100,9 @@ def test_how_a_processor_rounds_does_not_decide_what_is_affordable(short: float)
 
 
 def test_what_rounding_alone_would_pay_is_nothing_to_a_budget_below_what_is_spent() -> None:
-    assert decide(three_at(1.0 + 1e-12, spent=7.0, budget=5.0)) == ({0: 0.0, 1: 0.0, 2: 0.0}, False)
+    assert decide(three_at(1.0 + 1e-12, spent=7.0, budget=5.0)) == Offers(
+        {0: 0.0, 1: 0.0, 2: 0.0}, False
+    )
     assert decide(three_at(1.0 + 1e-6, spent=7.0, budget=5.0)).data_only
 
 

@@ -114,6 +114,15 @@ def test_costs_that_change_are_the_same_for_all_mechanisms(kind: Any) -> None:
     assert all(len(found) == 1 for found in seen.values())
 
 
+def test_a_budget_and_absent_clients_keep_the_gap() -> None:
+    """They are decided another way, see `deciding`."""
+    cases: tuple[dict[str, Any], ...] = ({}, {"budget": 1e9}, {"availability": 0.999})
+    gaps = [run(incfed.Exact(0.9, nodes=1), **more).rounds.gap for more in cases]
+    assert gaps[0].any()
+    np.testing.assert_allclose(gaps[1], gaps[0])
+    assert gaps[2].any()
+
+
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     result = run(incfed.Exact(0.9, nodes=1), reports=incfed.Shading(2.0, clients=[3]))
     result.save(tmp_path / "saved")

@@ -30,6 +30,7 @@ def add_marginals(
             j = orders[sample, place]
             if members[j]:
                 after = absorb(grown, factor, value, ridge, pending, j)
-                sums[j] += after - value
-                squares[j] += (after - value) * (after - value)
+                gain = max(0.0, after - value)  # below 0 by rounding only
+                sums[j] += gain
+                squares[j] += gain * gain
                 value = after

@@ -112,6 +112,8 @@ def _decided(connection: Connection, replay: Replay, e: Row) -> list[str]:
     found += [] if sorted(e["failed"]) == missed else [f"not those who failed: {e['failed']}"]
     if verdict.data_only != e["data_only"]:
         found.append(f"data_only is {verdict.data_only}")
+    if not math.isclose(e.get("gap", 0.0), verdict.gap, rel_tol=CLOSE, abs_tol=CLOSE):
+        found.append(f"the gap is {verdict.gap:.10g}")
     return found + _differ(e["offers"], verdict.payments)
 
 

@@ -13,7 +13,7 @@ from .base import Decision, Mechanism, Round
 class PaymentFree(Mechanism):
     """The largest set in which data covers every member's cost; nobody is paid."""
 
-    lie_bound = "nobody is paid"
+    lie_bound = "nobody is paid; a lie may only spare the liar its own cost"
 
     def decide(self, round: Round) -> Decision:
         return Decision(round.stable_set(), np.zeros(len(round)))

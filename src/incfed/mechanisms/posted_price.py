@@ -18,7 +18,7 @@ class PostedPrice(Mechanism):
 
     price: float
 
-    lie_bound = "nobody is paid more for reporting more"
+    lie_bound = "in a round, nobody is paid more for reporting more"
 
     def __post_init__(self) -> None:
         inputs.setting("cost", self.price, "price")

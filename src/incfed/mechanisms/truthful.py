@@ -23,7 +23,7 @@ class Truthful(Mechanism):
     cover: float
     reserve: float
 
-    lie_bound = "in a round no lie pays; over a run little, if the reserve is near the highest cost"
+    lie_bound = "in a round no lie pays; over a run less, the nearer the reserve is to the costs"
 
     def __post_init__(self) -> None:
         inputs.number("cover", self.cover, low=0.0, high=1.0, open_low=True)

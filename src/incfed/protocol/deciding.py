@@ -28,10 +28,12 @@ ROUNDING = 1e-9  # of the budget: far above differences in rounding between proc
 
 
 class Offers(NamedTuple):
-    """The participants and their payments; `data_only`: the budget did not allow payments."""
+    """The participants and their payments; `data_only`: the budget did not allow payments; `gap`:
+    see `Decision`."""
 
     payments: dict[int, float]  # by client, ascending
     data_only: bool
+    gap: float = 0.0
 
     @property
     def total(self) -> float:
@@ -42,7 +44,7 @@ class Offers(NamedTuple):
         members = np.isin(round.clients, list(self.payments))
         payments = np.zeros(len(round))
         payments[members] = list(self.payments.values())
-        return Decision(members, payments)
+        return Decision(members, payments, self.gap)
 
 
 class Budget(NamedTuple):
@@ -68,7 +70,7 @@ class Budget(NamedTuple):
             if not 0.0 < excess <= ROUNDING * (1.0 + self.limit):
                 break
             payments[client] = max(kept.get(client, 0.0), paid - excess - math.ulp(self.limit))
-        fitted = Offers(payments, offers.data_only)
+        fitted = offers._replace(payments=payments)
         return fitted if self.affords(fitted) else None
 
 
@@ -208,4 +210,4 @@ def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Sh
 def _offers(round: Round, decision: Decision, data_only: bool) -> Offers:
     members = decision.participants
     pairs = zip(round.clients[members].tolist(), decision.payments[members].tolist(), strict=True)
-    return Offers(dict(pairs), data_only)
+    return Offers(dict(pairs), data_only, decision.gap)

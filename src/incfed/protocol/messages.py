@@ -24,7 +24,8 @@ VERSION = 1  # of these messages; other versions are refused
 class Signal(NamedTuple):
     """Between rounds, for triggers that the server decides: what a client has not shared yet.
 
-    All figures are sums, so that a signal that is lost or repeated does no harm.
+    Figures are sums, so that a signal that is lost or repeated does no harm; of rows that do not
+    continue what the coordinator has, it says so, and gets dV instead.
     """
 
     epoch: int

@@ -59,6 +59,26 @@ def test_who_does_not_share_gets_no_later_model(three: Federation) -> None:
     assert here.download(0, 0).epoch == 1
 
 
+def test_a_refused_request_uses_up_no_entitlement(three: Federation) -> None:
+    here = three.coordinator
+    share(three, [0, 0, 0], [0.0, 0.0, 0.0])
+    with pytest.raises(Conflict, match="since"):
+        here.download(0, 9)
+    with three.store.read() as connection:
+        assert connection.execute(select(tables.grants)).all() == []
+    assert here.download(0, 0).epoch == 1
+
+
+def test_what_was_shared_is_said_also_if_old_epochs_are_pruned(three: Federation) -> None:
+    share(three, [0, 0, 0], [0.0, 0.0, 0.0])
+    for client in range(3):
+        three.coordinator.download(client, 0)
+    with three.store.write() as connection:
+        prune(connection, three.clock.now + 1.0, three.clock.now)
+    told = three.coordinator.download(0, None, model=False)
+    assert (told.epoch, told.since, told.shared) == (0, 0, {1: 0.0})
+
+
 def test_a_reply_that_was_lost_is_sent_again_but_nothing_later(three: Federation) -> None:
     here = three.coordinator
     share(three, [0, 0, 0], [0.0, 0.0, 100.0])

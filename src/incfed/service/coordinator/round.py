@@ -254,8 +254,10 @@ class RoundTransaction:
         if new:
             self.connection.execute(insert(tables.offers), new)
         self._update_round(stage=OFFERED, attempt=attempt, deadline=deadline)
+        body = {"offers": _by_client(offers.payments), "data_only": offers.data_only}
+        body |= {"gap": offers.gap} if offers.gap else {}  # version 0.1 had none
         self.record("decided", round=number, attempt=attempt, failed=failed, deadline=deadline,
-                    offers=_by_client(offers.payments), data_only=offers.data_only)  # fmt: skip
+                    **body)  # fmt: skip
         self._update_federation()
 
     def _close(self, payments: dict[int, float]) -> None:

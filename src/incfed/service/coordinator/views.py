@@ -133,7 +133,12 @@ class Downloads:
         connection, current = transaction.connection, transaction.federation.epoch
         allowed = transaction.allowed_epochs(one.client for one in asked)
         if transaction.settings.download != EVERYONE:
-            grant(connection, {one.client: allowed[one.client] for one in asked if one.model})
+            granted = {
+                one.client: allowed[one.client]
+                for one in asked
+                if one.model and (one.since or 0) <= allowed[one.client]  # others are refused
+            }
+            grant(connection, granted)
         shared: dict[tuple[int, int | None], dict[int, float]] = {one[:2]: {} for one in asked}
         for since in {one.since for one in asked}:
             clients = sorted({client for client, known in shared if known == since})
@@ -147,13 +152,16 @@ class Downloads:
                 found.append(Conflict("since", one.since, f"an epoch from 0 to {epoch}"))
                 continue
             if not one.model:
-                epoch = one.since or 0
+                nothing = pack_rows(np.empty((0, transaction.settings.dim)))
+                zero, since = np.zeros(transaction.settings.dim), one.since or 0
+                found.append(Download(since, since, nothing, zero, rounds))
+                continue
             own = tuple(sorted(rounds.keys() & set(one.own)))
             one = one._replace(own=own)
             since, V, b = self._statistics(connection, one, epoch, transaction.settings.dim)
             without = own if since is not None else ()
             scored = None
-            if one.model and len(V.numbers):  # without new data, nothing is new
+            if len(V.numbers):  # without new data, nothing is new
                 scored = self._mean_scores(connection, epoch, transaction.settings.dim)
             found.append(Download(epoch, since, V, b, rounds, without, scored))
         return found
@@ -169,8 +177,8 @@ class Downloads:
         self, connection: Connection, one: Wanted, epoch: int, dim: int
     ) -> tuple[int | None, Packed, Floats]:
         """Since when (None: ever), V and b. Clients that shared nothing get the same."""
-        key = (one.since, epoch, one.packed, one.client if one.own else None)
-        found = self._cache.get(key)
+        key = (one.since, epoch, one.packed)
+        found = None if one.own else self._cache.get(key)
         if found is None:
             new = _difference(connection, one, epoch, dim)
             found = self._whole(connection, epoch, dim) if new is None else (one.since, *new)
@@ -199,7 +207,8 @@ def _difference(
 ) -> tuple[Packed, Floats] | None:
     """What was added after `one.since`; None: the whole is smaller.
 
-    The factors of all participants are merged into one, so that no client sees another's.
+    The factors of all participants are merged into one: if several shared, no client sees
+    another's.
     """
     if one.since is None:
         return None
