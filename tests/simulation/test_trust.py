@@ -143,3 +143,20 @@ def test_trust_must_fit_the_federation_and_the_reads() -> None:
         incfed.simulate(WORLD, one_short, steps=10)
     with pytest.raises(incfed.InputError, match="'auto', must be a number where reads"):
         incfed.IncFedUCB(incfed.PayEveryone(), 1.0, trust="auto", reads="stale")
+
+
+def test_auto_does_not_depend_on_the_size_of_arms() -> None:
+    """Ten times longer arms with a hundred times the ridge: the same choices."""
+    world = incfed.Synthetic(clients=12, dim=6, arms=8, pool=60, spread=0.6)
+    stream = world.open(np.random.SeedSequence(3))
+    events = stream.take(STEPS)
+    found = []
+    for size in (1.0, 10.0):
+        trace = incfed.Trace(
+            events.clients, events.arms, events.rewards, events.expected, 12, size * stream.items
+        )
+        algorithm = incfed.IncFedUCB(
+            incfed.PayEveryone(), 0.5, 10.0, trust="auto", ridge=0.1 * size**2, exploration=0.5
+        )
+        found.append(incfed.simulate(trace, algorithm).reward)
+    np.testing.assert_array_equal(found[0], found[1])
