@@ -69,7 +69,7 @@ def check(schedule: Schedule) -> None:
         federation = connection.execute(select(tables.federation)).one()
         V, b = read_epoch(connection, federation.epoch, DIM)
         models = {
-            member.number: read_epoch(connection, member.durable.learner.epoch, DIM)[0]
+            member.number: read_epoch(connection, member.durable.learner.epoch, DIM)
             for member in schedule.members
         }
         paid = connection.execute(select(tables.payments)).all()
@@ -82,7 +82,8 @@ def check(schedule: Schedule) -> None:
         assert learner.frozen is None
         if member.durable.everyone:
             assert learner.epoch == federation.epoch
-        np.testing.assert_allclose(learner.V, models[member.number], rtol=1e-9, atol=1e-9)
+        for has, model in zip((learner.V, learner.b), models[member.number], strict=True):
+            np.testing.assert_allclose(has, model, rtol=1e-9, atol=1e-9)
         own = {row.round: row.amount for row in paid if row.client == member.number}
         assert member.durable.earned == pytest.approx(sum(own.values()))
         for round, amount in own.items():

@@ -89,5 +89,9 @@ def test_only_algorithms_whose_clients_can_lie(tmp_path: Path) -> None:
     assert "algorithm 'alone': allowed is an IncFedUCB without reports" in done.stderr.replace(
         "\n", " "
     )
+    done = invoke(tmp_path, "compare", "mechanisms", "alone.toml", "--quick")
+    assert done.returncode == 2
+    assert "--quick: must be left out: alone.toml says" in done.stderr.replace("\n", " ")
+    assert not (tmp_path / "mechanisms").exists()
     with pytest.raises(incfed.InputError, match="config file not found"):
         compare_mechanisms(tmp_path, config=tmp_path / "none.toml")

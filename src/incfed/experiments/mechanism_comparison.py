@@ -98,6 +98,9 @@ def compare_mechanisms(
     `quick` is a smaller world and fewer steps."""
     if config is None:
         recipe = override(_recipe(quick), seeds or 1, output)
+    elif quick:
+        allowed = f"left out: {config} says how large the world is, and how many steps to run"
+        raise InputError(f"--quick: must be {allowed}")
     else:
         recipe = load(config, seeds=seeds, output=output)
     honest = build(recipe)
