@@ -29,7 +29,9 @@ def play(
     aggregator = Aggregator(world.count, world.dim, mechanism, rules.ridge)
     rewards: list[float] = []
     rounds: list[tuple[int, list[int], list[float], float]] = []
+    acted = [0] * world.count
     for t, who in enumerate(world.clients.tolist()):
+        acted[who] = aggregator.epoch
         arms = world.items[world.arms[t]]
         picked = clients[who].choose(arms)
         rewards.append(float(world.rewards[t, picked]))
@@ -46,7 +48,8 @@ def play(
             (t, closed.participants.tolist(), closed.payments.tolist(), closed.communication)
         )
         for i, one in enumerate(clients):
-            one.take_in(aggregator.download(i, one.epoch, {aggregator.epoch: number}))
+            rounds_of = {aggregator.epoch: number}
+            one.take_in(aggregator.download(i, one.epoch, rounds_of, acted[i]))
     return rewards, rounds, aggregator
 
 

@@ -160,7 +160,7 @@ def run_rounds(
     def wanted(i: int) -> bool:
         growth = all.L(base(i) | pending[i]) - all.L(base(i))
         if kind == "threshold":
-            return bool(clock[i] * growth > setting["D_c"])
+            return bool(growth > TOLERANCE and clock[i] * growth > setting["D_c"])
         if kind == "ratio":
             return bool(growth > np.log(setting["gamma"]))
         if kind == "news":

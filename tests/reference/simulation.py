@@ -143,10 +143,10 @@ def run(
         if reads == "stale":
             remembered[i] = model(V[i], b[i], ridge)
 
-        # Line 9. V_i - dV_i is V_g; where dV_i is nothing the gain is exactly nothing, whatever
-        # the two have been rounded to (matters at D_c = 0 with arms of zeros).
-        gain = float(logdet(V[i], ridge) - logdet(V_g, ridge)) if dV[i].any() else 0.0
-        if not clock[i] * gain > threshold:
+        # Line 9. V_i - dV_i is V_g. A gain of 1e-9 may be rounding alone (matters at D_c = 0 with
+        # arms of zeros).
+        gain = float(logdet(V[i], ridge) - logdet(V_g, ridge))
+        if not (gain > 1e-9 and clock[i] * gain > threshold):
             continue
 
         pending = np.flatnonzero(unshared > 0)  # reading 8: the others count, and cost nothing

@@ -132,6 +132,16 @@ def test_a_factor_made_afresh_changes_nothing(count: int, shape: str, reads: str
     assert not slow.rounds
 
 
+@pytest.mark.parametrize("dim", [3, 6, 7, 11])
+@pytest.mark.parametrize("ridge", [0.01, 0.1, 0.3])
+def test_arms_of_zeros_never_open_a_round(dim: int, ridge: float) -> None:
+    # After a few steps log det V_i is computed anew, and may differ in its last bits.
+    nothing = np.zeros((STEPS, 1, dim))
+    trace = incfed.Trace(np.zeros(STEPS, int), nothing, np.ones((STEPS, 1)), count=1)
+    options = {**PLAIN, "ridge": ridge, "threshold": 0.0}
+    assert not compare(trace, ("pay_everyone", {}), 0.0, options).rounds
+
+
 @pytest.mark.parametrize("clocks", ["all", "participants"])
 @pytest.mark.parametrize("reads", ["fresh", "stale"])
 @pytest.mark.parametrize("shape", ["spread", "subspace"])

@@ -58,8 +58,11 @@ class Aggregator:
         self.scores += 0.0 if scores is None else scores
         self.steps += steps
 
-    def download(self, client: int, since: int | None, rounds: dict[int, int]) -> Download:
-        """What is new; `rounds`: the number of the round that made each epoch."""
+    def download(
+        self, client: int, since: int | None, rounds: dict[int, int], acted: int = 0
+    ) -> Download:
+        """What is new; `rounds`: the number of the round that made each epoch. Scores come only
+        with data of others, new since epoch `acted`, the one with which the client last acted."""
         now = self.server.shared
         then = self.past[since or 0]
         shared = {
@@ -68,7 +71,7 @@ class Aggregator:
             if client in self.shared[epoch - 1]
         }
         known = None
-        if self.scores[-1]:
+        if self.scores[-1] and any(one.keys() - {client} for one in self.shared[acted:]):
             norm = np.trace(now.V) / self.steps
             known = np.append(self.scores[:-1] / self.scores[-1], norm)
         new = pack_matrix(now.V - then.V)

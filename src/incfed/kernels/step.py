@@ -12,6 +12,7 @@ from .store import BASE, BLOCKS_A_STEP, CLOCK, PAIRS_A_STEP, Store, fetch
 from .trust import Personal, catch_up, choose_personal, enter, learn_personal
 from .ucb import Bench, Rules, choose
 
+ROUNDING = 1e-9  # growth below it may be rounding alone, and calls for no round even at D_c = 0
 DONE, TRIGGERED, FULL = 0, 1, 2
 
 
@@ -41,7 +42,7 @@ def triggered(clock: int, grown: float, threshold: float, clocked: bool) -> bool
 
     clocked, Alg. 1 line 8: delta t * grown > D_c. Otherwise: det V_i > gamma det(V_i - dV_i).
     """
-    return bool((clock if clocked else 1) * grown > threshold)
+    return bool(grown > ROUNDING and (clock if clocked else 1) * grown > threshold)
 
 
 @inner
