@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernels.factor import Floats
 from ..support import inputs
-from .base import Decision, Mask, Mechanism, Round, at_least
+from .base import Decision, Mask, Mechanism, Round
 
 
 @dataclass(frozen=True)
@@ -27,5 +27,8 @@ class PostedPrice(Mechanism):
         S = round.stable_set(float(self.price))
         return Decision(S, np.where(S, float(self.price), 0.0))
 
-    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
-        return at_least(round, decision, S)
+    def amend(
+        self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
+    ) -> Floats:
+        """The price, also to those who counted on the data of a client that failed."""
+        return np.where(S, float(self.price), 0.0)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..kernels.factor import Floats
 from ..support import inputs
-from .base import MEETS, Decision, Mask, Mechanism, Round, at_least
+from .base import MEETS, Decision, Mask, Mechanism, Round
 
 
 @dataclass(frozen=True)
@@ -37,5 +39,11 @@ class Truthful(Mechanism):
         eligible = round.costs <= self.reserve
         return round.auction(eligible, target=self.promised(round), reserve=float(self.reserve))
 
-    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
-        return at_least(round, decision, S)
+    def amend(
+        self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
+    ) -> Floats:
+        """The new critical values; who is no longer chosen keeps its offer, which covers its cost.
+        (Those who shared for data alone, where a budget was used up, get what it does not cover.)
+        Nobody gets more than the reserve."""
+        owed = np.maximum(decision.payments, round.settle(S).payments)
+        return np.minimum(float(self.reserve), owed)
