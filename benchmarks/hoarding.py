@@ -106,10 +106,15 @@ RESERVES: dict[str, Callable[[Floats], float]] = {
     "1.1 times the highest": lambda costs: 1.1 * float(costs.max()),
     "at 9 of 10 costs": lambda costs: float(np.quantile(costs, 0.9)),
 }
+TOP = RESERVES["1.1 times the highest"](LOGNORMAL[0])
 KINDS: dict[str, tuple[incfed.Mechanism, Floats]] = {
     "PaymentEfficient": (incfed.PaymentEfficient(0.7), UNIFORM),
     "Truthful, reserve 1000": (incfed.Truthful(cover=0.7, reserve=1000.0), UNIFORM),
     "Truthful, reserve 200": (incfed.Truthful(cover=0.7, reserve=200.0), UNIFORM),
+    **{
+        f"Truthful, cover {cover}, reserve 200": (incfed.Truthful(cover, 200.0), UNIFORM)
+        for cover in (0.1, 0.3, 0.85)
+    },
     "data counts up to 0.05 nats": (Capped(cover=0.7, reserve=1000.0, most=0.05), UNIFORM),
     "1000 per nat at most": (ReservePerNat(cover=0.7, price=1000.0), UNIFORM),
     "a price of 1000 per nat": (PricePerNat(1000.0), UNIFORM),
@@ -119,6 +124,10 @@ KINDS: dict[str, tuple[incfed.Mechanism, Floats]] = {
         f"lognormal {draw}, reserve {name}": (incfed.Truthful(0.7, reserve(costs)), costs)
         for draw, costs in enumerate(LOGNORMAL)
         for name, reserve in RESERVES.items()
+    },
+    **{
+        f"lognormal 0, cover {cover}": (incfed.Truthful(cover, TOP), LOGNORMAL[0])
+        for cover in (0.3, 0.85, 1.0)
     },
     "lognormal 0, PostedPrice": (incfed.PostedPrice(float(LOGNORMAL[0].max())), LOGNORMAL[0]),
 }

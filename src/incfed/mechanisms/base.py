@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -363,7 +363,6 @@ class Mechanism(ABC):
     """
 
     beta: float | None = None
-    lie_bound: ClassVar[str | None] = None  # why lying about costs gains little; None: it may
 
     @abstractmethod
     def decide(self, round: Round) -> Decision: ...
@@ -386,6 +385,11 @@ class Mechanism(ABC):
         something else, such as a budget.
         """
         return round.settle(S).payments
+
+    def lie_bound(self, highest: float) -> str | None:
+        """What a client may gain by lying about its cost where no true cost is above `highest`, and
+        how that is known: a proof, or a measurement. None: no bound is known."""
+        return None
 
     def settings(self) -> dict[str, Any]:
         """The settings that a result records."""

@@ -62,6 +62,9 @@ class Pinned(Mechanism):
     ) -> Floats:
         return self.mechanism.amend(round, decision, S, offered)
 
+    def lie_bound(self, highest: float) -> str | None:
+        return self.mechanism.lie_bound(highest)
+
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **self.options, HASH: self.sha256}
 
