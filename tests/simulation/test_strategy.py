@@ -78,11 +78,12 @@ def test_utilities_by_hand() -> None:
     assert found.cost == pytest.approx(cost)
     assert found.utility == pytest.approx(money - cost)
     assert found.overpaid == pytest.approx(above)
-    assert found.lied.tolist() == lies.tolist()
-    assert np.flatnonzero(found.lied).tolist() == [7]
+    assert found.lies.tolist() == lies.tolist()
+    assert np.flatnonzero(found.lies).tolist() == [7]
     assert found.gained == pytest.approx(found.utility - utilities(honest).utility)
     assert found.winners.tolist() == [7]
     assert found.to_polars()["utility"].to_list() == found.utility.tolist()
+    assert found.to_polars()["lies"].to_list() == lies.tolist()
 
 
 def test_who_would_rather_leave() -> None:
@@ -91,15 +92,25 @@ def test_who_would_rather_leave() -> None:
     less = alone.clients.regret - result.clients.regret
     for worth in (2.0, 0.0):
         found = utilities(result, alone=alone, worth=worth)
-        assert found.stays == pytest.approx(worth * less + found.utility)
+        assert found.advantage == pytest.approx(worth * less + found.utility)
     assert found.leavers.tolist() == [7], "it shares for data that is worth nothing to it"
     assert np.isnan(found.gained).all()
-    assert np.isnan(utilities(result).stays).all()
+    assert np.isnan(utilities(result).advantage).all()
 
 
 def test_only_runs_of_the_same_events_are_compared() -> None:
     with pytest.raises(incfed.InputError, match="honest: its seed: got 1, must be that of"):
         utilities(run(), run(seed=1))
+    for other, said in (
+        (run(incfed.PayEveryone()), "honest: its mechanism: got {'kind': 'PayEveryone'}, must be"),
+        (run(costs=2.0), r"honest: its costs: got 2\.0, must be that of the other run"),
+        (run(budget=5.0), r"honest: its budget: got 5\.0"),
+        (3, "honest: got 3, must be a Result"),
+    ):
+        with pytest.raises(incfed.InputError, match=said):
+            utilities(run(reports=incfed.Shading(2.0)), other)  # type: ignore[arg-type]
+    with pytest.raises(incfed.InputError, match="result: got 3, must be a Result"):
+        utilities(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [incfed.DrawnCosts, incfed.DriftingCosts])
