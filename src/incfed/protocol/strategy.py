@@ -93,6 +93,19 @@ class Behaviour(_Settings, ABC):
                 raise inputs.refuse("clients", self.clients, allowed + ", each named once")
             object.__setattr__(self, "clients", tuple(ids.tolist()))
 
+    def __str__(self) -> str:
+        """In words, such as: client 3 acts as Shading (factor 5)."""
+        who = "all clients act"
+        if self.clients is not None:
+            several = len(self.clients) > 1
+            ids = ", ".join(map(str, self.clients))
+            who = f"clients {ids} act" if several else f"client {ids} acts"
+        options = {
+            name: x for name, x in self.settings().items() if name not in ("kind", "clients")
+        }
+        words = ", ".join(f"{name} {value:g}" for name, value in options.items())
+        return f"{who} as {type(self).__name__}" + (f" ({words})" if words else "")
+
     def members(self, count: int) -> Ints:
         """The ids of the clients that behave so, of `count`."""
         if self.clients is None:
