@@ -175,7 +175,42 @@ def test_a_config_names_behaviours(tmp_path: Path) -> None:
             build(Recipe(wrong, tmp_path, "test"))
 
 
-def test_triggers_that_need_fixed_costs_are_refused() -> None:
-    for options in ({"reports": incfed.Refusing()}, {"costs": incfed.DrawnCosts(1.0, 0.1)}):
-        with pytest.raises(incfed.InputError, match="left out with Patient, which needs costs"):
-            incfed.IncFedUCB(incfed.PaymentFree(), trigger=incfed.Patient(5.0), **options)
+STREAMING = [incfed.News(1.0), incfed.Patient(0.5), incfed.Patient(0.5, signal="growth")]
+
+
+@pytest.mark.parametrize("trigger", STREAMING)
+def test_clients_that_stream_report_their_costs_with_it(trigger: incfed.Trigger) -> None:
+    """Twice the true costs as a report is, to the server, the same as costs that are twice as high;
+    costs that vary by nothing are fixed ones."""
+
+    def rounds(**options: Any) -> Any:
+        algorithm = incfed.IncFedUCB(incfed.PaymentFree(), trigger=trigger, **options)
+        return incfed.simulate(WORLD, algorithm, steps=600).rounds
+
+    low = [0.02 * cost for cost in COSTS]
+    shaded = rounds(costs=low, reports=incfed.Shading(2.0))
+    doubled = rounds(costs=[2.0 * cost for cost in low])
+    assert len(shaded)
+    assert shaded.step.tolist() == doubled.step.tolist()
+    assert shaded.participants.tolist() == doubled.participants.tolist()
+    assert shaded.asked.tolist() == doubled.costs.tolist()
+    assert rounds(costs=incfed.DrawnCosts(low, 0.0)) == rounds(costs=low)
+    drifting = rounds(costs=incfed.DriftingCosts(low, 0.3))
+    assert len(set(drifting.costs[drifting.participants == 3].tolist())) > 1
+
+
+def test_a_patient_server_waits_longer_for_clients_that_ask_more() -> None:
+    def rounds(*reports: incfed.Behaviour) -> int:
+        algorithm = incfed.IncFedUCB(
+            incfed.PaymentFree(), trigger=incfed.Patient(0.5), costs=0.1, reports=reports
+        )
+        return len(incfed.simulate(WORLD, algorithm, steps=600).rounds)
+
+    assert 0 < rounds(incfed.Shading(50.0)) < rounds()
+
+
+@pytest.mark.parametrize("one", [incfed.Refusing(), incfed.Withholding(5)])
+def test_clients_that_stream_hold_nothing_back(one: incfed.Behaviour) -> None:
+    for trigger in STREAMING:
+        with pytest.raises(incfed.InputError, match="stream every step, so none can hold"):
+            incfed.IncFedUCB(incfed.PaymentFree(), trigger=trigger, reports=one)

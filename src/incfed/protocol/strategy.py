@@ -122,6 +122,11 @@ class Behaviour(_Settings, ABC):
         """Which of these clients upload, by the number of their pending steps."""
         return ~np.zeros(len(pending), np.bool_)
 
+    @property
+    def holds_back(self) -> bool:
+        """Whether there are rounds in which these clients do not upload."""
+        return type(self).uploads is not Behaviour.uploads
+
 
 @dataclass(frozen=True)
 class Shading(Behaviour):
@@ -216,8 +221,8 @@ class Strategy:
         self.reports = costs
         self._last = LastRound(np.full(count, np.nan), np.zeros(count))
 
-    def begin(self) -> None:
-        """A round opens: costs and reports are those of this one."""
+    def begin(self) -> Floats:
+        """The costs of the next round, and what clients report: that is returned."""
         if self._varying is not None:
             draws = self._chance.standard_normal(len(self._mean))
             self.costs = self._varying.next(self._mean, self.costs, draws)
@@ -225,6 +230,7 @@ class Strategy:
         for behaviour, who in self._groups:
             last = LastRound(*(part[who] for part in self._last))
             self.reports[who] = np.clip(behaviour.report(self.costs[who], last), 0.0, MOST)
+        return self.reports
 
     def uploads(self, pending: Ints) -> Mask:
         """Which clients upload."""
