@@ -217,6 +217,13 @@ def explain(setting: Setting) -> str:
     return f"{who} {when}; {how}."
 
 
+def lie_words(plan: Plan) -> list[str]:
+    """What lying gains under the advice, if the plan was asked to mind it."""
+    candidate = plan.case.space.candidates.get(plan.setting.candidate)
+    bound = candidate.lie_bound if candidate is not None else None
+    return [f"If clients lie about their costs: {bound}."] if bound else []
+
+
 def shown_metrics(plan: Plan) -> list[str]:
     """The metrics that are known."""
     return [name for name in METRICS if not math.isnan(plan.judgement.chosen[name].mean)]

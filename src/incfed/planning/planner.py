@@ -148,7 +148,7 @@ def plan(
     [algorithm] and [search]. One of `minimize` ("regret", "payment", "communication") and
     `maximize` ("reward") is the aim; the others may be limited, by a number or by a share of what
     paying everyone at the paper's threshold gives ("10%"); `budget` limits the payment. With
-    `clients_may_lie`, only mechanisms are tried under which lying about costs gains little.
+    `clients_may_lie`, only mechanisms are tried with a bound on what lying about costs gains.
 
     `trials` settings are tried (rounded up to whole batches of 16) and the advice is judged with
     `held_out` seeds that were not used for choosing. The same `seed` gives the same plan on any
