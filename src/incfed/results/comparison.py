@@ -84,7 +84,7 @@ class Comparison(FrameRecord):
     def document(self, *, figure: bool = True) -> Document:
         """The tables, the curve of the first metric, and who gains and loses."""
         pens = pens_for(self.runs)
-        blocks: list[Block] = [comparison_table(self.rows, pens=pens, seeds=False)]
+        blocks: list[Block] = [comparison_table(self.rows, pens=pens, seeds=not figure)]
         blocks += difference_blocks(self.runs)
         if figure and can_plot():
             blocks.append(Figure(f"{self._first.capitalize()} over the steps.", self._curve))
