@@ -320,7 +320,12 @@ def test_show_compares_and_lists(tmp_path: Path) -> None:
 
 def test_show_opens_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", lambda page: opened.append(page) or True)
+
+    def note(page: str) -> bool:
+        opened.append(page)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", note)
     (tmp_path / "report.html").write_text("page")
     assert invoke(tmp_path, "show", ".", "--open").returncode == 0
     assert opened == [(tmp_path / "report.html").as_uri()]
