@@ -13,7 +13,6 @@ from rich.console import Console
 import incfed
 from incfed.planning import advice, figures, judging, planner
 from incfed.planning.advice import TWO, lie_words, offer, relax
-from incfed.planning.evidence import Interval
 from incfed.planning.goals import Limit
 from incfed.planning.judging import Judged, LimitCheck
 from incfed.planning.report import as_data, plan_document
@@ -21,6 +20,7 @@ from incfed.planning.search import SearchResult
 from incfed.results import html
 from incfed.results import terminal as documents
 from incfed.results.document import MARKS
+from incfed.results.intervals import Interval
 from incfed.support.terminal import Terminal
 from support.planning import CASE, SMALL
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from ..protocol.protocols import EVERYONE
 from ..protocol.trust import AUTO
 from ..results.document import Tone
+from ..results.intervals import Interval
 from ..results.numbers import human
 from ..support.inputs import counted
-from .evidence import Interval
 from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit
 from .judging import Judged, LimitCheck
 from .selection import LESS

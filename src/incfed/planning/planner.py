@@ -14,6 +14,7 @@ from ..experiments.checkpoint import NAME, CellsFile, Checkpoint
 from ..experiments.config import build_algorithm
 from ..experiments.engine import Session, executor_for
 from ..results import markdown
+from ..results.intervals import Interval
 from ..results.settings import plain
 from ..support import inputs
 from ..support.files import fingerprint
@@ -21,7 +22,6 @@ from ..support.inputs import integer
 from .advice import advice
 from .case import MANY, Case, read_case
 from .config_files import config_text, federation_text
-from .evidence import Interval
 from .goals import Figures, Goal, read_goal
 from .judging import Judged, Judgement, LimitCheck, judge
 from .report import DATA, PAGE, check_free, plan_document, publish

@@ -25,9 +25,9 @@ from .goals import GAINS, UNITS
 from .space import Setting
 
 if TYPE_CHECKING:
+    from ..results.intervals import Interval
     from ..support.terminal import Bar, Terminal
     from .case import Case
-    from .evidence import Interval
     from .goals import Goal
     from .judging import Judged
     from .planner import Plan
