@@ -106,7 +106,7 @@ RESERVES: dict[str, Callable[[Floats], float]] = {
     "1.1 times the highest": lambda costs: 1.1 * float(costs.max()),
     "at 9 of 10 costs": lambda costs: float(np.quantile(costs, 0.9)),
 }
-TOP = RESERVES["1.1 times the highest"](LOGNORMAL[0])
+TOPS = [RESERVES["1.1 times the highest"](costs) for costs in LOGNORMAL]
 KINDS: dict[str, tuple[incfed.Mechanism, Floats]] = {
     "PaymentEfficient": (incfed.PaymentEfficient(0.7), UNIFORM),
     "Truthful, reserve 1000": (incfed.Truthful(cover=0.7, reserve=1000.0), UNIFORM),
@@ -126,9 +126,10 @@ KINDS: dict[str, tuple[incfed.Mechanism, Floats]] = {
         for name, reserve in RESERVES.items()
     },
     **{
-        f"lognormal 0, cover {cover}": (incfed.Truthful(cover, TOP), LOGNORMAL[0])
+        f"lognormal 0, cover {cover}": (incfed.Truthful(cover, TOPS[0]), LOGNORMAL[0])
         for cover in (0.3, 0.85, 1.0)
     },
+    "lognormal 2, cover 0.3": (incfed.Truthful(0.3, TOPS[2]), LOGNORMAL[2]),
     "lognormal 0, PostedPrice": (incfed.PostedPrice(float(LOGNORMAL[0].max())), LOGNORMAL[0]),
 }
 

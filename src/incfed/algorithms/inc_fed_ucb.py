@@ -16,7 +16,7 @@ from ..protocol.protocols import (
     check_availability,
     each_available,
 )
-from ..protocol.strategy import Behaviour, VaryingCosts, check_reports
+from ..protocol.strategy import Behaviour, VaryingCosts, check_reports, groups
 from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs, places
 from .base import LATER
@@ -106,9 +106,9 @@ class IncFedUCB(Trusting):
     def check(self, count: int) -> None:
         super().check(count)
         each_available(self.protocol.availability, count)
-        for one in self.protocol.behaviours:
-            one.members(count)
+        groups(self.protocol.behaviours, count)
 
     def prices(self, count: int) -> Floats:
-        costs = self.costs
-        return costs_of(costs.mean if isinstance(costs, VaryingCosts) else costs, count)
+        if isinstance(self.costs, VaryingCosts):
+            return costs_of(self.costs.mean, count, "costs.mean")
+        return costs_of(self.costs, count)

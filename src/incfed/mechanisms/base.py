@@ -321,17 +321,6 @@ def check_mask(name: str, S: Mask, n: int) -> None:
         raise inputs.refuse(name, S, f"a boolean array of length {n}, an entry per client")
 
 
-def leading(values: Floats, among: Mask) -> int:
-    """The lowest index of `among` with the largest value, up to a relative 1e-9."""
-    top = values[among].max()
-    return int(np.flatnonzero(among & (values >= top - CLEARLY * abs(top)))[0])
-
-
-def cheaper(total: float, other: float) -> bool:
-    """Whether one total is less than another, by more than rounding."""
-    return bool(other - total > CLEARLY * (1.0 + abs(total)))
-
-
 def malformed(decision: object, clients: Ints) -> str | None:
     """What is wrong with the form of a decision over these clients, or None."""
     n = len(clients)

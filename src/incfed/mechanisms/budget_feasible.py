@@ -9,8 +9,8 @@ import numpy as np
 
 from ..kernels.factor import Floats
 from ..support import inputs
-from .base import CLEARLY, Coalition, Decision, Mask, Mechanism, Round, leading
-from .cost_aware import NO_MONEY
+from .base import CLEARLY, Coalition, Decision, Mask, Mechanism, Round
+from .choosing import by_need, leading, per_money
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class BudgetFeasible(Mechanism):
         S = self._bought(round.coalition(stable), limit)
         for other in (
             self._bought(round.coalition(stable), limit, largest_first=True),
-            self._bought(round.coalition(self._by_need(round, limit)), limit),
+            self._bought(round.coalition(self._most_by_need(round, limit)), limit),
         ):
             if other.value > S.value + CLEARLY:
                 S = other
@@ -63,12 +63,10 @@ class BudgetFeasible(Mechanism):
                 payments[j], left = owed[j], left - short
         return payments
 
-    def _by_need(self, round: Round, limit: float) -> Mask:
-        """The most clients that the budget pays, in the order of what they need to share for data.
-        One by one they may be too dear, where together they pay each other with data."""
-        S, best = round.coalition(round.nobody), round.nobody
-        for j in np.argsort(round.needed, kind="stable").tolist():
-            S.add(j)
+    def _most_by_need(self, round: Round, limit: float) -> Mask:
+        """The most clients that the budget pays, in the order of what they need to share."""
+        best = round.nobody
+        for S in by_need(round):
             if S.owed(S.members).sum() <= limit * (1.0 + CLEARLY):
                 best = S.members.copy()
         return best
@@ -81,7 +79,7 @@ class BudgetFeasible(Mechanism):
             if not useful.any():
                 return S
             gains = S.contributions(useful)
-            S.add(leading(gains if largest_first else gains / np.maximum(prices, NO_MONEY), useful))
+            S.add(leading(gains if largest_first else per_money(gains, prices), useful))
             largest_first = False
 
     def _affordable(self, S: Coalition, limit: float) -> tuple[Mask, Floats]:

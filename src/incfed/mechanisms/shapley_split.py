@@ -11,7 +11,7 @@ from ..kernels.coalition import WILLING
 from ..kernels.factor import Floats, Ints
 from ..support import inputs
 from .base import Decision, Mask, Mechanism, Round, ShapleyValues
-from .payment_efficient import ranking
+from .choosing import ranking
 
 MOST_SAMPLES = 10**6
 

@@ -145,7 +145,8 @@ class Shading(Behaviour):
 @dataclass(frozen=True)
 class BestResponse(Behaviour):
     """Feels its way to the highest price. After a round in which it was paid it asks more, by a
-    share of `step`; after one in which it was not, less, but never less than its cost."""
+    share of `step` (of what it was paid, if it asked nothing); after one in which it was not, less,
+    but never less than its cost."""
 
     step: float = 0.1
 
@@ -154,9 +155,9 @@ class BestResponse(Behaviour):
         inputs.number("step", self.step, low=0.0, high=10.0, open_low=True)
 
     def report(self, costs: Floats, last: LastRound) -> Floats:
-        asked = np.where(np.isnan(last.reports), costs, last.reports)
         factor = np.where(last.paid > 0.0, 1.0 + self.step, 1.0 / (1.0 + self.step))
-        return np.maximum(costs, np.where(np.isnan(last.reports), asked, asked * factor))
+        asked = np.where(last.reports == 0.0, self.step * last.paid, last.reports * factor)
+        return np.where(np.isnan(last.reports), costs, np.maximum(costs, asked))
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,15 @@ BEHAVIOURS = Kinds(
 EXAMPLE = '[{ kind = "Shading", factor = 5.0, clients = [3] }]'
 
 
+def groups(behaviours: Sequence[Behaviour], count: int) -> list[tuple[Behaviour, Ints]]:
+    """Each behaviour with the clients, of `count`, that act so."""
+    found = []
+    for n, one in enumerate(behaviours):
+        with places.at(f"reports[{n}]", {"clients"}):
+            found.append((one, one.members(count)))
+    return found
+
+
 class Strategy:
     """The clients of one run: their true costs, their reports, and what they remember."""
 
@@ -215,7 +225,7 @@ class Strategy:
     ) -> None:
         count = len(costs)
         self._mean, self._varying = costs, varying
-        self._groups = [(one, one.members(count)) for one in behaviours]
+        self._groups = groups(behaviours, count)
         self._chance = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM,)))
         self.costs = costs  # of this round
         self.reports = costs
