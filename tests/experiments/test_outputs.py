@@ -77,7 +77,7 @@ def test_without_a_terminal_tables_are_markdown() -> None:
     screen = Terminal()
     screen.out = Console(file=io.StringIO(), force_terminal=False, width=40)
     show(screen, Chapter("Title", RUNS).document())
-    assert printed(screen).startswith("## Title\n\n| Algorithm | Seeds | Regret |")
+    assert printed(screen).startswith("## Title\n\n| Algorithm | Regret | Reward |")
     screen.hint("nobody reads this")
     assert "nobody" not in printed(screen)
 

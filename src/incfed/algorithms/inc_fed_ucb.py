@@ -78,11 +78,13 @@ class IncFedUCB(Trusting):
             object.__setattr__(self, "costs", check_costs(self.costs))
         object.__setattr__(self, "availability", check_availability(self.availability))
         object.__setattr__(self, "reports", check_reports(self.reports))
-        varying = isinstance(self.costs, VaryingCosts)
-        if (varying or self.reports) and self.protocol.trigger.streams is not None:
-            name = "costs" if varying else "reports"
-            allowed = f"left out with {type(self.trigger).__name__}, which needs costs that stay"
-            raise inputs.refuse(name, getattr(self, name), allowed)
+        for one in self.protocol.behaviours:
+            if one.holds_back and self.protocol.trigger.streams is not None:
+                allowed = (
+                    f"left out with {type(self.trigger).__name__}: its clients stream every step, "
+                    "so none can hold its data back"
+                )
+                raise inputs.refuse("reports", type(one).__name__, allowed)
 
     @property
     def protocol(self) -> Synchronous:

@@ -203,7 +203,8 @@ compare = group("compare", "Compare what incfed has to offer, on one world.")
 
 @compare.command(
     epilog="[bold]incfed compare mechanisms[/bold]   all of them, in the paper's world\n\n"
-    "[bold]incfed compare mechanisms study.toml[/bold]   the algorithms of a config"
+    "[bold]incfed compare mechanisms study.toml[/bold]   the algorithms of a config\n\n"
+    "[bold]incfed compare mechanisms --reports '{ kind = \"BestResponse\" }'[/bold]   haggling"
 )
 def mechanisms(
     config: Annotated[
@@ -213,18 +214,27 @@ def mechanisms(
     output: Output = Path("mechanisms"),
     seeds: OwnSeeds = None,
     jobs: Jobs = None,
+    reports: Annotated[
+        str | None,
+        typer.Option(
+            "--reports",
+            metavar="TOML",
+            help="How clients act, as in a config: a list of behaviours.",
+        ),
+    ] = None,
     quick: Annotated[bool, flag("--quick", "A smaller world, fewer steps.")] = False,
     fresh: Fresh = False,
 ) -> None:
     """What mechanisms cost, what is learned, and what a client gains that lies about its cost.
 
     Every mechanism runs with honest clients, and then with one liar at a time.
+    With --reports, or reports in the config, clients act as you say instead.
     Writes a table, plots/mechanisms.png and report.html to the output folder.
     """
     with plainly(TOO_EARLY) as terminal:
         from ..experiments.mechanism_comparison import compare_mechanisms
 
-        suite = compare_mechanisms(output, config=config, seeds=seeds, quick=quick)
+        suite = compare_mechanisms(output, config=config, seeds=seeds, quick=quick, reports=reports)
         _run(terminal, suite, jobs=jobs, fresh=fresh)
 
 

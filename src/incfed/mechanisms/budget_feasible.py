@@ -28,10 +28,15 @@ class BudgetFeasible(Mechanism):
         if self.total is not None:
             inputs.setting("budget", self.total, "total")
 
-    def decide(self, round: Round) -> Decision:
+    def _limit(self, round: Round) -> float:
+        """What this round may cost."""
         limit = min(float(self.per_round), round.budget_left)
         if self.total is not None:
             limit = min(limit, max(0.0, self.total - round.spent))
+        return limit
+
+    def decide(self, round: Round) -> Decision:
+        limit = self._limit(round)
         stable = round.stable_set()
         S = self._bought(round.coalition(stable), limit)
         for other in (
@@ -43,6 +48,20 @@ class BudgetFeasible(Mechanism):
         payments = S.owed(S.members)
         spent = math.fsum(payments.tolist())
         return Decision(S.members, payments * min(1.0, limit / spent) if spent else payments)
+
+    def amend(
+        self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
+    ) -> Floats:
+        """What data does not cover, beyond what was offered, for as many clients as the rest of the
+        budget allows. Other clients get no more than they were offered."""
+        payments = np.zeros(len(round)) if offered is None else offered.copy()
+        left = self._limit(round) - math.fsum(payments.tolist())
+        owed = round.settle(S).payments
+        for j in np.argsort(owed - payments, kind="stable").tolist():
+            short = owed[j] - payments[j]
+            if 0.0 < short <= left:
+                payments[j], left = owed[j], left - short
+        return payments
 
     def _by_need(self, round: Round, limit: float) -> Mask:
         """The most clients that the budget pays, in the order of what they need to share for data.

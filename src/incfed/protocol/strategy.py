@@ -93,6 +93,19 @@ class Behaviour(_Settings, ABC):
                 raise inputs.refuse("clients", self.clients, allowed + ", each named once")
             object.__setattr__(self, "clients", tuple(ids.tolist()))
 
+    def __str__(self) -> str:
+        """In words, such as: client 3 acts as Shading (factor 5)."""
+        who = "all clients act"
+        if self.clients is not None:
+            several = len(self.clients) > 1
+            ids = ", ".join(map(str, self.clients))
+            who = f"clients {ids} act" if several else f"client {ids} acts"
+        options = {
+            name: x for name, x in self.settings().items() if name not in ("kind", "clients")
+        }
+        words = ", ".join(f"{name} {value:g}" for name, value in options.items())
+        return f"{who} as {type(self).__name__}" + (f" ({words})" if words else "")
+
     def members(self, count: int) -> Ints:
         """The ids of the clients that behave so, of `count`."""
         if self.clients is None:
@@ -108,6 +121,11 @@ class Behaviour(_Settings, ABC):
     def uploads(self, pending: Ints) -> Mask:
         """Which of these clients upload, by the number of their pending steps."""
         return ~np.zeros(len(pending), np.bool_)
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether there are rounds in which these clients do not upload."""
+        return type(self).uploads is not Behaviour.uploads
 
 
 @dataclass(frozen=True)
@@ -203,8 +221,8 @@ class Strategy:
         self.reports = costs
         self._last = LastRound(np.full(count, np.nan), np.zeros(count))
 
-    def begin(self) -> None:
-        """A round opens: costs and reports are those of this one."""
+    def begin(self) -> Floats:
+        """The costs of the next round, and what clients report: that is returned."""
         if self._varying is not None:
             draws = self._chance.standard_normal(len(self._mean))
             self.costs = self._varying.next(self._mean, self.costs, draws)
@@ -212,6 +230,7 @@ class Strategy:
         for behaviour, who in self._groups:
             last = LastRound(*(part[who] for part in self._last))
             self.reports[who] = np.clip(behaviour.report(self.costs[who], last), 0.0, MOST)
+        return self.reports
 
     def uploads(self, pending: Ints) -> Mask:
         """Which clients upload."""
