@@ -17,6 +17,7 @@ from ..kernels.factor import Floats
 from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.payment_free import PaymentFree
 from .messages import Upload
+from .money import round_up, to_units
 from .packing import gather
 from .protocols import EVERYONE
 from .server import Closed, Server, Uploads
@@ -52,19 +53,23 @@ class Budget(NamedTuple):
 
     limit: float  # infinite: none
     spent: float
+    digits: int | None = None  # of amounts; None: they are not rounded
 
     def affords(self, offers: Offers) -> bool:
         """Whether the budget covers it. The budget is never exceeded, not even by rounding. What
         costs nothing is affordable even if the budget was lowered below what is already spent."""
-        return not offers.total or self.spent + offers.total <= self.limit
+        after = self.spent + offers.total
+        if self.digits is not None and after > self.limit:  # by less than a minor unit: by rounding
+            after = to_units(after, self.digits) / 10**self.digits
+        return not offers.total or after <= self.limit
 
     def afforded(self, offers: Offers, kept: Mapping[int, float]) -> Offers | None:
         """The offers if the budget covers it, else None; never below `kept`, the earlier offers.
 
         If it exceeds the budget by rounding only, it is reduced to what is left: processors round
-        differently, and must not decide differently."""
+        differently, and must not decide differently. Minor units are not reduced."""
         payments = dict(offers.payments)
-        for client, paid in payments.items():
+        for client, paid in payments.items() if self.digits is None else ():
             total = math.fsum(payments.values())
             excess = min(self.spent + total - self.limit, total)
             if not 0.0 < excess <= ROUNDING * (1.0 + self.limit):
@@ -105,6 +110,7 @@ class RoundInputs(NamedTuple):
     rule: Trigger = Threshold(math.inf)  # when rounds open
     download: str = EVERYONE  # who gets the new model
     scores: int = 0  # scalars that go with every b (trust "auto")
+    money_digits: int | None = None  # of payments, which are rounded up; None: they are not
 
     @property
     def active(self) -> list[int]:
@@ -113,7 +119,7 @@ class RoundInputs(NamedTuple):
 
     @property
     def money(self) -> Budget:
-        return Budget(self.budget, self.spent)
+        return Budget(self.budget, self.spent, self.money_digits)
 
     def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
         server, round = self.open()
@@ -155,8 +161,9 @@ class RoundInputs(NamedTuple):
 
 def decide(one: OpenRound) -> Offers:
     """Line 11. If the payments exceed the remaining budget, the round is data-only."""
-    offers = one.money.afforded(_offers(*one.judge(one.mechanism), False), {})
-    return _offers(*one.judge(PaymentFree()), True) if offers is None else offers
+    money = one.money
+    offers = money.afforded(_offers(*one.judge(one.mechanism), False, money.digits), {})
+    return _offers(*one.judge(PaymentFree()), True, None) if offers is None else offers
 
 
 def decide_first(inputs: RoundInputs) -> Offers:
@@ -183,6 +190,7 @@ def decide_again(one: OpenRound, kept: Mapping[int, float], *, add: bool) -> Off
         owed = judge.amend(round, decision, S)
         if data_only:  # added clients get data only
             owed[~held] = 0.0
+        owed = round_up(owed, one.money.digits)
         payments = {
             client: max(float(owed[place]), kept.get(client, 0.0))
             for place, client in enumerate(round.clients.tolist())
@@ -207,7 +215,8 @@ def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Sh
     return server.shared, closed._replace(communication=scalars)
 
 
-def _offers(round: Round, decision: Decision, data_only: bool) -> Offers:
+def _offers(round: Round, decision: Decision, data_only: bool, digits: int | None) -> Offers:
     members = decision.participants
-    pairs = zip(round.clients[members].tolist(), decision.payments[members].tolist(), strict=True)
+    payments = round_up(decision.payments[members], digits)
+    pairs = zip(round.clients[members].tolist(), payments.tolist(), strict=True)
     return Offers(dict(pairs), data_only, decision.gap)

@@ -42,7 +42,8 @@ class Synchronous(Protocol):
     download: "everyone" gets the new model after a round; "one-for-one": joining, and each share,
     entitles a client to one download, of the model as it is when the client next acts.
     all_clocks: whether a round restarts every client's clock, not only the participants'.
-    budget: money for all rounds together. availability: see `check_availability`.
+    budget: money for all rounds together. money_digits: of payments, which are rounded up.
+    availability: see `check_availability`.
     varying, behaviours: clients with interests of their own, see `strategy.py`.
     """
 
@@ -54,6 +55,12 @@ class Synchronous(Protocol):
     availability: float | tuple[float, ...] = 1.0
     varying: VaryingCosts | None = None
     behaviours: tuple[Behaviour, ...] = ()
+    money_digits: int | None = None
+
+    @property
+    def unlimited(self) -> bool:
+        """Whether what a mechanism decides is what is paid."""
+        return math.isinf(self.budget) and self.money_digits is None
 
 
 @dataclass(frozen=True)

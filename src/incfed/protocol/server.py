@@ -58,11 +58,13 @@ class Server:
         rounds: int = 0,
         spent: float = 0.0,
         budget: float = math.inf,
+        money_digits: int | None = None,
     ) -> None:
         self.shared = Shared.empty(dim, ridge) if shared is None else shared
         self.rounds = rounds
         self.spent = spent
         self.budget = budget
+        self.money_digits = money_digits  # of payments; None: they are not rounded
         self._count = count
         self._dim = dim
         self.mechanism = mechanism

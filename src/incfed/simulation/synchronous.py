@@ -50,7 +50,7 @@ class SynchronousRun(Run):
         self._scores = 0 if personal is None else personal.scalars
         self.server = Server(
             count=count, dim=dim, mechanism=protocol.mechanism, costs=costs, ridge=rules.ridge,
-            budget=protocol.budget,
+            budget=protocol.budget, money_digits=protocol.money_digits,
         )  # fmt: skip
         self._signals = self._trigger.signals(count, dim, rules.ridge, costs)
         self._presence: Presence | None = None
@@ -119,7 +119,7 @@ class SynchronousRun(Run):
         called, sent = one.round, store.table[one.uploads.clients, PENDING]
         if trigger.streams == GROWTH and not trigger.opens(one.round):  # too early
             decision = Decision(one.round.nobody, np.zeros(len(one.round)))
-        elif leaving is None and math.isinf(self._protocol.budget):  # the same, in half the time
+        elif leaving is None and self._protocol.unlimited:  # the same, in half the time
             decision = server.decide(one.round)
         else:
             one, decision = self._decide(one, leaving)
@@ -259,7 +259,7 @@ class _OpenRound(NamedTuple):
 
     @property
     def money(self) -> Budget:
-        return Budget(self.server.budget, self.server.spent)
+        return Budget(self.server.budget, self.server.spent, self.server.money_digits)
 
     def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
         return self.round, self.server.decide(self.round, mechanism)

@@ -1,0 +1,32 @@
+"""Money in minor units: amounts with so many decimal digits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.factor import Floats
+from ..support import inputs
+
+MOST_DIGITS = 9
+NOISE = 1e-9  # of an amount and of a minor unit: less is rounding, and adds no unit
+
+
+def check_digits(digits: object) -> int | None:
+    """`digits` as a setting; None: amounts are not rounded."""
+    return (
+        None if digits is None else inputs.integer("money_digits", digits, high=MOST_DIGITS, low=0)
+    )
+
+
+def round_up(amounts: Floats, digits: int | None) -> Floats:
+    """Each amount rounded up to the next minor unit, so that it covers what it covered before."""
+    if digits is None:
+        return amounts
+    units = amounts * 10.0**digits
+    nearest = np.rint(units)
+    return (nearest + (units - nearest > NOISE * (1.0 + units))) / 10.0**digits
+
+
+def to_units(amount: float, digits: int) -> int:
+    """The nearest number of minor units."""
+    return round(amount * 10.0**digits)
