@@ -88,7 +88,7 @@ def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -
 def _uploaded(connection: Connection, replay: Replay, e: Row) -> list[str]:
     settings = _settings(replay, e)
     row = read_own(connection, tables.uploads, e["round"], e["client"])
-    check_upload(read_upload(row, settings.dim), settings.limits)
+    check_upload(read_upload(row, settings.dim), settings.bounds)
     return []
 
 
@@ -97,7 +97,7 @@ def _delivered(connection: Connection, replay: Replay, e: Row) -> list[str]:
     row = read_own(connection, tables.uploads, e["round"], e["client"])
     upload = read_upload(row, settings.dim)
     sent = read_own(connection, tables.deliveries, e["round"], e["client"])
-    check_delivery(from_bytes(sent.db), upload.dV, upload.steps, settings.limits)
+    check_delivery(from_bytes(sent.db), upload.dV, upload.steps, settings.bounds)
     return []
 
 

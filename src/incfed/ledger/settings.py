@@ -17,7 +17,7 @@ from ..mechanisms.registry import (
     mechanism_table,
     recorded_mechanism,
 )
-from ..protocol.checks import Limits
+from ..protocol.checks import Bounds
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import (
     TRIGGERS,
@@ -133,8 +133,8 @@ class Settings:
             self.mechanism.check()
 
     @property
-    def limits(self) -> Limits:
-        return Limits(self.dim, self.arm_norm, self.reward_bound, self.cost_limit)
+    def bounds(self) -> Bounds:
+        return Bounds(self.dim, self.arm_norm, self.reward_bound, self.cost_limit)
 
     def body(self) -> dict[str, Any]:
         """As the ledger keeps them; with the SHA-256 of a mechanism of the user's own."""
