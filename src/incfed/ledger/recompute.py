@@ -159,7 +159,7 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
             found.append(f"{name} is {getattr(closed, name):.10g}")
     if e["epoch"] != replay.now["epoch"] + 1:
         found.append(f"epoch {e['epoch']} after {replay.now['epoch']}")
-    if not inputs.money.affords(Offers(owed, False)):
+    if not inputs.money.affords(owed):
         found.append("the budget is overspent")
     replay.now["spent"] += Offers(owed, False).total
     return found
