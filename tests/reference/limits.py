@@ -35,10 +35,12 @@ def allowance(limits: dict[str, Any], price: float, paid: float, last: float, le
     return float(min(most))
 
 
-def too_little(limits: dict[str, Any], members: int, sharers: int, steps: int) -> bool:
-    if members <= 2 or not sharers:
+def too_little(limits: dict[str, Any], pending: list[set[int]], sharing: dict[int, float]) -> bool:
+    if len(pending) <= 2 or not sharing:
         return False
-    return bool(sharers < limits.get("least_sharers", 1) or steps < limits.get("least_steps", 1))
+    steps = sum(len(pending[j]) for j in sharing)
+    few = len(sharing) < limits.get("least_sharers", 1)
+    return bool(few or steps < limits.get("least_steps", 1))
 
 
 def decided_by(
@@ -54,10 +56,13 @@ def decided_by(
 def settled_within(
     table: Callable[..., Table], holding: list[int], mechanism: tuple[str, dict[str, Any]],
     allowed: dict[int, float], purse: float, stays: BoolArray,
+    short: Callable[[dict[int, float]], bool],
 ) -> tuple[dict[int, float], list[int]]:  # fmt: skip
     """Who shares in the end, and for how much, without those that leave; and who was left to choose
-    from."""
+    from. Nobody, if they fall `short`: at once, or because some leave."""
     offers = offered(table, holding, mechanism, allowed, purse, None)
+    if short(offers):
+        return {}, holding
     kept: dict[int, float] = {}
     attempt = 1
     while failed := [j for j in offers if not stays[j] and j not in kept]:
@@ -66,7 +71,7 @@ def settled_within(
         add = mechanism if attempt < ATTEMPTS else None
         offers = offered(table, holding, add, allowed, purse, kept)
         attempt += 1
-    return offers, holding
+    return {} if short(offers) else offers, holding
 
 
 def offered(

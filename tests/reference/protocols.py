@@ -240,10 +240,10 @@ def run_rounds(
                         for j in holding
                     }
                     purse = min(budget - spent, limits.get("per_round") or np.inf)
-                    sharing, left = settled_within(table, holding, mechanism, allowed, purse, stays)
-                    steps = sum(len(pending[j]) for j in sharing)
-                    if too_little(limits, count, len(sharing), steps):
-                        sharing = {}
+                    short = partial(too_little, limits, pending)
+                    sharing, left = settled_within(
+                        table, holding, mechanism, allowed, purse, stays, short
+                    )
             possible = all.L(server.union(*(pending[j] for j in left)))
             if sharing or not streams:
                 scalars += (d + trusting.extra) * (len(sharing) + idle)

@@ -18,6 +18,7 @@ from ..mechanisms.registry import (
     recorded_mechanism,
 )
 from ..protocol.checks import Bounds
+from ..protocol.limits import Limits, recorded_limits
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import (
     TRIGGERS,
@@ -30,7 +31,7 @@ from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
 # Recorded if they differ from version 0.1.
-LATER = ("trigger", "download", "width", "width_scale", "trust")
+LATER = ("trigger", "download", "width", "width_scale", "trust", "limits")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,7 @@ class Settings:
     width: Literal["paper", "mixture"] = "paper"  # of the confidence set
     width_scale: float = 1.0
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
+    limits: Limits | None = None  # None: as in version 0.1, only the budget
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
@@ -134,7 +136,9 @@ class Settings:
 
     @property
     def bounds(self) -> Bounds:
-        return Bounds(self.dim, self.arm_norm, self.reward_bound, self.cost_limit)
+        known = self.dim, self.arm_norm, self.reward_bound, self.cost_limit
+        most = None if self.limits is None else self.limits.steps_per_upload
+        return Bounds(*known) if most is None else Bounds(*known, most)
 
     def body(self) -> dict[str, Any]:
         """As the ledger keeps them; with the SHA-256 of a mechanism of the user's own."""
@@ -145,6 +149,8 @@ class Settings:
         }
         if self.trigger is not None:
             plain["trigger"] = self.trigger.settings()
+        if self.limits is not None:
+            plain["limits"] = self.limits.settings()
         return {**plain, "mechanism": self.mechanism.settings()}
 
     @classmethod
@@ -153,6 +159,8 @@ class Settings:
         objects: dict[str, Any] = {"mechanism": recorded_mechanism(body["mechanism"])}
         if "trigger" in body:
             objects["trigger"] = recorded_trigger(body["trigger"])
+        if "limits" in body:
+            objects["limits"] = recorded_limits(body["limits"])
         return cls(**{**body, **objects})
 
     @classmethod

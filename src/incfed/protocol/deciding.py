@@ -221,7 +221,10 @@ def shortfall(one: OpenRound, sharers: Collection[int]) -> str | None:
 
 
 def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Shared, Closed]:
-    """Lines 12-14: the new statistics (db of the participants, in order of id) and the outcome."""
+    """Lines 12-14: the new statistics (db of the participants, in order of id) and the outcome.
+
+    V_g stays positive semi-definite: what dV of single clients lacks to be so, by rounding or by
+    ill will, does not add up."""
     server, round = inputs.open()
     closed = server.close(round, offers.decision(round), np.array(db).reshape(-1, inputs.dim))
     everyone = len(inputs.uploads) + inputs.others
@@ -230,7 +233,7 @@ def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Sh
         streams=inputs.rule.streams, everyone=inputs.download == EVERYONE,
         scores=inputs.scores,
     )  # fmt: skip
-    return server.shared, closed._replace(communication=scalars)
+    return server.shared.repaired(inputs.ridge), closed._replace(communication=scalars)
 
 
 def _decide_within(one: OpenRound, kept: Mapping[int, float] | None, *, add: bool) -> Offers:

@@ -31,6 +31,8 @@ class Limits:
     real clients: a simulation has no hours.
     least_sharers, least_steps: if fewer clients, or they fewer steps, would be shared in a round,
     nothing is, and nobody is paid. Not in federations of one or two, where that hides nothing.
+    refuse_resale: an upload that is a multiple of what clients have downloaded is refused. Only
+    real clients: simulated ones have seen what they share.
     """
 
     per_round: float | None = None
@@ -43,6 +45,7 @@ class Limits:
     steps_per_hour: float | None = None
     least_sharers: int = 1
     least_steps: int = 1
+    refuse_resale: bool = False
 
     def __post_init__(self) -> None:
         for name in ("per_round", "per_payment", "per_client"):
@@ -54,11 +57,12 @@ class Limits:
             inputs.number("price_rise", self.price_rise, low=1.0, high=1e100)
         inputs.number("price_floor", self.price_floor, low=0.0, high=1e100, open_low=True)
         if self.steps_per_upload is not None:
-            inputs.integer("steps_per_upload", self.steps_per_upload, low=1)
+            inputs.integer("steps_per_upload", self.steps_per_upload, low=1, high=10**9)
         if self.steps_per_hour is not None:
             inputs.number("steps_per_hour", self.steps_per_hour, low=0.0, open_low=True)
         inputs.integer("least_sharers", self.least_sharers, low=1)
         inputs.integer("least_steps", self.least_steps, low=1)
+        inputs.flag("refuse_resale", self.refuse_resale)
 
     def allowance(self, price: float, past: Past, left: float) -> Allowance:
         """The most that a client with this declared cost may be paid in a round, if `left` is left
@@ -109,6 +113,11 @@ def build_limits(value: object, place: str, start: Limits | None = None) -> Limi
     made: dict[str, Any] = {name: None if one == NONE else one for name, one in given.items()}
     with places.at(place, known):
         return replace(start or Limits(), **made)
+
+
+def recorded_limits(table: Mapping[str, Any] | None) -> Limits | None:
+    """The limits that `Limits.settings` described."""
+    return None if table is None else Limits(**table)
 
 
 class Past(NamedTuple):
