@@ -27,8 +27,6 @@ class Limits:
     price_rise: a client is not paid in a round in which it declares more than this factor times
     what it declared before; what is below `price_floor` counts as that much.
     steps_per_upload: an upload of more steps is refused.
-    steps_per_hour: of one client, since it last shared; an hour's steps are always allowed. Only
-    real clients: a simulation has no hours.
     least_sharers, least_steps: if fewer clients, or they fewer steps, would be shared in a round,
     nothing is, and nobody is paid. Not in federations of one or two, where that hides nothing.
     refuse_resale: an upload that is a multiple of what clients have downloaded is refused. Only
@@ -42,7 +40,6 @@ class Limits:
     price_rise: float | None = None
     price_floor: float = 1.0
     steps_per_upload: int | None = None
-    steps_per_hour: float | None = None
     least_sharers: int = 1
     least_steps: int = 1
     refuse_resale: bool = False
@@ -58,8 +55,6 @@ class Limits:
         inputs.number("price_floor", self.price_floor, low=0.0, high=1e100, open_low=True)
         if self.steps_per_upload is not None:
             inputs.integer("steps_per_upload", self.steps_per_upload, low=1, high=10**9)
-        if self.steps_per_hour is not None:
-            inputs.number("steps_per_hour", self.steps_per_hour, low=0.0, open_low=True)
         inputs.integer("least_sharers", self.least_sharers, low=1)
         inputs.integer("least_steps", self.least_steps, low=1)
         inputs.flag("refuse_resale", self.refuse_resale)
@@ -102,6 +97,22 @@ class Limits:
     def settings(self) -> dict[str, Any]:
         """The settings that a result or a ledger records."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+def safe_limits(budget: float | None) -> Limits:
+    """Those of a federation whose config does not say otherwise: nobody can take the budget at
+    once, and no single observation can be read off what is shared."""
+    money = {}
+    if budget is not None:
+        money = {"per_round": budget / 5, "per_payment": budget / 10, "per_client": budget / 2}
+    return Limits(
+        **money,
+        price_rise=2.0,
+        steps_per_upload=1_000_000,
+        least_sharers=2,
+        least_steps=10,
+        refuse_resale=True,
+    )
 
 
 def build_limits(value: object, place: str, start: Limits | None = None) -> Limits:
