@@ -47,6 +47,7 @@ CONFIG = """
 dim = {dim}
 mechanism = {{ kind = "PaymentEfficient", beta = {beta} }}
 threshold = 1.0
+budget = "none"
 upload_time = 60.0
 answer_time = 60.0
 [server]

@@ -36,7 +36,7 @@ def make(folder: Path, file: Path) -> None:
         one.store.close()
     for name in ("long", "eventful"):
         (folder / f"{name}.toml").write_text(
-            f'[federation]\ndim = 2\nmechanism = "PayEveryone"\nthreshold = 1.0\n'
+            f'[federation]\ndim = 2\nmechanism = "PayEveryone"\nthreshold = 1.0\nbudget = "none"\n'
             f'[server]\ndatabase = "sqlite:///{name}.db"\n'
         )
     result = incfed.simulate(trace, ALGORITHM)

@@ -26,6 +26,7 @@ TOML = """
 dim = 2
 mechanism = "PayEveryone"
 threshold = 0.5
+budget = "none"
 [server]
 certificate = "server.pem"
 key = "server.key"

@@ -67,3 +67,41 @@ def test_bad_settings_are_refused_by_field(given: dict[str, Any], error: str) ->
     with pytest.raises(InputError) as refused:
         read(**given)
     assert str(refused.value).startswith(error)
+
+
+def test_a_budget_is_given_or_said_not_to_be_there() -> None:
+    assert read(threshold=1.0, budget="none").completed(None).budget is None
+    assert read(threshold=1.0, budget=5).completed(None).budget == 5.0
+    with pytest.raises(InputError, match=r"^federation.budget: is missing, must be given: .*none"):
+        read(threshold=1.0).completed(None)
+    for wrong in ("None", -1.0, float("inf"), True):
+        with pytest.raises(InputError, match=r'^federation.budget: got .*, or "none"$'):
+            read(threshold=1.0, budget=wrong)
+
+
+def test_limits_are_safe_unless_said_otherwise() -> None:
+    safe = read(threshold=1.0, budget=100.0).completed(None).limits
+    assert safe is not None
+    assert (safe.per_round, safe.per_payment, safe.per_client) == (20.0, 10.0, 50.0)
+    assert (safe.least_sharers, safe.refuse_resale) == (2, True)
+    own = read(threshold=1.0, budget=100.0, limits={"per_round": "none", "reserve": 3.0})
+    assert own.limits is not None
+    assert (own.limits.per_round, own.limits.reserve, own.limits.per_payment) == (None, 3.0, 10.0)
+    assert Settings.of(own.completed(None).body()) == own.completed(None)
+    with pytest.raises(InputError, match=r"^federation.limits.per_rond: got 1, but there is no"):
+        read(threshold=1.0, budget=1.0, limits={"per_rond": 1})
+
+
+def test_a_federation_of_version_0_1_keeps_its_settings_when_it_is_taken_over() -> None:
+    present = Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0).body()
+    assert "limits" not in present
+    taken_over = read(threshold=1.0).completed(present)
+    assert taken_over.body() == present
+    assert [one.partition(":")[0] for one in taken_over.warnings] == [
+        "this federation has no limits, as version 0.1 had none",
+        "no budget is set",
+    ]
+    asked_for = read(threshold=1.0, limits={}).completed(present)
+    assert asked_for.limits is not None
+    with pytest.raises(InputError, match=r"^federation.budget: is missing"):
+        read(threshold=1.0).completed(asked_for.body())

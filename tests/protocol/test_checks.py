@@ -11,15 +11,18 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from incfed.protocol.checks import Limits, Refusal, check_delivery, check_upload
+from incfed.mechanisms.pay_everyone import PayEveryone
+from incfed.protocol.checks import Bounds, Downloaded, Refusal, check_delivery, check_upload
 from incfed.protocol.client import Observations
+from incfed.protocol.deciding import Offers, RoundInputs, close
 from incfed.protocol.messages import Upload
-from incfed.protocol.packing import Packed
+from incfed.protocol.packing import Packed, pack_matrix
+from incfed.protocol.shared import Shared
 from reference.mechanisms import FloatArray
 from support.federation import made
 from support.worlds import SHAPES, features
 
-LIMITS = Limits(dim=3, arm_norm=2.0, reward_bound=1.5, cost_limit=100.0)
+BOUNDS = Bounds(dim=3, arm_norm=2.0, reward_bound=1.5, cost_limit=100.0)
 
 
 @settings(max_examples=3000)
@@ -62,14 +65,14 @@ def test_an_honest_upload_is_never_refused(
         "one sign": np.ones(n),
         "of all sizes": 10.0 ** chance.uniform(-8, 0, n),
     }[rewards] * 7.0
-    limits = Limits(d, scale, 7.0, 1.0)
+    bounds = Bounds(d, scale, 7.0, 1.0)
     data = Observations.empty(d)
     for row, reward in zip(x, y, strict=True):
         data = data.add(np.ascontiguousarray(row), float(reward))
     event("a factor" if n < d else "a triangle")
     upload = Upload(1, 0, n, 1.0 if n else 0.0, data.packed())
-    check_upload(upload, limits)
-    check_delivery(data.b, upload.dV, n, limits)
+    check_upload(upload, bounds)
+    check_delivery(data.b, upload.dV, n, bounds)
 
 
 def triangle(*numbers: float) -> Packed:
@@ -106,6 +109,8 @@ NAN, INF = math.nan, math.inf
         ({"dV": triangle(-1, 0, 0, -1, 0, -1)}, "dV"),
         ({"dV": triangle(0, 1e300, 1e300, 0, 1e300, 0)}, "dV"),
         ({"dV": triangle(16.0001, 0, 0, 0, 0, 0)}, "dV"),  # 4 steps of length 2: 16 at most
+        ({"steps": 2, "dV": triangle(1, 0, 0, 1, 0, 1)}, "dV"),  # of rank 3
+        ({"steps": 10**9, "dV": triangle(1e9, 0, 0, 1e9, 0, -0.01)}, "dV"),  # 1e-9 of the trace: -2
         ({"dV": factor(1, 2)}, "dV"),
         ({"dV": factor(*[0.1] * 9)}, "dV"),
         ({"steps": 1, "dV": factor(1, 0, 0, 0, 1, 0)}, "dV"),
@@ -115,18 +120,18 @@ NAN, INF = math.nan, math.inf
     ],
 )
 def test_what_is_impossible_is_refused(change: dict[str, Any], field: str) -> None:
-    check_upload(HONEST, LIMITS)
+    check_upload(HONEST, BOUNDS)
     with pytest.raises(Refusal) as refused:
-        check_upload(HONEST._replace(**change), LIMITS)
+        check_upload(HONEST._replace(**change), BOUNDS)
     assert refused.value.field == field
     assert str(refused.value).startswith(f"{field}: ")
 
 
 def test_the_limits_themselves_are_allowed() -> None:
-    check_upload(HONEST._replace(cost=100.0, dV=triangle(16, 0, 0, 0, 0, 0)), LIMITS)
-    check_upload(HONEST._replace(dV=triangle(1, 0, 0, 1, 0, -1e-9)), LIMITS)  # rounding
-    check_upload(HONEST._replace(dV=factor(1, 1, 1, 0, 1, 1)), LIMITS)
-    check_upload(made(1, 0, np.empty((0, 3)), 0.0), LIMITS)
+    check_upload(HONEST._replace(cost=100.0, dV=triangle(16, 0, 0, 0, 0, 0)), BOUNDS)
+    check_upload(HONEST._replace(dV=triangle(1, 0, 0, 1, 0, -1e-9)), BOUNDS)  # rounding
+    check_upload(HONEST._replace(dV=factor(1, 1, 1, 0, 1, 1)), BOUNDS)
+    check_upload(made(1, 0, np.empty((0, 3)), 0.0), BOUNDS)
 
 
 @pytest.mark.parametrize(
@@ -142,15 +147,62 @@ def test_the_limits_themselves_are_allowed() -> None:
 )
 def test_a_db_that_no_rewards_make(db: FloatArray) -> None:
     with pytest.raises(Refusal, match=r"^db: "):
-        check_delivery(db, HONEST.dV, 4, LIMITS)
+        check_delivery(db, HONEST.dV, 4, BOUNDS)
 
 
 def test_a_db_outside_what_was_seen() -> None:
     seen = triangle(1, 0, 0, 0, 0, 0)
-    check_delivery(np.array([3.0, 0, 0]), seen, 4, LIMITS)
+    check_delivery(np.array([3.0, 0, 0]), seen, 4, BOUNDS)
     check: Callable[..., None] = check_delivery
     with pytest.raises(Refusal, match=r"^db: "):
-        check(np.array([0, 0.01, 0]), seen, 4, LIMITS)
-    check(np.zeros(3), triangle(0, 0, 0, 0, 0, 0), 4, LIMITS)
+        check(np.array([0, 0.01, 0]), seen, 4, BOUNDS)
+    check(np.zeros(3), triangle(0, 0, 0, 0, 0, 0), 4, BOUNDS)
     with pytest.raises(Refusal, match=r"^db: "):
-        check(np.array([0, 0, 1e-9]), triangle(0, 0, 0, 0, 0, 0), 4, LIMITS)
+        check(np.array([0, 0, 1e-9]), triangle(0, 0, 0, 0, 0, 0), 4, BOUNDS)
+
+
+def test_what_single_uploads_lack_to_be_positive_does_not_add_up() -> None:
+    """Each is within what rounding may make of so many steps."""
+    dV = pack_matrix(np.diag([1e6, 1e6, -1e-6]))
+    check_upload(Upload(1, 0, 10**6, 0.0, dV), BOUNDS)
+    inputs = three_of(dV)
+    for _ in range(50):
+        shared, _ = close(inputs, Offers({0: 0.0, 1: 0.0, 2: 0.0}, False), [np.zeros(3)] * 3)
+        inputs = inputs._replace(shared=[shared].__getitem__)
+        assert np.linalg.eigvalsh(shared.V)[0] >= -1e-14 * np.trace(shared.V)  # not -3e-6 a round
+    assert shared.V[0, 0] == pytest.approx(150e6)
+
+
+def three_of(dV: Packed) -> RoundInputs:
+    uploads = {k: Upload(1, 0, 10**6, 0.0, dV) for k in range(3)}
+    nothing = Shared.empty(3, 0.1)
+    return RoundInputs(uploads, 0, lambda e: nothing, 0, 0, 0, 0.0, 9.0, PayEveryone(), 3, 0.1)
+
+
+@given(st.integers(1, 6), st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3))
+def test_what_was_downloaded_is_not_sold_back(d: int, seed: int, scale: float) -> None:
+    chance = np.random.default_rng(seed)
+    shared = [chance.standard_normal((3 * d, d)) for _ in range(3)]
+    V = np.cumsum([x.T @ x for x in shared], axis=0)
+    known = Downloaded([pack_matrix(one) for one in V])
+    own = chance.standard_normal((3 * d, d))
+    known.check_resale(pack_matrix(own.T @ own), 3 * d)
+    for resold in (V[2], V[0], V[2] - V[1], V[2] - V[0]):
+        dV = pack_matrix(scale * resold)
+        if d == 1:  # all data is a multiple of all other data
+            known.check_resale(dV, 3 * d)
+            continue
+        with pytest.raises(Refusal, match=r"^dV: .*limits.refuse_resale"):
+            known.check_resale(dV, 3 * d)
+        known.check_resale(pack_matrix(scale * resold + scale * 1e-4 * own.T @ own), 3 * d)
+
+
+def test_data_that_coincides_by_chance_is_not_resale() -> None:
+    """The same arm, whoever picks it and how often; and each of a few arms once."""
+    x = np.array([[0.6, 0.8, 0.0]])
+    same_arm = Downloaded([pack_matrix(7.0 * x.T @ x)])
+    same_arm.check_resale(pack_matrix(40.0 * x.T @ x), 40)
+    once_each = Downloaded([pack_matrix(np.eye(3))])
+    once_each.check_resale(pack_matrix(np.eye(3)), 3)
+    Downloaded([]).check_resale(pack_matrix(np.eye(3)), 9)
+    Downloaded([pack_matrix(np.zeros((3, 3)))]).check_resale(pack_matrix(np.eye(3)), 9)

@@ -106,6 +106,18 @@ def test_what_rounding_alone_would_pay_is_nothing_to_a_budget_below_what_is_spen
     assert decide(three_at(1.0 + 1e-6, spent=7.0, budget=5.0)).data_only
 
 
+def test_payments_are_rounded_up_before_the_budget_is_asked() -> None:
+    """Each is owed 1.004: with two digits 1.01."""
+    table = three_at(2.004, spent=0.0, budget=3.02)
+    assert decide(table).total == pytest.approx(3.012)
+    assert decide(table._replace(money_digits=2)).data_only
+    enough = table._replace(money_digits=2, budget=3.03)  # 1.01 + 1.01 + 1.01 > 3.03 in floats
+    assert decide(enough) == Offers({0: 1.01, 1: 1.01, 2: 1.01}, False)
+    kept = {0: 1.05}
+    again = decide_again(table._replace(money_digits=2, budget=9.0), kept, add=True)
+    assert again.payments == {0: 1.05, 1: 1.01, 2: 1.01}
+
+
 @given(st.data(), mechanisms(), st.integers(0, 8), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_as_written_out(data: st.DataObject, mechanism: Kind, n: int, d: int, seed: int) -> None:
     kind, knobs = mechanism

@@ -43,6 +43,23 @@ CASES: dict[str, dict[str, Any]] = {
         "costs": [0.0, 0.5, 1.0, 2.0, 2.0, 60.0],
     },
     "budget": {"threshold": 0.5, "budget": 4.0},
+    "limits": {
+        "threshold": 0.5,
+        "budget": 12.0,
+        "mechanism": incfed.PayEveryone(),
+        "limits": incfed.Limits(
+            per_round=2.5, per_payment=1.5, per_client=4.0, reserve=2.5, least_sharers=2
+        ),
+    },
+    "small rounds": {
+        "threshold": 0.1,
+        "limits": incfed.Limits(least_sharers=3, least_steps=8, steps_per_upload=12),
+    },
+    "limits, rows": {
+        "trigger": incfed.News(2.0),
+        "budget": 4.0,
+        "limits": incfed.Limits(per_payment=0.5),
+    },
     "trust": {"threshold": 0.5, "trust": 3.0},
     "no trust": {"threshold": 0.5, "trust": 0.0},
     "trust found out": {"threshold": 0.5, "trust": "auto"},
@@ -60,6 +77,11 @@ AWAY: dict[str, dict[str, Any]] = {
     "for data alone": {"availability": 0.6, "mechanism": incfed.PaymentFree()},
     "growth ratio, budget": {
         "availability": 0.7, "threshold": None, "trigger": incfed.GrowthRatio(1.5), "budget": 4.0
+    },
+    "limits": {
+        "availability": 0.7,
+        "budget": 12.0,
+        "limits": incfed.Limits(per_round=2.5, per_payment=1.5, per_client=4.0, least_sharers=2),
     },
     "one for one": {"availability": 0.7, "download": "one-for-one"},
     "one for one, spells": {"availability": (20.0, 8.0), "download": "one-for-one"},

@@ -148,7 +148,7 @@ def federate(
 ) -> Federation:
     names = (
         "mechanism", "threshold", "trigger", "download", "width", "ridge", "noise", "delta",
-        "exploration", "trust",
+        "exploration", "trust", "limits",
     )  # fmt: skip
     known: dict[str, Any] = {name: getattr(algorithm, name) for name in names}
     known["budget"] = None if algorithm.budget == np.inf else algorithm.budget

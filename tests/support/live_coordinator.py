@@ -68,6 +68,11 @@ def dying_at(which: str) -> Callable[[str], None]:
     return failpoint
 
 
+# No limits, so that a round of one client and one step counts.
+OFF = """{ price_rise = "none", steps_per_upload = "none", least_sharers = 1, least_steps = 1,\
+ refuse_resale = false, per_round = "none", per_payment = "none", per_client = "none" }"""
+
+
 class Books(NamedTuple):
     """What the ledger says."""
 
@@ -93,6 +98,10 @@ class Live:
         server: str = "",
     ) -> None:
         self.folder = folder
+        if "budget" not in settings:
+            settings += '\nbudget = "none"'
+        if "limits" not in settings:
+            settings += f"\nlimits = {OFF}"
         text = f'[federation]\n{settings}\n[server]\ndatabase = "{database}"\n{server}'
         (folder / "federation.toml").write_text(text)
         config = read_config(folder / "federation.toml")

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
 from ..protocol.costs import check_costs, costs_of
+from ..protocol.limits import Limits
+from ..protocol.money import check_digits
 from ..protocol.protocols import (
     EVERYONE,
     ONE_FOR_ONE,
@@ -39,6 +41,9 @@ class IncFedUCB(Trusting):
     mean lengths (on, off) of spells in steps. The client that acts is there.
     reports: how clients with interests of their own act, such as Shading(factor=5, clients=[3]).
     All others report their true costs, and share when they are asked.
+    money_digits: each payment is rounded up to so many decimal digits; None: it is not.
+    limits: Limits() of what may be paid. Then clients that the budget, or a limit, does not cover
+    are left out one by one, rather than nobody being paid.
     """
 
     mechanism: Mechanism
@@ -50,6 +55,8 @@ class IncFedUCB(Trusting):
     budget: float = field(default=math.inf, metadata=LATER)
     availability: float | Sequence[float] = field(default=1.0, metadata=LATER)
     reports: Behaviour | Sequence[Behaviour] = field(default=(), metadata=LATER)
+    money_digits: int | None = field(default=None, metadata=LATER)
+    limits: Limits | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,6 +85,9 @@ class IncFedUCB(Trusting):
             object.__setattr__(self, "costs", check_costs(self.costs))
         object.__setattr__(self, "availability", check_availability(self.availability))
         object.__setattr__(self, "reports", check_reports(self.reports))
+        object.__setattr__(self, "money_digits", check_digits(self.money_digits))
+        if self.limits is not None and not isinstance(self.limits, Limits):
+            raise inputs.refuse("limits", self.limits, "Limits(), such as Limits(per_round=100)")
         for one in self.protocol.behaviours:
             if one.holds_back and self.protocol.trigger.streams is not None:
                 allowed = (
@@ -101,6 +111,8 @@ class IncFedUCB(Trusting):
             availability=check_availability(self.availability),
             varying=self.costs if isinstance(self.costs, VaryingCosts) else None,
             behaviours=check_reports(self.reports),
+            money_digits=self.money_digits,
+            limits=self.limits,
         )
 
     def check(self, count: int) -> None:

@@ -27,6 +27,7 @@ def apply_settings(connection: Connection, settings: Settings, at: float) -> Non
     create(connection, settings, at)
     row = connection.execute(select(tables.federation)).one()
     present = read_body(connection, row.settings)
+    settings = settings.completed(present)
     settings = replace(settings, identity=present.get("identity", ""))
     if not _in_force(connection, row.settings, settings):
         settings.check(present)
@@ -54,6 +55,7 @@ def create(connection: Connection, settings: Settings, at: float) -> None:
         _same(settings, read_body(connection, row.settings))
         _same_code(settings, connection)
         return
+    settings = settings.completed(None)
     settings.check()
     identity = f"{settings.name}-{secrets.token_hex(4)}"
     settings = replace(settings, identity=identity)

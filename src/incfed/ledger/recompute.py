@@ -82,13 +82,15 @@ def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -
         trigger=round["trigger"],
         spent=replay.now["spent"],
         out=replay.out(e["round"]) | set(failed),
+        past=replay.past,
+        members=sum(not row["revoked"] for row in replay.clients.values()),
     )
 
 
 def _uploaded(connection: Connection, replay: Replay, e: Row) -> list[str]:
     settings = _settings(replay, e)
     row = read_own(connection, tables.uploads, e["round"], e["client"])
-    check_upload(read_upload(row, settings.dim), settings.limits)
+    check_upload(read_upload(row, settings.dim), settings.bounds)
     return []
 
 
@@ -97,7 +99,7 @@ def _delivered(connection: Connection, replay: Replay, e: Row) -> list[str]:
     row = read_own(connection, tables.uploads, e["round"], e["client"])
     upload = read_upload(row, settings.dim)
     sent = read_own(connection, tables.deliveries, e["round"], e["client"])
-    check_delivery(from_bytes(sent.db), upload.dV, upload.steps, settings.limits)
+    check_delivery(from_bytes(sent.db), upload.dV, upload.steps, settings.bounds)
     return []
 
 
@@ -110,6 +112,9 @@ def _decided(connection: Connection, replay: Replay, e: Row) -> list[str]:
         verdict, missed = _again(replay, e, inputs), _missed(replay, round)
     found = _unbarred(replay, e)
     found += [] if sorted(e["failed"]) == missed else [f"not those who failed: {e['failed']}"]
+    removed = {str(client): limit for client, limit in verdict.removed.items()}
+    if removed != e.get("removed", {}):
+        found.append(f"removed are {removed}")
     if verdict.data_only != e["data_only"]:
         found.append(f"data_only is {verdict.data_only}")
     if not math.isclose(e.get("gap", 0.0), verdict.gap, rel_tol=CLOSE, abs_tol=CLOSE):
@@ -144,10 +149,14 @@ def _unbarred(replay: Replay, e: Row) -> list[str]:
 def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
     standing = replay.standing(e["round"])
     owed = {client: row["payment"] for client, row in standing.items()}
+    inputs = _inputs(connection, replay, e, [])
+    short = deciding.shortfall(inputs, owed)
+    owed = owed if short is None else {}
     found = _differ(e["payments"], owed)
+    if e.get("short") != short:
+        found.append(f"it fell short of {short}")
     if _missed(replay, e["round"]):
         found.append(f"not delivered: {_missed(replay, e['round'])}")
-    inputs = _inputs(connection, replay, e, [])
     sent = read_deliveries(connection, e["round"])
     shared, closed = deciding.close(inputs, Offers(owed, False), [sent[who] for who in owed])
     V, b = read_epoch(connection, e["epoch"], inputs.dim)
@@ -159,7 +168,7 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
             found.append(f"{name} is {getattr(closed, name):.10g}")
     if e["epoch"] != replay.now["epoch"] + 1:
         found.append(f"epoch {e['epoch']} after {replay.now['epoch']}")
-    if not inputs.money.affords(Offers(owed, False)):
+    if not inputs.money.affords(owed):
         found.append("the budget is overspent")
     replay.now["spent"] += Offers(owed, False).total
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..kernels.trust import SCORES
 from ..protocol.deciding import RoundInputs
 from ..protocol.floats import from_bytes as from_bytes
 from ..protocol.floats import to_bytes as to_bytes
+from ..protocol.limits import NO_PAST, Past
 from ..protocol.messages import Upload
 from ..protocol.packing import TRIANGLE, Packed, pack_matrix
 from ..protocol.shared import Shared
@@ -112,6 +113,12 @@ def read_epoch(connection: Connection, epoch: int, dim: int) -> tuple[Floats, Fl
     return Packed(TRIANGLE, dim, from_bytes(row.V)).matrix(), from_bytes(row.b)
 
 
+def read_triangle(V: bytes) -> Packed:
+    """V_g of a row of `epochs`."""
+    numbers = from_bytes(V)
+    return Packed(TRIANGLE, (math.isqrt(8 * len(numbers) + 1) - 1) // 2, numbers)
+
+
 def pack_epoch(V: Floats, b: Floats) -> tuple[bytes, bytes]:
     return to_bytes(pack_matrix(V).numbers), to_bytes(b)
 
@@ -125,8 +132,11 @@ def read_round_inputs(
     trigger: int,
     spent: float,
     out: Collection[int],
+    past: Mapping[int, Past] = NO_PAST,
+    members: int = 0,
 ) -> RoundInputs:
-    """What a decision depends on. `out`: clients that are excluded (barred, or failed)."""
+    """What a decision depends on. `out`: clients that are excluded (barred, or failed); `past` and
+    `members`, of the whole federation, are for limits."""
     known: dict[int, Shared] = {}
 
     def shared(number: int) -> Shared:
@@ -150,5 +160,8 @@ def read_round_inputs(
         rule=settings.rule,
         download=settings.download,
         scores=SCORES if settings.trust == AUTO else 0,
+        limits=settings.limits,
+        past=past,
+        members=members,
     )
     return whole.without(list(out))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from ..protocol.limits import Past, recorded_limits
 from .chain import canonical
+from .past import remember
 from .records import CLOSED, OFFERED, OPEN, VOID
 
 Row = dict[str, Any]
@@ -26,6 +29,8 @@ class Replay:
         self.pruned_round, self.pruned_epoch = 0, 0
         self._offered: dict[int, dict[int, Row]] = {}  # the same offers, by round
         self._sent: dict[int, set[int]] = {}
+        self._prices: dict[int, dict[int, float]] = {}  # of clients with data, by round
+        self.past: dict[int, Past] = {}  # what limits depend on
 
     @property
     def now(self) -> Row:
@@ -95,6 +100,8 @@ class Replay:
     def _uploaded(self, e: Row) -> None:
         names = ("epoch", "steps", "cost", "form", "numbers")
         self.uploads[e["round"], e["client"]] = {name: e[name] for name in names}
+        if e["steps"] > 0:
+            self._prices.setdefault(e["round"], {})[e["client"]] = e["cost"]
 
     def _decided(self, e: Row) -> None:
         for client in e["failed"]:
@@ -125,7 +132,15 @@ class Replay:
             key = self.now["name"], e["round"], int(client)
             self.payments[key] = {"epoch": e["epoch"], "amount": amount}
         self.now["epoch"] = e["epoch"]
+        self._remember(e)
         self._end(e, CLOSED)
+
+    def _remember(self, e: Row) -> None:
+        body = json.loads(self.settings[self.rounds[e["round"]]["settings"]]["body"])
+        limits = recorded_limits(body.get("limits"))
+        payments = {int(client): amount for client, amount in e["payments"].items()}
+        prices = self._prices.pop(e["round"], {})
+        self.past |= remember(self.past, limits, prices, payments)
 
     def _void(self, e: Row) -> None:
         self._end(e, VOID)

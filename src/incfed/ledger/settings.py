@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,8 @@ from ..mechanisms.registry import (
     mechanism_table,
     recorded_mechanism,
 )
-from ..protocol.checks import Limits
+from ..protocol.checks import Bounds
+from ..protocol.limits import NONE, Limits, build_limits, recorded_limits, safe_limits
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import (
     TRIGGERS,
@@ -30,7 +31,7 @@ from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
 # Recorded if they differ from version 0.1.
-LATER = ("trigger", "download", "width", "width_scale", "trust")
+LATER = ("trigger", "download", "width", "width_scale", "trust", "limits")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,9 @@ class Settings:
     width: Literal["paper", "mixture"] = "paper"  # of the confidence set
     width_scale: float = 1.0
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
+    limits: Limits | None = None  # None: as in version 0.1, only the budget
+    # What a config leaves open: see `completed`. Never recorded.
+    unsaid: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
@@ -132,19 +136,51 @@ class Settings:
         if isinstance(self.mechanism, Pinned):
             self.mechanism.check()
 
+    def completed(self, present: Mapping[str, Any] | None) -> Settings:
+        """With what the config leaves open. A federation that has no limits yet (`present`: its
+        settings), as those of version 0.1, goes on without; any other has safe ones, and a budget
+        or the word that there is none."""
+        old = present is not None and "limits" not in present
+        if "budget" in self.unsaid and not old:
+            allowed = 'given: a number, the most that is ever paid in all; or "none" for no limit'
+            raise places.missing("federation.budget", allowed)
+        limits = self.limits
+        if "limits" in self.unsaid and not old:
+            limits = safe_limits(self.budget)
+        return replace(self, limits=limits, unsaid=())
+
     @property
-    def limits(self) -> Limits:
-        return Limits(self.dim, self.arm_norm, self.reward_bound, self.cost_limit)
+    def warnings(self) -> list[str]:
+        """What whoever runs a federation should know of these settings."""
+        found = []
+        if self.limits is None:
+            found.append(
+                "this federation has no limits, as version 0.1 had none: one client's price can "
+                "take all that is left of the budget. Put [federation.limits] into the config, "
+                "even empty: see docs/service.md"
+            )
+        if self.budget is None:
+            found.append("no budget is set: nothing limits what is paid in all")
+        return found
+
+    @property
+    def bounds(self) -> Bounds:
+        known = self.dim, self.arm_norm, self.reward_bound, self.cost_limit
+        most = None if self.limits is None else self.limits.steps_per_upload
+        return Bounds(*known) if most is None else Bounds(*known, most)
 
     def body(self) -> dict[str, Any]:
         """As the ledger keeps them; with the SHA-256 of a mechanism of the user's own."""
         plain = {
             one.name: getattr(self, one.name)
             for one in fields(self)
-            if one.name not in LATER or getattr(self, one.name) != one.default
+            if one.name != "unsaid"
+            and (one.name not in LATER or getattr(self, one.name) != one.default)
         }
         if self.trigger is not None:
             plain["trigger"] = self.trigger.settings()
+        if self.limits is not None:
+            plain["limits"] = self.limits.settings()
         return {**plain, "mechanism": self.mechanism.settings()}
 
     @classmethod
@@ -153,6 +189,8 @@ class Settings:
         objects: dict[str, Any] = {"mechanism": recorded_mechanism(body["mechanism"])}
         if "trigger" in body:
             objects["trigger"] = recorded_trigger(body["trigger"])
+        if "limits" in body:
+            objects["limits"] = recorded_limits(body["limits"])
         return cls(**{**body, **objects})
 
     @classmethod
@@ -162,7 +200,7 @@ class Settings:
         Without `load` it is not run: PaymentFree takes its place, and all else is checked.
         """
         given = places.table("federation", value, "[federation]")
-        known = [one.name for one in fields(cls) if one.name != "identity"]
+        known = [one.name for one in fields(cls) if one.name not in ("identity", "unsaid")]
         places.known("federation", given, known)
         for name in ("dim", "mechanism"):
             if name not in given:
@@ -181,9 +219,24 @@ class Settings:
             if "threshold" in given:
                 allowed = "left out: federation.trigger says when rounds open"
                 raise inputs.refuse("federation.threshold", given["threshold"], allowed)
+        given["unsaid"] = tuple(name for name in ("budget", "limits") if name not in given)
+        given["budget"] = _money(given.get("budget"))
+        if "limits" in given:
+            start = safe_limits(given["budget"])
+            given["limits"] = build_limits(given["limits"], "federation.limits", start)
         given["threshold"] = _finite(given.get("threshold"))
         with places.at("federation", known):
             return cls(**given)
+
+
+def _money(budget: Any) -> float | None:
+    """The budget of a config, where "none" is a word."""
+    if budget is None or budget == NONE:
+        return None
+    try:
+        return inputs.number("federation.budget", budget, low=0.0)
+    except inputs.InputError as error:
+        raise inputs.InputError(f'{error}, or "none"') from None
 
 
 def _finite(number: Any) -> Any:

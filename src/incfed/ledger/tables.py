@@ -70,6 +70,15 @@ grants = Table(
     Column("epoch", Integer, nullable=False),
 )
 
+# What limits depend on of a client's earlier rounds. The entries say the same.
+past = Table(
+    "past",
+    metadata,
+    Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
+    Column("paid", Double, nullable=False),  # in all
+    Column("price", Double),  # declared last, as far as it was allowed to rise
+)
+
 # What each client said last between rounds, where the server decides when one opens: no evidence.
 signals = Table(
     "signals",

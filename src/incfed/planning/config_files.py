@@ -18,6 +18,7 @@ from ..environments.base import World
 from ..experiments.config import LONGEST_LABEL, WORLDS
 from ..ledger.settings import Settings
 from ..mechanisms.registry import MECHANISMS
+from ..protocol.limits import NONE
 from ..results.numbers import human
 from ..support.inputs import InputError, counted
 from ..support.kinds import Kinds
@@ -97,6 +98,7 @@ def federation_text(plan: Plan) -> str | None:
         "width_scale": (table.get("width_scale"), ""),
         "trust": (None if _own_trusts(plan) else table.get("trust"), "if a client says nothing"),
         "budget": _budget(plan),
+        "limits": (_limits(dearest), "the other limits are the safe ones"),
         "arm_norm": (longest, f"a guess: no arm was longer {where}"),
         "reward_bound": (largest, f"a guess: no reward was larger {where}"),
         "cost_limit": (_up(ROOM * dearest), "a guess: nobody's cost may be larger"),
@@ -149,7 +151,7 @@ def _own_trusts(plan: Plan) -> bool:
     return isinstance(plan.case.fixed.get("trust"), list)
 
 
-def _budget(plan: Plan) -> tuple[float | None, str]:
+def _budget(plan: Plan) -> tuple[float | str, str]:
     """The limit on payments, if there is one, and a note. In the plan the mean had to keep it; in a
     federation, no sum ever exceeds it."""
     for limit in plan.goal.limits:
@@ -160,7 +162,14 @@ def _budget(plan: Plan) -> tuple[float | None, str]:
                 note += f" and {human(paid.mean)} paid: it may not last, and then nobody is paid"
             exact = limit.share is None  # else a share of a mean, in more digits than it has
             return limit.value if exact else float(f"{limit.value:.6g}"), note
-    return None, ""
+    return NONE, "no limit on all payments together: the plan has none"
+
+
+def _limits(dearest: float) -> dict[str, Any]:
+    """As in the plan, rounds are decided by the budget alone; but one client's payment is limited
+    by what the dearest asks for."""
+    largest = _up(ROOM * dearest)
+    return {"per_payment": largest, "per_round": NONE, "per_client": NONE}
 
 
 def sizes(world: World, seed: int) -> tuple[float, float]:

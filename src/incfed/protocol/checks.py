@@ -1,13 +1,15 @@
 """Checks of uploads and deliveries. Each error names the field.
 
 The coordinator cannot see what its clients saw, but it can detect data that no client could have
-seen: n steps with arms of length at most L have a trace of at most n L^2; and rewards of size at
-most Y give a db with db' dV^-1 db <= n Y^2 (db = X'y lies in the span of dV = X'X, and projecting y
-onto the columns of X does not lengthen it).
+seen: n steps with arms of length at most L have a trace of at most n L^2 and a rank of at most n;
+and rewards of size at most Y give a db with db' dV^-1 db <= n Y^2 (db = X'y lies in the span of
+dV = X'X, and projecting y onto the columns of X does not lengthen it). And it knows what clients
+have downloaded, so that they cannot simply sell that back.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +17,18 @@ import numpy as np
 from ..kernels.factor import Floats
 from ..support.inputs import InputError, counted
 from .messages import Signal, Upload
-from .packing import FACTOR, TRIANGLE, Packed
+from .packing import FACTOR, TRIANGLE, Packed, pack_matrix
 
 MOST_STEPS = 10**9  # in one upload
-PSD = 1e-9  # times the trace: smallest eigenvalue allowed is -PSD; adding PSD makes dV invertible
+# The smallest eigenvalue may be this far below 0: PSD times the trace, but at most that of a step,
+# and what rounding makes of sums over many steps.
+PSD, SUMMED = 1e-9, 1e-12
+RANK = 1e-9  # times the trace: smaller eigenvalues are rounding
+INVERTIBLE = 1e-9  # times the trace: added to dV, to solve with it
+SAME = 1e-6  # relative: closer to what was downloaded is the same
+ALIKE = 2e-3  # data almost in one direction is almost the same for everybody
 ROUNDING = 1e-9  # relative, of sums of squares
-ROUNDING_SOLVED = 1e-6  # relative, of a solution with condition 1 / PSD
+ROUNDING_SOLVED = 1e-6  # relative, of a solution with condition 1 / INVERTIBLE
 
 
 class Refusal(InputError):
@@ -33,70 +41,82 @@ class Refusal(InputError):
         super().__init__(f"{field}: {got}must be {allowed}")
 
 
-class Limits(NamedTuple):
-    """The limits of a federation."""
+class Bounds(NamedTuple):
+    """How large what clients send can be."""
 
     dim: int
     arm_norm: float  # L
     reward_bound: float  # Y
     cost_limit: float
+    most_steps: int = MOST_STEPS  # in one upload
 
 
-def check_upload(upload: Upload, limits: Limits) -> None:
+def check_upload(upload: Upload, bounds: Bounds) -> None:
     """Raise Refusal if the upload is impossible. The coordinator checks round and epoch."""
     steps = upload.steps
-    if not 0 <= steps <= MOST_STEPS:
-        raise Refusal("steps", steps, f"a whole number from 0 to {MOST_STEPS:,}")
+    if not 0 <= steps <= bounds.most_steps:
+        raise Refusal("steps", steps, f"a whole number from 0 to {_most(bounds)}")
     cost = upload.cost
-    _check_cost(cost, limits)
+    _check_cost(cost, bounds)
     if steps == 0:
         if cost != 0.0:
             raise Refusal("cost", float(cost), "0 if there are no steps to share")
         if len(upload.dV.numbers):
             raise Refusal("dV", None, "empty if there are no steps to share")
         return
-    check_matrix(upload.dV, steps, limits)
+    check_matrix(upload.dV, steps, bounds)
 
 
-def check_signal(signal: Signal, limits: Limits) -> None:
+def check_signal(signal: Signal, bounds: Bounds) -> None:
     """Raise Refusal if the signal is impossible."""
     steps = signal.steps
-    if not 0 <= steps <= min(signal.learned, MOST_STEPS):
+    if not 0 <= steps <= signal.learned:
         allowed = f"a whole number from 0 to {signal.learned:,}, all that it learned"
         raise Refusal("steps", steps, allowed)
+    if steps > bounds.most_steps:
+        raise Refusal("steps", steps, f"a whole number from 0 to {_most(bounds)}")
     if not (np.isfinite(signal.growth) and signal.growth >= 0.0):
         raise Refusal("growth", float(signal.growth), "a number of at least 0")
-    _check_cost(signal.cost, limits)
+    _check_cost(signal.cost, bounds)
     if signal.dV is not None:
-        check_matrix(signal.dV, steps, limits)
+        check_matrix(signal.dV, steps, bounds)
     if signal.rows is not None:
         longest = np.sqrt(np.einsum("kd,kd->k", signal.rows, signal.rows)).max(initial=0.0)
-        if not longest <= limits.arm_norm * (1.0 + ROUNDING):
-            allowed = f"of a length of at most {limits.arm_norm:g}"
+        if not longest <= bounds.arm_norm * (1.0 + ROUNDING):
+            allowed = f"of a length of at most {bounds.arm_norm:g}"
             raise Refusal("rows", f"length {longest:.10g}", allowed)
 
 
-def _check_cost(cost: float, limits: Limits) -> None:
-    if not (np.isfinite(cost) and 0.0 <= cost <= limits.cost_limit):
-        raise Refusal("cost", float(cost), f"a number from 0 to {limits.cost_limit:,.10g}")
+def _most(bounds: Bounds) -> str:
+    named = " (limits.steps_per_upload)" if bounds.most_steps < MOST_STEPS else ""
+    return f"{bounds.most_steps:,}{named}"
 
 
-def check_matrix(dV: Packed, steps: int, limits: Limits) -> None:
-    _check_form(dV, steps, limits.dim)
+def _check_cost(cost: float, bounds: Bounds) -> None:
+    if not (np.isfinite(cost) and 0.0 <= cost <= bounds.cost_limit):
+        raise Refusal("cost", float(cost), f"a number from 0 to {bounds.cost_limit:,.10g}")
+
+
+def check_matrix(dV: Packed, steps: int, bounds: Bounds) -> None:
+    _check_form(dV, steps, bounds.dim)
     if not np.isfinite(dV.numbers).all():
         raise Refusal("dV", "NaN or infinite", "finite numbers")
     with np.errstate(over="ignore", invalid="ignore"):
         V = dV.matrix()
         trace = float(np.trace(V))
-    most = steps * limits.arm_norm**2
+    most = steps * bounds.arm_norm**2
     if not trace <= most * (1.0 + ROUNDING):
         allowed = f"of a trace of at most {most:.10g}: {counted(steps, 'step')}, arms of at most "
-        raise Refusal("dV", f"trace {trace:.10g}", f"{allowed}{limits.arm_norm:g}")
+        raise Refusal("dV", f"trace {trace:.10g}", f"{allowed}{bounds.arm_norm:g}")
     # Entries of such a matrix are no larger than its trace, so computing eigenvalues is safe.
     if dV.form == TRIANGLE:
-        least = float(np.linalg.eigvalsh(V)[0]) if np.abs(V).max() <= max(trace, 0.0) else -np.inf
-        if least < -PSD * trace:
-            raise Refusal("dV", f"eigenvalue {least:.3g}", "positive semi-definite")
+        safe = np.abs(V).max() <= max(trace, 0.0)
+        values = np.linalg.eigvalsh(V) if safe else np.full(len(V), -np.inf)
+        if values[0] < -PSD * min(trace, bounds.arm_norm**2) - SUMMED * trace:
+            raise Refusal("dV", f"eigenvalue {values[0]:.3g}", "positive semi-definite")
+        rank = int(np.count_nonzero(values > RANK * trace))
+        if rank > steps:
+            raise Refusal("dV", f"rank {rank}", f"of a rank of at most {steps}, the steps")
 
 
 def _check_form(dV: Packed, steps: int, dim: int) -> None:
@@ -126,10 +146,10 @@ def check_scores(scores: Floats, steps: int) -> None:
         raise Refusal("scores", None, allowed)
 
 
-def check_delivery(db: Floats, dV: Packed, steps: int, limits: Limits) -> None:
+def check_delivery(db: Floats, dV: Packed, steps: int, bounds: Bounds) -> None:
     """Raise Refusal if no rewards of size at most Y give this db with that dV."""
-    if db.shape != (limits.dim,):
-        raise Refusal("db", counted(db.size, "number"), counted(limits.dim, "number"))
+    if db.shape != (bounds.dim,):
+        raise Refusal("db", counted(db.size, "number"), counted(bounds.dim, "number"))
     if not np.isfinite(db).all():
         raise Refusal("db", "NaN or infinite", "finite numbers")
     V = dV.matrix()
@@ -140,8 +160,40 @@ def check_delivery(db: Floats, dV: Packed, steps: int, limits: Limits) -> None:
         return
     values, vectors = np.linalg.eigh(V)
     with np.errstate(over="ignore", invalid="ignore"):
-        square = float(((vectors.T @ db) ** 2 / (np.maximum(values, 0.0) + PSD * trace)).sum())
-    most = steps * limits.reward_bound**2
+        square = float(
+            ((vectors.T @ db) ** 2 / (np.maximum(values, 0.0) + INVERTIBLE * trace)).sum()
+        )
+    most = steps * bounds.reward_bound**2
     if not square <= most * (1.0 + ROUNDING_SOLVED):
         allowed = f"of at most {most:.10g}: {counted(steps, 'reward')} of at most "
-        raise Refusal("db", f"db' dV^-1 db = {square:.10g}", f"{allowed}{limits.reward_bound:g}")
+        raise Refusal("db", f"db' dV^-1 db = {square:.10g}", f"{allowed}{bounds.reward_bound:g}")
+
+
+class Downloaded:
+    """What clients have downloaded: V_g of recent epochs, and the differences of any two."""
+
+    def __init__(self, epochs: Sequence[Packed]) -> None:
+        known = [np.zeros(0), *(one.numbers for one in epochs if one.numbers.any())]
+        known[0] = np.zeros_like(known[-1])
+        pairs = [one - other for n, one in enumerate(known) for other in known[:n]]
+        self._directions = np.array([one / norm for one in pairs if (norm := np.linalg.norm(one))])
+
+    def check_resale(self, dV: Packed, steps: int) -> None:
+        """Raise Refusal if dV is a multiple of what was downloaded.
+
+        Little data, or data almost in one direction (with d = 1, all data), may well be a multiple
+        of somebody else's by chance, and is not refused.
+        """
+        V = dV.matrix()
+        trace, square = float(np.trace(V)), float((V * V).sum())
+        if steps <= 2 * dV.dim or square >= (1.0 - ALIKE) * trace**2 or not len(self._directions):
+            return
+        own = pack_matrix(V).numbers
+        own = own / np.linalg.norm(own)
+        nearest = self._directions[int(np.argmax(self._directions @ own))]
+        if np.linalg.norm(own - nearest) <= SAME:
+            allowed = (
+                "data of your own: this is a multiple of V_g, or of the difference of two, that "
+                "was downloaded (limits.refuse_resale)"
+            )
+            raise Refusal("dV", None, allowed)

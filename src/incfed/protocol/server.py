@@ -58,12 +58,14 @@ class Server:
         rounds: int = 0,
         spent: float = 0.0,
         budget: float = math.inf,
+        money_digits: int | None = None,
     ) -> None:
         self.shared = Shared.empty(dim, ridge) if shared is None else shared
         self.rounds = rounds
         self.spent = spent
         self.budget = budget
-        self._count = count
+        self.money_digits = money_digits  # of payments; None: they are not rounded
+        self.count = count
         self._dim = dim
         self.mechanism = mechanism
         self.costs = costs  # reported, of every client
@@ -78,7 +80,7 @@ class Server:
         return Round(
             clients=uploads.clients.copy(),
             costs=self.costs[uploads.clients],
-            count=self._count if count is None else count,
+            count=self.count if count is None else count,
             V=self.shared.V,
             factor=self.shared.factor,
             logdet=self.shared.logdet,

@@ -10,6 +10,8 @@ from ..kernels.coalition import add_rows, form
 from ..kernels.factor import Floats, factorize
 from ..kernels.pending import Mask, Pending
 
+ROUNDING = 2.0**-52  # of the trace, times d: what rounding may take off an eigenvalue of 0
+
 
 class Shared(NamedTuple):
     """(V_g, b_g) of Alg. 1. Immutable: never changed in place."""
@@ -38,3 +40,16 @@ class Shared(NamedTuple):
         factor = np.empty_like(V)
         add_rows(b, db)
         return Shared(V, b, factor, form(V, ridge, pending, members, factor))
+
+    def repaired(self, ridge: float) -> Shared:
+        """The same if V_g is positive semi-definite up to rounding; else with its projection."""
+        noise = ROUNDING * len(self.V) * float(np.trace(self.V))
+        if not self.V.any():
+            return self
+        try:
+            np.linalg.cholesky(self.V + noise * np.eye(len(self.V)))
+        except np.linalg.LinAlgError:
+            values, vectors = np.linalg.eigh(self.V)
+            V = (vectors * np.maximum(values, abs(noise))) @ vectors.T
+            return Shared.of((V + V.T) / 2.0, self.b, ridge)
+        return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,8 @@ from ..kernels.ucb import Bench, Rules
 from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.pay_everyone import PayEveryone
 from ..protocol import deciding
-from ..protocol.deciding import Budget
+from ..protocol.limits import Limits, Past
+from ..protocol.money import Budget
 from ..protocol.protocols import EVERYONE, Synchronous
 from ..protocol.server import Server, Uploads
 from ..protocol.strategy import Strategy
@@ -50,7 +52,7 @@ class SynchronousRun(Run):
         self._scores = 0 if personal is None else personal.scalars
         self.server = Server(
             count=count, dim=dim, mechanism=protocol.mechanism, costs=costs, ridge=rules.ridge,
-            budget=protocol.budget,
+            budget=protocol.budget, money_digits=protocol.money_digits,
         )  # fmt: skip
         self._presence: Presence | None = None
         if protocol.availability != 1.0:
@@ -60,6 +62,7 @@ class SynchronousRun(Run):
             self._strategy = Strategy(costs, protocol.varying, protocol.behaviours, seed)
             self.server.costs = self._strategy.begin()
         self._signals = self._trigger.signals(count, dim, rules.ridge, self.server.costs)
+        self._past: dict[int, Past] = {}  # of clients, if there are limits
         self._packed: list[int] = []  # scalars sent up in each round
         self._silent = np.full(count, -1)  # pending steps of clients that did not answer
         # Clients that were away when others got the model, and the steps in which they got it.
@@ -104,7 +107,8 @@ class SynchronousRun(Run):
         trigger, server, store = self._trigger, self.server, self.store
         strategy = self._strategy
         uploads = self._collect()
-        one = _OpenRound(server, uploads, server.open(uploads, step=step, trigger=acting))
+        round = server.open(uploads, step=step, trigger=acting)
+        one = _OpenRound(server, uploads, round, self._protocol.limits, self._past, store.table)
         if trigger.streams == ROWS and not trigger.opens(self._heard(one).round):
             return
         there = leaving = None
@@ -114,10 +118,11 @@ class SynchronousRun(Run):
             one = one.only(there[uploads.clients], int(np.count_nonzero(there)))
         if strategy is not None:
             one = self._willing(one, strategy)
+        one = self._allowed(one)
         called, sent = one.round, store.table[one.uploads.clients, PENDING]
         if trigger.streams == GROWTH and not trigger.opens(one.round):  # too early
             decision = Decision(one.round.nobody, np.zeros(len(one.round)))
-        elif leaving is None and math.isinf(self._protocol.budget):  # the same, in half the time
+        elif leaving is None and self._protocol.unlimited:  # the same, in half the time
             decision = server.decide(one.round)
         else:
             one, decision = self._decide(one, leaving)
@@ -136,6 +141,7 @@ class SynchronousRun(Run):
             strategy.end(one.round.clients, decision.payments)
             server.costs = strategy.begin()
             self._reprice()
+        self._remember(called, sharing, closed.payments)
         scalars = self._communication(called, len(sharing))
         idle = called.count - len(called)
         self.log(step, acting, len(called), closed._replace(communication=scalars, idle=idle))
@@ -156,6 +162,25 @@ class SynchronousRun(Run):
         uploads = strategy.uploads(self.store.table[: self.count, PENDING])[clients]
         silent = int(np.count_nonzero(~uploads))
         return one.only(uploads, one.round.count - silent) if silent else one
+
+    def _allowed(self, one: _OpenRound) -> _OpenRound:
+        """Without clients whose upload is refused: it is of too many steps."""
+        most = None if one.limits is None else one.limits.steps_per_upload
+        if most is None:
+            return one
+        fits = self.store.table[one.uploads.clients, PENDING] <= most
+        large = int(np.count_nonzero(~fits))
+        return one.only(fits, one.round.count - large) if large else one
+
+    def _remember(self, round: Round, sharing: Ints, payments: Floats) -> None:
+        """What limits depend on in later rounds."""
+        limits = self._protocol.limits
+        if limits is None:
+            return
+        paid = dict(zip(sharing.tolist(), payments.tolist(), strict=True))
+        for client, price in zip(round.clients.tolist(), round.costs.tolist(), strict=True):
+            past = self._past.get(client, Past())
+            self._past[client] = limits.next(past, price, paid.get(client))
 
     def _heard(self, one: _OpenRound) -> _OpenRound:
         """Without clients that did not answer the last round and have not acted since: waiting for
@@ -202,6 +227,8 @@ class SynchronousRun(Run):
             assert leaving is not None
             failed = [c for c in offers.payments if leaving[c] and c not in kept]
             attempt += 1
+        if deciding.shortfall(one, offers.payments) is not None:
+            offers = deciding.Offers({}, False)
         return one, offers.decision(one.round)
 
     def _keep_bases(self, clients: Ints, sharing: Ints) -> None:
@@ -261,6 +288,13 @@ class _OpenRound(NamedTuple):
     server: Server
     uploads: Uploads
     round: Round
+    limits: Limits | None
+    past: dict[int, Past]
+    table: Ints  # of the store
+
+    @property
+    def members(self) -> int:
+        return self.server.count
 
     @property
     def mechanism(self) -> Mechanism:
@@ -268,10 +302,17 @@ class _OpenRound(NamedTuple):
 
     @property
     def money(self) -> Budget:
-        return Budget(self.server.budget, self.server.spent)
+        return Budget(self.server.budget, self.server.spent, self.server.money_digits)
+
+    def steps(self, clients: Iterable[int]) -> int:
+        return int(self.table[list(clients), PENDING].sum())
 
     def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
         return self.round, self.server.decide(self.round, mechanism)
+
+    def without(self, clients: Collection[int]) -> _OpenRound:
+        out = np.isin(self.round.clients, list(clients))
+        return self.only(~out, self.round.count - int(np.count_nonzero(out)))
 
     def only(self, members: Mask, count: int) -> _OpenRound:
         """The same with some of the clients; `count` includes those without pending data."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, func, insert, select, update
@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 from ...ledger import tables
 from ...ledger.chain import Chain, digest
 from ...ledger.clients import members
+from ...ledger.past import read_past, write_past
 from ...ledger.records import (
     CLOSED,
     OFFERED,
@@ -25,6 +26,7 @@ from ...ledger.records import (
 )
 from ...protocol import deciding
 from ...protocol.deciding import Offers, RoundInputs
+from ...protocol.limits import NO_PAST
 from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
@@ -32,6 +34,8 @@ from ...protocol.triggers import ROWS
 from . import listening, scores
 from .batching import NUMBER, BatchRows
 from .entitlements import allowed_epochs
+
+Value = TypeVar("Value")
 
 # Statements are built once: building one takes longer than running it.
 LIVE = (
@@ -202,7 +206,8 @@ class RoundTransaction:
             _offers.round == self.round.number, _offers.failed.is_(True)
         )
         failed = self.connection.scalars(query)
-        barred = [one.id for one in members(self.connection) if one.barred >= self.round.number]
+        all_members = members(self.connection)
+        barred = [one.id for one in all_members if one.barred >= self.round.number]
         return read_round_inputs(
             self.connection,
             self.settings,
@@ -211,6 +216,8 @@ class RoundTransaction:
             trigger=self.round.trigger,
             spent=self.federation.spent,
             out={*failed, *barred},
+            past=NO_PAST if self.settings.limits is None else read_past(self.connection),
+            members=sum(not one.revoked for one in all_members),
         )
 
     def _decide(self) -> None:
@@ -256,16 +263,21 @@ class RoundTransaction:
         self._update_round(stage=OFFERED, attempt=attempt, deadline=deadline)
         body = {"offers": _by_client(offers.payments), "data_only": offers.data_only}
         body |= {"gap": offers.gap} if offers.gap else {}  # version 0.1 had none
+        body |= {"removed": _by_client(offers.removed)} if offers.removed else {}
         self.record("decided", round=number, attempt=attempt, failed=failed, deadline=deadline,
                     **body)  # fmt: skip
         self._update_federation()
 
     def _close(self, payments: dict[int, float]) -> None:
         """Add everything that was delivered and book all payments, in this one transaction."""
+        inputs = self._inputs()
+        short = deciding.shortfall(inputs, payments)
+        if short is not None:  # what was delivered is not used: it stays pending
+            payments = {}
         offers = Offers(payments, False)
         delivered = read_deliveries(self.connection, self.round.number)
         db = [delivered[client] for client in payments]
-        shared, closed = deciding.close(self._inputs(), offers, db)
+        shared, closed = deciding.close(inputs, offers, db)
         number, epoch = self.round.number, self.round.epoch + 1
         V, b = pack_epoch(shared.V, shared.b)
         new = {"number": epoch, "round": number, "V": V, "b": b}
@@ -276,10 +288,12 @@ class RoundTransaction:
         if booked:
             self.connection.execute(insert(tables.payments), booked)
             listening.forget(self.connection, payments)
+        write_past(self.connection, number, self.settings.limits, payments)
         self._update_round(stage=CLOSED, ended=self.now, deadline=None)
         self.record("closed", round=number, epoch=epoch, payments=_by_client(payments),
                     V=digest(V), b=digest(b), communication=closed.communication,
-                    ratio=closed.ratio, idle=closed.idle)  # fmt: skip
+                    ratio=closed.ratio, idle=closed.idle,
+                    **({} if short is None else {"short": short}))  # fmt: skip
         self._update_federation(epoch=epoch, spent=self.federation.spent + offers.total)
 
     def _repair_deadline(self) -> None:
@@ -311,5 +325,5 @@ class RoundTransaction:
         self.round = self.connection.execute(ROUND, {"number": self.federation.round}).first()
 
 
-def _by_client(payments: dict[int, float]) -> dict[str, float]:
-    return {str(client): amount for client, amount in payments.items()}
+def _by_client(what: Mapping[int, Value]) -> dict[str, Value]:
+    return {str(client): one for client, one in what.items()}

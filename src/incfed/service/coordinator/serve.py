@@ -18,17 +18,22 @@ from typing import Any
 
 import numpy as np
 import uvicorn
+from sqlalchemy import select
 from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 
 from ...kernels.factor import Floats
+from ...ledger import tables
+from ...ledger.clients import members
 from ...ledger.database import Database
+from ...ledger.records import read_settings
 from ...ledger.settings import Settings
 from ...protocol import deciding
+from ...protocol.limits import SMALL
 from ...protocol.messages import Upload
 from ...protocol.packing import pack_matrix, pack_rows
 from ...protocol.shared import Shared
-from ...support.inputs import refuse
+from ...support.inputs import counted, refuse
 from ..addresses import is_loopback
 from .app import PublicApp, make_app
 from .config import Config, ServerConfig
@@ -54,13 +59,28 @@ def serve(config: Config) -> None:
         warm_up(config.settings)
         fields = {"seconds": round(time.perf_counter() - began, 1)}
         LOG.info("kernels ready", extra={"fields": fields})
-        for warning in plain_http(server):
+        for warning in (*plain_http(server), *cautions(store)):
             LOG.warning(warning)
         with suppress(KeyboardInterrupt):  # uvicorn raises it again after stopping
             GracefulServer(*listeners(app, server), app.state.services, files).run()
     finally:
         store.close()
         LOG.info("stopped")
+
+
+def cautions(store: Database) -> list[str]:
+    """What the operator should know of the settings in force, and of who they are for."""
+    with store.read() as connection:
+        number = connection.scalar(select(tables.federation.c.settings)) or 0
+        settings = read_settings(connection, number)
+        count = sum(not one.revoked for one in members(connection))
+    found, limits = settings.warnings, settings.limits
+    if limits is not None and max(limits.least_sharers, limits.least_steps) > 1 and count <= SMALL:
+        found.append(
+            f"the federation has {counted(count, 'member')}: limits.least_sharers and least_steps "
+            "apply from three on. With fewer, each can tell what the other shared"
+        )
+    return found
 
 
 def listeners(app: ASGIApp, server: ServerConfig) -> tuple[uvicorn.Config, uvicorn.Config]:

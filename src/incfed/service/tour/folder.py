@@ -13,6 +13,7 @@ from ...ledger.audit import AuditReport, audit
 from ...ledger.chain import entries_after
 from ...ledger.database import Database
 from ...ledger.federation import create
+from ...protocol.limits import NONE
 from ...support.files import claim, write_text
 from ...support.inputs import refuse
 from ...support.toml import toml
@@ -33,6 +34,8 @@ arm_norm = {arm_norm!r}     # largest length of an arm
 reward_bound = {reward_bound!r}     # largest size of a reward
 upload_time = {upload_time!r}     # seconds
 answer_time = {answer_time!r}
+[federation.limits]     # what may be paid at most; "none": no limit but the budget
+{limits}
 [server]
 database = "sqlite:///federation.db"
 host = "127.0.0.1"
@@ -67,6 +70,8 @@ class TourFolder:
         self.config, self.log = self.path / "federation.toml", self.path / "coordinator.log"
         given = options.settings.body()
         given["mechanism"] = toml(given["mechanism"])
+        limits = {key: NONE if one is None else one for key, one in given["limits"].items()}
+        given["limits"] = "\n".join(f"{key} = {toml(one)}" for key, one in limits.items())
         write_text(self.config, CONFIG.format(**given, port=port, operator_port=operator_port))
         self._store = Database(f"sqlite:///{self.path / 'federation.db'}")
         self._read = 0  # the number of the last entry

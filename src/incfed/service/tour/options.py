@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...environments import Synthetic
 from ...ledger.settings import Settings
 from ...mechanisms.registry import BUILT_IN, recorded_mechanism
+from ...protocol.limits import Limits
 from ...support import inputs
 
 MOST_CLIENTS = 40  # processes, each with numpy and numba loaded
@@ -89,6 +90,7 @@ class TourOptions:
             threshold=self.threshold,
             noise=NOISE,
             budget=self.budget,
+            limits=Limits(),  # costs and budget are those of the tour, and nobody in it cheats
             arm_norm=1.0,
             reward_bound=2.0,
             upload_time=3.0,

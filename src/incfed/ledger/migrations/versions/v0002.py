@@ -25,7 +25,23 @@ def _client() -> Column[int]:
     )
 
 
+def _add_past() -> None:
+    """What each client was paid, and the price that it declared last."""
+    op.create_table(
+        "past", _client(), Column("paid", Double, nullable=False), Column("price", Double)
+    )
+    op.execute(
+        "INSERT INTO past (client, paid, price) "
+        "SELECT u.client, "
+        "  COALESCE((SELECT SUM(p.amount) FROM payments p WHERE p.client = u.client), 0), u.cost "
+        "FROM uploads u WHERE u.steps > 0 AND u.round = ("
+        "  SELECT MAX(v.round) FROM uploads v JOIN rounds r ON r.number = v.round "
+        "  WHERE v.client = u.client AND v.steps > 0 AND r.stage = 'closed')"
+    )
+
+
 def upgrade() -> None:
+    _add_past()
     op.create_table("grants", _client(), Column("epoch", Integer, nullable=False))
     op.create_table(
         "signals",

@@ -1,0 +1,189 @@
+"""Limits by hand, and what must hold: nobody is paid above any of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+import incfed
+from incfed.mechanisms.rehearsal import RIDGE
+from incfed.protocol.deciding import Offers, RoundInputs, decide, decide_again, shortfall
+from incfed.protocol.limits import Past, build_limits
+from incfed.protocol.shared import Shared
+from support.federation import made
+from support.worlds import MECHANISMS, Kind, mechanisms, tables
+from support.worlds import Table as Drawn
+
+LIMITS = incfed.Limits()
+
+
+def of(costs: list[float], *, budget: float = np.inf, **more: Any) -> RoundInputs:
+    """One step of length 1 each, in one dimension, ridge 1, all paid: of n clients, each knows 2
+    of n + 1, so that data is worth (n + 1) / 2 - 1 to it."""
+    uploads = {j: made(1, 0, np.ones((1, 1)), cost) for j, cost in enumerate(costs)}
+    shared = Shared.empty(1, 1.0)
+    mechanism = incfed.PayEveryone()
+    return RoundInputs(
+        uploads, 0, lambda epoch: shared, 0, 0, 0, 0.0, budget, mechanism, 1, 1.0,
+        **{"limits": LIMITS, "members": len(costs), **more},
+    )  # fmt: skip
+
+
+def near(payments: dict[int, float]) -> Any:
+    return {client: pytest.approx(paid) for client, paid in payments.items()}
+
+
+def test_one_greedy_price_costs_the_others_nothing() -> None:
+    """Data is worth 1 to each of three; without client 2, a half to the others."""
+    costs = [2.0, 2.0, 1e6]
+    assert decide(of(costs, budget=100.0, limits=None)).data_only  # as in version 0.1
+    offers = decide(of(costs, budget=100.0))
+    assert offers.payments == near({0: 1.5, 1: 1.5})
+    assert (offers.data_only, offers.removed) == (False, {2: "budget"})
+
+
+@pytest.mark.parametrize(
+    ("limits", "removed"),
+    [
+        ({"per_payment": 5.0}, "per_payment"),
+        ({"per_round": 10.0}, "per_round"),
+        ({"reserve": 50.0}, "reserve"),
+        ({"per_client": 12.0}, "per_client"),
+        ({"price_rise": 2.0}, "price_rise"),
+    ],
+)
+def test_each_limit_is_named(limits: dict[str, Any], removed: str) -> None:
+    past = {2: Past(paid=3.0, price=7.0)}
+    offers = decide(of([2.0, 2.0, 99.0], limits=incfed.Limits(**limits), past=past))
+    assert offers.payments == near({0: 1.5, 1: 1.5})
+    assert offers.removed == {2: removed}
+
+
+def test_if_all_are_too_much_together_the_largest_go_first() -> None:
+    """Three are owed 3, 4 and 4. Without the last, two are owed 3.5 and 4.5: 8 together."""
+    offers = decide(of([4.0, 5.0, 5.0], limits=incfed.Limits(per_round=8.0)))
+    assert offers.payments == near({0: 3.5, 1: 4.5})
+    assert offers.removed == {2: "per_round"}  # of equal payments that of the highest id
+    fewer = decide(of([4.0, 5.0, 5.0], limits=incfed.Limits(per_round=7.9)))
+    assert fewer.payments == near({0: 4.0})
+
+
+def test_those_removed_may_share_for_data_alone() -> None:
+    """Five clients: data is worth 2. The price posted, 3, is too much for anybody."""
+    posted = of([1.0, 1.0, 1.0, 1.0, 9.0])._replace(mechanism=incfed.PostedPrice(price=3.0))
+    offers = decide(posted._replace(limits=incfed.Limits(per_payment=2.0)))
+    assert offers.payments == {0: 0.0, 1: 0.0, 2: 0.0, 3: 0.0}
+    assert offers.data_only
+    assert set(offers.removed.values()) == {"per_payment"}
+
+
+def test_a_price_that_jumps_counts_as_far_as_it_may_rise() -> None:
+    limits, past = incfed.Limits(price_rise=2.0), Past(0.0, 5.0)
+    seen = []
+    for _ in range(5):
+        seen.append(limits.allowance(50.0, past, 1e3).amount)
+        past = limits.next(past, 50.0, None)
+    assert seen == [0.0, 0.0, 0.0, 1e3, 1e3]  # 10, 20, 40, 80
+    free = limits.next(Past(0.0, 0.0), 7.0, None)  # what is below 1 counts as 1
+    assert free.price == 2.0
+
+
+def test_too_few_sharers_or_steps_change_nothing() -> None:
+    few = of([0.0, 0.0, 0.0], limits=incfed.Limits(least_sharers=4))
+    assert decide(few) == Offers({}, False, removed=dict.fromkeys(range(3), "least_sharers"))
+    assert decide(few._replace(limits=incfed.Limits(least_steps=4))).payments == {}
+    assert len(decide(few._replace(limits=incfed.Limits(least_steps=3))).payments) == 3
+    assert len(decide(few._replace(members=2)).payments) == 3  # nothing to hide there
+    assert shortfall(few, [0, 1]) == "least_sharers"
+    assert shortfall(few, []) is None
+    # Who delivered is kept until the round closes: others may still join.
+    assert decide_again(few.without([2]), {0: 0.0}, add=True).payments == {0: 0.0, 1: 0.0}
+
+
+def test_in_minor_units() -> None:
+    limits = incfed.Limits(per_payment=1.005)  # no payment of 1.01
+    table = of([2.002, 2.002, 2.009], money_digits=2, limits=limits)  # 1.01, 1.01, 1.01
+    assert decide(table).payments == {}
+    enough = incfed.Limits(per_payment=1.01, per_round=3.03)
+    assert decide(table._replace(limits=enough)).payments == {0: 1.01, 1: 1.01, 2: 1.01}
+    paid = table._replace(limits=incfed.Limits(per_client=1.31), past={0: Past(0.1 + 0.2)})
+    assert 0 in decide(paid).payments  # 1.01 is left, but for rounding
+
+
+money = st.sampled_from([None, 0.0, 0.5, 5.0, 30.0, 1e9])
+
+
+@given(
+    st.data(), tables(low=-1, high=2, least=1, most=8), mechanisms(), money, money, money, money,
+    st.sampled_from([np.inf, 0.4, 0.5, 10.0, 100.0]), st.sampled_from([None, 2]),
+)  # fmt: skip
+def test_nobody_is_paid_above_any_limit(
+    data: st.DataObject, drawn: Drawn, mechanism: Kind, per_round: float | None,
+    per_payment: float | None, per_client: float | None, reserve: float | None, budget: float,
+    digits: int | None,
+) -> None:  # fmt: skip
+    kind, knobs = mechanism
+    n, d = len(drawn.costs), drawn.V.shape[0]
+    shared = Shared.of(drawn.V, np.zeros(d), RIDGE)
+    uploads = {j: made(1, 0, drawn.uploads[j], float(drawn.costs[j])) for j in range(n)}
+    limits = incfed.Limits(
+        per_round=per_round, per_payment=per_payment, per_client=per_client, reserve=reserve
+    )
+    past = {0: Past(3.0, 1.0)}
+    plain = RoundInputs(
+        uploads, 0, lambda epoch: shared, 0, 0, 0, 0.5, budget, MECHANISMS[kind](**knobs), d, RIDGE,
+        money_digits=digits, members=n,
+    )  # fmt: skip
+    table = plain._replace(limits=limits, past=past)
+    free = plain._replace(budget=np.inf)
+    assert decide(free) == decide(free._replace(limits=LIMITS))  # to the last digit
+
+    first = decide(table)
+    kept = {client: paid for client, paid in first.payments.items() if data.draw(st.booleans())}
+    failed = [client for client in first.payments if client not in kept]
+    again = decide_again(table.without(failed), kept, add=data.draw(st.booleans()))
+    event(f"{'somebody' if first.removed else 'nobody'} removed")
+    for offers in (first, again):
+        for client, paid in offers.payments.items():
+            assert 0.0 <= paid <= (np.inf if per_payment is None else per_payment)
+            before = past.get(client, Past()).paid
+            assert before + paid <= (np.inf if per_client is None else max(per_client, before))
+            if paid and reserve is not None:
+                assert drawn.costs[client] <= reserve
+        assert offers.total <= (np.inf if per_round is None else per_round)
+        assert not offers.total or table.spent + offers.total <= budget
+        assert not set(offers.payments) & set(offers.removed) or not any(
+            offers.payments[client] for client in offers.removed if client in offers.payments
+        )
+    assert set(kept) <= set(again.payments)
+    assert all(again.payments[client] >= paid for client, paid in kept.items())
+
+
+@pytest.mark.parametrize(
+    ("given_", "error"),
+    [
+        ({"per_round": -1.0}, "limits.per_round: got -1.0, must be a number from 0"),
+        ({"per_payment": "much"}, "limits.per_payment: got 'much', must be a number"),
+        ({"price_rise": 0.5}, "limits.price_rise: got 0.5, must be a number from 1"),
+        ({"least_sharers": 0}, "limits.least_sharers: got 0, must be a whole number of at least 1"),
+        ({"least_sharers": "none"}, "limits.least_sharers: got None, must be a whole number"),
+        ({"per_rond": 1.0}, "limits.per_rond: got 1.0, but there is no such setting"),
+        (7, "limits: got 7, must be a table, such as { per_round = 100.0 }"),
+    ],
+)
+def test_bad_limits_are_refused_by_name(given_: Any, error: str) -> None:
+    with pytest.raises(incfed.InputError) as refused:
+        build_limits(given_, "limits")
+    assert str(refused.value).startswith(error)
+
+
+def test_no_limit_in_words() -> None:
+    start = incfed.Limits(per_round=5.0, least_sharers=2)
+    found = build_limits({"per_round": "none", "reserve": 3.0}, "limits", start)
+    assert found == incfed.Limits(reserve=3.0, least_sharers=2)
+    with pytest.raises(incfed.InputError, match="limits: got 5, must be Limits"):
+        incfed.IncFedUCB(incfed.PayEveryone(), 0.1, limits=5)  # type: ignore[arg-type]

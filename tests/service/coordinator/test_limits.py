@@ -1,0 +1,111 @@
+"""What a client with a valid token can take, and what it is told when it asks for more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import incfed
+from incfed.ledger.audit import audit
+from incfed.ledger.records import read_epoch
+from incfed.protocol.checks import Refusal
+from incfed.protocol.messages import Upload
+from incfed.protocol.packing import pack_matrix
+from support.federation import Federation
+
+CHANCE = np.random.default_rng(5)
+X = [CHANCE.standard_normal((4, 3)) / 3.0 for _ in range(40)]
+
+
+def founded(memory: Path, count: int = 3, **limits: Any) -> Federation:
+    return Federation(
+        memory / "books.db", count, dim=3, ridge=1.0, threshold=1.0, budget=10_000.0,
+        mechanism=incfed.PayEveryone(), barred_rounds=0, limits=incfed.Limits(**limits),
+    )  # fmt: skip
+
+
+def share(federation: Federation, prices: list[float], first: int) -> dict[str, float]:
+    """A round in which everybody has new data; what is paid in it."""
+    rows = X[first : first + len(prices)]
+    clients = list(range(len(prices)))
+    number = federation.upload(clients, rows, prices)
+    for client in federation.offered():
+        federation.deliver(client, number, rows[client])
+    paid: dict[str, float] = federation.of("closed")[-1]["payments"]
+    return paid
+
+
+def clean(federation: Federation) -> None:
+    with federation.store.read() as connection:
+        assert audit(connection).findings == []
+    federation.store.close()
+
+
+def test_a_price_equal_to_the_budget_takes_nothing(memory: Path) -> None:
+    federation = founded(memory, per_payment=100.0, price_rise=2.0)
+    paid = share(federation, [5.0, 5.0, 10_000.0], 0)
+    assert set(paid) == {"0", "1"}
+    assert all(amount > 0.0 for amount in paid.values())
+    assert federation.of("decided")[-1]["removed"] == {"2": "per_payment"}
+    clean(federation)
+
+
+def test_a_price_may_not_rise_tenfold(memory: Path) -> None:
+    federation = founded(memory, price_rise=2.0)
+    for n, price in enumerate([5.0, 50.0, 500.0, 5_000.0]):
+        paid = share(federation, [5.0, 5.0, price], 3 * n)
+        assert ("2" in paid) == (n == 0)
+    assert federation.of("decided")[-1]["removed"] == {"2": "price_rise"}
+    clean(federation)
+
+
+def test_a_client_is_paid_so_much_in_all(memory: Path) -> None:
+    federation = founded(memory, per_client=12.0)
+    rounds = [share(federation, [1.0, 1.0, 8.0], 3 * n) for n in range(4)]
+    assert sum(paid.get("2", 0.0) for paid in rounds) <= 12.0
+    assert federation.of("decided")[-1]["removed"]["2"] == "per_client"
+    clean(federation)
+
+
+def test_what_was_downloaded_is_not_bought_back(memory: Path) -> None:
+    federation = founded(memory, refuse_resale=True)
+    for n in range(2):
+        share(federation, [1.0, 1.0, 1.0], 3 * n)
+    news = federation.coordinator.download(2, None)
+    state = federation.coordinator.open_round(2)
+    assert state.round is not None
+    for scale in (1.0, 0.3):
+        resold = pack_matrix(scale * news.V.matrix())
+        upload = Upload(state.round.number, state.epoch, 24, 1.0, resold)
+        with pytest.raises(Refusal, match=r"^dV: .*limits.refuse_resale"):
+            federation.coordinator.upload(2, upload)
+    clean(federation)
+
+
+def test_made_up_steps_are_counted(memory: Path) -> None:
+    federation = founded(memory, steps_per_upload=1000)
+    state = federation.coordinator.open_round(2)
+    assert state.round is not None
+    made_up = Upload(state.round.number, state.epoch, 10**9, 1.0, pack_matrix(1e9 * np.eye(3)))
+    with pytest.raises(Refusal, match=r"from 0 to 1,000 \(limits.steps_per_upload\)"):
+        federation.coordinator.upload(2, made_up)
+    clean(federation)
+
+
+def test_if_too_few_deliver_nothing_is_shared_and_nobody_paid(memory: Path) -> None:
+    federation = founded(memory, least_sharers=3)
+    number = federation.upload([0, 1, 2], X[:3], 5.0)
+    assert set(federation.offered()) == {0, 1, 2}
+    federation.deliver(0, number, X[0])
+    federation.deliver(1, number, X[1])
+    federation.clock.now += 15.0
+    federation.coordinator.tick()
+    [closed] = federation.of("closed")
+    assert (closed["payments"], closed["short"]) == ({}, "least_sharers")
+    with federation.store.read() as connection:
+        assert not read_epoch(connection, 1, 3)[0].any()
+    assert set(share(federation, [5.0, 5.0, 5.0], 0)) == {"0", "1", "2"}  # the data was kept
+    clean(federation)
