@@ -18,6 +18,7 @@ from ..mechanisms.registry import (
     recorded_mechanism,
 )
 from ..protocol.checks import Limits
+from ..protocol.money import check_digits
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import (
     TRIGGERS,
@@ -30,7 +31,7 @@ from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
 # Recorded if they differ from version 0.1.
-LATER = ("trigger", "download", "width", "width_scale", "trust")
+LATER = ("trigger", "download", "width", "width_scale", "trust", "money_digits")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,7 @@ class Settings:
     width: Literal["paper", "mixture"] = "paper"  # of the confidence set
     width_scale: float = 1.0
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
+    money_digits: int | None = None  # decimal digits of money, in whole minor units; None: floats
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
@@ -91,6 +93,7 @@ class Settings:
         if self.exploration is not None and self.width_scale != 1.0:
             allowed = "left out: exploration takes the place of the formula"
             raise inputs.refuse("width_scale", self.width_scale, allowed)
+        check_digits(self.money_digits)
         if self.trust is not None:
             object.__setattr__(self, "trust", _finite(check_trust(self.trust)))
 

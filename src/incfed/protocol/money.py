@@ -27,6 +27,16 @@ def round_up(amounts: Floats, digits: int | None) -> Floats:
     return (nearest + (units - nearest > NOISE * (1.0 + units))) / 10.0**digits
 
 
+def next_unit(amount: float, digits: int | None) -> float:
+    """The same for one amount."""
+    return amount if digits is None else float(round_up(np.array([amount]), digits)[0])
+
+
 def to_units(amount: float, digits: int) -> int:
     """The nearest number of minor units."""
     return round(amount * 10.0**digits)
+
+
+def from_units(units: int, digits: int) -> float:
+    """The amount: the float that is written with so many digits."""
+    return float(units / 10.0**digits)

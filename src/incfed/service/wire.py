@@ -32,6 +32,7 @@ from ..kernels.trust import SCORES
 from ..protocol.checks import MOST_STEPS, Refusal
 from ..protocol.floats import from_text, to_text
 from ..protocol.messages import Answer, Delivery, Download, Signal, Upload
+from ..protocol.money import MOST_DIGITS
 from ..protocol.packing import FACTOR, TRIANGLE, Packed
 from ..support import inputs
 
@@ -185,6 +186,7 @@ class FederationView(Message):
     width_scale: Amount = 1.0
     trust: Amount | Literal["auto"] | None = None  # of clients that say nothing; None: infinite
     packed: bool = False  # whether the coordinator takes packed messages; see `binary`
+    money_digits: Annotated[int, NumberRange(0, MOST_DIGITS)] | None = None  # None: floats
     revision: Natural = 1  # grows when the operator changes the settings
 
 
@@ -194,6 +196,7 @@ class OfferView(Message):
 
     attempt: Natural
     payment: Amount
+    units: Natural | None = None  # the same in minor units, if the federation has money_digits
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,42 @@
+"""Money in the database: whole minor units where a round's settings have `money_digits`, else
+doubles, as in version 0.1. Everywhere else an amount is a float with so many decimal digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..protocol.money import from_units, next_unit, to_units
+
+
+def columns(name: str, amount: float, digits: int | None) -> dict[str, float | int | None]:
+    """The two columns of an amount, of which one is NULL."""
+    if digits is None:
+        return {name: amount, f"{name}_units": None}
+    return {name: None, f"{name}_units": to_units(amount, digits)}
+
+
+def recorded(amount: float, digits: int | None) -> float | int:
+    """An amount as entries have it."""
+    return amount if digits is None else to_units(amount, digits)
+
+
+def amount_of(row: Any, name: str, digits: int | None) -> float:
+    """The amount in a row's two columns."""
+    units = getattr(row, f"{name}_units")
+    if units is None:
+        return float(getattr(row, name))
+    assert digits is not None  # a federation that has them keeps them
+    return from_units(units, digits)
+
+
+def spent(earlier: float, posted: int, digits: int | None) -> float:
+    """All payments so far; `earlier`: those without minor units, which count rounded up."""
+    if digits is None:
+        return earlier
+    return from_units(to_units(next_unit(earlier, digits), digits) + posted, digits)
+
+
+def total(amounts: Iterable[float], digits: int) -> int:
+    """Their sum, in minor units: exact."""
+    return sum(to_units(amount, digits) for amount in amounts)
