@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,6 +20,7 @@ from .chain import append, canonical, digest
 from .records import RUNNING, pack_epoch, read_body, read_settings
 from .settings import Settings
 
+LOG = logging.getLogger("incfed.ledger")
 FIXED = ("name", "dim", "ridge")  # what was shared depends on them
 
 
@@ -27,7 +29,7 @@ def apply_settings(connection: Connection, settings: Settings, at: float) -> Non
     create(connection, settings, at)
     row = connection.execute(select(tables.federation)).one()
     present = read_body(connection, row.settings)
-    settings = replace(settings, identity=present.get("identity", ""))
+    settings = _taken_over(settings, present)
     if not _in_force(connection, row.settings, settings):
         settings.check(present)
         _write(connection, settings, row.settings + 1, at)
@@ -51,7 +53,8 @@ def create(connection: Connection, settings: Settings, at: float) -> None:
     """
     row = connection.execute(select(tables.federation)).first()
     if row is not None:
-        _same(settings, read_body(connection, row.settings))
+        present = read_body(connection, row.settings)
+        _same(settings.kept(present), present)
         _same_code(settings, connection)
         return
     settings.check()
@@ -119,6 +122,18 @@ def prune(connection: Connection, before: float, at: float) -> Pruning:
         connection.execute(delete(tables.scores).where(tables.scores.c.round <= last))
         append(connection, "pruned", at, round=last, epoch=first)
     return Pruning(last, first)
+
+
+def _taken_over(settings: Settings, present: Mapping[str, Any]) -> Settings:
+    """The settings of a config for a federation that exists."""
+    kept = settings.kept(present)
+    for name in settings.unsaid:
+        if getattr(kept, name) != getattr(settings, name):
+            LOG.warning(
+                "%s: this federation of an earlier version has none, and keeps it so; a new one "
+                "has %s. Set it in the config", name, getattr(settings, name),
+            )  # fmt: skip
+    return replace(kept, identity=present.get("identity", ""))
 
 
 def _in_force(connection: Connection, number: int, settings: Settings) -> bool:

@@ -3,7 +3,7 @@ doubles, as in version 0.1. Everywhere else an amount is a float with so many de
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..protocol.money import from_units, next_unit, to_units
@@ -19,6 +19,14 @@ def columns(name: str, amount: float, digits: int | None) -> dict[str, float | i
 def recorded(amount: float, digits: int | None) -> float | int:
     """An amount as entries have it."""
     return amount if digits is None else to_units(amount, digits)
+
+
+def amounts(recorded: Mapping[str, Any], digits: int | None) -> dict[int, float]:
+    """The offers or payments of an entry, by client."""
+    return {
+        int(client): paid if digits is None else from_units(paid, digits)
+        for client, paid in recorded.items()
+    }
 
 
 def amount_of(row: Any, name: str, digits: int | None) -> float:

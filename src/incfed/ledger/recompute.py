@@ -16,6 +16,7 @@ from ..protocol.checks import check_delivery, check_upload
 from ..protocol.deciding import Offers, RoundInputs
 from ..protocol.money import from_units
 from . import tables
+from .money import amounts
 from .records import (
     RUNNING,
     from_bytes,
@@ -211,10 +212,7 @@ def _fractions(replay: Replay, e: Row, amounts: Iterable[Any]) -> list[str]:
 
 
 def _differ(recorded: dict[str, Any], computed: dict[int, float], digits: int | None) -> list[str]:
-    said = {
-        int(client): amount if digits is None else from_units(amount, digits)
-        for client, amount in recorded.items()
-    }
+    said = amounts(recorded, digits)
     if list(said) != list(computed) and sorted(said) != sorted(computed):
         return [f"participants are {sorted(computed)}, not {sorted(said)}"]
     return [

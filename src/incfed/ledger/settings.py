@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from ..mechanisms.registry import (
     recorded_mechanism,
 )
 from ..protocol.checks import Limits
-from ..protocol.money import check_digits
+from ..protocol.money import MOST_UNITS, check_digits, from_units
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import (
     TRIGGERS,
@@ -30,6 +30,8 @@ from ..protocol.triggers import (
 from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
+# What a new federation has where its config says nothing. One of version 0.1 keeps what it has.
+SAFE: dict[str, Any] = {"money_digits": 2}
 # Recorded if they differ from version 0.1.
 LATER = ("trigger", "download", "width", "width_scale", "trust", "money_digits")
 
@@ -63,6 +65,7 @@ class Settings:
     width_scale: float = 1.0
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
     money_digits: int | None = None  # decimal digits of money, in whole minor units; None: floats
+    unsaid: tuple[str, ...] = field(default=(), compare=False)  # by the config, of `SAFE`
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
@@ -93,9 +96,18 @@ class Settings:
         if self.exploration is not None and self.width_scale != 1.0:
             allowed = "left out: exploration takes the place of the formula"
             raise inputs.refuse("width_scale", self.width_scale, allowed)
-        check_digits(self.money_digits)
+        self._check_money()
         if self.trust is not None:
             object.__setattr__(self, "trust", _finite(check_trust(self.trust)))
+
+    def _check_money(self) -> None:
+        if (digits := check_digits(self.money_digits)) is not None:
+            most = from_units(MOST_UNITS, digits)
+            for name in ("cost_limit", "budget"):
+                value = getattr(self, name)
+                if value is not None and value > most:
+                    allowed = f"at most {most:,.0f} with {digits} money_digits"
+                    raise inputs.refuse(name, value, allowed)
 
     def _check_trigger(self) -> None:
         trigger = self.trigger
@@ -135,6 +147,11 @@ class Settings:
         if isinstance(self.mechanism, Pinned):
             self.mechanism.check()
 
+    def kept(self, present: Mapping[str, Any]) -> Settings:
+        """The same with what the config leaves out as `present` (a body) has it."""
+        defaults = {one.name: one.default for one in fields(self)}
+        return replace(self, **{name: present.get(name, defaults[name]) for name in self.unsaid})
+
     @property
     def limits(self) -> Limits:
         return Limits(self.dim, self.arm_norm, self.reward_bound, self.cost_limit)
@@ -144,7 +161,8 @@ class Settings:
         plain = {
             one.name: getattr(self, one.name)
             for one in fields(self)
-            if one.name not in LATER or getattr(self, one.name) != one.default
+            if one.name != "unsaid"
+            and (one.name not in LATER or getattr(self, one.name) != one.default)
         }
         if self.trigger is not None:
             plain["trigger"] = self.trigger.settings()
@@ -165,7 +183,7 @@ class Settings:
         Without `load` it is not run: PaymentFree takes its place, and all else is checked.
         """
         given = places.table("federation", value, "[federation]")
-        known = [one.name for one in fields(cls) if one.name != "identity"]
+        known = [one.name for one in fields(cls) if one.name not in ("identity", "unsaid")]
         places.known("federation", given, known)
         for name in ("dim", "mechanism"):
             if name not in given:
@@ -185,8 +203,10 @@ class Settings:
                 allowed = "left out: federation.trigger says when rounds open"
                 raise inputs.refuse("federation.threshold", given["threshold"], allowed)
         given["threshold"] = _finite(given.get("threshold"))
+        unsaid = tuple(name for name in SAFE if name not in given)
+        given |= {name: SAFE[name] for name in unsaid}
         with places.at("federation", known):
-            return cls(**given)
+            return cls(**given, unsaid=unsaid)
 
 
 def _finite(number: Any) -> Any:

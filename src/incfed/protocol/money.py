@@ -8,6 +8,7 @@ from ..kernels.factor import Floats
 from ..support import inputs
 
 MOST_DIGITS = 9
+MOST_UNITS = 10**15  # of an amount: a float tells more of them apart
 NOISE = 1e-9  # of an amount and of a minor unit: less is rounding, and adds no unit
 
 
@@ -40,3 +41,9 @@ def to_units(amount: float, digits: int) -> int:
 def from_units(units: int, digits: int) -> float:
     """The amount: the float that is written with so many digits."""
     return float(units / 10.0**digits)
+
+
+def exact_sum(one: float, other: float, digits: int | None) -> float:
+    """Of amounts in minor units: the sum of floats alone is not exact."""
+    total = one + other
+    return total if digits is None else from_units(to_units(total, digits), digits)

@@ -19,6 +19,7 @@ from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.pay_everyone import PayEveryone
 from ..protocol import deciding
 from ..protocol.deciding import Budget
+from ..protocol.money import round_up
 from ..protocol.protocols import EVERYONE, Synchronous
 from ..protocol.server import Server, Uploads
 from ..protocol.strategy import Strategy
@@ -48,6 +49,7 @@ class SynchronousRun(Run):
         self._stale = True if stale else None  # None: not compiled in
         self._personal = personal
         self._scores = 0 if personal is None else personal.scalars
+        costs = round_up(costs, protocol.money_digits)
         self.server = Server(
             count=count, dim=dim, mechanism=protocol.mechanism, costs=costs, ridge=rules.ridge,
             budget=protocol.budget, money_digits=protocol.money_digits,
@@ -104,7 +106,7 @@ class SynchronousRun(Run):
         strategy = self._strategy
         if strategy is not None:
             strategy.begin()
-            server.costs = strategy.reports
+            server.costs = round_up(strategy.reports, server.money_digits)
         uploads = self._collect()
         one = _OpenRound(server, uploads, server.open(uploads, step=step, trigger=acting))
         if trigger.streams == ROWS and not trigger.opens(self._heard(one).round):

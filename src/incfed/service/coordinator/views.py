@@ -165,7 +165,7 @@ class Downloads:
             if not one.model:
                 nothing = pack_rows(np.empty((0, transaction.settings.dim)))
                 zero, since = np.zeros(transaction.settings.dim), one.since or 0
-                found.append(Download(since, since, nothing, zero, rounds))
+                found.append(Download(since, since, nothing, zero, rounds, money_digits=digits))
                 continue
             own = tuple(sorted(rounds.keys() & set(one.own)))
             one = one._replace(own=own)
@@ -174,7 +174,7 @@ class Downloads:
             scored = None
             if len(V.numbers):  # without new data, nothing is new
                 scored = self._mean_scores(connection, epoch, transaction.settings.dim)
-            found.append(Download(epoch, since, V, b, rounds, without, scored))
+            found.append(Download(epoch, since, V, b, rounds, without, scored, digits))
         return found
 
     def _mean_scores(self, connection: Connection, epoch: int, dim: int) -> Floats | None:
