@@ -3,10 +3,15 @@ doubles, as in version 0.1. Everywhere else an amount is a float with so many de
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
+from sqlalchemy import Connection, select
+
 from ..protocol.money import from_units, next_unit, to_units
+from . import tables
 
 
 def columns(name: str, amount: float, digits: int | None) -> dict[str, float | int | None]:
@@ -48,3 +53,20 @@ def spent(earlier: float, posted: int, digits: int | None) -> float:
 def total(amounts: Iterable[float], digits: int) -> int:
     """Their sum, in minor units: exact."""
     return sum(to_units(amount, digits) for amount in amounts)
+
+
+def decimal(row: Any, name: str, digits: int | None) -> Decimal:
+    """The amount in a row's two columns, as people write it."""
+    units = getattr(row, f"{name}_units")
+    if units is None:
+        return Decimal(repr(float(getattr(row, name))))
+    return Decimal(units).scaleb(-(digits or 0))
+
+
+def digits_in_force(connection: Connection) -> int | None:
+    """Of the settings in force, whether their mechanism's code is loaded or not."""
+    settings = tables.settings.c
+    in_force = settings.number == select(tables.federation.c.settings).scalar_subquery()
+    body = connection.scalar(select(settings.body).where(in_force))
+    digits: int | None = json.loads(body or "{}").get("money_digits")
+    return digits

@@ -46,6 +46,7 @@ def disagreements(connection: Connection, replay: Replay, e: Row) -> list[str]:
         "barred": _barred,
         "closed": _closed,
         "void": _void,
+        "paid_out": _paid_out,
     }.get(e["kind"])
     return [] if check is None else check(connection, replay, e)
 
@@ -164,6 +165,18 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
         found.append(f"epoch {e['epoch']} after {replay.now['epoch']}")
     if not inputs.money.affords(Offers(owed, False)):
         found.append("the budget is overspent")
+    return found
+
+
+def _paid_out(connection: Connection, replay: Replay, e: Row) -> list[str]:
+    found = []
+    for round, recorded in e["payments"].items():
+        key = replay.now["name"], int(round), e["client"]
+        owed = replay.payments.get(key, {"amount": None, "amount_units": None})
+        if recorded not in (owed["amount"], owed["amount_units"]):
+            found.append(f"client {e['client']} was not paid {recorded} in round {round}")
+        if key in replay.payouts:
+            found.append(f"round {round} was paid out to client {e['client']} before")
     return found
 
 

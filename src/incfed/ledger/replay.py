@@ -25,6 +25,7 @@ class Replay:
         self.deliveries: dict[tuple[int, int], Row] = {}
         self.epochs: dict[int, Row] = {}
         self.payments: dict[tuple[str, int, int], Row] = {}
+        self.payouts: dict[tuple[str, int, int], Row] = {}
         self.pruned_round, self.pruned_epoch = 0, 0
         self._digits: dict[int, int | None] = {}  # by number of the settings
         self._offered: dict[int, dict[int, Row]] = {}  # the same offers, by round
@@ -82,6 +83,7 @@ class Replay:
             "closed": self._closed,
             "void": self._void,
             "pruned": self._pruned,
+            "paid_out": self._paid_out,
         }[e["kind"]](e)
 
     def _founded(self, e: Row) -> None:
@@ -123,9 +125,10 @@ class Replay:
         for client in e["failed"]:
             self.offers[e["round"], client]["failed"] = True
         for client, payment in e["offers"].items():
+            paid = self._money("payment", payment, e["round"])
             fresh = {"accepted": None, "failed": False}
             offer = self.offers.setdefault((e["round"], int(client)), fresh)
-            offer.update(attempt=e["attempt"], **self._money("payment", payment, e["round"]))
+            offer.update(attempt=e["attempt"], **paid)
             self._offered.setdefault(e["round"], {})[int(client)] = offer
         changes = {"stage": OFFERED, "attempt": e["attempt"], "deadline": e["deadline"]}
         self.rounds[e["round"]].update(changes)
@@ -162,6 +165,11 @@ class Replay:
 
     def _pruned(self, e: Row) -> None:
         self.pruned_round, self.pruned_epoch = e["round"], e["epoch"]
+
+    def _paid_out(self, e: Row) -> None:
+        for round in e["payments"]:
+            key = self.now["name"], int(round), e["client"]
+            self.payouts[key] = {"by": e["by"], "at": e["at"]}
 
     def _end(self, e: Row, stage: str) -> None:
         self.rounds[e["round"]].update(stage=stage, ended=e["at"], deadline=None)
