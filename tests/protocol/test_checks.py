@@ -11,7 +11,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from incfed.protocol.checks import Limits, Refusal, check_delivery, check_upload
+from incfed.protocol.checks import Bounds, Refusal, check_delivery, check_upload
 from incfed.protocol.client import Observations
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import Packed
@@ -19,7 +19,7 @@ from reference.mechanisms import FloatArray
 from support.federation import made
 from support.worlds import SHAPES, features
 
-LIMITS = Limits(dim=3, arm_norm=2.0, reward_bound=1.5, cost_limit=100.0)
+BOUNDS = Bounds(dim=3, arm_norm=2.0, reward_bound=1.5, cost_limit=100.0)
 
 
 @settings(max_examples=3000)
@@ -62,14 +62,14 @@ def test_an_honest_upload_is_never_refused(
         "one sign": np.ones(n),
         "of all sizes": 10.0 ** chance.uniform(-8, 0, n),
     }[rewards] * 7.0
-    limits = Limits(d, scale, 7.0, 1.0)
+    bounds = Bounds(d, scale, 7.0, 1.0)
     data = Observations.empty(d)
     for row, reward in zip(x, y, strict=True):
         data = data.add(np.ascontiguousarray(row), float(reward))
     event("a factor" if n < d else "a triangle")
     upload = Upload(1, 0, n, 1.0 if n else 0.0, data.packed())
-    check_upload(upload, limits)
-    check_delivery(data.b, upload.dV, n, limits)
+    check_upload(upload, bounds)
+    check_delivery(data.b, upload.dV, n, bounds)
 
 
 def triangle(*numbers: float) -> Packed:
@@ -115,18 +115,18 @@ NAN, INF = math.nan, math.inf
     ],
 )
 def test_what_is_impossible_is_refused(change: dict[str, Any], field: str) -> None:
-    check_upload(HONEST, LIMITS)
+    check_upload(HONEST, BOUNDS)
     with pytest.raises(Refusal) as refused:
-        check_upload(HONEST._replace(**change), LIMITS)
+        check_upload(HONEST._replace(**change), BOUNDS)
     assert refused.value.field == field
     assert str(refused.value).startswith(f"{field}: ")
 
 
 def test_the_limits_themselves_are_allowed() -> None:
-    check_upload(HONEST._replace(cost=100.0, dV=triangle(16, 0, 0, 0, 0, 0)), LIMITS)
-    check_upload(HONEST._replace(dV=triangle(1, 0, 0, 1, 0, -1e-9)), LIMITS)  # rounding
-    check_upload(HONEST._replace(dV=factor(1, 1, 1, 0, 1, 1)), LIMITS)
-    check_upload(made(1, 0, np.empty((0, 3)), 0.0), LIMITS)
+    check_upload(HONEST._replace(cost=100.0, dV=triangle(16, 0, 0, 0, 0, 0)), BOUNDS)
+    check_upload(HONEST._replace(dV=triangle(1, 0, 0, 1, 0, -1e-9)), BOUNDS)  # rounding
+    check_upload(HONEST._replace(dV=factor(1, 1, 1, 0, 1, 1)), BOUNDS)
+    check_upload(made(1, 0, np.empty((0, 3)), 0.0), BOUNDS)
 
 
 @pytest.mark.parametrize(
@@ -142,15 +142,15 @@ def test_the_limits_themselves_are_allowed() -> None:
 )
 def test_a_db_that_no_rewards_make(db: FloatArray) -> None:
     with pytest.raises(Refusal, match=r"^db: "):
-        check_delivery(db, HONEST.dV, 4, LIMITS)
+        check_delivery(db, HONEST.dV, 4, BOUNDS)
 
 
 def test_a_db_outside_what_was_seen() -> None:
     seen = triangle(1, 0, 0, 0, 0, 0)
-    check_delivery(np.array([3.0, 0, 0]), seen, 4, LIMITS)
+    check_delivery(np.array([3.0, 0, 0]), seen, 4, BOUNDS)
     check: Callable[..., None] = check_delivery
     with pytest.raises(Refusal, match=r"^db: "):
-        check(np.array([0, 0.01, 0]), seen, 4, LIMITS)
-    check(np.zeros(3), triangle(0, 0, 0, 0, 0, 0), 4, LIMITS)
+        check(np.array([0, 0.01, 0]), seen, 4, BOUNDS)
+    check(np.zeros(3), triangle(0, 0, 0, 0, 0, 0), 4, BOUNDS)
     with pytest.raises(Refusal, match=r"^db: "):
-        check(np.array([0, 0, 1e-9]), triangle(0, 0, 0, 0, 0, 0), 4, LIMITS)
+        check(np.array([0, 0, 1e-9]), triangle(0, 0, 0, 0, 0, 0), 4, BOUNDS)

@@ -8,18 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reference.mechanisms import TOLERANCE, FloatArray, Table, decide, logdet, stable_set
+from reference.limits import (
+    ATTEMPTS,
+    allowance,
+    decided_by,
+    highest_price,
+    settled_within,
+    too_little,
+)
+from reference.mechanisms import TOLERANCE, FloatArray, Table, logdet, stable_set
 from reference.trust import Trust
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Has = Callable[[int], set[int]]
-ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -125,6 +133,7 @@ def run_rounds(
     budget: float = np.inf,
     trust: float | str | FloatArray = np.inf,
     present: Callable[[int, int], tuple[BoolArray, BoolArray]] | None = None,
+    limits: dict[str, Any] | None = None,
 ) -> Run:
     """`present(step, client)`: who uploads in the next round, and who is still there to deliver."""
     d = arms.shape[2]
@@ -142,6 +151,7 @@ def run_rounds(
     silent: list[set[int] | None] = [None] * count  # what those had pending that did not answer
     clock = [0] * count
     spent = 0.0
+    paid_ever, last_price = np.zeros(count), np.full(count, np.nan)  # for limits
     # Growth: what is known of the clients up to each cost, and what each has reported since.
     levels = sorted(set(cost.tolist()))
     exact = {level: d * float(np.log(ridge)) for level in levels}
@@ -209,6 +219,9 @@ def run_rounds(
             there, stays = np.ones(count, np.bool_), np.ones(count, np.bool_)
             if present is not None:
                 there, stays = present(t, i)
+            large = (limits or {}).get("steps_per_upload") or np.inf
+            there_at_all = there
+            there = np.array([t and len(p) <= large for t, p in zip(there, pending, strict=True)])
             holding = [j for j in range(count) if pending[j] and there[j]]
             idle = int(there.sum()) - len(holding)
             scalars = 0.0
@@ -218,9 +231,19 @@ def run_rounds(
             sharing: dict[int, float] = {}
             left = holding
             if streams != "growth" or worthwhile(holding):
-                sharing, left = settled(
-                    all, server, pending, base, holding, mechanism, cost, budget - spent, stays
-                )
+                table = partial(table_of, all, server, pending, base, cost=cost)
+                if limits is None:
+                    sharing, left = settled(table, holding, mechanism, budget - spent, stays)
+                else:
+                    allowed = {
+                        j: allowance(limits, cost[j], paid_ever[j], last_price[j], budget - spent)
+                        for j in holding
+                    }
+                    purse = min(budget - spent, limits.get("per_round") or np.inf)
+                    sharing, left = settled_within(table, holding, mechanism, allowed, purse, stays)
+                    steps = sum(len(pending[j]) for j in sharing)
+                    if too_little(limits, count, len(sharing), steps):
+                        sharing = {}
             possible = all.L(server.union(*(pending[j] for j in left)))
             if sharing or not streams:
                 scalars += (d + trusting.extra) * (len(sharing) + idle)
@@ -235,6 +258,10 @@ def run_rounds(
                 entitled[j] = True
             paid = sum(sharing.values())
             spent += paid
+            for j in holding:
+                last_price[j] = min(cost[j], highest_price(limits or {}, last_price[j]))
+                paid_ever[j] += sharing.get(j, 0.0)
+            there = there_at_all
             ratio = float(np.exp(all.L(server) - possible))
             payments = list(sharing.values())
             out.rounds.append(
@@ -253,18 +280,14 @@ def run_rounds(
 
 
 def settled(
-    all: Observations, server: set[int], pending: list[set[int]], base: Has, holding: list[int],
-    mechanism: tuple[str, dict[str, Any]], cost: FloatArray, left: float, stays: BoolArray,
+    table: Callable[..., Table], holding: list[int], mechanism: tuple[str, dict[str, Any]],
+    left: float, stays: BoolArray,
 ) -> tuple[dict[int, float], list[int]]:  # fmt: skip
     """Who shares in the end, and for how much: within the budget, and without those that leave;
     and who was left to choose from."""
 
     def decided(who: list[int], kind: str, options: dict[str, Any]) -> dict[int, float]:
-        one = table_of(all, server, pending, base, who, cost)
-        mask, money = decide(
-            kind, one.V_g, one.dV, one.V_i, one.costs, one.ridge, one.behind, **options
-        )
-        return {j: float(money[n]) for n, j in enumerate(who) if mask[n]}
+        return decided_by(table(who=who), who, kind, options)
 
     free: tuple[str, dict[str, Any]] = ("payment_free", {})
     enough = left + TOLERANCE * (1.0 + left)
@@ -279,7 +302,7 @@ def settled(
         for data_only, one in enumerate([mechanism, free] if attempt < ATTEMPTS else [None]):
             S = {*kept, *(decided(holding, *one) if one else ())}
             mask = np.array([j in S for j in holding], np.bool_)
-            money = table_of(all, server, pending, base, holding, cost).payments(mask, mask)
+            money = table(who=holding).payments(mask, mask)
             offers = {}
             for owed, j in zip(money.tolist(), holding, strict=True):
                 if j in S:

@@ -64,6 +64,23 @@ def options(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+@st.composite
+def limits(draw: st.DrawFn) -> dict[str, Any] | None:
+    money = st.sampled_from([None, None, 0.0, 1.0, 10.0, 60.0])
+    if draw(st.booleans()):
+        return None
+    return {
+        "per_round": draw(money),
+        "per_payment": draw(money),
+        "per_client": draw(money),
+        "reserve": draw(money),
+        "price_rise": draw(st.sampled_from([None, 1.0, 1.5])),
+        "steps_per_upload": draw(st.sampled_from([None, None, 3, 10])),
+        "least_sharers": draw(st.sampled_from([1, 1, 2, 3])),
+        "least_steps": draw(st.sampled_from([1, 1, 5])),
+    }
+
+
 def events(trace: incfed.Trace) -> tuple[Any, ...]:
     assert trace.expected is not None
     arms = trace.items[trace.arms]
@@ -94,11 +111,13 @@ def same(fast: incfed.Result, slow: reference.Run, price: Costs) -> None:
 
 @settings(max_examples=150)
 @given(
-    st.data(), traces(count=(1, 8), dim=(1, 6), steps=(1, 50)), mechanisms(), triggers(), options()
-)
+    st.data(), traces(count=(1, 8), dim=(1, 6), steps=(1, 50)), mechanisms(), triggers(), options(),
+    limits(),
+)  # fmt: skip
 def test_rounds_equal_the_reference(
-    data: st.DataObject, trace: incfed.Trace, mechanism: Kind, trigger: Kind, more: dict[str, Any]
-) -> None:
+    data: st.DataObject, trace: incfed.Trace, mechanism: Kind, trigger: Kind, more: dict[str, Any],
+    caps: dict[str, Any] | None,
+) -> None:  # fmt: skip
     price = data.draw(costs(trace.count, -2, 3))
     seed = data.draw(st.integers(0, 99))
     availability = data.draw(AVAILABILITY)
@@ -107,13 +126,14 @@ def test_rounds_equal_the_reference(
         trigger=TRIGGERS[trigger[0]](**trigger[1]),
         costs=price,
         availability=availability,
+        limits=None if caps is None else incfed.Limits(**caps),
         **more,
     )
     fast = incfed.simulate(trace, algorithm, seed=seed)
     there = None if availability == 1.0 else Presence(availability, trace.count, seed)
     slow = reference.run_rounds(
         *events(trace), mechanism=mechanism, trigger=trigger, costs=np.array(price),
-        present=None if there is None else there.draw, **more,
+        present=None if there is None else there.draw, limits=caps, **more,
     )  # fmt: skip
     same(fast, slow, price)  # the reference downloads at once, the simulator when a client acts
     event(f"{trigger[0]}: {min(len(slow.rounds), 2)} rounds")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
 from ..protocol.costs import check_costs, costs_of
+from ..protocol.limits import Limits
 from ..protocol.money import check_digits
 from ..protocol.protocols import (
     EVERYONE,
@@ -41,6 +42,8 @@ class IncFedUCB(Trusting):
     reports: how clients with interests of their own act, such as Shading(factor=5, clients=[3]).
     All others report their true costs, and share when they are asked.
     money_digits: each payment is rounded up to so many decimal digits; None: it is not.
+    limits: Limits() of what may be paid. Then clients that the budget, or a limit, does not cover
+    are left out one by one, rather than nobody being paid.
     """
 
     mechanism: Mechanism
@@ -53,6 +56,7 @@ class IncFedUCB(Trusting):
     availability: float | Sequence[float] = field(default=1.0, metadata=LATER)
     reports: Behaviour | Sequence[Behaviour] = field(default=(), metadata=LATER)
     money_digits: int | None = field(default=None, metadata=LATER)
+    limits: Limits | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,6 +86,8 @@ class IncFedUCB(Trusting):
         object.__setattr__(self, "availability", check_availability(self.availability))
         object.__setattr__(self, "reports", check_reports(self.reports))
         object.__setattr__(self, "money_digits", check_digits(self.money_digits))
+        if self.limits is not None and not isinstance(self.limits, Limits):
+            raise inputs.refuse("limits", self.limits, "Limits(), such as Limits(per_round=100)")
         varying = isinstance(self.costs, VaryingCosts)
         if (varying or self.reports) and self.protocol.trigger.streams is not None:
             name = "costs" if varying else "reports"
@@ -104,6 +110,7 @@ class IncFedUCB(Trusting):
             varying=self.costs if isinstance(self.costs, VaryingCosts) else None,
             behaviours=check_reports(self.reports),
             money_digits=self.money_digits,
+            limits=self.limits,
         )
 
     def check(self, count: int) -> None:

@@ -92,7 +92,7 @@ def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -
 def _uploaded(connection: Connection, replay: Replay, e: Row) -> list[str]:
     settings = _settings(replay, e)
     row = read_own(connection, tables.uploads, e["round"], e["client"])
-    check_upload(read_upload(row, settings), settings.limits)
+    check_upload(read_upload(row, settings), settings.bounds)
     return _fractions(replay, e, [e["cost"]])
 
 
@@ -101,7 +101,7 @@ def _delivered(connection: Connection, replay: Replay, e: Row) -> list[str]:
     row = read_own(connection, tables.uploads, e["round"], e["client"])
     upload = read_upload(row, settings)
     sent = read_own(connection, tables.deliveries, e["round"], e["client"])
-    check_delivery(from_bytes(sent.db), upload.dV, upload.steps, settings.limits)
+    check_delivery(from_bytes(sent.db), upload.dV, upload.steps, settings.bounds)
     return []
 
 
@@ -163,7 +163,7 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
             found.append(f"{name} is {getattr(closed, name):.10g}")
     if e["epoch"] != replay.now["epoch"] + 1:
         found.append(f"epoch {e['epoch']} after {replay.now['epoch']}")
-    if not inputs.money.affords(Offers(owed, False)):
+    if not inputs.money.affords(owed):
         found.append("the budget is overspent")
     return found
 

@@ -17,7 +17,7 @@ from ..mechanisms.registry import (
     mechanism_table,
     recorded_mechanism,
 )
-from ..protocol.checks import Limits
+from ..protocol.checks import Bounds
 from ..protocol.money import MOST_UNITS, check_digits, from_units
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import (
@@ -153,8 +153,8 @@ class Settings:
         return replace(self, **{name: present.get(name, defaults[name]) for name in self.unsaid})
 
     @property
-    def limits(self) -> Limits:
-        return Limits(self.dim, self.arm_norm, self.reward_bound, self.cost_limit)
+    def bounds(self) -> Bounds:
+        return Bounds(self.dim, self.arm_norm, self.reward_bound, self.cost_limit)
 
     def body(self) -> dict[str, Any]:
         """As the ledger keeps them; with the SHA-256 of a mechanism of the user's own."""

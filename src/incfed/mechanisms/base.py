@@ -155,15 +155,15 @@ class Round:
             coalition.needs(self.costs, self.logdets, self._needed)
         return self._needed
 
-    def stable_set(self, price: float = 0.0) -> Mask:
+    def stable_set(self, price: float | Floats = 0.0) -> Mask:
         """The largest S in which every member is willing: the result of Algorithm 2. With `price`,
-        every member is paid that.
+        every member is paid that; or its own, of one for each.
 
         Client i of S is willing when log det V_g(S) >= `needed[i]`. The left side grows with S, so
         the largest such set is unique and does not depend on the order of removal.
         """
         S, needed = self.everyone, self._needs()
-        if price > 0.0:
+        if np.any(np.greater(price, 0.0)):
             needed = np.empty(len(self.clients))
             coalition.needs(np.maximum(self.costs - price, 0.0), self.logdets, needed)
         order = np.argsort(needed, kind="stable")

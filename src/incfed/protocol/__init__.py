@@ -1,5 +1,6 @@
 """When to talk, who talks and who gets the model; both sides of a round, without I/O."""
 
+from .limits import Limits
 from .server import Closed, Server, Uploads
 from .strategy import (
     BestResponse,
@@ -19,6 +20,7 @@ __all__ = [
     "DrawnCosts",
     "DriftingCosts",
     "GrowthRatio",
+    "Limits",
     "News",
     "Patient",
     "Refusing",

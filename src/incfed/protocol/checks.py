@@ -33,8 +33,8 @@ class Refusal(InputError):
         super().__init__(f"{field}: {got}must be {allowed}")
 
 
-class Limits(NamedTuple):
-    """The limits of a federation."""
+class Bounds(NamedTuple):
+    """How large what clients send can be."""
 
     dim: int
     arm_norm: float  # L
@@ -42,23 +42,23 @@ class Limits(NamedTuple):
     cost_limit: float
 
 
-def check_upload(upload: Upload, limits: Limits) -> None:
+def check_upload(upload: Upload, bounds: Bounds) -> None:
     """Raise Refusal if the upload is impossible. The coordinator checks round and epoch."""
     steps = upload.steps
     if not 0 <= steps <= MOST_STEPS:
         raise Refusal("steps", steps, f"a whole number from 0 to {MOST_STEPS:,}")
     cost = upload.cost
-    _check_cost(cost, limits)
+    _check_cost(cost, bounds)
     if steps == 0:
         if cost != 0.0:
             raise Refusal("cost", float(cost), "0 if there are no steps to share")
         if len(upload.dV.numbers):
             raise Refusal("dV", None, "empty if there are no steps to share")
         return
-    check_matrix(upload.dV, steps, limits)
+    check_matrix(upload.dV, steps, bounds)
 
 
-def check_signal(signal: Signal, limits: Limits) -> None:
+def check_signal(signal: Signal, bounds: Bounds) -> None:
     """Raise Refusal if the signal is impossible."""
     steps = signal.steps
     if not 0 <= steps <= min(signal.learned, MOST_STEPS):
@@ -66,32 +66,32 @@ def check_signal(signal: Signal, limits: Limits) -> None:
         raise Refusal("steps", steps, allowed)
     if not (np.isfinite(signal.growth) and signal.growth >= 0.0):
         raise Refusal("growth", float(signal.growth), "a number of at least 0")
-    _check_cost(signal.cost, limits)
+    _check_cost(signal.cost, bounds)
     if signal.dV is not None:
-        check_matrix(signal.dV, steps, limits)
+        check_matrix(signal.dV, steps, bounds)
     if signal.rows is not None:
         longest = np.sqrt(np.einsum("kd,kd->k", signal.rows, signal.rows)).max(initial=0.0)
-        if not longest <= limits.arm_norm * (1.0 + ROUNDING):
-            allowed = f"of a length of at most {limits.arm_norm:g}"
+        if not longest <= bounds.arm_norm * (1.0 + ROUNDING):
+            allowed = f"of a length of at most {bounds.arm_norm:g}"
             raise Refusal("rows", f"length {longest:.10g}", allowed)
 
 
-def _check_cost(cost: float, limits: Limits) -> None:
-    if not (np.isfinite(cost) and 0.0 <= cost <= limits.cost_limit):
-        raise Refusal("cost", float(cost), f"a number from 0 to {limits.cost_limit:,.10g}")
+def _check_cost(cost: float, bounds: Bounds) -> None:
+    if not (np.isfinite(cost) and 0.0 <= cost <= bounds.cost_limit):
+        raise Refusal("cost", float(cost), f"a number from 0 to {bounds.cost_limit:,.10g}")
 
 
-def check_matrix(dV: Packed, steps: int, limits: Limits) -> None:
-    _check_form(dV, steps, limits.dim)
+def check_matrix(dV: Packed, steps: int, bounds: Bounds) -> None:
+    _check_form(dV, steps, bounds.dim)
     if not np.isfinite(dV.numbers).all():
         raise Refusal("dV", "NaN or infinite", "finite numbers")
     with np.errstate(over="ignore", invalid="ignore"):
         V = dV.matrix()
         trace = float(np.trace(V))
-    most = steps * limits.arm_norm**2
+    most = steps * bounds.arm_norm**2
     if not trace <= most * (1.0 + ROUNDING):
         allowed = f"of a trace of at most {most:.10g}: {counted(steps, 'step')}, arms of at most "
-        raise Refusal("dV", f"trace {trace:.10g}", f"{allowed}{limits.arm_norm:g}")
+        raise Refusal("dV", f"trace {trace:.10g}", f"{allowed}{bounds.arm_norm:g}")
     # Entries of such a matrix are no larger than its trace, so computing eigenvalues is safe.
     if dV.form == TRIANGLE:
         least = float(np.linalg.eigvalsh(V)[0]) if np.abs(V).max() <= max(trace, 0.0) else -np.inf
@@ -126,10 +126,10 @@ def check_scores(scores: Floats, steps: int) -> None:
         raise Refusal("scores", None, allowed)
 
 
-def check_delivery(db: Floats, dV: Packed, steps: int, limits: Limits) -> None:
+def check_delivery(db: Floats, dV: Packed, steps: int, bounds: Bounds) -> None:
     """Raise Refusal if no rewards of size at most Y give this db with that dV."""
-    if db.shape != (limits.dim,):
-        raise Refusal("db", counted(db.size, "number"), counted(limits.dim, "number"))
+    if db.shape != (bounds.dim,):
+        raise Refusal("db", counted(db.size, "number"), counted(bounds.dim, "number"))
     if not np.isfinite(db).all():
         raise Refusal("db", "NaN or infinite", "finite numbers")
     V = dV.matrix()
@@ -141,7 +141,7 @@ def check_delivery(db: Floats, dV: Packed, steps: int, limits: Limits) -> None:
     values, vectors = np.linalg.eigh(V)
     with np.errstate(over="ignore", invalid="ignore"):
         square = float(((vectors.T @ db) ** 2 / (np.maximum(values, 0.0) + PSD * trace)).sum())
-    most = steps * limits.reward_bound**2
+    most = steps * bounds.reward_bound**2
     if not square <= most * (1.0 + ROUNDING_SOLVED):
         allowed = f"of at most {most:.10g}: {counted(steps, 'reward')} of at most "
-        raise Refusal("db", f"db' dV^-1 db = {square:.10g}", f"{allowed}{limits.reward_bound:g}")
+        raise Refusal("db", f"db' dV^-1 db = {square:.10g}", f"{allowed}{bounds.reward_bound:g}")

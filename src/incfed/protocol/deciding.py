@@ -7,7 +7,8 @@ lag behind (V_i = dV_i + an older V_g), decline, or fail to deliver.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,8 +17,9 @@ from ..kernels.coalition import log_gains
 from ..kernels.factor import Floats
 from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.payment_free import PaymentFree
+from .limits import NO_PAST, Limits, Past
 from .messages import Upload
-from .money import round_up, to_units
+from .money import Budget, Purse, round_up, total
 from .packing import gather
 from .protocols import EVERYONE
 from .server import Closed, Server, Uploads
@@ -25,20 +27,19 @@ from .shared import Shared
 from .traffic import round_communication
 from .triggers import GROWTH, Threshold, Trigger
 
-ROUNDING = 1e-9  # of the budget: far above differences in rounding between processors
-
 
 class Offers(NamedTuple):
-    """The participants and their payments; `data_only`: the budget did not allow payments; `gap`:
-    see `Decision`."""
+    """The participants and their payments; `data_only`: the budget, or limits, did not allow
+    payments; `gap`: see `Decision`; `removed`: clients that are not paid, by which limit."""
 
     payments: dict[int, float]  # by client, ascending
     data_only: bool
     gap: float = 0.0
+    removed: Mapping[int, str] = MappingProxyType({})
 
     @property
     def total(self) -> float:
-        return math.fsum(self.payments.values())
+        return total(self.payments)
 
     def decision(self, round: Round) -> Decision:
         """The same as a decision of this round."""
@@ -46,37 +47,6 @@ class Offers(NamedTuple):
         payments = np.zeros(len(round))
         payments[members] = list(self.payments.values())
         return Decision(members, payments, self.gap)
-
-
-class Budget(NamedTuple):
-    """Money for all rounds together, and what was spent."""
-
-    limit: float  # infinite: none
-    spent: float
-    digits: int | None = None  # of amounts; None: they are not rounded
-
-    def affords(self, offers: Offers) -> bool:
-        """Whether the budget covers it. The budget is never exceeded, not even by rounding. What
-        costs nothing is affordable even if the budget was lowered below what is already spent."""
-        after = self.spent + offers.total
-        if self.digits is not None and after > self.limit:  # by less than a minor unit: by rounding
-            after = to_units(after, self.digits) / 10**self.digits
-        return not offers.total or after <= self.limit
-
-    def afforded(self, offers: Offers, kept: Mapping[int, float]) -> Offers | None:
-        """The offers if the budget covers it, else None; never below `kept`, the earlier offers.
-
-        If it exceeds the budget by rounding only, it is reduced to what is left: processors round
-        differently, and must not decide differently. Minor units are not reduced."""
-        payments = dict(offers.payments)
-        for client, paid in payments.items() if self.digits is None else ():
-            total = math.fsum(payments.values())
-            excess = min(self.spent + total - self.limit, total)
-            if not 0.0 < excess <= ROUNDING * (1.0 + self.limit):
-                break
-            payments[client] = max(kept.get(client, 0.0), paid - excess - math.ulp(self.limit))
-        fitted = offers._replace(payments=payments)
-        return fitted if self.affords(fitted) else None
 
 
 class OpenRound(Protocol):
@@ -88,8 +58,31 @@ class OpenRound(Protocol):
     @property
     def money(self) -> Budget: ...
 
+    @property
+    def limits(self) -> Limits | None:
+        """None: as in version 0.1, a round that the budget does not cover is for data alone."""
+        ...
+
+    @property
+    def past(self) -> Mapping[int, Past]:
+        """What limits depend on of the clients that have a past."""
+        ...
+
+    @property
+    def members(self) -> int:
+        """All clients of the federation, also those that are away."""
+        ...
+
+    def steps(self, clients: Iterable[int]) -> int:
+        """What these clients would share."""
+        ...
+
     def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
         """The round, and what a mechanism decides."""
+        ...
+
+    def without(self, clients: Collection[int]) -> OpenRound:
+        """The same without some clients."""
         ...
 
 
@@ -111,6 +104,9 @@ class RoundInputs(NamedTuple):
     download: str = EVERYONE  # who gets the new model
     scores: int = 0  # scalars that go with every b (trust "auto")
     money_digits: int | None = None  # of payments, which are rounded up; None: they are not
+    limits: Limits | None = None
+    past: Mapping[int, Past] = NO_PAST
+    members: int = 0
 
     @property
     def active(self) -> list[int]:
@@ -120,6 +116,9 @@ class RoundInputs(NamedTuple):
     @property
     def money(self) -> Budget:
         return Budget(self.budget, self.spent, self.money_digits)
+
+    def steps(self, clients: Iterable[int]) -> int:
+        return sum(self.uploads[client].steps for client in clients)
 
     def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
         server, round = self.open()
@@ -153,17 +152,26 @@ class RoundInputs(NamedTuple):
         uploads = Uploads(np.array(clients, np.int64), logdets, pending, lagging)
         return server, server.open(uploads, step=0, trigger=self.trigger)
 
-    def without(self, failed: Sequence[int]) -> RoundInputs:
-        """The same without the clients that failed."""
-        left = {client: one for client, one in self.uploads.items() if client not in failed}
+    def without(self, clients: Collection[int]) -> RoundInputs:
+        """The same without the clients that failed, or were removed."""
+        left = {client: one for client, one in self.uploads.items() if client not in clients}
         return self._replace(uploads=left, others=self.others + len(self.uploads) - len(left))
 
 
 def decide(one: OpenRound) -> Offers:
-    """Line 11. If the payments exceed the remaining budget, the round is data-only."""
-    money = one.money
-    offers = money.afforded(_offers(*one.judge(one.mechanism), False, money.digits), {})
-    return _offers(*one.judge(PaymentFree()), True, None) if offers is None else offers
+    """Line 11. With limits: clients whose payment exceeds what they may be paid are removed, and
+    the mechanism decides again, until nobody's does; those removed may share for data alone.
+    Without: if the payments exceed the remaining budget, the round is data-only."""
+    if one.limits is not None:
+        offers = _decide_within(one, None, add=True)
+        short = shortfall(one, offers.payments)
+        return offers if short is None else Offers({}, False, removed=_all(offers, short))
+    digits = one.money.digits
+    offers = _offers(*one.judge(one.mechanism), False, digits)
+    payments = one.money.afforded(offers.payments, {})
+    if payments is not None:
+        return offers._replace(payments=payments)
+    return _offers(*one.judge(PaymentFree()), True, digits)
 
 
 def decide_first(inputs: RoundInputs) -> Offers:
@@ -181,6 +189,8 @@ def decide_again(one: OpenRound, kept: Mapping[int, float], *, add: bool) -> Off
     Each is paid the larger of its offer and what it is owed now. If the budget does not cover that,
     even with nobody else paid, each is paid its offer, which was reserved.
     """
+    if one.limits is not None:
+        return _decide_within(one, kept, add=add)
     mechanisms = (one.mechanism, PaymentFree()) if add else (None,)
     for data_only, mechanism in enumerate(mechanisms):
         judge = mechanism or PaymentFree()
@@ -196,10 +206,18 @@ def decide_again(one: OpenRound, kept: Mapping[int, float], *, add: bool) -> Off
             for place, client in enumerate(round.clients.tolist())
             if S[place]
         }
-        offers = one.money.afforded(Offers(payments, bool(data_only)), kept)
-        if offers is not None:
-            return offers
+        afforded = one.money.afforded(payments, kept)
+        if afforded is not None:
+            return Offers(afforded, bool(data_only))
     return Offers({client: kept.get(client, 0.0) for client in payments}, True)
+
+
+def shortfall(one: OpenRound, sharers: Collection[int]) -> str | None:
+    """The limit by which these clients share too little: then nothing is shared, and nobody is
+    paid. None if it is enough, or there is nothing."""
+    if one.limits is None or not sharers:
+        return None
+    return one.limits.shortfall(one.members, len(sharers), one.steps(sharers))
 
 
 def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Shared, Closed]:
@@ -213,6 +231,49 @@ def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Sh
         scores=inputs.scores,
     )  # fmt: skip
     return server.shared, closed._replace(communication=scalars)
+
+
+def _decide_within(one: OpenRound, kept: Mapping[int, float] | None, *, add: bool) -> Offers:
+    """Decide within limits; if again, with those that delivered, never below `kept`."""
+    assert one.limits is not None
+    rest, removed, everyone = one, dict[int, str](), None
+    while True:
+        judge = one.mechanism if add else PaymentFree()
+        round, decision = rest.judge(judge)
+        everyone = round if everyone is None else everyone
+        S, owed = decision.participants, decision.payments
+        if kept is not None:
+            held = np.isin(round.clients, list(kept))
+            S = held | S if add else held
+            owed = judge.amend(round, decision, S)
+        payments = round_up(owed[S], one.money.digits).tolist()
+        asked = dict(zip(round.clients[S].tolist(), payments, strict=True))
+        fitted, over = Purse(one.limits, one.past, one.money, round).fit(asked, kept or {})
+        if not over:
+            break
+        removed |= over
+        rest = rest.without(over)
+    joined = _for_data(everyone, fitted, removed) if add else []
+    offered = dict(sorted({**dict.fromkeys(joined, 0.0), **fitted}.items()))
+    data_only = bool(removed) and not any(offered.values())
+    return Offers(offered, data_only, decision.gap if kept is None else 0.0, removed)
+
+
+def _for_data(round: Round, sharing: Collection[int], removed: Collection[int]) -> list[int]:
+    """Those removed that share for data alone beside these: the largest set in which each is
+    willing, as in Algorithm 2."""
+    S, T = np.isin(round.clients, list(sharing)), np.isin(round.clients, list(removed))
+    while T.any():
+        stays = T & round.willing(S | T)
+        if np.array_equal(stays, T):
+            break
+        T = stays
+    joined: list[int] = round.clients[T].tolist()
+    return joined
+
+
+def _all(offers: Offers, limit: str) -> dict[int, str]:
+    return {**offers.removed, **dict.fromkeys(offers.payments, limit)}
 
 
 def _offers(round: Round, decision: Decision, data_only: bool, digits: int | None) -> Offers:

@@ -14,6 +14,7 @@ import numpy as np
 from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
 from ..support import inputs
+from .limits import Limits
 from .strategy import Behaviour, VaryingCosts
 from .triggers import Trigger
 
@@ -43,6 +44,7 @@ class Synchronous(Protocol):
     entitles a client to one download, of the model as it is when the client next acts.
     all_clocks: whether a round restarts every client's clock, not only the participants'.
     budget: money for all rounds together. money_digits: of payments, which are rounded up.
+    limits: what else may be paid, see `limits.py`.
     availability: see `check_availability`.
     varying, behaviours: clients with interests of their own, see `strategy.py`.
     """
@@ -56,11 +58,12 @@ class Synchronous(Protocol):
     varying: VaryingCosts | None = None
     behaviours: tuple[Behaviour, ...] = ()
     money_digits: int | None = None
+    limits: Limits | None = None
 
     @property
     def unlimited(self) -> bool:
         """Whether what a mechanism decides is what is paid."""
-        return math.isinf(self.budget) and self.money_digits is None
+        return math.isinf(self.budget) and self.money_digits is None and self.limits is None
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class Server:
         self.spent = spent
         self.budget = budget
         self.money_digits = money_digits  # of payments; None: they are not rounded
-        self._count = count
+        self.count = count
         self._dim = dim
         self.mechanism = mechanism
         self.costs = costs  # reported, of every client
@@ -81,7 +81,7 @@ class Server:
         return Round(
             clients=uploads.clients.copy(),
             costs=self.costs[uploads.clients],
-            count=self._count if count is None else count,
+            count=self.count if count is None else count,
             V=self.shared.V,
             factor=self.shared.factor,
             logdet=self.shared.logdet,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,8 @@ from ..kernels.ucb import Bench, Rules
 from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.pay_everyone import PayEveryone
 from ..protocol import deciding
-from ..protocol.deciding import Budget
-from ..protocol.money import round_up
+from ..protocol.limits import Limits, Past
+from ..protocol.money import Budget, round_up
 from ..protocol.protocols import EVERYONE, Synchronous
 from ..protocol.server import Server, Uploads
 from ..protocol.strategy import Strategy
@@ -61,6 +62,7 @@ class SynchronousRun(Run):
         self._strategy: Strategy | None = None
         if protocol.varying is not None or protocol.behaviours:
             self._strategy = Strategy(costs, protocol.varying, protocol.behaviours, seed)
+        self._past: dict[int, Past] = {}  # of clients, if there are limits
         self._packed: list[int] = []  # scalars sent up in each round
         self._silent = np.full(count, -1)  # pending steps of clients that did not answer
         # Clients that were away when others got the model, and the steps in which they got it.
@@ -108,7 +110,8 @@ class SynchronousRun(Run):
             strategy.begin()
             server.costs = round_up(strategy.reports, server.money_digits)
         uploads = self._collect()
-        one = _OpenRound(server, uploads, server.open(uploads, step=step, trigger=acting))
+        round = server.open(uploads, step=step, trigger=acting)
+        one = _OpenRound(server, uploads, round, self._protocol.limits, self._past, store.table)
         if trigger.streams == ROWS and not trigger.opens(self._heard(one).round):
             return
         there = leaving = None
@@ -118,6 +121,7 @@ class SynchronousRun(Run):
             one = one.only(there[uploads.clients], int(np.count_nonzero(there)))
         if strategy is not None:
             one = self._willing(one, strategy)
+        one = self._allowed(one)
         called, sent = one.round, store.table[one.uploads.clients, PENDING]
         if trigger.streams == GROWTH and not trigger.opens(one.round):  # too early
             decision = Decision(one.round.nobody, np.zeros(len(one.round)))
@@ -138,6 +142,7 @@ class SynchronousRun(Run):
         closed = closed._replace(costs=true[sharing], asked=server.costs[sharing])
         if strategy is not None:
             strategy.end(one.round.clients, decision.payments)
+        self._remember(called, sharing, closed.payments)
         scalars = self._communication(called, len(sharing))
         idle = called.count - len(called)
         self.log(step, acting, len(called), closed._replace(communication=scalars, idle=idle))
@@ -158,6 +163,25 @@ class SynchronousRun(Run):
         uploads = strategy.uploads(self.store.table[: self.count, PENDING])[clients]
         silent = int(np.count_nonzero(~uploads))
         return one.only(uploads, one.round.count - silent) if silent else one
+
+    def _allowed(self, one: _OpenRound) -> _OpenRound:
+        """Without clients whose upload is refused: it is of too many steps."""
+        most = None if one.limits is None else one.limits.steps_per_upload
+        if most is None:
+            return one
+        fits = self.store.table[one.uploads.clients, PENDING] <= most
+        large = int(np.count_nonzero(~fits))
+        return one.only(fits, one.round.count - large) if large else one
+
+    def _remember(self, round: Round, sharing: Ints, payments: Floats) -> None:
+        """What limits depend on in later rounds."""
+        limits = self._protocol.limits
+        if limits is None:
+            return
+        paid = dict(zip(sharing.tolist(), payments.tolist(), strict=True))
+        for client, price in zip(round.clients.tolist(), round.costs.tolist(), strict=True):
+            past = self._past.get(client, Past())
+            self._past[client] = limits.next(past, price, paid.get(client))
 
     def _heard(self, one: _OpenRound) -> _OpenRound:
         """Without clients that did not answer the last round and have not acted since: waiting for
@@ -204,6 +228,8 @@ class SynchronousRun(Run):
             assert leaving is not None
             failed = [c for c in offers.payments if leaving[c] and c not in kept]
             attempt += 1
+        if deciding.shortfall(one, offers.payments) is not None:
+            offers = deciding.Offers({}, False)
         return one, offers.decision(one.round)
 
     def _keep_bases(self, clients: Ints, sharing: Ints) -> None:
@@ -254,6 +280,13 @@ class _OpenRound(NamedTuple):
     server: Server
     uploads: Uploads
     round: Round
+    limits: Limits | None
+    past: dict[int, Past]
+    table: Ints  # of the store
+
+    @property
+    def members(self) -> int:
+        return self.server.count
 
     @property
     def mechanism(self) -> Mechanism:
@@ -263,8 +296,15 @@ class _OpenRound(NamedTuple):
     def money(self) -> Budget:
         return Budget(self.server.budget, self.server.spent, self.server.money_digits)
 
+    def steps(self, clients: Iterable[int]) -> int:
+        return int(self.table[list(clients), PENDING].sum())
+
     def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
         return self.round, self.server.decide(self.round, mechanism)
+
+    def without(self, clients: Collection[int]) -> _OpenRound:
+        out = np.isin(self.round.clients, list(clients))
+        return self.only(~out, self.round.count - int(np.count_nonzero(out)))
 
     def only(self, members: Mask, count: int) -> _OpenRound:
         """The same with some of the clients; `count` includes those without pending data."""

@@ -53,7 +53,7 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
     if settings.rule.streams is None:
         return  # the settings have changed since the client read them
     message = message._replace(cost=next_unit(message.cost, settings.money_digits))
-    check_signal(message, settings.limits)
+    check_signal(message, settings.bounds)
     if message.epoch > allowed:
         raise Conflict("epoch", message.epoch, f"at most {allowed}")
     if message.epoch >= transaction.rows.last_shared.get(client, 0):  # else it has shared since
@@ -97,7 +97,7 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
             raise Conflict("round", number, "a round whose offer you did not decline")
         uploaded = rows.find(tables.uploads, number, client)
         sent = read_upload(uploaded, transaction.settings)
-        check_delivery(plain, sent.dV, sent.steps, transaction.settings.limits)
+        check_delivery(plain, sent.dV, sent.steps, transaction.settings.bounds)
         if message.scores is not None:
             check_scores(message.scores, sent.steps)
         rows.add(tables.deliveries, round=number, client=client, db=db)
@@ -129,7 +129,7 @@ def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -
     current, rows, settings = transaction.round, transaction.rows, transaction.settings
     if current is None or message.round != current.number or current.stage != OPEN:
         raise Conflict("round", message.round, "a round that is open for uploads")
-    check_upload(message, settings.limits)
+    check_upload(message, settings.bounds)
     epoch = transaction.federation.epoch
     # Before its last round, a client's dV may hold what it has shared already; and against an epoch
     # that was pruned, nothing can be checked.

@@ -1,0 +1,128 @@
+"""Limits: what a client, and a round, may be paid at most, and how many must share at least.
+
+A client that exceeds a limit is removed, and the mechanism decides without it: see `deciding`. It
+may still share for data alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
+
+from ..support import inputs, places
+
+NONE = "none"  # in a config: no limit
+BUDGET = "budget"  # named like a limit where it is what a client exceeded
+SMALL = 2  # a federation of so many members hides nobody's data from the others
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a federation pays at most, and when what is shared counts. None: no limit.
+
+    per_round, per_payment, per_client: money for all clients in a round; for one client in a round;
+    for one client, ever.
+    reserve: a client that declares a higher cost is not paid.
+    price_rise: a client is not paid in a round in which it declares more than this factor times
+    what it declared before; what is below `price_floor` counts as that much.
+    steps_per_upload: an upload of more steps is refused.
+    steps_per_hour: of one client, since it last shared; an hour's steps are always allowed. Only
+    real clients: a simulation has no hours.
+    least_sharers, least_steps: if fewer clients, or they fewer steps, would be shared in a round,
+    nothing is, and nobody is paid. Not in federations of one or two, where that hides nothing.
+    """
+
+    per_round: float | None = None
+    per_payment: float | None = None
+    per_client: float | None = None
+    reserve: float | None = None
+    price_rise: float | None = None
+    price_floor: float = 1.0
+    steps_per_upload: int | None = None
+    steps_per_hour: float | None = None
+    least_sharers: int = 1
+    least_steps: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("per_round", "per_payment", "per_client"):
+            if getattr(self, name) is not None:
+                inputs.setting("budget", getattr(self, name), name)
+        if self.reserve is not None:
+            inputs.setting("cost", self.reserve, "reserve")
+        if self.price_rise is not None:
+            inputs.number("price_rise", self.price_rise, low=1.0, high=1e100)
+        inputs.number("price_floor", self.price_floor, low=0.0, high=1e100, open_low=True)
+        if self.steps_per_upload is not None:
+            inputs.integer("steps_per_upload", self.steps_per_upload, low=1)
+        if self.steps_per_hour is not None:
+            inputs.number("steps_per_hour", self.steps_per_hour, low=0.0, open_low=True)
+        inputs.integer("least_sharers", self.least_sharers, low=1)
+        inputs.integer("least_steps", self.least_steps, low=1)
+
+    def allowance(self, price: float, past: Past, left: float) -> Allowance:
+        """The most that a client with this declared cost may be paid in a round, if `left` is left
+        of the budget."""
+        if self.reserve is not None and price > self.reserve:
+            return Allowance(0.0, "reserve")
+        if price > self._highest(past.price):
+            return Allowance(0.0, "price_rise")
+        found = [Allowance(left, BUDGET)]
+        if self.per_round is not None:
+            found.append(Allowance(self.per_round, "per_round"))
+        if self.per_payment is not None:
+            found.append(Allowance(self.per_payment, "per_payment"))
+        if self.per_client is not None:
+            found.append(Allowance(max(0.0, self.per_client - past.paid), "per_client"))
+        return min(found, key=lambda one: one.amount)
+
+    def next(self, past: Past, price: float, paid: float | None) -> Past:
+        """What is known of a client after a round in which it declared this cost, and was paid if
+        it took part. A price that rose too fast counts as far as it was allowed to rise: repeating
+        it helps in so many rounds as it should have taken."""
+        return Past(past.paid + (paid or 0.0), min(price, self._highest(past.price)))
+
+    def _highest(self, price: float | None) -> float:
+        if price is None or self.price_rise is None:
+            return float("inf")
+        return self.price_rise * max(price, self.price_floor)
+
+    def shortfall(self, members: int, sharers: int, steps: int) -> str | None:
+        """The limit by which too little is shared for anything to be; None if it is enough."""
+        if members <= SMALL:
+            return None
+        if sharers < self.least_sharers:
+            return "least_sharers"
+        return "least_steps" if steps < self.least_steps else None
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that a result or a ledger records."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+def build_limits(value: object, place: str, start: Limits | None = None) -> Limits:
+    """The limits that a config names; those it does not name are as in `start`. "none" is no
+    limit."""
+    given = places.table(place, value, "{ per_round = 100.0 }")
+    known = [one.name for one in fields(Limits)]
+    places.known(place, given, known)
+    made: dict[str, Any] = {name: None if one == NONE else one for name, one in given.items()}
+    with places.at(place, known):
+        return replace(start or Limits(), **made)
+
+
+class Past(NamedTuple):
+    """What limits depend on of a client's earlier rounds."""
+
+    paid: float = 0.0  # in all
+    price: float | None = None  # declared last, as far as it was allowed to rise
+
+
+class Allowance(NamedTuple):
+    """What a client may be paid, and the limit which says so."""
+
+    amount: float
+    limit: str
+
+
+NO_PAST: Mapping[int, Past] = {}

@@ -1,0 +1,137 @@
+"""Deciding within limits, written out: remove who may not be paid so much, and decide again.
+
+Limits are a plain table of numbers. Imports nothing of the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from reference.mechanisms import TOLERANCE, BoolArray, Table, decide, enough
+
+ATTEMPTS = 3
+
+
+def highest_price(limits: dict[str, Any], last: float) -> float:
+    """What a client may declare, and still be paid."""
+    rise = limits.get("price_rise")
+    if rise is None or np.isnan(last):
+        return np.inf
+    return float(rise * max(last, limits.get("price_floor", 1.0)))
+
+
+def allowance(limits: dict[str, Any], price: float, paid: float, last: float, left: float) -> float:
+    """The most that a client may be paid in this round."""
+    reserve = limits.get("reserve")
+    if (reserve is not None and price > reserve) or price > highest_price(limits, last):
+        return 0.0
+    most = [max(0.0, left)]
+    most += [limits[name] for name in ("per_round", "per_payment") if limits.get(name) is not None]
+    if limits.get("per_client") is not None:
+        most.append(max(0.0, limits["per_client"] - paid))
+    return float(min(most))
+
+
+def too_little(limits: dict[str, Any], members: int, sharers: int, steps: int) -> bool:
+    if members <= 2 or not sharers:
+        return False
+    return bool(sharers < limits.get("least_sharers", 1) or steps < limits.get("least_steps", 1))
+
+
+def decided_by(
+    table: Table, who: list[int], kind: str, options: dict[str, Any]
+) -> dict[int, float]:
+    """What a mechanism decides for the clients of the table."""
+    mask, money = decide(
+        kind, table.V_g, table.dV, table.V_i, table.costs, table.ridge, table.behind, **options
+    )
+    return {j: float(money[n]) for n, j in enumerate(who) if mask[n]}
+
+
+def settled_within(
+    table: Callable[..., Table], holding: list[int], mechanism: tuple[str, dict[str, Any]],
+    allowed: dict[int, float], purse: float, stays: BoolArray,
+) -> tuple[dict[int, float], list[int]]:  # fmt: skip
+    """Who shares in the end, and for how much, without those that leave; and who was left to choose
+    from."""
+    offers = offered(table, holding, mechanism, allowed, purse, None)
+    kept: dict[int, float] = {}
+    attempt = 1
+    while failed := [j for j in offers if not stays[j] and j not in kept]:
+        kept = {j: paid for j, paid in offers.items() if j not in failed}
+        holding = [j for j in holding if j not in failed]
+        add = mechanism if attempt < ATTEMPTS else None
+        offers = offered(table, holding, add, allowed, purse, kept)
+        attempt += 1
+    return offers, holding
+
+
+def offered(
+    table: Callable[..., Table], holding: list[int], mechanism: tuple[str, dict[str, Any]] | None,
+    allowed: dict[int, float], purse: float, kept: dict[int, float] | None,
+) -> dict[int, float]:  # fmt: skip
+    """One decision. `kept`: what those were offered that delivered; mechanism None: nobody else."""
+    held = kept or {}
+    among = list(holding)
+    while True:
+        asked = decided_by(table(who=among), among, *mechanism) if mechanism else {}
+        if kept is not None:
+            mask = np.array([j in asked or j in held for j in among], np.bool_)
+            owed = table(who=among).payments(mask, mask)
+            asked = {j: float(owed[n]) for n, j in enumerate(among) if mask[n]}
+            asked = {j: max(paid, held.get(j, 0.0)) for j, paid in asked.items()}
+        for j in held:
+            if above(asked[j], allowed[j]):
+                asked[j] = held[j]
+        over = [j for j, paid in asked.items() if j not in held and above(paid, allowed[j])]
+        fitting = {j: paid for j, paid in asked.items() if j not in over}
+        while above(sum(fitting.values()), purse):
+            paid_new = [j for j in fitting if j not in held and fitting[j] > 0.0]
+            if not paid_new:
+                fitting |= held
+                break
+            top = max(fitting[j] for j in paid_new)
+            last = max(j for j in paid_new if fitting[j] >= top * (1.0 - TOLERANCE))
+            over.append(last)
+            del fitting[last]
+        if not over:
+            break
+        over += [j for j in hopeless(table, among, allowed) if j not in over and j not in held]
+        among = [j for j in among if j not in over]
+    joined = for_data(table, holding, fitting, among) if mechanism else []
+    return dict(sorted({**dict.fromkeys(joined, 0.0), **fitting}.items()))
+
+
+def above(paid: float, most: float) -> bool:
+    return paid > most + TOLERANCE * (1.0 + most)
+
+
+def hopeless(table: Callable[..., Table], who: list[int], allowed: dict[int, float]) -> list[int]:
+    """Clients that data and money could not satisfy, even if all the others shared."""
+    one, S = table(who=who), np.ones(len(who), np.bool_)
+    most = np.array([allowed[j] for j in who])
+    uncovered = np.maximum(0.0, one.costs - most)
+    while S.any():
+        unwilling = np.flatnonzero(S)[~enough(one.incentives(S, S), uncovered[S])]
+        if not len(unwilling):
+            break
+        S[unwilling[0]] = False
+    return [j for n, j in enumerate(who) if not S[n]]
+
+
+def for_data(
+    table: Callable[..., Table], holding: list[int], sharing: dict[int, float], among: list[int]
+) -> list[int]:
+    """Those that were removed, and share for data alone: one unwilling client at a time goes."""
+    one = table(who=holding)
+    removed = [j for j in holding if j not in among]
+    while removed:
+        S = np.array([j in sharing or j in removed for j in holding], np.bool_)
+        unwilling = [j for j in removed if not one.willing(holding.index(j), S)]
+        if not unwilling:
+            break
+        removed.remove(unwilling[0])
+    return removed
