@@ -124,13 +124,15 @@ def test_enrol_serve_stop_audit(folder: Path, here: Here) -> None:
     assert (status, "NOT CLEAN" in said, "kept head" in why) == (1, True, True)
 
     assert here("ledger", "export", "paid.csv")[0] == 0
-    assert (folder / "paid.csv").read_text() == "federation,round,closed,client,name,amount\n"
+    assert (folder / "paid.csv").read_text() == (
+        "federation,round,closed,client,name,units,digits,amount,paid_out,paid_out_by\n"
+    )
     assert here("ledger", "prune", "--before", "2000-01-01")[0] == 0
     assert here("ledger", "prune", "--before", "soon")[0] == 2
     assert here("client", "revoke", "shop 1")[0] == 0
     listed = here("client", "list")[1]
     assert re.search(
-        r"^\| 0 \| shop 1 \(revoked\) \| 2\d{3}-.* \| 0 rounds \| 0\.00 \|$", listed, re.M
+        r"^\| 0 \| shop 1 \(revoked\) \| 2\d{3}-.* \| 0 rounds \| 0\.00 \| 0\.00 \|$", listed, re.M
     )
 
 

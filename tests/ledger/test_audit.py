@@ -17,6 +17,7 @@ from incfed.ledger.audit import AuditReport, SavedHead, audit, read_head, write_
 from incfed.ledger.chain import canonical, link
 from incfed.ledger.database import Database
 from incfed.ledger.federation import prune
+from incfed.ledger.payouts import mark_paid_out
 from incfed.ledger.views import export
 from support.federation import eventful, made
 from support.sqlite import unguarded
@@ -26,7 +27,10 @@ from support.sqlite import unguarded
 def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A ledger file, at rest."""
     folder = tmp_path_factory.mktemp("book")
-    federation = eventful(folder / "live.db")
+    federation = eventful(folder / "live.db", money_digits=2)
+    with federation.store.write() as connection:
+        for name in ("client 2", "client 3"):
+            mark_paid_out(connection, name, "Ann Lee", federation.clock())
     kinds = {event["event"] for event in federation.events}
     assert {"opened", "uploaded", "decided", "answered", "delivered", "closed", "barred"} <= kinds
     assert any(event["attempt"] > 1 for event in federation.of("decided"))
@@ -71,7 +75,7 @@ def changed(value: Any) -> Any:
 
 
 EVIDENCE = ["federation", "settings", "clients", "rounds", "uploads", "offers", "deliveries",
-            "epochs", "payments", "entries"]  # fmt: skip
+            "epochs", "payments", "payouts", "entries"]  # fmt: skip
 
 
 def tampered(book: Path, copy: Path, sql: str, *values: Any) -> AuditReport | None:
@@ -226,8 +230,12 @@ def test_books_for_finance(book: Path, tmp_path: Path) -> None:
             read = pl.read_csv if name.endswith("csv") else pl.read_parquet
             frame = read(tmp_path / name)
             assert frame.height == rows > 5
-            assert frame["amount"].sum() == pytest.approx(spent)
-            assert frame.columns == ["federation", "round", "closed", "client", "name", "amount"]
+            assert float(frame["amount"].sum()) == pytest.approx(spent)
+            assert frame.columns == [
+                "federation", "round", "closed", "client", "name", "units", "digits", "amount",
+                "paid_out", "paid_out_by",
+            ]  # fmt: skip
+            assert frame["units"].sum() == round(100 * spent)
         assert export(connection, tmp_path / "rounds.csv", "rounds") == 6
         assert export(connection, tmp_path / "all.csv", "entries") > 50
         with pytest.raises(incfed.InputError, match=r"\.csv or \.parquet"):

@@ -23,6 +23,7 @@ import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.database import Database
+from incfed.ledger.federation import apply_settings
 from incfed.ledger.records import read_body
 from incfed.ledger.settings import Settings
 from incfed.ledger.views import clients_table, export
@@ -124,6 +125,50 @@ def test_it_takes_the_settings_of_today(store: Database) -> None:
     with store.read() as connection:
         report = audit(connection)
     assert (report.findings, report.rounds) == ([], 7)
+
+
+def test_it_keeps_its_floats_with_a_warning(
+    store: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A config that says nothing of money_digits: a new federation would have two."""
+    mechanism = {"kind": "PaymentEfficient", "beta": 0.9}
+    given = {**SETTINGS.body(), "mechanism": mechanism}
+    del given["identity"]
+    settings = Settings.read(given, Path())
+    assert settings.money_digits == 2
+    with store.write() as connection:
+        apply_settings(connection, settings, 1_000_300.0)
+        assert connection.scalar(select(tables.federation.c.settings)) == 1
+        assert "money_digits" not in read_body(connection, 1)
+        assert audit(connection).findings == []
+    assert "money_digits: this federation of an earlier version has none" in caplog.text
+
+
+def test_it_takes_minor_units(store: Database, tmp_path: Path) -> None:
+    """The open round ends with floats, the next is paid in cents; what was spent before counts,
+    rounded up."""
+    settings = replace(SETTINGS, money_digits=2)
+    coordinator = SingleCoordinator(store, settings, lambda: 1_000_300.0)
+    coordinator.tick()
+    _deliver(coordinator, 6, np.zeros(2))
+    before = coordinator.overview().spent
+    assert 100 * before == pytest.approx(round(100 * before), abs=1e-9)
+    x = 5.0 * np.random.default_rng(0).standard_normal((2, 2))
+    opened = coordinator.open_round(2)
+    for client in (0, 1, 2):
+        coordinator.upload(client, made(7, opened.epoch, x, 1.001))
+    _deliver(coordinator, 7, x.sum(axis=0))
+    with store.read() as connection:
+        report = audit(connection)
+        row = connection.execute(select(tables.federation)).one()
+        export(connection, tmp_path / "payments.csv")
+    assert (report.findings, report.rounds) == ([], 7)
+    assert before < report.spent <= 150.0
+    assert row.spent == pytest.approx(before, abs=0.01)
+    assert row.posted_units == round(100 * (report.spent - before))
+    paid = pl.read_csv(tmp_path / "payments.csv")
+    assert paid.filter(pl.col("round") < 7)["units"].null_count() == (paid["round"] < 7).sum()
+    assert paid.filter(pl.col("round") == 7)["units"].sum() == row.posted_units
 
 
 def _deliver(coordinator: SingleCoordinator, number: int, db: FloatArray) -> None:

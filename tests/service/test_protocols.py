@@ -14,10 +14,11 @@ import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
 from incfed.simulation.presence import Presence
-from support.federation import Federation, federate, synthetic
+from support.federation import Federation, federate, same_payments, synthetic
 from support.in_step import play
 
 COSTS = [0.0, 0.5, 1.0, 2.0, 2.0, 3.0]
+CENTS = [0.0, 0.501, 1.999, 2.0001, 10 / 3, 20 / 3]  # rounded up
 CASES: dict[str, dict[str, Any]] = {
     "threshold": {"threshold": 0.5},
     "growth ratio": {"trigger": incfed.GrowthRatio(1.5)},
@@ -60,6 +61,8 @@ CASES: dict[str, dict[str, Any]] = {
         "budget": 4.0,
         "limits": incfed.Limits(per_payment=0.5),
     },
+    "minor units": {"threshold": 0.5, "money_digits": 2, "costs": CENTS, "budget": 30.0},
+    "minor units, rows": {"trigger": incfed.Patient(2.0), "money_digits": 1, "costs": CENTS},
     "trust": {"threshold": 0.5, "trust": 3.0},
     "no trust": {"threshold": 0.5, "trust": 0.0},
     "trust found out": {"threshold": 0.5, "trust": "auto"},
@@ -84,6 +87,9 @@ AWAY: dict[str, dict[str, Any]] = {
         "limits": incfed.Limits(per_round=2.5, per_payment=1.5, per_client=4.0, least_sharers=2),
     },
     "one for one": {"availability": 0.7, "download": "one-for-one"},
+    "minor units, budget": {
+        "availability": 0.7, "money_digits": 2, "costs": CENTS, "budget": 9.37
+    },
     "one for one, spells": {"availability": (20.0, 8.0), "download": "one-for-one"},
 }  # fmt: skip
 
@@ -137,9 +143,7 @@ def both(
     assert len(closed) == len(expected.rounds)
     for record, event, opened in zip(expected.rounds, closed, federation.of("opened"), strict=True):
         assert opened["client"] == record.trigger
-        paid = event["payments"]
-        assert [int(client) for client in paid] == record.participants.tolist()
-        np.testing.assert_allclose(list(paid.values()), record.payments, rtol=1e-9, atol=1e-9)
+        same_payments(event, record, algorithm.money_digits)
         assert event["communication"] == record.communication
     with federation.store.read() as connection:
         V, b = read_epoch(connection, federation.coordinator.overview().epoch, trace.dim)

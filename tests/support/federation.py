@@ -16,7 +16,9 @@ from incfed.ledger.records import read_epoch
 from incfed.ledger.settings import Settings
 from incfed.protocol.client import Learner
 from incfed.protocol.messages import Answer, Delivery, Upload
+from incfed.protocol.money import to_units
 from incfed.protocol.packing import Packed, pack_matrix, pack_rows
+from incfed.results import RoundRecord
 from incfed.service.wire import StateView
 from reference.mechanisms import FloatArray
 from support.single_messages import SingleCoordinator
@@ -129,9 +131,7 @@ def same(trace: incfed.Trace, algorithm: incfed.IncFedUCB, federation: Federatio
     assert len(closed) == len(expected)
     for record, event, opened in zip(expected, closed, federation.of("opened"), strict=True):
         assert opened["client"] == record.trigger
-        paid = event["payments"]
-        assert [int(client) for client in paid] == record.participants.tolist()
-        np.testing.assert_allclose(list(paid.values()), record.payments, rtol=1e-9, atol=1e-9)
+        same_payments(event, record, algorithm.money_digits)
         assert event["communication"] == record.communication
         assert event["ratio"] == pytest.approx(record.ratio, rel=1e-9)
         assert event["idle"] == record.idle
@@ -143,12 +143,24 @@ def same(trace: incfed.Trace, algorithm: incfed.IncFedUCB, federation: Federatio
     return len(closed)
 
 
+def same_payments(event: dict[str, Any], record: RoundRecord, digits: int | None) -> None:
+    """To the unit, if there are minor units."""
+    paid = event["payments"]
+    assert [int(client) for client in paid] == record.participants.tolist()
+    amounts = list(paid.values())
+    if digits is None:
+        np.testing.assert_allclose(amounts, record.payments, rtol=1e-9, atol=1e-9)
+    else:
+        assert amounts == [to_units(amount, digits) for amount in record.payments.tolist()]
+        assert all(type(amount) is int for amount in amounts)
+
+
 def federate(
     url: str | Path, trace: incfed.Trace, algorithm: incfed.IncFedUCB, **options: Any
 ) -> Federation:
     names = (
         "mechanism", "threshold", "trigger", "download", "width", "ridge", "noise", "delta",
-        "exploration", "trust", "limits",
+        "exploration", "trust", "limits", "money_digits",
     )  # fmt: skip
     known: dict[str, Any] = {name: getattr(algorithm, name) for name in names}
     known["budget"] = None if algorithm.budget == np.inf else algorithm.budget
@@ -164,14 +176,14 @@ def synthetic(count: int = 10, steps: int = 600) -> incfed.Trace:
     return incfed.Trace(chance.integers(0, count, steps), arms, rewards, count=count)
 
 
-def eventful(path: Path, mechanism: incfed.Mechanism | None = None) -> Federation:
+def eventful(path: Path, mechanism: incfed.Mechanism | None = None, **options: Any) -> Federation:
     """Rounds of every kind: closed, decided again, void, data-only, one still open."""
     mechanism = mechanism or incfed.PaymentEfficient(beta=0.9)
     chance = np.random.default_rng(3)
     x = [[chance.standard_normal((r, 2)) for r in (1, 2, 3, 1)] for _ in range(6)]
     four = Federation(
         path, 4, dim=2, ridge=1.0, threshold=1.0, mechanism=mechanism,
-        budget=150.0, answer_time=5.0, barred_rounds=1, live_time=1e6,
+        budget=150.0, answer_time=5.0, barred_rounds=1, live_time=1e6, **options,
     )  # fmt: skip
 
     def play(rows: list[Any], cost: float, silent: tuple[int, ...] = (), no: int = -1) -> None:

@@ -132,10 +132,10 @@ def show_head(config: ConfigFile = DEFAULT) -> None:
 @ledger.command(epilog="[bold]incfed ledger export payments.csv[/bold]")
 def export(
     path: Annotated[Path, typer.Argument(parser=path, help="Ends in .csv or .parquet.")],
-    what: Annotated[str, typer.Option(help="payments, rounds or entries.")] = "payments",
+    what: Annotated[str, typer.Option(help="payments, offers, rounds or entries.")] = "payments",
     config: ConfigFile = DEFAULT,
 ) -> None:
-    """Export payments, rounds or entries to a file."""
+    """Export payments, offers, rounds or entries to a file."""
     with _opened(config) as (terminal, store, _):
         from ..ledger.views import export as write
         from ..support.inputs import counted
@@ -143,6 +143,29 @@ def export(
         with store.read() as connection:
             count = write(connection, path, what)
         terminal.note(f"{path}: {counted(count, 'row')}")
+
+
+@ledger.command("paid-out", epilog='[bold]incfed ledger paid-out shop-12 --by "Ann Lee"[/bold]')
+def mark_paid_out(
+    name: Annotated[str, typer.Argument(help="The client.")],
+    by: Annotated[str, typer.Option(help="Who paid.")],
+    round: Annotated[int | None, option("N", "Only the payment for this round.")] = None,
+    through: Annotated[int | None, option("N", "Only up to this round.")] = None,
+    config: ConfigFile = DEFAULT,
+) -> None:
+    """Mark a client's payments as paid out: all that are not marked yet, or some. Marks stay."""
+    import time
+
+    with _opened(config) as (terminal, store, _):
+        from ..ledger.payouts import mark_paid_out as mark
+        from ..support.inputs import counted, refuse
+
+        if round is not None and through is not None:
+            raise refuse("--through", through, "left out with --round")
+        with store.write() as connection:
+            done = mark(connection, name, by, time.time(), round=round, through=through)
+        paid = counted(len(done.rounds), "payment")
+        terminal.note(f"{name}: {paid}, {done.amount:,} in all, marked as paid out by {by}.")
 
 
 @ledger.command(epilog="[bold]incfed ledger prune --before 2026-01-31[/bold]")

@@ -5,7 +5,6 @@ cannot be proved afterwards, and the table `presence` is no evidence."""
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +32,7 @@ class AuditReport:
     entries: int = 0
     rounds: int = 0  # closed
     spent: float = 0.0
+    digits: int | None = None  # of money
     head: Head = field(default_factory=lambda: Head(0, START))
     proved_from: int = 1  # the first round whose statistics were not pruned
 
@@ -44,7 +44,7 @@ class AuditReport:
     def words(self) -> str:
         return (
             f"{counted(self.entries, 'entry', 'entries')}, {counted(self.rounds, 'round')} closed, "
-            f"{self.spent:,.2f} paid; "
+            f"{self.spent:,.{2 if self.digits is None else self.digits}f} paid; "
             f"{'every decision and payment recomputed: clean' if self.clean else 'NOT CLEAN'}"
         )
 
@@ -83,12 +83,13 @@ def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport
     elif saved is not None and seen != saved.hash:
         report.findings.append(f"entry {saved.number} is not what the kept head says")
     if replay.federation:
-        report.rounds, report.spent = replay.now["epoch"], replay.now["spent"]
+        report.rounds, report.digits = replay.now["epoch"], replay.money_digits
+        report.spent = replay.spent(report.digits)
         if saved is not None and saved.federation != replay.now["name"]:
             report.findings.append(f"the kept head is of another federation, {saved.federation}")
     report.findings += [f"the trigger {name} is missing" for name in _missing_guards(connection)]
     for name in ("federation", "settings", "clients", "rounds", "uploads", "offers", "deliveries",
-                 "epochs", "payments"):  # fmt: skip
+                 "epochs", "payments", "payouts"):  # fmt: skip
         _compare(connection, report, replay, tables.metadata.tables[name])
     if len(report.findings) > MOST:
         report.findings[MOST:] = [f"and {len(report.findings) - MOST} more"]
@@ -143,8 +144,6 @@ def _follow(connection: Connection, report: AuditReport, replay: Replay, row: An
         raise MissingCode(f"{where}: {missing}") from None
     except Pruned:
         report.proved_from = max(report.proved_from, body["round"] + 1)
-        if body["kind"] == "closed":  # believed
-            replay.now["spent"] += math.fsum(body["payments"].values())
     except Exception as error:  # whatever changed rows make of it
         report.findings.append(f"{where}: cannot be recomputed: {type(error).__name__}: {error}")
     try:

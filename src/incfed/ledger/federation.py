@@ -52,7 +52,8 @@ def create(connection: Connection, settings: Settings, at: float) -> None:
     """
     row = connection.execute(select(tables.federation)).first()
     if row is not None:
-        _same(settings, read_body(connection, row.settings))
+        present = read_body(connection, row.settings)
+        _same(settings.completed(present), present)
         _same_code(settings, connection)
         return
     settings = settings.completed(None)
@@ -62,7 +63,15 @@ def create(connection: Connection, settings: Settings, at: float) -> None:
     V, b = pack_epoch(np.zeros((settings.dim, settings.dim)), np.zeros(settings.dim))
     connection.execute(
         insert(tables.federation).values(
-            id=1, name=identity, settings=1, version=1, round=0, epoch=0, spent=0.0
+            id=1,
+            name=identity,
+            settings=1,
+            version=1,
+            round=0,
+            epoch=0,
+            spent=0.0,
+            reserved_units=0,
+            posted_units=0,
         )
     )
     connection.execute(insert(tables.epochs).values(number=0, round=0, V=V, b=b))
@@ -127,6 +136,10 @@ def _same(settings: Settings, present: Mapping[str, Any]) -> None:
         if getattr(settings, name) != present[name]:
             allowed = f"{present[name]!r}, as in the database: start a new one for another"
             raise refuse(name, getattr(settings, name), allowed)
+    digits = present.get("money_digits")
+    if digits is not None and settings.money_digits != digits:
+        allowed = f"{digits}, as in the database: its payments are in these units"
+        raise refuse("money_digits", settings.money_digits, allowed)
 
 
 def _same_code(settings: Settings, connection: Connection) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from ..protocol.limits import Limits, Past
 from . import tables
+from .money import amount_of
 
 _past, _uploads = tables.past, tables.uploads.c
 
@@ -33,12 +34,17 @@ def remember(
 
 
 def write_past(
-    connection: Connection, round: int, limits: Limits | None, payments: Mapping[int, float]
+    connection: Connection,
+    round: int,
+    limits: Limits | None,
+    payments: Mapping[int, float],
+    digits: int | None,
 ) -> None:
     """The same in the database; of everybody who had data in this round."""
     had_data = (_uploads.round == round) & (_uploads.steps > 0)
-    rows = connection.execute(select(_uploads.client, _uploads.cost).where(had_data))
-    prices = {row.client: row.cost for row in rows}
+    columns = _uploads.client, _uploads.cost, _uploads.cost_units
+    rows = connection.execute(select(*columns).where(had_data))
+    prices = {row.client: amount_of(row, "cost", digits) for row in rows}
     if prices:
         new = remember(read_past(connection), limits, prices, payments)
         connection.execute(delete(_past).where(_past.c.client.in_(sorted(new))))

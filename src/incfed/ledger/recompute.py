@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from ..kernels.factor import Floats
 from ..protocol import deciding
 from ..protocol.checks import check_delivery, check_upload
 from ..protocol.deciding import Offers, RoundInputs
+from ..protocol.money import from_units
 from . import tables
+from .money import amounts
 from .records import (
     RUNNING,
     from_bytes,
@@ -43,6 +46,7 @@ def disagreements(connection: Connection, replay: Replay, e: Row) -> list[str]:
         "barred": _barred,
         "closed": _closed,
         "void": _void,
+        "paid_out": _paid_out,
     }.get(e["kind"])
     return [] if check is None else check(connection, replay, e)
 
@@ -73,14 +77,14 @@ def _settings(replay: Replay, e: Row) -> Settings:
 
 
 def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> RoundInputs:
-    round = replay.rounds[e["round"]]
+    round, settings = replay.rounds[e["round"]], _settings(replay, e)
     return read_round_inputs(
         connection,
-        _settings(replay, e),
+        settings,
         round=e["round"],
         epoch=round["epoch"],
         trigger=round["trigger"],
-        spent=replay.now["spent"],
+        spent=replay.spent(settings.money_digits),
         out=replay.out(e["round"]) | set(failed),
         past=replay.past,
         members=sum(not row["revoked"] for row in replay.clients.values()),
@@ -90,14 +94,14 @@ def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -
 def _uploaded(connection: Connection, replay: Replay, e: Row) -> list[str]:
     settings = _settings(replay, e)
     row = read_own(connection, tables.uploads, e["round"], e["client"])
-    check_upload(read_upload(row, settings.dim), settings.bounds)
-    return []
+    check_upload(read_upload(row, settings), settings.bounds)
+    return _fractions(replay, e, [e["cost"]])
 
 
 def _delivered(connection: Connection, replay: Replay, e: Row) -> list[str]:
     settings = _settings(replay, e)
     row = read_own(connection, tables.uploads, e["round"], e["client"])
-    upload = read_upload(row, settings.dim)
+    upload = read_upload(row, settings)
     sent = read_own(connection, tables.deliveries, e["round"], e["client"])
     check_delivery(from_bytes(sent.db), upload.dV, upload.steps, settings.bounds)
     return []
@@ -119,7 +123,8 @@ def _decided(connection: Connection, replay: Replay, e: Row) -> list[str]:
         found.append(f"data_only is {verdict.data_only}")
     if not math.isclose(e.get("gap", 0.0), verdict.gap, rel_tol=CLOSE, abs_tol=CLOSE):
         found.append(f"the gap is {verdict.gap:.10g}")
-    return found + _differ(e["offers"], verdict.payments)
+    found += _differ(e["offers"], verdict.payments, replay.digits(round))
+    return found + _misbooked(replay, e)
 
 
 def _void(connection: Connection, replay: Replay, e: Row) -> list[str]:
@@ -147,12 +152,12 @@ def _unbarred(replay: Replay, e: Row) -> list[str]:
 
 
 def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
-    standing = replay.standing(e["round"])
-    owed = {client: row["payment"] for client, row in standing.items()}
+    digits = replay.digits(e["round"])
     inputs = _inputs(connection, replay, e, [])
+    owed = _offered(replay, e["round"])
     short = deciding.shortfall(inputs, owed)
     owed = owed if short is None else {}
-    found = _differ(e["payments"], owed)
+    found = _differ(e["payments"], owed, digits) + _misbooked(replay, e)
     if e.get("short") != short:
         found.append(f"it fell short of {short}")
     if _missed(replay, e["round"]):
@@ -170,15 +175,35 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
         found.append(f"epoch {e['epoch']} after {replay.now['epoch']}")
     if not inputs.money.affords(owed):
         found.append("the budget is overspent")
-    replay.now["spent"] += Offers(owed, False).total
+    return found
+
+
+def _paid_out(connection: Connection, replay: Replay, e: Row) -> list[str]:
+    found = []
+    for round, recorded in e["payments"].items():
+        key = replay.now["name"], int(round), e["client"]
+        owed = replay.payments.get(key, {"amount": None, "amount_units": None})
+        if recorded not in (owed["amount"], owed["amount_units"]):
+            found.append(f"client {e['client']} was not paid {recorded} in round {round}")
+        if key in replay.payouts:
+            found.append(f"round {round} was paid out to client {e['client']} before")
     return found
 
 
 def _again(replay: Replay, e: Row, inputs: RoundInputs) -> Offers:
     here = replay.delivered(e["round"])
-    kept = {who: row["payment"] for who, row in replay.standing(e["round"]).items() if who in here}
+    kept = {who: paid for who, paid in _offered(replay, e["round"]).items() if who in here}
     add = replay.rounds[e["round"]]["attempt"] < _settings(replay, e).attempts
     return deciding.decide_again(inputs, kept, add=add)
+
+
+def _offered(replay: Replay, round: int) -> dict[int, float]:
+    """The payments of the offers that stand, by client."""
+    digits = replay.digits(round)
+    return {
+        client: row["payment"] if digits is None else from_units(row["payment_units"], digits)
+        for client, row in replay.standing(round).items()
+    }
 
 
 def _missed(replay: Replay, round: int) -> list[int]:
@@ -186,15 +211,44 @@ def _missed(replay: Replay, round: int) -> list[int]:
     return sorted(set(replay.standing(round)) - replay.delivered(round))
 
 
-def _differ(recorded: dict[str, Any], computed: dict[int, float]) -> list[str]:
-    said = {int(client): amount for client, amount in recorded.items()}
+def _misbooked(replay: Replay, e: Row) -> list[str]:
+    """Where the sums in minor units are not those of the offers and payments: what is reserved for
+    offers that stand, what is voided of offers that failed, and what is posted."""
+    digits, failed = replay.digits(e["round"]), e.get("failed", [])
+    if digits is None:
+        return []
+    amounts = e["offers"] if e["kind"] == "decided" else e["payments"]
+    sums = {"reserved" if e["kind"] == "decided" else "posted": sum(amounts.values())}
+    if failed:
+        lost = [replay.offers[e["round"], who]["payment_units"] for who in failed]
+        sums["voided"] = sum(lost)
+    sums["money_digits"] = digits
+    found = _fractions(replay, e, amounts.values())
+    return found + [f"{name} is {due}" for name, due in sums.items() if e.get(name) != due]
+
+
+def _fractions(replay: Replay, e: Row, amounts: Iterable[Any]) -> list[str]:
+    """Amounts that must be in minor units and are not whole numbers."""
+    if replay.digits(e["round"]) is None:
+        return []
+    return [f"{one} is no number of minor units" for one in amounts if type(one) is not int]
+
+
+def _differ(recorded: dict[str, Any], computed: dict[int, float], digits: int | None) -> list[str]:
+    said = amounts(recorded, digits)
     if list(said) != list(computed) and sorted(said) != sorted(computed):
         return [f"participants are {sorted(computed)}, not {sorted(said)}"]
     return [
         f"client {client} is owed {computed[client]:.10g}, not {amount:.10g}"
         for client, amount in said.items()
-        if not math.isclose(amount, computed[client], rel_tol=CLOSE, abs_tol=CLOSE)
+        if not _same_amount(amount, computed[client], digits)
     ]
+
+
+def _same_amount(recorded: float, computed: float, digits: int | None) -> bool:
+    if digits is not None:
+        return recorded == computed
+    return math.isclose(recorded, computed, rel_tol=CLOSE, abs_tol=CLOSE)
 
 
 def _same(kept: Floats, again: Floats) -> bool:

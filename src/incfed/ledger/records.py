@@ -21,7 +21,8 @@ from ..protocol.messages import Upload
 from ..protocol.packing import TRIANGLE, Packed, pack_matrix
 from ..protocol.shared import Shared
 from ..protocol.trust import AUTO
-from . import tables
+from . import money, tables
+from .chain import digest
 from .settings import Settings
 
 OPEN, OFFERED, CLOSED, VOID = "open", "offered", "closed", "void"
@@ -52,25 +53,33 @@ def _parse(body: str) -> Settings:
     return Settings.of(json.loads(body))
 
 
-def read_upload(row: Any, dim: int) -> Upload:
+def read_upload(row: Any, settings: Settings) -> Upload:
     """From a row of `uploads`."""
     if row.numbers is None:
         raise Pruned(f"the upload of client {row.client} in round {row.round}")
-    packed = Packed(row.form, dim, from_bytes(row.numbers))
-    return Upload(row.round, row.epoch, row.steps, row.cost, packed)
+    packed = Packed(row.form, settings.dim, from_bytes(row.numbers))
+    cost = money.amount_of(row, "cost", settings.money_digits)
+    return Upload(row.round, row.epoch, row.steps, cost, packed)
 
 
-def upload_row(client: int, upload: Upload) -> dict[str, Any]:
+def upload_row(client: int, upload: Upload, settings: Settings) -> dict[str, Any]:
     """A row of `uploads`."""
     return {
         "round": upload.round,
         "client": client,
         "epoch": upload.epoch,
         "steps": upload.steps,
-        "cost": upload.cost,
+        **money.columns("cost", upload.cost, settings.money_digits),
         "form": upload.dV.form,
         "numbers": to_bytes(upload.dV.numbers),
     }
+
+
+def upload_entry(row: dict[str, Any]) -> dict[str, Any]:
+    """The same as the entry says it."""
+    entry = {name: value for name, value in row.items() if name != "cost_units"}
+    cost = row["cost"] if row["cost_units"] is None else row["cost_units"]
+    return {**entry, "cost": cost, "numbers": digest(row["numbers"])}
 
 
 def read_own(connection: Connection, table: SqlTable, round: int, client: int) -> Any:
@@ -84,11 +93,11 @@ def _own(table: SqlTable) -> Select[Any]:
     return select(table).where(*where)
 
 
-def read_uploads(connection: Connection, round: int, dim: int) -> dict[int, Upload]:
+def read_uploads(connection: Connection, round: int, settings: Settings) -> dict[int, Upload]:
     """The uploads of a round, by client."""
     table = tables.uploads
     rows = select(table).where(table.c.round == round).order_by(table.c.client)
-    return {row.client: read_upload(row, dim) for row in connection.execute(rows)}
+    return {row.client: read_upload(row, settings) for row in connection.execute(rows)}
 
 
 def read_deliveries(connection: Connection, round: int) -> dict[int, Floats]:
@@ -146,7 +155,7 @@ def read_round_inputs(
         return known[number]
 
     whole = RoundInputs(
-        uploads=read_uploads(connection, round, settings.dim),
+        uploads=read_uploads(connection, round, settings),
         others=0,
         shared=shared,
         epoch=epoch,
@@ -163,5 +172,6 @@ def read_round_inputs(
         limits=settings.limits,
         past=past,
         members=members,
+        money_digits=settings.money_digits,
     )
     return whole.without(list(out))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from ..protocol.limits import Past, recorded_limits
+from . import money
 from .chain import canonical
 from .past import remember
 from .records import CLOSED, OFFERED, OPEN, VOID
@@ -26,7 +28,9 @@ class Replay:
         self.deliveries: dict[tuple[int, int], Row] = {}
         self.epochs: dict[int, Row] = {}
         self.payments: dict[tuple[str, int, int], Row] = {}
+        self.payouts: dict[tuple[str, int, int], Row] = {}
         self.pruned_round, self.pruned_epoch = 0, 0
+        self._digits: dict[int, int | None] = {}  # by number of the settings
         self._offered: dict[int, dict[int, Row]] = {}  # the same offers, by round
         self._sent: dict[int, set[int]] = {}
         self._prices: dict[int, dict[int, float]] = {}  # of clients with data, by round
@@ -49,6 +53,24 @@ class Replay:
         failed = {who for who, row in self._offered.get(round, {}).items() if row["failed"]}
         return failed | {client for client, row in self.clients.items() if row["barred"] >= round}
 
+    @property
+    def money_digits(self) -> int | None:
+        """Of the settings in force."""
+        return self._digits[self.now["settings"]]
+
+    def digits(self, round: int) -> int | None:
+        """Of the money of a round; None: it has no minor units."""
+        return self._digits[self.rounds[round]["settings"]]
+
+    def spent(self, digits: int | None) -> float:
+        """All payments so far."""
+        return money.spent(self.now["spent"], self.now["posted_units"], digits)
+
+    def _money(self, name: str, recorded: float, round: int) -> Row:
+        """The two columns of an amount that an entry has."""
+        whole = self.digits(round) is not None
+        return {name: None if whole else recorded, f"{name}_units": recorded if whole else None}
+
     def apply(self, e: Row) -> None:
         """Apply one entry. A KeyError: it refers to something that does not exist."""
         {
@@ -66,15 +88,17 @@ class Replay:
             "closed": self._closed,
             "void": self._void,
             "pruned": self._pruned,
+            "paid_out": self._paid_out,
         }[e["kind"]](e)
 
     def _founded(self, e: Row) -> None:
         row = {"name": e["name"], "settings": 1, "version": 1, "round": 0, "epoch": 0}
-        self.federation[1] = {**row, "spent": 0.0}
+        self.federation[1] = {**row, "spent": 0.0, "reserved_units": 0, "posted_units": 0}
         self.epochs[0] = {"round": 0, "V": e["V"], "b": e["b"]}
 
     def _settings(self, e: Row) -> None:
         self.settings[e["settings"]] = {"body": canonical(e["body"])}
+        self._digits[e["settings"]] = e["body"].get("money_digits")
         if e["settings"] > 1:
             self.now["settings"] = e["settings"]
             self.now["version"] += 1
@@ -98,21 +122,25 @@ class Replay:
         self.rounds[e["round"]]["deadline"] = e["deadline"]
 
     def _uploaded(self, e: Row) -> None:
-        names = ("epoch", "steps", "cost", "form", "numbers")
-        self.uploads[e["round"], e["client"]] = {name: e[name] for name in names}
+        row = {name: e[name] for name in ("epoch", "steps", "form", "numbers")}
+        row |= self._money("cost", e["cost"], e["round"])
+        self.uploads[e["round"], e["client"]] = row
         if e["steps"] > 0:
-            self._prices.setdefault(e["round"], {})[e["client"]] = e["cost"]
+            price = money.amounts({e["client"]: e["cost"]}, self.digits(e["round"]))
+            self._prices.setdefault(e["round"], {}).update(price)
 
     def _decided(self, e: Row) -> None:
         for client in e["failed"]:
             self.offers[e["round"], client]["failed"] = True
         for client, payment in e["offers"].items():
+            paid = self._money("payment", payment, e["round"])
             fresh = {"accepted": None, "failed": False}
             offer = self.offers.setdefault((e["round"], int(client)), fresh)
-            offer.update(attempt=e["attempt"], payment=payment)
+            offer.update(attempt=e["attempt"], **paid)
             self._offered.setdefault(e["round"], {})[int(client)] = offer
         changes = {"stage": OFFERED, "attempt": e["attempt"], "deadline": e["deadline"]}
         self.rounds[e["round"]].update(changes)
+        self.now["reserved_units"] = e.get("reserved", 0)
         self.now["version"] += 1
 
     def _answered(self, e: Row) -> None:
@@ -130,7 +158,13 @@ class Replay:
         self.epochs[e["epoch"]] = {"round": e["round"], "V": e["V"], "b": e["b"]}
         for client, amount in e["payments"].items():
             key = self.now["name"], e["round"], int(client)
-            self.payments[key] = {"epoch": e["epoch"], "amount": amount}
+            row = self._money("amount", amount, e["round"])
+            self.payments[key] = {"epoch": e["epoch"], **row}
+        if self.digits(e["round"]) is None:
+            self.now["spent"] += math.fsum(e["payments"].values())
+        else:
+            self.now["reserved_units"] = 0
+            self.now["posted_units"] += sum(e["payments"].values())
         self.now["epoch"] = e["epoch"]
         self._remember(e)
         self._end(e, CLOSED)
@@ -138,7 +172,7 @@ class Replay:
     def _remember(self, e: Row) -> None:
         body = json.loads(self.settings[self.rounds[e["round"]]["settings"]]["body"])
         limits = recorded_limits(body.get("limits"))
-        payments = {int(client): amount for client, amount in e["payments"].items()}
+        payments = money.amounts(e["payments"], self.digits(e["round"]))
         prices = self._prices.pop(e["round"], {})
         self.past |= remember(self.past, limits, prices, payments)
 
@@ -147,6 +181,11 @@ class Replay:
 
     def _pruned(self, e: Row) -> None:
         self.pruned_round, self.pruned_epoch = e["round"], e["epoch"]
+
+    def _paid_out(self, e: Row) -> None:
+        for round in e["payments"]:
+            key = self.now["name"], int(round), e["client"]
+            self.payouts[key] = {"by": e["by"], "at": e["at"]}
 
     def _end(self, e: Row, stage: str) -> None:
         self.rounds[e["round"]].update(stage=stage, ended=e["at"], deadline=None)

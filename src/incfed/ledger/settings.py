@@ -19,6 +19,7 @@ from ..mechanisms.registry import (
 )
 from ..protocol.checks import Bounds
 from ..protocol.limits import NONE, Limits, build_limits, recorded_limits, safe_limits
+from ..protocol.money import MOST_UNITS, check_digits, from_units
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import (
     TRIGGERS,
@@ -30,8 +31,10 @@ from ..protocol.triggers import (
 from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
+SAFE_DIGITS = 2  # money_digits of a new federation whose config says nothing
+OPEN = ("budget", "limits", "money_digits")  # what a config may leave open
 # Recorded if they differ from version 0.1.
-LATER = ("trigger", "download", "width", "width_scale", "trust", "limits")
+LATER = ("trigger", "download", "width", "width_scale", "trust", "money_digits", "limits")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +66,7 @@ class Settings:
     width_scale: float = 1.0
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
     limits: Limits | None = None  # None: as in version 0.1, only the budget
+    money_digits: int | None = None  # decimal digits of money, in whole minor units; None: floats
     # What a config leaves open: see `completed`. Never recorded.
     unsaid: tuple[str, ...] = field(default=(), compare=False)
 
@@ -95,8 +99,18 @@ class Settings:
         if self.exploration is not None and self.width_scale != 1.0:
             allowed = "left out: exploration takes the place of the formula"
             raise inputs.refuse("width_scale", self.width_scale, allowed)
+        self._check_money()
         if self.trust is not None:
             object.__setattr__(self, "trust", _finite(check_trust(self.trust)))
+
+    def _check_money(self) -> None:
+        if (digits := check_digits(self.money_digits)) is not None:
+            most = from_units(MOST_UNITS, digits)
+            for name in ("cost_limit", "budget"):
+                value = getattr(self, name)
+                if value is not None and value > most:
+                    allowed = f"at most {most:,.0f} with {digits} money_digits"
+                    raise inputs.refuse(name, value, allowed)
 
     def _check_trigger(self) -> None:
         trigger = self.trigger
@@ -147,7 +161,10 @@ class Settings:
         limits = self.limits
         if "limits" in self.unsaid and not old:
             limits = safe_limits(self.budget)
-        return replace(self, limits=limits, unsaid=())
+        digits = self.money_digits
+        if "money_digits" in self.unsaid:
+            digits = SAFE_DIGITS if present is None else present.get("money_digits")
+        return replace(self, limits=limits, money_digits=digits, unsaid=())
 
     @property
     def warnings(self) -> list[str]:
@@ -158,6 +175,11 @@ class Settings:
                 "this federation has no limits, as version 0.1 had none: one client's price can "
                 "take all that is left of the budget. Put [federation.limits] into the config, "
                 "even empty: see docs/service.md"
+            )
+        if self.money_digits is None:
+            found.append(
+                "this federation has no money_digits, as version 0.1 had none: payments may have "
+                "fractions of a cent. Set money_digits in the config"
             )
         if self.budget is None:
             found.append("no budget is set: nothing limits what is paid in all")
@@ -219,7 +241,7 @@ class Settings:
             if "threshold" in given:
                 allowed = "left out: federation.trigger says when rounds open"
                 raise inputs.refuse("federation.threshold", given["threshold"], allowed)
-        given["unsaid"] = tuple(name for name in ("budget", "limits") if name not in given)
+        given["unsaid"] = tuple(name for name in OPEN if name not in given)
         given["budget"] = _money(given.get("budget"))
         if "limits" in given:
             start = safe_limits(given["budget"])

@@ -1,5 +1,6 @@
 """The tables of the database: what was decided (entries and payments are append-only), and what the
-next step of a round needs. Statistics are stored as little-endian float64.
+next step of a round needs. Statistics are stored as little-endian float64. Money is stored in whole
+minor units (`*_units`); rounds of version 0.1 have doubles instead, and NULL there (see `money`).
 
 Changes to this file need a migration (migrations/versions); a test compares the two.
 """
@@ -34,7 +35,9 @@ federation = Table(
     Column("version", BigInteger, nullable=False),  # grows when there is news for others
     Column("round", Integer, nullable=False),  # number of the last one opened; 0: none yet
     Column("epoch", Integer, nullable=False),
-    Column("spent", Double, nullable=False),
+    Column("spent", Double, nullable=False),  # in rounds without minor units
+    Column("reserved_units", BigInteger, nullable=False),  # for the offers that stand
+    Column("posted_units", BigInteger, nullable=False),  # all payments
 )
 
 settings = Table(
@@ -132,7 +135,8 @@ uploads = Table(
     Column("client", Integer, ForeignKey("clients.id"), nullable=False),
     Column("epoch", Integer, nullable=False),
     Column("steps", BigInteger, nullable=False),
-    Column("cost", Double, nullable=False),
+    Column("cost", Double),
+    Column("cost_units", BigInteger),
     Column("form", Text, nullable=False),
     Column("numbers", LargeBinary),  # NULL: pruned
     PrimaryKeyConstraint("round", "client"),
@@ -144,7 +148,8 @@ offers = Table(
     Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
     Column("client", Integer, ForeignKey("clients.id"), nullable=False),
     Column("attempt", Integer, nullable=False),  # in which it was made, or raised, last
-    Column("payment", Double, nullable=False),
+    Column("payment", Double),
+    Column("payment_units", BigInteger),
     Column("accepted", Boolean),  # NULL: no answer yet
     Column("failed", Boolean, nullable=False),  # declined, or missed the deadline
     PrimaryKeyConstraint("round", "client"),
@@ -175,9 +180,22 @@ payments = Table(
     Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
     Column("client", Integer, ForeignKey("clients.id"), nullable=False),
     Column("epoch", Integer, nullable=False),  # that the round made
-    Column("amount", Double, nullable=False),  # 0: took part for data alone
+    Column("amount", Double),  # 0: took part for data alone
+    Column("amount_units", BigInteger),
     PrimaryKeyConstraint("federation", "round", "client"),
     Index("payments_of_client", "client", "epoch"),  # asked for at every upload and download
+)
+
+# Payments that were made outside, as an operator says.
+payouts = Table(
+    "payouts",
+    metadata,
+    Column("federation", Text, nullable=False),
+    Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
+    Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+    Column("by", Text, nullable=False),  # who says so,
+    Column("at", Double, nullable=False),  # and when
+    PrimaryKeyConstraint("federation", "round", "client"),
 )
 
 # hash = SHA-256 of the hash before and the body: canonical JSON with digests in place of blobs.
@@ -189,5 +207,5 @@ entries = Table(
     Column("hash", Text, nullable=False),
 )
 
-APPEND_ONLY = ("entries", "payments")
+APPEND_ONLY = ("entries", "payments", "payouts")
 GUARDED = ("UPDATE", "DELETE", "REPLACE")  # triggers of SQLite

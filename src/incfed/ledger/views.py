@@ -1,45 +1,70 @@
-"""What people read of a ledger: a table of clients, and exports of payments, rounds or entries."""
+"""What people read of a ledger: a table of clients, and exports of payments, offers, rounds or
+entries. Money is in minor units, and beside them as a decimal number."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from ..results.document import Column, Table, TableRow
 from ..support import inputs
 from ..support.files import replacing
-from . import tables
+from . import money, tables
 from .clients import members
+from .records import CLOSED
 
 FORMS = (".csv", ".parquet")
+STATES = RESERVED, POSTED, VOIDED = "reserved", "posted", "voided"  # of the payment of an offer
+_paid, _offered, _marked = tables.payments.c, tables.offers.c, tables.payouts.c
+PAYMENTS = (
+    select(tables.payments, tables.rounds.c.ended, tables.clients.c.name, _marked.by, _marked.at)
+    .join(tables.rounds, _paid.round == tables.rounds.c.number)
+    .join(tables.clients, _paid.client == tables.clients.c.id)
+    .outerjoin(tables.payouts, (_marked.round == _paid.round) & (_marked.client == _paid.client))
+    .order_by(_paid.round, _paid.client)
+)
+OFFERS = (
+    select(tables.offers, tables.rounds.c.stage, tables.clients.c.name)
+    .join(tables.rounds, _offered.round == tables.rounds.c.number)
+    .join(tables.clients, _offered.client == tables.clients.c.id)
+    .order_by(_offered.round, _offered.client)
+)
 
 
 def clients_table(connection: Connection) -> Table:
     """A row for each client."""
-    paid = tables.payments.c
-    sums = {
-        row.client: (row.rounds, row.amount)
-        for row in connection.execute(
-            select(
-                paid.client, func.count().label("rounds"), func.sum(paid.amount).label("amount")
-            ).group_by(paid.client)
-        )
-    }
+    digits = money.digits_in_force(connection)
+    sums = _sums(connection, digits)
     titles = ("id", "name", "last seen (UTC)", "shared in")
     rows = []
     for one in members(connection):
         seen = None if one.last_seen is None else datetime.fromtimestamp(one.last_seen, UTC)
         last_seen = "never" if seen is None else f"{seen:%Y-%m-%d %H:%M:%S}"
-        count, amount = sums.get(one.id, (0, 0.0))
+        count, paid, paid_out = sums.get(one.id, (0, Decimal(), Decimal()))
         name = f"{one.name} (revoked)" if one.revoked else one.name
         shared = inputs.counted(count, "round")
-        rows.append(TableRow.of(str(one.id), name, last_seen, shared, f"{amount:,.2f}"))
-    columns = (*(Column(title, "left") for title in titles), Column("paid"))
+        form = f",.{2 if digits is None else digits}f"
+        cells = (str(one.id), name, last_seen, shared, format(paid, form), format(paid_out, form))
+        rows.append(TableRow.of(*cells))
+    columns = (*(Column(title, "left") for title in titles), Column("paid"), Column("paid out"))
     return Table(columns, tuple(rows))
+
+
+def _sums(connection: Connection, digits: int | None) -> dict[int, tuple[int, Decimal, Decimal]]:
+    """For each client: in how many rounds it shared, its payments, and those that are paid out."""
+    found: dict[int, tuple[int, Decimal, Decimal]] = {}
+    for row in connection.execute(PAYMENTS):
+        amount = money.decimal(row, "amount", digits)
+        count, paid, paid_out = found.get(row.client, (0, Decimal(), Decimal()))
+        out = amount if row.by is not None else Decimal()
+        found[row.client] = count + 1, paid + amount, paid_out + out
+    return found
 
 
 def export(connection: Connection, path: Path, what: str = "payments") -> int:
@@ -51,8 +76,14 @@ def export(connection: Connection, path: Path, what: str = "payments") -> int:
     if form not in FORMS:
         raise inputs.refuse("path", str(path), f"a name that ends in {' or '.join(FORMS)}")
     make, schema = TABLES[what]
-    kinds = {int: pl.Int64, float: pl.Float64, str: pl.String}
-    frame = pl.DataFrame(make(connection), schema={k: kinds[v] for k, v in schema.items()})
+    digits = money.digits_in_force(connection)
+    rows = make(connection, digits)
+    kinds: dict[type, Any] = {int: pl.Int64, str: pl.String, Decimal: pl.Float64}
+    if digits is not None and all(row.get("digits", digits) == digits for row in rows):
+        kinds[Decimal] = pl.Decimal(38, digits)
+    else:  # amounts of version 0.1 may have any digits
+        rows = [{name: _plain(value) for name, value in row.items()} for row in rows]
+    frame = pl.DataFrame(rows, schema={name: kinds[kind] for name, kind in schema.items()})
     with replacing(path) as fresh:
         if form == ".csv":
             frame.write_csv(fresh)
@@ -61,19 +92,21 @@ def export(connection: Connection, path: Path, what: str = "payments") -> int:
     return frame.height
 
 
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value
+
+
 def _moment(at: float | None) -> str | None:
     return None if at is None else datetime.fromtimestamp(at, UTC).isoformat()
 
 
-def _payments(connection: Connection) -> list[dict[str, Any]]:
+def _digits(row: Any, name: str, digits: int | None) -> int | None:
+    """Of the amount in a row: NULL of one that has no minor units."""
+    return None if getattr(row, f"{name}_units") is None else digits
+
+
+def _payments(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
     """A row for each participant of a round; the amount is 0 if it took part for data alone."""
-    paid, rounds, clients = tables.payments, tables.rounds, tables.clients
-    query = (
-        select(paid, rounds.c.ended, clients.c.name)
-        .join(rounds, paid.c.round == rounds.c.number)
-        .join(clients, paid.c.client == clients.c.id)
-        .order_by(paid.c.round, paid.c.client)
-    )
     return [
         {
             "federation": row.federation,
@@ -81,48 +114,96 @@ def _payments(connection: Connection) -> list[dict[str, Any]]:
             "closed": _moment(row.ended),
             "client": row.client,
             "name": row.name,
-            "amount": row.amount,
+            "units": row.amount_units,
+            "digits": _digits(row, "amount", digits),
+            "amount": money.decimal(row, "amount", digits),
+            "paid_out": _moment(row.at),
+            "paid_out_by": row.by,
         }
-        for row in connection.execute(query)
+        for row in connection.execute(PAYMENTS)
     ]
 
 
-def _rounds(connection: Connection) -> list[dict[str, Any]]:
-    money: dict[int, list[float]] = {}
-    for row in connection.execute(select(tables.payments)):
-        money.setdefault(row.round, []).append(row.amount)
+def _offers(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
+    """A row for each offer: its payment is reserved while the round goes on, then posted, or voided
+    if the client declined or failed to deliver."""
     return [
         {
-            "round": row.number,
-            "stage": row.stage,
-            "opened": _moment(row.opened),
-            "ended": _moment(row.ended),
-            "trigger": row.trigger,
-            "attempts": row.attempt,
-            "participants": len(money.get(row.number, [])),
-            "paid": float(sum(money.get(row.number, []))),
-            "settings": row.settings,
+            "round": row.round,
+            "client": row.client,
+            "name": row.name,
+            "attempt": row.attempt,
+            "state": _state(row),
+            "units": row.payment_units,
+            "digits": _digits(row, "payment", digits),
+            "amount": money.decimal(row, "payment", digits),
         }
-        for row in connection.execute(select(tables.rounds).order_by(tables.rounds.c.number))
+        for row in connection.execute(OFFERS)
     ]
 
 
-def _entries(connection: Connection) -> list[dict[str, Any]]:
+def _state(offer: Any) -> str:
+    if offer.failed:
+        return VOIDED
+    return POSTED if offer.stage == CLOSED else RESERVED
+
+
+def _rounds(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
+    """With the sums of its offers, by state."""
+    offers: dict[int, list[Any]] = defaultdict(list)
+    for row in connection.execute(OFFERS):
+        offers[row.round].append(row)
+    found = []
+    for row in connection.execute(select(tables.rounds).order_by(tables.rounds.c.number)):
+        here = {state: [one for one in offers[row.number] if _state(one) == state]
+                for state in STATES}  # fmt: skip
+        each_whole = (one.payment_units is not None for one in offers[row.number])
+        whole = digits is not None and all(each_whole)
+        paid = sum((money.decimal(one, "payment", digits) for one in here[POSTED]), Decimal())
+        units = {
+            f"{state}_units": sum(one.payment_units for one in each) if whole else None
+            for state, each in here.items()
+        }
+        found.append(
+            {
+                "round": row.number,
+                "stage": row.stage,
+                "opened": _moment(row.opened),
+                "ended": _moment(row.ended),
+                "trigger": row.trigger,
+                "attempts": row.attempt,
+                "participants": len(here[POSTED]),
+                **units,
+                "digits": digits if whole else None,
+                "paid": paid,
+                "settings": row.settings,
+            }
+        )
+    return found
+
+
+def _entries(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
     query = select(tables.entries).order_by(tables.entries.c.number)
     return [row._asdict() for row in connection.execute(query)]
 
 
-Maker = Callable[[Connection], list[dict[str, Any]]]
+Maker = Callable[[Connection, int | None], list[dict[str, Any]]]
 TABLES: dict[str, tuple[Maker, dict[str, type]]] = {
     "payments": (
         _payments,
-        {"federation": str, "round": int, "closed": str, "client": int, "name": str,
-         "amount": float},
+        {"federation": str, "round": int, "closed": str, "client": int, "name": str, "units": int,
+         "digits": int, "amount": Decimal, "paid_out": str, "paid_out_by": str},
+    ),
+    "offers": (
+        _offers,
+        {"round": int, "client": int, "name": str, "attempt": int, "state": str, "units": int,
+         "digits": int, "amount": Decimal},
     ),
     "rounds": (
         _rounds,
         {"round": int, "stage": str, "opened": str, "ended": str, "trigger": int, "attempts": int,
-         "participants": int, "paid": float, "settings": int},
+         "participants": int, "reserved_units": int, "posted_units": int, "voided_units": int,
+         "digits": int, "paid": Decimal, "settings": int},
     ),
     "entries": (_entries, {"number": int, "body": str, "hash": str}),
 }  # fmt: skip

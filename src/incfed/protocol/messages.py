@@ -86,3 +86,4 @@ class Download(NamedTuple):
     without: tuple[int, ...] = ()
     # trust "auto": the mean score of all that was shared, and the mean squared norm of its arms
     scores: Floats | None = None  # [G + 1]
+    money_digits: int | None = None  # of the payments; None: they have no minor units

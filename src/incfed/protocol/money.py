@@ -15,6 +15,7 @@ from .limits import BUDGET, Limits, Past
 
 ROUNDING = 1e-9  # of what may be paid: far above differences in rounding between processors
 MOST_DIGITS = 9
+MOST_UNITS = 10**15  # of an amount: a float tells more of them apart
 NOISE = 1e-9  # of an amount and of a minor unit: less is rounding, and adds no unit
 
 
@@ -135,6 +136,11 @@ def round_up(amounts: Floats, digits: int | None) -> Floats:
     return (nearest + (units - nearest > NOISE * (1.0 + units))) / 10.0**digits
 
 
+def next_unit(amount: float, digits: int | None) -> float:
+    """The same for one amount."""
+    return amount if digits is None else float(round_up(np.array([amount]), digits)[0])
+
+
 def round_down(amount: float, digits: int | None) -> float:
     """An amount rounded down to a whole number of minor units, unless the next is within noise."""
     if digits is None or math.isinf(amount):
@@ -146,3 +152,14 @@ def round_down(amount: float, digits: int | None) -> float:
 def to_units(amount: float, digits: int) -> int:
     """The nearest number of minor units."""
     return round(amount * 10.0**digits)
+
+
+def from_units(units: int, digits: int) -> float:
+    """The amount: the float that is written with so many digits."""
+    return float(units / 10.0**digits)
+
+
+def exact_sum(one: float, other: float, digits: int | None) -> float:
+    """Of amounts in minor units: the sum of floats alone is not exact."""
+    total = one + other
+    return total if digits is None else from_units(to_units(total, digits), digits)

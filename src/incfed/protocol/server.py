@@ -9,6 +9,7 @@ from ..kernels import coalition
 from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Mask, Pending
 from ..mechanisms.base import Decision, Mechanism, MechanismError, Round, malformed
+from .money import exact_sum
 from .shared import Shared
 from .traffic import communication
 
@@ -116,7 +117,7 @@ class Server:
             self.shared = self.shared.plus(round.pending, members, db, self._ridge)
         self.rounds += 1
         paid = math.fsum(payments.tolist())
-        self.spent += paid
+        self.spent = exact_sum(self.spent, paid, self.money_digits)
         idle = round.count - len(round)
         ratio = math.exp(min(0.0, self.shared.logdet - round.full_value))
         cost = communication(round.count, self._dim, idle + len(payments))

@@ -7,16 +7,19 @@ with the content type `PACKED`. All numbers are little-endian:
          0  4 bytes   MAGIC
          4  uint8     kind      UPLOAD, DELIVERY, SIGNAL or DOWNLOAD
          5  uint8     form      what the scalars are: FORMS
-         6  uint16    scores    of a delivery or download: how many of the scalars, the last ones,
+         6  uint8     scores    of a delivery or download: how many of the scalars, the last ones,
                                 are scores (trust "auto")
+         7  uint8     money     of an upload, signal or download: 1 + the digits of its money, which
+                                is in minor units (uint64 in place of float64); 0: it has none
          8  uint32    dim       d
         12  uint32    scalars   how many
         16  uint32    epoch
         20  uint32    number    steps; of a delivery, the checksum of the factor;
                                 of a download, 1 + the epoch since when, or 0: everything
         24  uint64    large     of a signal, steps ever; of a download, how many rounds follow
-        32  float64   cost
-        40            of a download, for each round: its number (uint64), your payment (float64)
+        32  float64   cost      or uint64
+        40            of a download, for each round: its number (uint64), your payment (float64, or
+                      uint64)
                       float64 scalars
 
 Fields that a kind does not have are 0. A symmetric matrix of rank r < d is the trapezoid of a
@@ -37,6 +40,7 @@ from ..protocol import packing
 from ..protocol.checks import MOST_STEPS, Refusal
 from ..protocol.floats import from_bytes, to_bytes
 from ..protocol.messages import Delivery, Download, Signal, Upload
+from ..protocol.money import MOST_DIGITS, MOST_UNITS, from_units, to_units
 from ..protocol.packing import Packed, coordinates
 from ..support.inputs import counted
 from . import wire
@@ -52,8 +56,8 @@ FORMS = {
     SIGNAL: (TRIANGLE, FACTOR, ROWS, GROWTH),
     DOWNLOAD: (TRIANGLE, FACTOR),
 }
-_HEAD = struct.Struct("<4sBBHIIIIQd")
-_PAID = struct.Struct("<Qd")
+_HEAD, _UNITS_HEAD = struct.Struct("<4sBBBBIIIIQd"), struct.Struct("<4sBBBBIIIIQQ")
+_PAID, _UNITS_PAID = struct.Struct("<Qd"), struct.Struct("<QQ")
 OVERHEAD = _HEAD.size  # bytes of a message without its scalars,
 ROUND_OVERHEAD = _PAID.size  # and for each round that a download mentions
 
@@ -68,6 +72,7 @@ class _Head(NamedTuple):
     large: int = 0
     cost: float = 0.0
     scores: int = 0
+    digits: int | None = None  # of money
 
 
 # ------------------------------------------------------------------------------------- writing
@@ -79,19 +84,26 @@ def _write(
     if scores is not None:
         head = head._replace(scalars=head.scalars + len(scores), scores=len(scores))
         scalars = np.concatenate([scalars, scores])
-    kind, form, *rest, count = head
-    return _HEAD.pack(MAGIC, kind, form, count, *rest) + between + to_bytes(scalars)
+    kind, form, *rest, cost, count, digits = head
+    if digits is None:
+        packed = _HEAD.pack(MAGIC, kind, form, count, 0, *rest, cost)
+    else:
+        units = to_units(cost, digits)
+        packed = _UNITS_HEAD.pack(MAGIC, kind, form, count, 1 + digits, *rest, units)
+    return packed + between + to_bytes(scalars)
 
 
 def _matrix(packed: Packed) -> tuple[int, Floats]:
     return FACTOR if packed.form == packing.FACTOR else TRIANGLE, packed.scalars()
 
 
-def write_upload(upload: Upload) -> bytes:
+def write_upload(upload: Upload, digits: int | None = None) -> bytes:
+    """`digits`: of the cost, in minor units."""
     form, scalars = _matrix(upload.dV)
     head = _Head(
-        UPLOAD, form, upload.dV.dim, len(scalars), upload.epoch, upload.steps, 0, upload.cost
-    )
+        UPLOAD, form, upload.dV.dim, len(scalars), upload.epoch, upload.steps, cost=upload.cost,
+        digits=digits,
+    )  # fmt: skip
     return _write(head, scalars)
 
 
@@ -101,7 +113,7 @@ def write_delivery(delivery: Delivery, dim: int) -> bytes:
     return _write(head, delivery.db, scores=delivery.scores)
 
 
-def write_signal(signal: Signal, dim: int) -> bytes:
+def write_signal(signal: Signal, dim: int, digits: int | None = None) -> bytes:
     """With rows, or dV, the growth is not sent: it follows from them."""
     if signal.dV is not None:
         form, scalars = _matrix(signal.dV)
@@ -110,18 +122,26 @@ def write_signal(signal: Signal, dim: int) -> bytes:
     else:
         form, scalars = GROWTH, np.array([signal.growth])
     epoch, learned, steps, cost = signal.epoch, signal.learned, signal.steps, signal.cost
-    return _write(_Head(SIGNAL, form, dim, len(scalars), epoch, steps, learned, cost), scalars)
+    head = _Head(SIGNAL, form, dim, len(scalars), epoch, steps, learned, cost, digits=digits)
+    return _write(head, scalars)
 
 
 def write_download(download: Download) -> bytes:
     form, scalars = _matrix(download.V)
     b = coordinates(download.V, download.b) if form == FACTOR else download.b
     assert b is not None  # who made the download has checked it
-    paid = b"".join(_PAID.pack(*one) for one in download.shared.items())
+    digits = download.money_digits
+    if digits is None:
+        paid = b"".join(_PAID.pack(*one) for one in download.shared.items())
+    else:
+        units = ((round, to_units(paid, digits)) for round, paid in download.shared.items())
+        paid = b"".join(_UNITS_PAID.pack(*one) for one in units)
     since = 0 if download.since is None else download.since + 1
     both = np.concatenate([scalars, b])
     rounds = len(download.shared)
-    head = _Head(DOWNLOAD, form, download.V.dim, len(both), download.epoch, since, rounds)
+    head = _Head(
+        DOWNLOAD, form, download.V.dim, len(both), download.epoch, since, rounds, digits=digits
+    )
     return _write(head, both, paid, download.scores)
 
 
@@ -135,15 +155,20 @@ def _read(data: bytes, kind: int, dim: int) -> tuple[_Head, bytes, Floats | None
         raise Refusal(
             "body", counted(len(data), "byte"), f"a head of {OVERHEAD} bytes, and scalars"
         )
-    magic, *fields = _HEAD.unpack_from(data)
-    scores = fields.pop(2)
-    head = _Head(*fields)._replace(scores=scores)
+    has_units = data[7] > 0
+    magic, *fields = (_UNITS_HEAD if has_units else _HEAD).unpack_from(data)
+    scores, digits = fields.pop(2), fields.pop(2) - 1
+    head = _Head(*fields)._replace(scores=scores, digits=digits if has_units else None)
+    if has_units:
+        head = head._replace(cost=_amount("cost", fields[-1], digits))
     if magic != MAGIC or head.kind != kind:
         raise Refusal("body", None, f"a packed message of kind {kind}, as in docs/service.md")
     if head.form not in FORMS[kind]:
         raise Refusal("form", head.form, f"one of {', '.join(map(str, FORMS[kind]))}")
     if head.dim != dim:
         raise Refusal("dim", head.dim, f"{dim}, as in this federation")
+    if has_units and (kind == DELIVERY or digits > MOST_DIGITS):
+        raise Refusal("money", data[7], f"at most {1 + MOST_DIGITS}; of a delivery, 0")
     if head.epoch > LARGEST:
         raise Refusal("epoch", head.epoch, f"at most {LARGEST}")
     if kind in (UPLOAD, SIGNAL) and head.number > MOST_STEPS:
@@ -165,6 +190,12 @@ def _read(data: bytes, kind: int, dim: int) -> tuple[_Head, bytes, Floats | None
     cut = max(OVERHEAD, len(data) - 8 * SCORES)
     found = _scalars("scores", head._replace(scalars=SCORES), data[cut:], SCORES)
     return head._replace(scalars=head.scalars - SCORES), data[OVERHEAD:cut], found
+
+
+def _amount(name: str, units: int, digits: int) -> float:
+    if units > MOST_UNITS:
+        raise Refusal(name, None, f"at most {MOST_UNITS:,} minor units")
+    return from_units(units, digits)
 
 
 def _scalars(name: str, head: _Head, data: bytes, count: int | None = None) -> Floats:
@@ -233,7 +264,10 @@ def read_download(data: bytes, dim: int, without: tuple[int, ...] = ()) -> Downl
             "body", counted(len(rest), "byte"), f"{counted(head.large, 'round')} at least"
         )
     paid, rest = rest[: head.large * ROUND_OVERHEAD], rest[head.large * ROUND_OVERHEAD :]
-    shared = dict(_PAID.iter_unpack(paid))
+    shared: dict[int, float] = dict(_PAID.iter_unpack(paid))
+    if head.digits is not None:
+        rounds = _UNITS_PAID.iter_unpack(paid)
+        shared = {round: _amount("shared", units, head.digits) for round, units in rounds}
     if any(not 0.0 <= amount < np.inf for amount in shared.values()):
         raise Refusal("shared", None, "payments of at least 0")
     ranks = {_size(head.form, rank, dim) + rank: rank for rank in range(dim)}
@@ -246,19 +280,21 @@ def read_download(data: bytes, dim: int, without: tuple[int, ...] = ()) -> Downl
     V = packing.unpack(form, rank, dim, numbers[:size])
     b = packing.combine(V, numbers[size:]) if head.form == FACTOR else numbers[size:]
     since = head.number - 1 if head.number else None
-    return Download(head.epoch, since, V, b, shared, without if since is not None else (), scores)
+    kept = without if since is not None else ()
+    return Download(head.epoch, since, V, b, shared, kept, scores, head.digits)
 
 
 # ------------------------------------------------------------------------------------ requests
 
 
-def put_signal(signal: Signal, dim: int) -> Request:
-    return Request("signal", "PUT", wire.STATE, write_signal(signal, dim), sequence=signal.learned)
+def put_signal(signal: Signal, dim: int, digits: int | None = None) -> Request:
+    body = write_signal(signal, dim, digits)
+    return Request("signal", "PUT", wire.STATE, body, sequence=signal.learned)
 
 
-def put_upload(upload: Upload) -> Request:
+def put_upload(upload: Upload, digits: int | None = None) -> Request:
     path = wire.UPLOAD.format(number=upload.round)
-    return Request("upload", "PUT", path, write_upload(upload), number=upload.round)
+    return Request("upload", "PUT", path, write_upload(upload, digits), number=upload.round)
 
 
 def put_delivery(delivery: Delivery, dV: Packed | None) -> Request:

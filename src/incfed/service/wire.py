@@ -32,6 +32,7 @@ from ..kernels.trust import SCORES
 from ..protocol.checks import MOST_STEPS, Refusal
 from ..protocol.floats import from_text, to_text
 from ..protocol.messages import Answer, Delivery, Download, Signal, Upload
+from ..protocol.money import MOST_DIGITS, to_units
 from ..protocol.packing import FACTOR, TRIANGLE, Packed
 from ..support import inputs
 
@@ -84,6 +85,7 @@ Natural = Annotated[int, NumberRange(0)]
 Count = Annotated[int, NumberRange(0, LARGEST)]
 Amount = Annotated[float, NumberRange(0)]
 Positive = Annotated[float, NumberRange(0, open=True)]
+Digits = Annotated[int, NumberRange(0, MOST_DIGITS)] | None  # of money; None: no minor units
 Base64 = Annotated[str, Base64Text()]
 
 
@@ -185,6 +187,7 @@ class FederationView(Message):
     width_scale: Amount = 1.0
     trust: Amount | Literal["auto"] | None = None  # of clients that say nothing; None: infinite
     packed: bool = False  # whether the coordinator takes packed messages; see `binary`
+    money_digits: Digits = None
     revision: Natural = 1  # grows when the operator changes the settings
 
 
@@ -194,6 +197,7 @@ class OfferView(Message):
 
     attempt: Natural
     payment: Amount
+    units: Natural | None = None  # the same in minor units, if the federation has money_digits
 
 
 @dataclass(frozen=True)
@@ -247,6 +251,8 @@ class DownloadView(Message):
     shared: dict[str, float]  # rounds in which this client took part, and its payments
     # trust "auto": the mean score of each model over all that was shared, mean squared norm of arms
     scores: Base64 | None = None
+    money_digits: Digits = None
+    units: dict[str, int] | None = None  # the payments in minor units, if there are money_digits
 
 
 @dataclass(frozen=True)
@@ -318,7 +324,8 @@ def read_download(said: object, dim: int) -> Download:
         shared[int(round)] = inputs.number(f"shared.{round}", paid, low=0.0)
     V, b = read_matrix("V", view.V, dim), read_floats("b", view.b, dim)
     scores = None if view.scores is None else read_floats("scores", view.scores, SCORES)
-    return Download(view.epoch, view.since, V, b, shared, scores=scores)
+    digits = view.money_digits
+    return Download(view.epoch, view.since, V, b, shared, scores=scores, money_digits=digits)
 
 
 def read_floats(name: str, text: str, count: int | None = None) -> Floats:
@@ -368,7 +375,10 @@ def write_download(download: Download) -> DownloadView:
     shared = {str(round): paid for round, paid in download.shared.items()}
     V, b = write_matrix(download.V), to_text(download.b)
     scores = None if download.scores is None else to_text(download.scores)
-    return DownloadView(download.epoch, download.since, V, b, shared, scores)
+    digits, units = download.money_digits, None
+    if digits is not None:
+        units = {round: to_units(paid, digits) for round, paid in shared.items()}
+    return DownloadView(download.epoch, download.since, V, b, shared, scores, digits, units)
 
 
 def read_upload_body(round: int, body: UploadBody, dim: int) -> Upload:

@@ -20,7 +20,7 @@ from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.pay_everyone import PayEveryone
 from ..protocol import deciding
 from ..protocol.limits import Limits, Past
-from ..protocol.money import Budget
+from ..protocol.money import Budget, round_up
 from ..protocol.protocols import EVERYONE, Synchronous
 from ..protocol.server import Server, Uploads
 from ..protocol.strategy import Strategy
@@ -50,6 +50,7 @@ class SynchronousRun(Run):
         self._stale = True if stale else None  # None: not compiled in
         self._personal = personal
         self._scores = 0 if personal is None else personal.scalars
+        costs = round_up(costs, protocol.money_digits)
         self.server = Server(
             count=count, dim=dim, mechanism=protocol.mechanism, costs=costs, ridge=rules.ridge,
             budget=protocol.budget, money_digits=protocol.money_digits,
@@ -60,7 +61,7 @@ class SynchronousRun(Run):
         self._strategy: Strategy | None = None
         if protocol.varying is not None or protocol.behaviours:
             self._strategy = Strategy(costs, protocol.varying, protocol.behaviours, seed)
-            self.server.costs = self._strategy.begin()
+            self.server.costs = round_up(self._strategy.begin(), protocol.money_digits)
         self._signals = self._trigger.signals(count, dim, rules.ridge, self.server.costs)
         self._past: dict[int, Past] = {}  # of clients, if there are limits
         self._packed: list[int] = []  # scalars sent up in each round
@@ -139,7 +140,7 @@ class SynchronousRun(Run):
         closed = closed._replace(costs=true[sharing], asked=server.costs[sharing])
         if strategy is not None:
             strategy.end(one.round.clients, decision.payments)
-            server.costs = strategy.begin()
+            server.costs = round_up(strategy.begin(), server.money_digits)
             self._reprice()
         self._remember(called, sharing, closed.payments)
         scalars = self._communication(called, len(sharing))

@@ -220,7 +220,9 @@ class Agent:
             return None
         if round.stage == OPEN and not self._is_received("upload", round, round.uploaded):
             upload = self.durable.freeze(round.number, self._cost)
-            return binary.put_upload(upload) if self._packed else wire.put_upload(upload)
+            if not self._packed:
+                return wire.put_upload(upload)
+            return binary.put_upload(upload, self.durable.settings.money_digits)
         if round.stage == OFFERED and round.offer is not None:
             return self._handle_offer(round, round.offer)
         return None
@@ -296,7 +298,8 @@ class Agent:
     def _put_signal(self) -> Request:
         settled = self.durable.settled
         signal = self.durable.signal(self._cost, self._said)
-        packed = binary.put_signal(signal, self.durable.learner.dim) if self._packed else None
+        dim, digits = self.durable.settings.dim, self.durable.settings.money_digits
+        packed = binary.put_signal(signal, dim, digits) if self._packed else None
         return (packed or wire.put_signal(signal))._replace(number=settled)
 
     def _get_download(self, closed: bool, model: bool = True) -> Request:

@@ -71,7 +71,7 @@ class Client:
         with state_folder.locked(folder) as lock:
             federation, start = _load_or_join(connect, folder)
             if not callable(cost):
-                check_cost(cost, start.settings.cost_limit)
+                check_cost(cost, start.settings.cost_limit, start.settings.money_digits)
             self._durable = DurableLearner(folder, start, own_trust)
             try:
                 self._agent = Agent(self._durable, costs, accept, self._traffic)

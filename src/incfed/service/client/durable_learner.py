@@ -23,6 +23,7 @@ from ...kernels.store import thin_limit
 from ...kernels.ucb import Rules
 from ...protocol.client import Learner, Observations
 from ...protocol.messages import Delivery, Download, Signal, Upload
+from ...protocol.money import exact_sum
 from ...protocol.packing import pack_matrix
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS, Threshold, Trigger, recorded_trigger
@@ -158,7 +159,7 @@ class DurableLearner:
                     dV = learner.pending.packed()
             pending, at = learner.pending, self._journal.steps
             data = pending.plus(Observations.empty(learner.dim))  # a copy: `learn` goes on
-        cost = check_cost(cost_function(Stake(0, steps, growth)), self.settings.cost_limit)
+        cost = self._check_cost(cost_function(Stake(0, steps, growth)))
         if self.streams == ROWS:  # it may become this client's upload
             with self._lock:
                 self._journal.signal(Signalled(at, cost))
@@ -209,12 +210,17 @@ class DurableLearner:
         if self.cost is None:
             stake = Stake(round, upload.steps, max(0.0, value))
             named = cost_function(stake) if upload.steps else 0.0
-            cost = check_cost(named, self.settings.cost_limit)
+            cost = self._check_cost(named)
             with self._lock:
                 self._journal.freeze(Freeze(round, self._frozen_at, cost))
             self.cost = cost
             self.flush()
         return upload._replace(cost=self.cost)
+
+    def _check_cost(self, cost: object) -> float:
+        """In minor units, rounded up, if the federation has them."""
+        settings = self.settings
+        return check_cost(cost, settings.cost_limit, settings.money_digits)
 
     def answer(self, round: int, attempt: int, decide: Callable[[], bool]) -> bool:
         """The answer to an offer, durable. `decide` is called once an attempt."""
@@ -249,7 +255,8 @@ class DurableLearner:
             self.learner.take_in(download, closed)
             if self.learner.frozen is None:
                 self.cost, self.answers = None, {}
-            self.earned += sum(shared.values())
+            paid = sum(shared.values())
+            self.earned = exact_sum(self.earned, paid, download.money_digits)
             self.settled = max(self.settled, *shared, 0)
             if shared:
                 self._marks.clear()  # they counted what is shared now

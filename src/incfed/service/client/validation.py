@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...kernels.factor import Floats
+from ...protocol.money import next_unit
 from ...support import inputs
 from ..wire import FederationView
 
@@ -42,8 +43,8 @@ def check_ca(ca: str | os.PathLike[str] | None) -> str | None:
     return path
 
 
-def check_cost(cost: object, limit: float = math.inf) -> float:
-    number = inputs.number("cost", cost, low=0.0)
+def check_cost(cost: object, limit: float = math.inf, digits: int | None = None) -> float:
+    number = next_unit(inputs.number("cost", cost, low=0.0), digits)
     if number > limit:
         raise inputs.refuse("cost", cost, f"at most {limit:,.10g}, the federation's cost_limit")
     return number

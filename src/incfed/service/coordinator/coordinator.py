@@ -132,7 +132,7 @@ class Coordinator:
 
     def overview(self) -> Overview:
         with self._read() as transaction:
-            epoch, spent = transaction.federation.epoch, transaction.federation.spent
+            epoch, spent = transaction.federation.epoch, transaction.spent
             budget = transaction.settings.budget
             left = math.inf if budget is None else max(0.0, budget - spent)
             live = transaction.connection.scalar(LIVE_COUNT, transaction.live_between()) or 0

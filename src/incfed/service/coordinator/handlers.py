@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from ...kernels.factor import Floats
 from ...ledger import tables
 from ...ledger.chain import digest
-from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes, upload_row
+from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes, upload_entry, upload_row
 from ...protocol.checks import Refusal, check_delivery, check_scores, check_signal, check_upload
 from ...protocol.messages import Answer, Delivery, Signal, Upload
+from ...protocol.money import next_unit
 from ...protocol.packing import FACTOR, combine
 from ...protocol.protocols import EVERYONE
 from ...support.inputs import counted
@@ -51,6 +52,7 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
     settings, allowed = transaction.settings, transaction.allowed_epochs([client])[client]
     if settings.rule.streams is None:
         return  # the settings have changed since the client read them
+    message = message._replace(cost=next_unit(message.cost, settings.money_digits))
     check_signal(message, settings.bounds)
     if message.epoch > allowed:
         raise Conflict("epoch", message.epoch, f"at most {allowed}")
@@ -59,12 +61,13 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
 
 
 def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
-    row = upload_row(client, message)
+    message = message._replace(cost=next_unit(message.cost, transaction.settings.money_digits))
+    row = upload_row(client, message, transaction.settings)
     uploaded = transaction.rows.find(tables.uploads, message.round, client)
     if uploaded is None:
         _check_upload(transaction, client, message)
         transaction.rows.add(tables.uploads, **row)
-        transaction.record("uploaded", **row | {"numbers": digest(row["numbers"])})
+        transaction.record("uploaded", **upload_entry(row))
     elif any(getattr(uploaded, name) != value for name, value in row.items()):
         raise Conflict("dV", None, "the same as in your first upload: it is fixed for the round")
 
@@ -93,7 +96,7 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
         if offer.accepted is False:
             raise Conflict("round", number, "a round whose offer you did not decline")
         uploaded = rows.find(tables.uploads, number, client)
-        sent = read_upload(uploaded, transaction.settings.dim)
+        sent = read_upload(uploaded, transaction.settings)
         check_delivery(plain, sent.dV, sent.steps, transaction.settings.bounds)
         if message.scores is not None:
             check_scores(message.scores, sent.steps)
@@ -114,7 +117,7 @@ def _read_db(transaction: RoundTransaction, client: int, message: Delivery) -> F
     uploaded = transaction.rows.find(tables.uploads, message.round, client)
     if uploaded.numbers is None:
         raise Conflict("round", message.round, "a round whose deadline has not passed")
-    dV = read_upload(uploaded, transaction.settings.dim).dV
+    dV = read_upload(uploaded, transaction.settings).dV
     if dV.form != FACTOR or dV.checksum() != message.basis:
         raise Conflict("basis", None, "the factor of your upload: send db itself")
     if len(message.db) != dV.rank:

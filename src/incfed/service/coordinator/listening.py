@@ -224,7 +224,7 @@ class Judge:
         if last != self._last:
             shared = set(connection.scalars(select(_paid.client).where(_paid.round == last)))
             try:
-                uploads = read_uploads(connection, last, settings.dim)
+                uploads = read_uploads(connection, last, settings)
             except Pruned:
                 uploads = {}
             pending = {one: up for one, up in uploads.items() if up.steps and one not in shared}

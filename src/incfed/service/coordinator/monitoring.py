@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from ...ledger.money import amounts
+
 LOG = logging.getLogger("incfed.service")
 HIDDEN = {"numbers", "db", "V", "b", "body", "token"}  # digests could be used to test guesses
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -124,7 +126,7 @@ class Metrics:
     def event(self, event: dict[str, Any]) -> None:
         self._events.labels(event["event"]).inc()
         if event["event"] == "closed":
-            self._paid.inc(sum(event["payments"].values()))
+            self._paid.inc(sum(amounts(event["payments"], event.get("money_digits")).values()))
             self._ratio.observe(event["ratio"])
 
     def page(self, overview: Overview) -> bytes:

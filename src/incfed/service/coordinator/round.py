@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from ...ledger import tables
+from ...ledger import money, tables
 from ...ledger.chain import Chain, digest
 from ...ledger.clients import members
 from ...ledger.past import read_past, write_past
@@ -22,6 +22,7 @@ from ...ledger.records import (
     read_deliveries,
     read_round_inputs,
     read_settings,
+    upload_entry,
     upload_row,
 )
 from ...protocol import deciding
@@ -132,9 +133,15 @@ class RoundTransaction:
         nothing = Packed(FACTOR, self.settings.dim, np.empty(0))
         for client in sorted(clients):
             one = sent.get(client, Upload(0, self.round.epoch, 0, 0.0, nothing))
-            row = upload_row(client, one._replace(round=self.round.number))
+            row = upload_row(client, one._replace(round=self.round.number), self.settings)
             self.rows.add(tables.uploads, **row)
-            self.record("uploaded", **row | {"numbers": digest(row["numbers"])})
+            self.record("uploaded", **upload_entry(row))
+
+    @property
+    def spent(self) -> float:
+        """All payments so far."""
+        earlier, posted = self.federation.spent, self.federation.posted_units
+        return money.spent(earlier, posted, self.settings.money_digits)
 
     @property
     def running(self) -> bool:
@@ -159,7 +166,7 @@ class RoundTransaction:
                 if failed:
                     self._decide_again(failed, [one for one in offers if one.db is not None])
                 else:
-                    self._close({one.client: one.payment for one in offers})
+                    self._close({one.client: self._payment(one) for one in offers})
 
     def _standing_offers(self) -> list[Any]:
         """The offers that have not failed, by client, each with its db if that was delivered."""
@@ -214,7 +221,7 @@ class RoundTransaction:
             round=self.round.number,
             epoch=self.round.epoch,
             trigger=self.round.trigger,
-            spent=self.federation.spent,
+            spent=self.spent,
             out={*failed, *barred},
             past=NO_PAST if self.settings.limits is None else read_past(self.connection),
             members=sum(not one.revoked for one in all_members),
@@ -243,33 +250,39 @@ class RoundTransaction:
                 statement = update(tables.clients).where(tables.clients.c.id == client)
                 self.connection.execute(statement.values(barred=until))
                 self.record("barred", round=number, client=client, until=until)
-        kept = {one.client: one.payment for one in delivered}
+        kept = {one.client: self._payment(one) for one in delivered}
         add = self.round.attempt < self.settings.attempts
         offers = deciding.decide_again(inputs, kept, add=add)
-        self._offer(offers, [one.client for one in failed], list(kept))
+        self._offer(offers, failed, list(kept))
 
-    def _offer(self, offers: Offers, failed: list[int], kept: list[int]) -> None:
+    def _offer(self, offers: Offers, failed: list[Any], kept: list[int]) -> None:
+        """Reserve the payments of these offers, and void those of the failed ones."""
         number, attempt = self.round.number, self.round.attempt + 1
         deadline = self.now + self.settings.answer_time
         new = []
         for client, payment in offers.payments.items():
+            paid = money.columns("payment", payment, self.settings.money_digits)
             if client in kept:
-                self._update_offer(client, attempt=attempt, payment=payment)
+                self._update_offer(client, attempt=attempt, **paid)
             else:
-                row = {"round": number, "client": client, "attempt": attempt, "payment": payment}
+                row = {"round": number, "client": client, "attempt": attempt, **paid}
                 new.append(row | {"accepted": None, "failed": False})
         if new:
             self.connection.execute(insert(tables.offers), new)
         self._update_round(stage=OFFERED, attempt=attempt, deadline=deadline)
-        body = {"offers": _by_client(offers.payments), "data_only": offers.data_only}
+        body = {"offers": self._by_client(offers.payments), "data_only": offers.data_only}
         body |= {"gap": offers.gap} if offers.gap else {}  # version 0.1 had none
-        body |= {"removed": _by_client(offers.removed)} if offers.removed else {}
-        self.record("decided", round=number, attempt=attempt, failed=failed, deadline=deadline,
-                    **body)  # fmt: skip
-        self._update_federation()
+        removed = {str(client): limit for client, limit in offers.removed.items()}
+        body |= {"removed": removed} if removed else {}
+        sums = self._sums(reserved=offers.payments.values())
+        if failed:
+            sums |= self._sums(voided=[self._payment(one) for one in failed])
+        self.record("decided", round=number, attempt=attempt, deadline=deadline,
+                    failed=[one.client for one in failed], **body, **sums)  # fmt: skip
+        self._update_federation(reserved_units=sums.get("reserved", 0))
 
     def _close(self, payments: dict[int, float]) -> None:
-        """Add everything that was delivered and book all payments, in this one transaction."""
+        """Add everything that was delivered and post all payments, in this one transaction."""
         inputs = self._inputs()
         short = deciding.shortfall(inputs, payments)
         if short is not None:  # what was delivered is not used: it stays pending
@@ -284,17 +297,26 @@ class RoundTransaction:
         self.connection.execute(insert(tables.epochs).values(new))
         scores.pool(self.connection, number, epoch, payments)
         row = {"federation": self.federation.name, "round": number, "epoch": epoch}
-        booked = [{**row, "client": client, "amount": paid} for client, paid in payments.items()]
+        booked = [
+            {**row, "client": client, **money.columns("amount", paid, self.settings.money_digits)}
+            for client, paid in payments.items()
+        ]
         if booked:
             self.connection.execute(insert(tables.payments), booked)
             listening.forget(self.connection, payments)
-        write_past(self.connection, number, self.settings.limits, payments)
+        digits = self.settings.money_digits
+        write_past(self.connection, number, self.settings.limits, payments, digits)
         self._update_round(stage=CLOSED, ended=self.now, deadline=None)
-        self.record("closed", round=number, epoch=epoch, payments=_by_client(payments),
+        sums = self._sums(posted=payments.values())
+        self.record("closed", round=number, epoch=epoch, payments=self._by_client(payments),
                     V=digest(V), b=digest(b), communication=closed.communication,
-                    ratio=closed.ratio, idle=closed.idle,
+                    ratio=closed.ratio, idle=closed.idle, **sums,
                     **({} if short is None else {"short": short}))  # fmt: skip
-        self._update_federation(epoch=epoch, spent=self.federation.spent + offers.total)
+        spent = {"spent": self.federation.spent + offers.total}
+        if sums:
+            posted = self.federation.posted_units + sums["posted"]
+            spent = {"posted_units": posted, "reserved_units": 0}
+        self._update_federation(epoch=epoch, **spent)
 
     def _repair_deadline(self) -> None:
         """A clock that was set back must not make everybody wait."""
@@ -324,6 +346,17 @@ class RoundTransaction:
     def _load_round(self) -> None:
         self.round = self.connection.execute(ROUND, {"number": self.federation.round}).first()
 
+    def _payment(self, offer: Any) -> float:
+        return money.amount_of(offer, "payment", self.settings.money_digits)
 
-def _by_client(what: Mapping[int, Value]) -> dict[str, Value]:
-    return {str(client): one for client, one in what.items()}
+    def _by_client(self, payments: dict[int, float]) -> dict[str, float]:
+        digits = self.settings.money_digits
+        return {str(client): money.recorded(paid, digits) for client, paid in payments.items()}
+
+    def _sums(self, **amounts: Iterable[float]) -> dict[str, int]:
+        """What an entry says of sums, in minor units; nothing, if there are none."""
+        digits = self.settings.money_digits
+        if digits is None:
+            return {}
+        found = {name: money.total(each, digits) for name, each in amounts.items()}
+        return {**found, "money_digits": digits}

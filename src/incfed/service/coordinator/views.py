@@ -9,12 +9,13 @@ import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
 from ...kernels.factor import Floats
-from ...ledger import tables
+from ...ledger import money, tables
 from ...ledger.clients import Member
 from ...ledger.records import RUNNING, from_bytes, read_epoch, read_own
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
 from ...protocol.messages import Download
+from ...protocol.money import next_unit
 from ...protocol.packing import FACTOR, Packed, coordinates, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
@@ -34,7 +35,7 @@ _signals = tables.signals.c
 TAKEN = select(_signals.client, _signals.taken).where(_signals.client.in_(CLIENTS))
 _paid = tables.payments.c
 PAYMENTS = (
-    select(_paid.client, _paid.round, _paid.amount)
+    select(_paid.client, _paid.round, _paid.amount, _paid.amount_units)
     .where(_paid.client.in_(CLIENTS))
     .where(_paid.epoch > bindparam("since"), _paid.epoch <= bindparam("epoch"))
     .order_by(_paid.round)
@@ -72,6 +73,7 @@ def view_federation(
         width_scale=settings.width_scale,
         trust=settings.trust,
         packed=packed,
+        money_digits=settings.money_digits,
     )
 
 
@@ -90,6 +92,7 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
     taken = {}
     if transaction.settings.rule.streams == ROWS and transaction.running:
         taken = {row.client: row.taken for row in transaction.connection.execute(TAKEN, values)}
+    digits = transaction.settings.money_digits
     # a round that ended without a decision is closed, as far as a client is concerned
     stage: Stage = round.stage if round.stage in RUNNING else "closed"
 
@@ -99,13 +102,18 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
             number=round.number,
             stage=stage,
             uploaded=client in uploaded,
-            offer=OfferView(offer.attempt, offer.payment) if offer and not offer.failed else None,
+            offer=_view_offer(offer, digits) if offer and not offer.failed else None,
             answered=offer is not None and offer.accepted is not None,
             delivered=client in delivered,
             taken=taken.get(client),
         )
 
     return [StateView(version, epochs[client], view(client), revision) for client in clients]
+
+
+def _view_offer(offer: Any, digits: int | None) -> OfferView:
+    payment = money.amount_of(offer, "payment", digits)
+    return OfferView(offer.attempt, payment, offer.payment_units)
 
 
 class Wanted(NamedTuple):
@@ -131,6 +139,7 @@ class Downloads:
         """(V_g, b_g) for each client, with the rounds in which it took part since the epoch that it
         has."""
         connection, current = transaction.connection, transaction.federation.epoch
+        digits = transaction.settings.money_digits
         allowed = transaction.allowed_epochs(one.client for one in asked)
         if transaction.settings.download != EVERYONE:
             granted = {
@@ -144,7 +153,9 @@ class Downloads:
             clients = sorted({client for client, known in shared if known == since})
             values = {"clients": clients, "since": since or 0, "epoch": current}
             for row in connection.execute(PAYMENTS, values):
-                shared[row.client, since][row.round] = row.amount
+                shared[row.client, since][row.round] = next_unit(
+                    money.amount_of(row, "amount", digits), digits
+                )
         found: list[Download | Refusal] = []
         for one in asked:
             epoch, rounds = allowed[one.client], shared[one.client, one.since]
@@ -154,7 +165,7 @@ class Downloads:
             if not one.model:
                 nothing = pack_rows(np.empty((0, transaction.settings.dim)))
                 zero, since = np.zeros(transaction.settings.dim), one.since or 0
-                found.append(Download(since, since, nothing, zero, rounds))
+                found.append(Download(since, since, nothing, zero, rounds, money_digits=digits))
                 continue
             own = tuple(sorted(rounds.keys() & set(one.own)))
             one = one._replace(own=own)
@@ -163,7 +174,7 @@ class Downloads:
             scored = None
             if len(V.numbers):  # without new data, nothing is new
                 scored = self._mean_scores(connection, epoch, transaction.settings.dim)
-            found.append(Download(epoch, since, V, b, rounds, without, scored))
+            found.append(Download(epoch, since, V, b, rounds, without, scored, digits))
         return found
 
     def _mean_scores(self, connection: Connection, epoch: int, dim: int) -> Floats | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...ledger.money import amounts
 from .options import TourOptions
 
 
@@ -97,7 +98,7 @@ class TourState:
 
     def _decided(self, round: RoundStatus, entry: dict[str, Any]) -> None:
         round.stage, round.data_only = "offered", entry["data_only"]
-        round.offers = {int(who): pay for who, pay in entry["offers"].items()}
+        round.offers = amounts(entry["offers"], entry.get("money_digits"))
         if entry["failed"]:
             lost = self._names(entry["failed"])
             self.say(f"Round {round.number}: {lost} did not deliver; decided again without.")
@@ -107,7 +108,7 @@ class TourState:
 
     def _closed(self, round: RoundStatus, entry: dict[str, Any]) -> None:
         round.stage, round.ratio = "closed", entry["ratio"]
-        round.payments = {int(who): pay for who, pay in entry["payments"].items()}
+        round.payments = amounts(entry["payments"], entry.get("money_digits"))
         self.closed += 1
         self.spent += sum(round.payments.values())
         round.left = self.left

@@ -133,11 +133,11 @@ def upgrade() -> None:
     )
     if op.get_bind().dialect.name != "sqlite":
         op.execute(FUNCTION)
-    _append_only("entries", "number")
-    _append_only("payments", "federation", "round", "client")
+    append_only("entries", "number")
+    append_only("payments", "federation", "round", "client")
 
 
-def _append_only(table: str, *key: str) -> None:
+def append_only(table: str, *key: str) -> None:
     """No program, this one included, changes or removes a row."""
     if op.get_bind().dialect.name == "sqlite":
         for event in ("UPDATE", "DELETE"):

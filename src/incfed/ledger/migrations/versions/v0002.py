@@ -1,5 +1,6 @@
 """Protocols: what each client was given where downloads are one for one, what clients say between
-rounds, and the scores of clients that find out how far to trust others."""
+rounds, and the scores of clients that find out how far to trust others. Money: minor units, and
+what was paid out."""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ from sqlalchemy import (
     LargeBinary,
     PrimaryKeyConstraint,
     Text,
+    text,
 )
+
+from incfed.ledger.migrations.versions.v0001 import append_only
 
 revision = "0002"
 down_revision = "0001"
@@ -67,3 +71,29 @@ def upgrade() -> None:
         Column("epoch", Integer, primary_key=True, autoincrement=False),
         Column("numbers", LargeBinary, nullable=False),
     )
+    _money()
+
+
+def _money() -> None:
+    """Minor units. SQLite cannot change a column: a new table takes the place of the old one, and
+    of its triggers."""
+    for name in ("reserved_units", "posted_units"):
+        zero = Column(name, BigInteger, nullable=False, server_default=text("0"))
+        op.add_column("federation", zero)
+    for table, name in (("uploads", "cost"), ("offers", "payment"), ("payments", "amount")):
+        with op.batch_alter_table(table) as batch:
+            batch.alter_column(name, existing_type=Double(), nullable=True)
+            batch.add_column(Column(f"{name}_units", BigInteger))
+    op.create_table(
+        "payouts",
+        Column("federation", Text, nullable=False),
+        Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
+        Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+        Column("by", Text, nullable=False),
+        Column("at", Double, nullable=False),
+        PrimaryKeyConstraint("federation", "round", "client"),
+    )
+    key = ("federation", "round", "client")
+    append_only("payouts", *key)
+    if op.get_bind().dialect.name == "sqlite":
+        append_only("payments", *key)

@@ -1,0 +1,79 @@
+"""Payouts: an operator marks payments as paid out, once; who said so and when stays on record."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, insert, select
+
+from ..support import inputs
+from . import money, tables
+from .chain import append
+
+
+class Payout(NamedTuple):
+    """What was marked."""
+
+    rounds: list[int]
+    amount: Decimal
+
+
+def mark_paid_out(
+    connection: Connection,
+    name: str,
+    by: str,
+    at: float,
+    *,
+    round: int | None = None,
+    through: int | None = None,
+) -> Payout:
+    """Mark the payment to a client in one round, or all that are not marked yet, through a round
+    (None: the last one)."""
+    if not by.strip() or not by.isprintable() or len(by) > 80:
+        raise inputs.refuse("by", by, "the name of who paid: 1 to 80 characters")
+    client = connection.scalar(select(tables.clients.c.id).where(tables.clients.c.name == name))
+    if client is None:
+        raise inputs.refuse("name", name, "that of an enrolled client: see incfed client list")
+    owed = _payments(connection, client)
+    if round is not None:
+        chosen = [_not_marked(owed.get(round), name, round)]
+    else:
+        last = max(owed, default=0) if through is None else through
+        chosen = [one for one in owed.values() if one.round <= last and one.by is None]
+    if not chosen:
+        raise inputs.InputError(f"{name}: has no payment that is not marked as paid out yet")
+    row = {"client": client, "by": by, "at": at}
+    marks = [row | {"federation": one.federation, "round": one.round} for one in chosen]
+    connection.execute(insert(tables.payouts), marks)
+    paid = {
+        str(one.round): one.amount if one.amount_units is None else one.amount_units
+        for one in chosen
+    }
+    append(connection, "paid_out", at, client=client, by=by, payments=paid)
+    digits = money.digits_in_force(connection)
+    total = sum((money.decimal(one, "amount", digits) for one in chosen), Decimal())
+    return Payout([one.round for one in chosen], total)
+
+
+def _payments(connection: Connection, client: int) -> dict[int, Any]:
+    """The payments to a client that are not 0, by round, with who marked each and when."""
+    paid, marks = tables.payments.c, tables.payouts
+    query = (
+        select(tables.payments, marks.c.by, marks.c.at)
+        .outerjoin(marks, (marks.c.round == paid.round) & (marks.c.client == paid.client))
+        .where(paid.client == client, (paid.amount > 0) | (paid.amount_units > 0))
+        .order_by(paid.round)
+    )
+    return {row.round: row for row in connection.execute(query)}
+
+
+def _not_marked(payment: Any, name: str, round: int) -> Any:
+    if payment is None:
+        raise inputs.refuse("round", round, f"a closed round in which {name} is paid")
+    if payment.by is not None:
+        when = datetime.fromtimestamp(payment.at, UTC)
+        allowed = f"one not paid out yet: {payment.by} marked it on {when:%Y-%m-%d at %H:%M} UTC"
+        raise inputs.refuse("round", round, allowed)
+    return payment
