@@ -179,6 +179,22 @@ def test_every_message_comes_back_and_has_its_size(count: int) -> None:
     assert got[:2] + got[4:] == news[:2] + news[4:]
 
 
+@pytest.mark.parametrize("digits", [0, 2, 9])
+def test_money_goes_as_minor_units(digits: int) -> None:
+    """1,234 units are the bytes of 1234, whatever float they make."""
+    amount, V = 1234 / 10**digits, packed(2)
+    sent = binary.write_upload(Upload(3, 2, 2, amount, V), digits)
+    assert (sent[7], sent[32:40]) == (1 + digits, struct.pack("<Q", 1234))
+    assert binary.read_upload(3, sent, D).cost == amount
+    news = Download(5, 2, V, X[:2].sum(axis=0), {3: amount, 4: 0.0}, money_digits=digits)
+    data = binary.write_download(news)
+    assert data[40:72] == struct.pack("<4Q", 3, 1234, 4, 0)
+    got = binary.read_download(data, D)
+    assert (got.shared, got.money_digits) == (news.shared, digits)
+    with pytest.raises(Refusal, match="minor units"):
+        binary.read_upload(3, sent[:32] + b"\xff" * 8 + sent[40:], D)
+
+
 @pytest.mark.parametrize("count", [0, 2, 5])
 def test_scores_come_back(count: int) -> None:
     V, b, scores = packed(count), X[:count].sum(axis=0), np.arange(7.0)
