@@ -30,9 +30,10 @@ PAYMENTS = (
     .order_by(_paid.round, _paid.client)
 )
 OFFERS = (
-    select(tables.offers, tables.rounds.c.stage, tables.clients.c.name)
+    select(tables.offers, tables.rounds.c.stage, tables.clients.c.name, _paid.epoch)
     .join(tables.rounds, _offered.round == tables.rounds.c.number)
     .join(tables.clients, _offered.client == tables.clients.c.id)
+    .outerjoin(tables.payments, (_paid.round == _offered.round) & (_paid.client == _offered.client))
     .order_by(_offered.round, _offered.client)
 )
 
@@ -126,7 +127,7 @@ def _payments(connection: Connection, digits: int | None) -> list[dict[str, Any]
 
 def _offers(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
     """A row for each offer: its payment is reserved while the round goes on, then posted, or voided
-    if the client declined or failed to deliver."""
+    if the client declined or failed to deliver, or too few shared."""
     return [
         {
             "round": row.round,
@@ -143,9 +144,10 @@ def _offers(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
 
 
 def _state(offer: Any) -> str:
-    if offer.failed:
-        return VOIDED
-    return POSTED if offer.stage == CLOSED else RESERVED
+    if offer.epoch is not None:
+        return POSTED
+    # of a round that closed without its data, because too few shared, nothing is paid
+    return VOIDED if offer.failed or offer.stage == CLOSED else RESERVED
 
 
 def _rounds(connection: Connection, digits: int | None) -> list[dict[str, Any]]:

@@ -249,7 +249,8 @@ def _decide_within(one: OpenRound, kept: Mapping[int, float] | None, *, add: boo
         if kept is not None:
             held = np.isin(round.clients, list(kept))
             S = held | S if add else held
-            owed = judge.amend(round, decision, S)
+            before = np.array([kept.get(client, 0.0) for client in round.clients.tolist()])
+            owed = one.mechanism.amend(round, decision, S, before)
         payments = round_up(owed[S], one.money.digits).tolist()
         asked = dict(zip(round.clients[S].tolist(), payments, strict=True))
         fitted, over = Purse(one.limits, one.past, one.money, round).fit(asked, kept or {})

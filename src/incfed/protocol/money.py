@@ -17,6 +17,7 @@ ROUNDING = 1e-9  # of what may be paid: far above differences in rounding betwee
 MOST_DIGITS = 9
 MOST_UNITS = 10**15  # of an amount: a float tells more of them apart
 NOISE = 1e-9  # of an amount and of a minor unit: less is rounding, and adds no unit
+MOST_NOISE = 0.01  # of a minor unit, however large the amount
 
 
 class Budget(NamedTuple):
@@ -133,7 +134,11 @@ def round_up(amounts: Floats, digits: int | None) -> Floats:
         return amounts
     units = amounts * 10.0**digits
     nearest = np.rint(units)
-    return (nearest + (units - nearest > NOISE * (1.0 + units))) / 10.0**digits
+    return (nearest + (units - nearest > _noise(units))) / 10.0**digits
+
+
+def _noise(units: Floats | float) -> Floats:
+    return np.minimum(NOISE * (1.0 + units), MOST_NOISE)
 
 
 def next_unit(amount: float, digits: int | None) -> float:
@@ -146,7 +151,7 @@ def round_down(amount: float, digits: int | None) -> float:
     if digits is None or math.isinf(amount):
         return amount
     units = amount * 10.0**digits
-    return math.floor(units + NOISE * (1.0 + units)) / 10.0**digits
+    return math.floor(units + float(_noise(units))) / 10.0**digits
 
 
 def to_units(amount: float, digits: int) -> int:
