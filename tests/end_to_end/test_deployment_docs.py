@@ -138,6 +138,8 @@ def test_all_settings_are_listed_with_their_defaults() -> None:
     fields = {one.name: one.default for one in dataclasses.fields(Settings)}
     del fields["identity"], fields["unsaid"]
     assert listed.keys() == fields.keys()
+    assert (listed.pop("budget"), listed.pop("limits")) == ("required", "safe ones")  # of a config
+    del fields["budget"], fields["limits"]
     for name, default in fields.items():
         if default is dataclasses.MISSING:
             assert listed[name] == "required"
@@ -145,3 +147,12 @@ def test_all_settings_are_listed_with_their_defaults() -> None:
             assert listed[name].startswith("not set")
         else:
             assert listed[name].strip('"') == str(default) or float(listed[name]) == default
+
+
+def test_all_limits_are_listed() -> None:
+    page = (ROOT / "docs/service.md").read_text(encoding="utf-8")
+    table = page.partition("### Limits")[2].partition("## How a round works")[0]
+    listed = [name for row in re.findall(r"(?m)^\| (`.*?) \|", table) for name in row.split(", ")]
+    assert [name.strip("`") for name in listed] == [
+        one.name for one in dataclasses.fields(incfed.Limits)
+    ]

@@ -96,7 +96,7 @@ def test_new_code_in_a_new_file_is_put_in_force(memory: Path) -> None:
 def test_one_that_breaks_a_rule_is_not_served(memory: Path) -> None:
     (memory / "half.py").write_text(CODE.replace("+ self.bonus", "/ 2"))
     settings = SETTINGS.replace('"PayEveryone"', '"half.py:Bonus"')
-    (memory / "federation.toml").write_text(f"[federation]\n{settings}\n")
+    (memory / "federation.toml").write_text(f'[federation]\n{settings}\nbudget = "none"\n')
     done = command(memory, "serve", "--config", "federation.toml")
     assert done.returncode == 2
     assert "half.py:Bonus cannot be served" in done.stderr.replace("\n", " ")

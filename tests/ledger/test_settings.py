@@ -99,6 +99,7 @@ def test_a_federation_of_version_0_1_keeps_its_settings_when_it_is_taken_over() 
     assert taken_over.body() == present
     assert [one.partition(":")[0] for one in taken_over.warnings] == [
         "this federation has no limits, as version 0.1 had none",
+        "this federation has no money_digits, as version 0.1 had none",
         "no budget is set",
     ]
     asked_for = read(threshold=1.0, limits={}).completed(present)

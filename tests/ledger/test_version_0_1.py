@@ -127,21 +127,20 @@ def test_it_takes_the_settings_of_today(store: Database) -> None:
     assert (report.findings, report.rounds) == ([], 7)
 
 
-def test_it_keeps_its_floats_with_a_warning(
-    store: Database, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_it_keeps_its_floats_with_a_warning(store: Database) -> None:
     """A config that says nothing of money_digits: a new federation would have two."""
     mechanism = {"kind": "PaymentEfficient", "beta": 0.9}
     given = {**SETTINGS.body(), "mechanism": mechanism}
     del given["identity"]
     settings = Settings.read(given, Path())
-    assert settings.money_digits == 2
+    assert settings.completed(None).money_digits == 2
     with store.write() as connection:
         apply_settings(connection, settings, 1_000_300.0)
         assert connection.scalar(select(tables.federation.c.settings)) == 1
         assert "money_digits" not in read_body(connection, 1)
         assert audit(connection).findings == []
-    assert "money_digits: this federation of an earlier version has none" in caplog.text
+        kept = settings.completed(read_body(connection, 1))
+    assert any("has no money_digits, as version 0.1 had none" in one for one in kept.warnings)
 
 
 def test_it_takes_minor_units(store: Database, tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ from incfed.protocol.money import round_up
         (1e-13, 2, 0.0),
         (0.0, 2, 0.0),
         (1.2, 0, 2.0),
-        (1e12 + 0.5, 0, 1e12),  # half of 1e-12 of it is rounding
+        (1e12 + 0.5, 0, 1e12 + 1),  # however large, a hundredth of a unit counts
+        (1e10 + 0.005, 0, 1e10),
         (1 / 3, None, 1 / 3),
     ],
 )
