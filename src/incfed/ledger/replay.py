@@ -24,6 +24,7 @@ class Replay:
         self.epochs: dict[int, Row] = {}
         self.payments: dict[tuple[str, int, int], Row] = {}
         self.pruned_round, self.pruned_epoch = 0, 0
+        self.interrupted: set[int] = set()  # rounds with a silence of the coordinator in this stage
         self._offered: dict[int, dict[int, Row]] = {}  # the same offers, by round
         self._sent: dict[int, set[int]] = {}
 
@@ -91,6 +92,8 @@ class Replay:
 
     def _deadline(self, e: Row) -> None:
         self.rounds[e["round"]]["deadline"] = e["deadline"]
+        if "silence" in e:
+            self.interrupted.add(e["round"])
 
     def _uploaded(self, e: Row) -> None:
         names = ("epoch", "steps", "cost", "form", "numbers")
@@ -106,6 +109,7 @@ class Replay:
             self._offered.setdefault(e["round"], {})[int(client)] = offer
         changes = {"stage": OFFERED, "attempt": e["attempt"], "deadline": e["deadline"]}
         self.rounds[e["round"]].update(changes)
+        self.interrupted.discard(e["round"])
         self.now["version"] += 1
 
     def _answered(self, e: Row) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from alembic import op
 from sqlalchemy import (
     BigInteger,
+    CheckConstraint,
     Column,
     Double,
     ForeignKey,
@@ -26,6 +27,7 @@ def _client() -> Column[int]:
 
 
 def upgrade() -> None:
+    _outages()
     op.create_table("grants", _client(), Column("epoch", Integer, nullable=False))
     op.create_table(
         "signals",
@@ -38,6 +40,8 @@ def upgrade() -> None:
         Column("form", Text),  # of what was streamed and not shared yet, if clients stream rows
         Column("numbers", LargeBinary),
         Column("taken", BigInteger),
+        Column("nonce", Text),
+        Column("taken_by", Text),
     )
     op.create_table(
         "scores",
@@ -50,4 +54,20 @@ def upgrade() -> None:
         "pooled_scores",
         Column("epoch", Integer, primary_key=True, autoincrement=False),
         Column("numbers", LargeBinary, nullable=False),
+    )
+
+
+def _outages() -> None:
+    """The last start of each client, and when the coordinator could be answered."""
+    op.create_table(
+        "starts",
+        _client(),
+        Column("number", BigInteger, nullable=False),
+        Column("nonce", Text, nullable=False),
+    )
+    op.create_table(
+        "heartbeat",
+        Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+        Column("at", Double, nullable=False),
+        Column("silences", Integer, nullable=False),
     )
