@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,8 +18,9 @@ from ..support.inputs import InputError, refuse
 from . import tables
 from .chain import append, canonical, digest
 from .records import RUNNING, pack_epoch, read_body, read_settings
-from .settings import Settings
+from .settings import CAREFUL, Settings
 
+LOG = logging.getLogger("incfed.ledger")
 FIXED = ("name", "dim", "ridge")  # what was shared depends on them
 
 
@@ -28,6 +30,15 @@ def apply_settings(connection: Connection, settings: Settings, at: float) -> Non
     row = connection.execute(select(tables.federation)).one()
     present = read_body(connection, row.settings)
     settings = replace(settings, identity=present.get("identity", ""))
+    old = [
+        name
+        for name, careful in CAREFUL.items()
+        if name not in present and getattr(settings, name) == careful
+    ]
+    if old:  # version 0.1 founded it
+        LOG.warning("this federation goes on without %s: set other values", ", ".join(old))
+        off: dict[str, Any] = dict.fromkeys(old, 0)
+        settings = replace(settings, **off)
     if not _in_force(connection, row.settings, settings):
         settings.check(present)
         _write(connection, settings, row.settings + 1, at)

@@ -30,7 +30,10 @@ from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
 # Recorded if they differ from version 0.1.
-LATER = ("trigger", "download", "width", "width_scale", "trust")
+LATER = ("trigger", "download", "width", "width_scale", "trust",
+         "silent_rounds", "round_interval", "false_calls", "ignored_time")  # fmt: skip
+# What a config means that does not say otherwise. A federation of version 0.1 goes on as it was.
+CAREFUL = {"silent_rounds": 2, "round_interval": 0.5, "false_calls": 3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +57,10 @@ class Settings:
     live_time: float = 90.0  # clients seen within this time are awaited
     attempts: int = 3  # decisions of a round, before it closes with those who delivered
     barred_rounds: int = 3  # rounds that a client is excluded from after failing to deliver
+    silent_rounds: int = 0  # without a word, after which a client is not awaited; 0: it always is
+    round_interval: float = 0.0  # between two rounds that the same client calls for
+    false_calls: int = 0  # without reason, in a row, after which a client's are ignored; 0: never
+    ignored_time: float = 60.0  # that they are ignored
     lag: int = 16  # epochs that an upload may be behind
     identity: str = ""  # the name and a random part: made with the federation, in no config
     trigger: Trigger | None = None  # if it is not the paper's, which `threshold` describes
@@ -83,6 +90,10 @@ class Settings:
             inputs.number(name, getattr(self, name), low=0.0, high=1e7, open_low=True)
         inputs.integer("attempts", self.attempts, low=1, high=1000)
         inputs.integer("barred_rounds", self.barred_rounds, low=0, high=10**6)
+        inputs.integer("silent_rounds", self.silent_rounds, low=0, high=10**6)
+        inputs.number("round_interval", self.round_interval, low=0.0, high=1e7)
+        inputs.integer("false_calls", self.false_calls, low=0, high=10**6)
+        inputs.number("ignored_time", self.ignored_time, low=0.0, high=1e7)
         inputs.integer("lag", self.lag, low=0, high=10**6)
         self._check_trigger()
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
@@ -161,7 +172,7 @@ class Settings:
 
         Without `load` it is not run: PaymentFree takes its place, and all else is checked.
         """
-        given = places.table("federation", value, "[federation]")
+        given = CAREFUL | places.table("federation", value, "[federation]")
         known = [one.name for one in fields(cls) if one.name != "identity"]
         places.known("federation", given, known)
         for name in ("dim", "mechanism"):

@@ -71,6 +71,17 @@ starts = Table(
     Column("nonce", Text, nullable=False),
 )
 
+# Clients that are silent, or call for rounds too often or without reason: no evidence either.
+conduct = Table(
+    "conduct",
+    metadata,
+    Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
+    Column("silent", Integer, nullable=False),  # rounds in a row that awaited it in vain
+    Column("called", Double),  # when it last opened a round
+    Column("false_calls", Integer, nullable=False),  # in a row
+    Column("ignored", Double),  # its calls are, until then
+)
+
 # When a coordinator last showed that it could be answered: no evidence either.
 heartbeat = Table(
     "heartbeat",

@@ -103,6 +103,7 @@ class Agent:
         self._received: set[tuple[str, int, int]] = set()  # what the coordinator has confirmed
         self._syncs: list[PendingSync] = []
         self._poll_after = 0.0
+        self._signal_after = 0.0
         self._state_requests = 0  # sent so far
         self._said: tuple[int, int] | None = None  # what the last signal was about
         self._round_epoch: int | None = None  # in which this client last asked for a round
@@ -140,7 +141,7 @@ class Agent:
         sync.after = self._state_requests
         self._syncs.append(sync)
         self.state = None
-        self.backoff.until = 0.0
+        self.backoff.until = self._signal_after = 0.0
 
     def stop(self, error: Exception) -> None:
         """No more requests will be sent."""
@@ -185,7 +186,9 @@ class Agent:
             if told:
                 self._skipped = request.number  # the next round may go better,
                 self._has_settings = False  # perhaps with new settings
-            if not told or request.kind == "signal":
+            if request.kind == "signal":
+                self._signal_after = now + REFUSED_PAUSE  # rounds go on meanwhile
+            if not told:
                 self.backoff.refuse(now)
             self._fail_syncs(refused)
 
@@ -242,7 +245,7 @@ class Agent:
             return self._get_download(closed)._replace(epoch=state.epoch)
         round = state.active
         if round is None:
-            if self._unsaid:
+            if self._unsaid and now >= self._signal_after:
                 return self._put_signal()
             return self._open_round(now) if learner.triggered else None
         if round.number == self._skipped:

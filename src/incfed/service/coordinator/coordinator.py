@@ -24,6 +24,7 @@ from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ...protocol.protocols import EVERYONE
 from ..wire import StateView
+from . import conduct
 from .batching import CLIENTS
 from .errors import Unauthorized
 from .handlers import SentMessage
@@ -79,6 +80,8 @@ class Coordinator:
             seen = {client for n, client in enumerate(clients) if n not in refused}
             if seen:
                 mark_seen(transaction.connection, seen, transaction.now)
+                if transaction.settings.silent_rounds:
+                    conduct.spoke(transaction.connection, seen)
                 transaction.advance()
             states = view_states(transaction, clients)
         return [refused.get(n, state) for n, state in enumerate(states)]

@@ -6,6 +6,7 @@ Every message may come twice; the second time changes nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from ...protocol.messages import Answer, Delivery, Signal, Upload
 from ...protocol.packing import DIGEST, FACTOR, combine
 from ...protocol.protocols import EVERYONE
 from ...support.inputs import counted
+from . import conduct
 from .errors import Conflict
 from .round import RoundTransaction
 from .scores import capped
@@ -49,6 +51,8 @@ def open_round(transaction: RoundTransaction, client: int, message: Open) -> Non
     last = transaction.federation.round
     if after is not None and after != last and not transaction.running:
         raise Conflict("after", after, f"{last}, the last round: ask for the state first")
+    if not transaction.running:
+        conduct.check_call(transaction.connection, client, transaction.settings, transaction.now)
     transaction.open(client)
 
 
@@ -58,6 +62,12 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
     if settings.rule.streams is None:
         return  # the settings have changed since the client read them
     check_signal(message, settings.limits)
+    # no n steps with arms of at most L make log det grow by more
+    most = message.steps * settings.arm_norm**2 / (settings.ridge * settings.dim)
+    bound = settings.dim * math.log1p(most)
+    if message.growth > bound * (1.0 + 1e-9) + 1e-9:
+        steps = counted(message.steps, "step")
+        raise Refusal("growth", float(message.growth), f"at most {bound:.10g}: {steps}")
     if message.epoch > allowed:
         raise Conflict("epoch", message.epoch, f"at most {allowed}")
     if message.epoch >= transaction.rows.last_shared.get(client, 0):  # else it has shared since

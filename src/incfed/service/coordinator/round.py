@@ -30,9 +30,10 @@ from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
-from . import heartbeat, listening, scores
+from . import conduct, heartbeat, listening, scores
 from .batching import NUMBER, BatchRows
 from .entitlements import allowed_epochs
+from .errors import TooMany
 from .starts import Start, Starts
 
 # Statements are built once: building one takes longer than running it.
@@ -49,7 +50,9 @@ UPLOADED, DELIVERED = (
     select(table.c.client).where(table.c.round == NUMBER)
     for table in (tables.uploads, tables.deliveries)
 )
-AWAITED = LIVE.where(tables.clients.c.id.not_in(UPLOADED)).limit(1)
+AWAITED = LIVE.where(
+    tables.clients.c.id.not_in(UPLOADED), tables.clients.c.id.not_in(conduct.NOT_AWAITED)
+)
 _offers = tables.offers.c
 UNDELIVERED = (
     select(_offers.client)
@@ -120,6 +123,7 @@ class RoundTransaction:
             )
         )
         heartbeat.begin(self.connection, self.now)
+        conduct.called(self.connection, client, self.settings, self.now)
         self._update_federation(round=number)
         self.record("opened", round=number, client=client, epoch=federation.epoch,
                     settings=federation.settings, deadline=deadline)  # fmt: skip
@@ -131,6 +135,10 @@ class RoundTransaction:
         nonce = self._nonces.get(client)
         new = listening.hear(self.connection, client, signal, self.settings.dim, rows, nonce)
         if not new or self.running:
+            return
+        try:
+            conduct.check_call(self.connection, client, self.settings, self.now)
+        except TooMany:  # it is heard, but opens nothing now
             return
         live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
         barred = {one.id for one in members(self.connection) if one.barred > self.federation.round}
@@ -231,8 +239,25 @@ class RoundTransaction:
 
     def _awaited(self) -> bool:
         """Is there a live client that has not uploaded yet?"""
-        values = {"number": self.round.number, **self.live_between()}
-        return self.connection.scalar(AWAITED, values) is not None
+        return self.connection.execute(AWAITED, self._awaited_values).first() is not None
+
+    @property
+    def _awaited_values(self) -> dict[str, Any]:
+        silent = conduct.silent_rounds(self.settings)
+        return {"number": self.round.number, **self.live_between(), **silent}
+
+    def _note_conduct(self, inputs: RoundInputs) -> None:
+        """The uploads are here: who was awaited in vain, and had the caller a reason?"""
+        connection, settings, caller = self.connection, self.settings, self.round.trigger
+        if heartbeat.interrupted(connection):
+            return
+        if settings.silent_rounds:
+            conduct.missed(connection, connection.scalars(AWAITED, self._awaited_values).all())
+        if settings.false_calls:
+            upload = inputs.uploads.get(caller)
+            base = None if upload is None else inputs.shared(upload.epoch)
+            just = conduct.justified(upload, settings, base)
+            conduct.judged(connection, caller, settings, self.now, just)
 
     def _undelivered(self) -> bool:
         """Is there an offer whose delivery may still come?"""
@@ -257,6 +282,7 @@ class RoundTransaction:
 
     def _decide(self) -> None:
         inputs = self._inputs()
+        self._note_conduct(inputs)
         if not inputs.uploads and not inputs.others:
             # nothing is shared, nobody is paid
             self._update_round(stage=VOID, ended=self.now, deadline=None)

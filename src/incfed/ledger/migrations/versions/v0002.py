@@ -58,7 +58,15 @@ def upgrade() -> None:
 
 
 def _outages() -> None:
-    """The last start of each client, and when the coordinator could be answered."""
+    """The last start of each client, how it behaves, and when the coordinator could be answered."""
+    op.create_table(
+        "conduct",
+        _client(),
+        Column("silent", Integer, nullable=False),
+        Column("called", Double),
+        Column("false_calls", Integer, nullable=False),
+        Column("ignored", Double),
+    )
     op.create_table(
         "starts",
         _client(),
