@@ -34,7 +34,7 @@ FAULTS = (
     *(f"coordinator died: {point}" for point in POINTS),
     *(f"client died: {place}" for place in FAILPOINTS),
     "lost", "doubled", "delayed", "answer lost", "replayed",
-    "disk full", "clock back", "clock forward",
+    "disk full", "clock back", "clock forward", "long outage", "twin", "twin halted",
 )  # fmt: skip
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "one for one": {"threshold": 0.3, "download": "one-for-one"},

@@ -30,7 +30,7 @@ from incfed.ledger.views import clients_table, export
 from incfed.protocol.messages import Delivery, Signal
 from incfed.results.markdown import render_table
 from reference.mechanisms import FloatArray
-from support.federation import WIDE, made
+from support.federation import WIDE, Clock, made
 from support.single_messages import SingleCoordinator
 
 DATA = Path(__file__).parent / "data" / "federation_0_1.sql"
@@ -78,12 +78,13 @@ def test_it_is_exported(store: Database, tmp_path: Path) -> None:
 
 def test_it_goes_on(store: Database) -> None:
     """With the same settings none are written; the open round is closed, and one more."""
-    now = 1_000_300.0
-    coordinator = SingleCoordinator(store, SETTINGS, lambda: now)
+    clock = Clock()
+    clock.now += 300.0
+    coordinator = SingleCoordinator(store, SETTINGS, clock)
     with store.read() as connection:
         assert connection.scalar(select(tables.federation.c.settings)) == 1
         assert "sha256" not in read_body(connection, 1)["mechanism"]
-    coordinator.tick()  # the sixth round's deadline is over: two are offered a part in it
+    _pass_deadline(coordinator, clock)  # two are offered a part in the sixth round
     _deliver(coordinator, 6, np.zeros(2))
     x = 5.0 * np.random.default_rng(0).standard_normal((2, 2))
     opened = coordinator.open_round(2)
@@ -108,8 +109,10 @@ def test_it_takes_the_settings_of_today(store: Database) -> None:
         SETTINGS, threshold=None, download="one-for-one", width="mixture",
         trigger=incfed.Patient(0.1, signal="growth"),
     )  # fmt: skip
-    coordinator = SingleCoordinator(store, settings, lambda: 1_000_300.0)
-    coordinator.tick()
+    clock = Clock()
+    clock.now += 300.0
+    coordinator = SingleCoordinator(store, settings, clock)
+    _pass_deadline(coordinator, clock)
     _deliver(coordinator, 6, np.zeros(2))
     x = 5.0 * np.random.default_rng(0).standard_normal((2, 2))
     for client in (0, 1):
@@ -168,6 +171,14 @@ def test_it_takes_minor_units(store: Database, tmp_path: Path) -> None:
     paid = pl.read_csv(tmp_path / "payments.csv")
     assert paid.filter(pl.col("round") < 7)["units"].null_count() == (paid["round"] < 7).sum()
     assert paid.filter(pl.col("round") == 7)["units"].sum() == row.posted_units
+
+
+def _pass_deadline(coordinator: SingleCoordinator, clock: Clock) -> None:
+    """It starts anew when the round is taken over."""
+    for _ in range(8):
+        coordinator.tick()
+        clock.now += 1.5
+    coordinator.tick()
 
 
 def _deliver(coordinator: SingleCoordinator, number: int, db: FloatArray) -> None:

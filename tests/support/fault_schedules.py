@@ -1,5 +1,6 @@
 """A federation under faults, from a seed: messages lost, doubled, delayed, out of order and played
-again; a coordinator and clients that die at named points; a clock that jumps; a disk that fills up.
+again; a coordinator and clients that die at named points, or are away for long; two processes with
+copies of one folder; a clock that jumps; a disk that fills up.
 
 One process. The coordinator, its SQLite, the clients' agents and their files are the real ones;
 network, time and deaths are simulated. Everything follows from the seed.
@@ -8,6 +9,7 @@ network, time and deaths are simulated. Everything follows from the seed.
 from __future__ import annotations
 
 import heapq
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -81,7 +83,9 @@ class Schedule(EventQueue):
         self.faults = False
         self.seen: Counter[str] = Counter()  # faults, and what came of them
         self.events: list[dict[str, Any]] = []
-        self._sent: list[tuple[int, Request]] = []
+        self.ghosts: list[Member] = []  # processes with a folder of which a copy is used now
+        self._back = 0.0  # when the coordinator answers again
+        self._sent: list[tuple[int, Request, str]] = []
         self._waiting: list[Callable[[], None]] = []  # polls
         self._holes: dict[tuple[int, int], bool] = {}  # does this delivery never arrive?
         self.coordinator = self._begin()
@@ -110,6 +114,7 @@ class Schedule(EventQueue):
         """No more faults, but for a clock set back by more than anybody would wait: everybody comes
         to rest with what is shared."""
         self.disk.full = False
+        self._back = 0.0
         self.jump -= 1000.0
         for member in self.members:
             member.good = True
@@ -124,7 +129,7 @@ class Schedule(EventQueue):
         raise AssertionError("no rest")
 
     def close(self) -> None:
-        for member in self.members:
+        for member in (*self.members, *self.ghosts):
             if member.alive:
                 member.die()
         self.store.close()
@@ -181,7 +186,22 @@ class Schedule(EventQueue):
             action()
         except Killed:
             member.die()
-            self.later(self.chance.choice([0.1, 0.5, 3.0]), partial(self._rise, member))
+            if member not in self.ghosts:
+                self.later(self.chance.choice([0.1, 0.5, 3.0]), partial(self._rise, member))
+
+    def _copy(self, member: Member) -> None:
+        """A second process with a copy of this one's folder; this one goes on."""
+        self.seen["twin"] += 1
+        folder = member.folder.with_name(f"{member.folder.name}+")
+        shutil.copytree(member.folder, folder)
+        twin = member.twin(folder, self.chance.spawn(1)[0])
+        self.members[member.number] = twin
+        self.ghosts.append(member)
+        faults, self.faults = self.faults, False
+        self._rise(twin)
+        self.coordinator.come_from(twin.number, str(twin.durable.start))
+        self.faults = faults
+        self.later(self.chance.uniform(0, 1), partial(self._learn, twin))
 
     def _rise(self, member: Member) -> None:
         said = reply(self.coordinator, member.number, wire.get_federation())[1]
@@ -218,6 +238,11 @@ class Schedule(EventQueue):
 
         def go() -> None:
             agent = member.agent
+            if member in self.ghosts and agent.halted:
+                assert "another one with a copy of this folder" in str(agent.problem)
+                self.seen["twin halted"] += 1
+                member.die()
+                return
             assert not agent.halted, agent.problem
             if member.request is None and (request := agent.next_request(self.time)) is not None:
                 member.request = self.number()
@@ -235,7 +260,8 @@ class Schedule(EventQueue):
 
     def _send(self, member: Member, request: Request, number: int) -> None:
         self._place(f"{request.kind}.before")
-        self._sent.append((member.number, request))
+        start = str(member.durable.start)
+        self._sent.append((member.number, request, start))
         timeout = 3 * TIMEOUT if request.wait else TIMEOUT
         self.later(timeout, lambda: self._hear(member, number, request, None))
         copies = int(self.chance.choice([0, *[1] * 25, 2, 2])) if self.faults else 1
@@ -246,28 +272,30 @@ class Schedule(EventQueue):
             copies = 0 if hole else copies
         self.seen[("lost", "sent", "doubled")[copies]] += 1
         for _ in range(copies):
-            self.later(self._delay(), lambda: self._arrive(member, request, number))
+            self.later(self._delay(), lambda: self._arrive(member, request, number, start))
 
     def _delay(self) -> float:
         slow = self.faults and self.chance.random() < 0.05
         self.seen["delayed"] += slow
         return float(self.chance.uniform(0.5, 3) if slow else self.chance.uniform(0, 0.1))
 
-    def _arrive(self, member: Member, request: Request, number: int) -> None:
-        answer = self._ask(member.number, request)
+    def _arrive(self, member: Member, request: Request, number: int, start: str) -> None:
+        answer = self._ask(member.number, request, start)
         said = answer[1] if answer is not None and answer[0] == 200 else None
         known = isinstance(said, dict) and said.get("version", 0)
         if request.kind == "poll" and member.polling == number and 0 < known <= request.version:
-            self._waiting.append(lambda: self._arrive(member, request, number))
+            self._waiting.append(lambda: self._arrive(member, request, number, start))
             return
         if self.faults and self.chance.random() < 0.03:
             self.seen["answer lost"] += 1
             return
         self.later(self._delay(), lambda: self._hear(member, number, request, answer))
 
-    def _ask(self, who: int, request: Request) -> Reply | None:
+    def _ask(self, who: int, request: Request, start: str) -> Reply | None:
+        if self.time < self._back:
+            return None
         try:
-            answer = reply(self.coordinator, who, request)
+            answer = reply(self.coordinator, who, request, start)
         except Died:
             self._dead()
             return None
@@ -290,7 +318,8 @@ class Schedule(EventQueue):
         if self.faults:
             self._mischief()
         try:
-            self.coordinator.tick()
+            if self.time >= self._back:
+                self.coordinator.tick()
         except Died:
             self._dead()
         except OperationalError as error:
@@ -300,6 +329,12 @@ class Schedule(EventQueue):
         self.later(TICK, self._tick)
 
     def _mischief(self) -> None:
+        if self.chance.random() < 0.02:
+            self.seen["long outage"] += 1
+            self._back = self.time + float(self.chance.choice([3.0, 6.0]))
+        once = self.members[int(self.chance.integers(len(self.members)))]
+        if self.chance.random() < 0.015 and once.alive and not self.disk.full:
+            self._copy(once)
         dice = self.chance.random()
         if dice < 0.04:
             jump = float(self.chance.choice([-1000.0, -5.0, 5.0, 1000.0]))

@@ -56,6 +56,13 @@ class Federation:
         """One more coordinator over the same database."""
         return SingleCoordinator(self.store, self.settings, self.clock, on_event=self.events.append)
 
+    def wait(self, seconds: float) -> None:
+        """Let time pass, with a coordinator that ticks."""
+        end = self.clock.now + seconds
+        while self.clock.now < end:
+            self.clock.now = min(end, self.clock.now + 1.5)
+            self.coordinator.tick()
+
     def of(self, kind: str) -> list[dict[str, Any]]:
         """What happened, of one kind."""
         return [event for event in self.events if event["event"] == kind]
@@ -197,8 +204,7 @@ def eventful(path: Path, mechanism: incfed.Mechanism | None = None, **options: A
                 elif k not in silent and not seen.delivered:
                     four.coordinator.answer(k, Answer(number, attempt, True))
                     four.deliver(k, number, rows[k])
-            four.clock.now += 10.0
-            four.coordinator.tick()
+            four.wait(10.0)
 
     play(x[0], 10.0)
     play(x[1], 20.0, silent=(1,))

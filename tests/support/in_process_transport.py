@@ -23,9 +23,12 @@ DIM = 3
 Reply = tuple[int, Any]  # status, JSON
 
 
-def reply(coordinator: SingleCoordinator, who: int, request: Request) -> Reply:
-    """What the application would answer; a disk that is full is a 503."""
+def reply(
+    coordinator: SingleCoordinator, who: int, request: Request, start: str | None = None
+) -> Reply:
+    """What the application would answer; a disk that is full is a 503. `start`: of the client."""
     try:
+        coordinator.come_from(who, start)
         view = _view(coordinator, who, request)
         if isinstance(view, bytes):
             return 200, view
@@ -51,7 +54,8 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
         case "federation":
             client = Member(who, f"client {who}", False, 0, None)
             state = coordinator.state(who)
-            return view_federation(coordinator.settings(), client, state, packed=True)
+            last = coordinator.last_start(who)
+            return view_federation(coordinator.settings(), client, state, True, last)
         case "state" | "poll":
             return coordinator.state(who)
         case "open":
@@ -61,8 +65,8 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
         case "signal":
             if packed is not None:
                 return coordinator.signal(who, binary.read_signal(packed, dim))
-            said = TypeAdapter(wire.SignalBody).validate_json(body)
-            return coordinator.signal(who, wire.read_signal_body(said, dim))
+            signal = TypeAdapter(wire.SignalBody).validate_json(body)
+            return coordinator.signal(who, wire.read_signal_body(signal, dim))
         case "upload":
             if packed is not None:
                 return coordinator.upload(who, binary.read_upload(number, packed, dim))
@@ -70,7 +74,8 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             return coordinator.upload(who, wire.read_upload_body(number, upload, dim))
         case "answer":
             answer = TypeAdapter(wire.AnswerBody).validate_json(body)
-            return coordinator.answer(who, Answer(number, answer.attempt, answer.accepted))
+            said = answer.attempt, answer.accepted, answer.upload
+            return coordinator.answer(who, Answer(number, *said))
         case "delivery":
             if packed is not None:
                 return coordinator.deliver(who, binary.read_delivery(number, packed, dim))
@@ -78,7 +83,9 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             return coordinator.deliver(who, wire.read_delivery_body(number, delivery, dim))
         case "download":
             [since], own = query["since"], tuple(query.get("own", ()))
+            named = parse_qs(urlsplit(request.path).query).get("uploaded", [""])[0].partition("-")
+            uploaded = (int(named[0]), named[2]) if named[2] else None
             return binary.write_download(
-                coordinator.download(who, since, request.model, packed=True, own=own)
+                coordinator.download(who, since, request.model, True, own, uploaded)
             )
     raise AssertionError(request.kind)

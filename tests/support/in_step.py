@@ -104,8 +104,7 @@ def _attend(parties: list[Party], federation: Federation, uploads: Any, delivers
 
 
 def _wait(federation: Federation, seconds: float) -> None:
-    federation.clock.now += seconds
-    federation.coordinator.tick()
+    federation.wait(seconds)
 
 
 def settle(parties: list[Party]) -> None:

@@ -36,6 +36,13 @@ class Member:
         self.waking = 0.0  # when it looks again, unless something happens before
         self._last: tuple[Any, float] | None = None  # being learned
 
+    def twin(self, folder: Path, chance: np.random.Generator) -> Member:
+        """Another process with a copy of this one's folder, which has learned what this one has."""
+        twin = Member(self.number, self.cost, folder, chance)
+        twin.steps, twin.V, twin.b = self.steps, self.V.copy(), self.b.copy()
+        twin.promised, twin.good = dict(self.promised), self.good
+        return twin
+
     def start(self, settings: FederationView) -> None:
         """From the files, as any process would."""
         self.life += 1

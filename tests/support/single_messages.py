@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer, Delivery, Download, Signal, Upload
-from incfed.service.coordinator import handlers
+from incfed.service.coordinator import handlers, starts
 from incfed.service.coordinator.coordinator import Coordinator
 from incfed.service.coordinator.handlers import Handler
 from incfed.service.coordinator.views import Wanted
@@ -16,6 +16,8 @@ Result = TypeVar("Result")
 
 
 class SingleCoordinator(Coordinator):
+    start: starts.Start | None = None  # of the client whose messages come
+
     def open_round(
         self, client: int, epoch: int | None = None, after: int | None = None
     ) -> StateView:
@@ -38,12 +40,18 @@ class SingleCoordinator(Coordinator):
 
     def download(
         self, client: int, since: int | None, model: bool = True, packed: bool = False,
-        own: tuple[int, ...] = (),
+        own: tuple[int, ...] = (), uploaded: tuple[int, str] | None = None,
     ) -> Download:  # fmt: skip
-        return _only(self.downloads([Wanted(client, since, model, packed, own)]))
+        return _only(self.downloads([Wanted(client, since, model, packed, own, uploaded)]))
+
+    def come_from(self, client: int, start: str | None) -> None:
+        """The next messages come from this start of the client, as its header says."""
+        self.start = None if start is None else starts.read(start)
+        if start is not None:
+            self._send(client, handlers.say_nothing, None)
 
     def _send(self, client: int, handler: Handler, message: Any) -> StateView:
-        return _only(self.handle([(client, handler, message)]))
+        return _only(self.handle([(client, handler, message, self.start)]))
 
 
 def _only(results: list[Result | Refusal]) -> Result:

@@ -12,9 +12,13 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from ..support import inputs
 from .chain import append
-from .tables import clients, presence
+from .tables import clients, presence, starts
 
-ALL = select(clients, presence.c.heard.label("last_seen")).outerjoin(presence)
+ALL = (
+    select(clients, presence.c.heard.label("last_seen"), starts.c.number, starts.c.nonce)
+    .outerjoin(presence)
+    .outerjoin(starts, starts.c.client == clients.c.id)
+)
 BY_TOKEN = ALL.where(clients.c.token.in_(bindparam("tokens", expanding=True)))
 PREFIX = "incfed_"  # by which scanners recognise a leaked token
 
@@ -25,6 +29,7 @@ class Member(NamedTuple):
     revoked: bool
     barred: int
     last_seen: float | None
+    start: str | None = None  # its last one: a number and a random part, "7-0f3a9c1e"
 
 
 def hashed(token: str) -> str:
@@ -73,4 +78,5 @@ def find_by_token(connection: Connection, tokens: Sequence[str]) -> list[Member 
 
 
 def _member(row: Any) -> Member:
-    return Member(row.id, row.name, row.revoked, row.barred, row.last_seen)
+    start = None if row.number is None else f"{row.number}-{row.nonce}"
+    return Member(row.id, row.name, row.revoked, row.barred, row.last_seen, start)

@@ -135,6 +135,7 @@ def _void(connection: Connection, replay: Replay, e: Row) -> list[str]:
 def _barred(connection: Connection, replay: Replay, e: Row) -> list[str]:
     offer = replay.offers[e["round"], e["client"]]
     just = e["client"] in _missed(replay, e["round"]) and offer["accepted"] is not False
+    just = just and e["round"] not in replay.interrupted
     until = e["round"] + _settings(replay, e).barred_rounds
     return [] if just and e["until"] == until else [f"client {e['client']}: no reason to bar it so"]
 
@@ -146,6 +147,7 @@ def _unbarred(replay: Replay, e: Row) -> list[str]:
         f"client {who} was not barred"
         for who in e["failed"]
         if rounds
+        and e["round"] not in replay.interrupted  # for the coordinator's silence, nobody is
         and replay.offers[e["round"], who]["accepted"] is not False
         and replay.clients[who]["barred"] != e["round"] + rounds
     ]

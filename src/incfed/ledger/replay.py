@@ -31,6 +31,7 @@ class Replay:
         self.payouts: dict[tuple[str, int, int], Row] = {}
         self.pruned_round, self.pruned_epoch = 0, 0
         self._digits: dict[int, int | None] = {}  # by number of the settings
+        self.interrupted: set[int] = set()  # rounds with a silence of the coordinator in this stage
         self._offered: dict[int, dict[int, Row]] = {}  # the same offers, by round
         self._sent: dict[int, set[int]] = {}
         self._prices: dict[int, dict[int, float]] = {}  # of clients with data, by round
@@ -120,6 +121,8 @@ class Replay:
 
     def _deadline(self, e: Row) -> None:
         self.rounds[e["round"]]["deadline"] = e["deadline"]
+        if "silence" in e:
+            self.interrupted.add(e["round"])
 
     def _uploaded(self, e: Row) -> None:
         row = {name: e[name] for name in ("epoch", "steps", "form", "numbers")}
@@ -141,6 +144,7 @@ class Replay:
         changes = {"stage": OFFERED, "attempt": e["attempt"], "deadline": e["deadline"]}
         self.rounds[e["round"]].update(changes)
         self.now["reserved_units"] = e.get("reserved", 0)
+        self.interrupted.discard(e["round"])
         self.now["version"] += 1
 
     def _answered(self, e: Row) -> None:

@@ -31,10 +31,15 @@ from ..protocol.triggers import (
 from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
-SAFE_DIGITS = 2  # money_digits of a new federation whose config says nothing
-OPEN = ("budget", "limits", "money_digits")  # what a config may leave open
+# What a new federation has where its config says nothing. One of version 0.1 goes on as it was.
+SAFE_DIGITS = 2  # money_digits
+CAREFUL = {"silent_rounds": 2, "round_interval": 0.5, "false_calls": 3}
+OPEN = ("budget", "limits", "money_digits", *CAREFUL)  # what a config may leave open
 # Recorded if they differ from version 0.1.
-LATER = ("trigger", "download", "width", "width_scale", "trust", "money_digits", "limits")
+LATER = (
+    "trigger", "download", "width", "width_scale", "trust", "money_digits", "limits",
+    "silent_rounds", "round_interval", "false_calls", "ignored_time",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +63,10 @@ class Settings:
     live_time: float = 90.0  # clients seen within this time are awaited
     attempts: int = 3  # decisions of a round, before it closes with those who delivered
     barred_rounds: int = 3  # rounds that a client is excluded from after failing to deliver
+    silent_rounds: int = 0  # without a word, after which a client is not awaited; 0: it always is
+    round_interval: float = 0.0  # between two rounds that the same client calls for
+    false_calls: int = 0  # without reason, in a row, after which a client's are ignored; 0: never
+    ignored_time: float = 60.0  # that they are ignored
     lag: int = 16  # epochs that an upload may be behind
     identity: str = ""  # the name and a random part: made with the federation, in no config
     trigger: Trigger | None = None  # if it is not the paper's, which `threshold` describes
@@ -91,6 +100,10 @@ class Settings:
             inputs.number(name, getattr(self, name), low=0.0, high=1e7, open_low=True)
         inputs.integer("attempts", self.attempts, low=1, high=1000)
         inputs.integer("barred_rounds", self.barred_rounds, low=0, high=10**6)
+        inputs.integer("silent_rounds", self.silent_rounds, low=0, high=10**6)
+        inputs.number("round_interval", self.round_interval, low=0.0, high=1e7)
+        inputs.integer("false_calls", self.false_calls, low=0, high=10**6)
+        inputs.number("ignored_time", self.ignored_time, low=0.0, high=1e7)
         inputs.integer("lag", self.lag, low=0, high=10**6)
         self._check_trigger()
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
@@ -164,7 +177,9 @@ class Settings:
         digits = self.money_digits
         if "money_digits" in self.unsaid:
             digits = SAFE_DIGITS if present is None else present.get("money_digits")
-        return replace(self, limits=limits, money_digits=digits, unsaid=())
+        care = {name: value for name, value in CAREFUL.items() if name in self.unsaid and not old}
+        changes: dict[str, Any] = {"limits": limits, "money_digits": digits, **care}
+        return replace(self, **changes, unsaid=())
 
     @property
     def warnings(self) -> list[str]:
@@ -180,6 +195,11 @@ class Settings:
             found.append(
                 "this federation has no money_digits, as version 0.1 had none: payments may have "
                 "fractions of a cent. Set money_digits in the config"
+            )
+        if off := [name for name in CAREFUL if not getattr(self, name)]:
+            found.append(
+                f"this federation goes on without {', '.join(off)}, as version 0.1 had none. Set "
+                "them in the config: see docs/service.md"
             )
         if self.budget is None:
             found.append("no budget is set: nothing limits what is paid in all")

@@ -65,6 +65,35 @@ presence = Table(
     Column("heard", Double),
 )
 
+# The last start of each client, by which copies of its state folder are told apart: no evidence.
+starts = Table(
+    "starts",
+    metadata,
+    Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
+    Column("number", BigInteger, nullable=False),
+    Column("nonce", Text, nullable=False),
+)
+
+# Clients that are silent, or call for rounds too often or without reason: no evidence either.
+conduct = Table(
+    "conduct",
+    metadata,
+    Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
+    Column("silent", Integer, nullable=False),  # rounds in a row that awaited it in vain
+    Column("called", Double),  # when it last opened a round
+    Column("false_calls", Integer, nullable=False),  # in a row
+    Column("ignored", Double),  # its calls are, until then
+)
+
+# When a coordinator last showed that it could be answered: no evidence either.
+heartbeat = Table(
+    "heartbeat",
+    metadata,
+    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+    Column("at", Double, nullable=False),
+    Column("silences", Integer, nullable=False),  # in the stage of the round in progress
+)
+
 # The epoch that each client was given last, where downloads are one for one: no evidence either.
 grants = Table(
     "grants",
@@ -95,6 +124,8 @@ signals = Table(
     Column("form", Text),  # of dV, if rows are streamed
     Column("numbers", LargeBinary),
     Column("taken", BigInteger),  # `learned` when dV became the upload to the round in progress
+    Column("nonce", Text),  # of the client's start that said it,
+    Column("taken_by", Text),  # and of the one whose dV was taken
 )
 
 # Trust "auto": how far each client's models were off, summed over what it delivers; and the sum

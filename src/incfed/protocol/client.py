@@ -25,7 +25,7 @@ from ..kernels.step import triggered
 from ..kernels.trust import SCORES
 from ..kernels.ucb import Rules, choose_dense, confidence
 from .messages import Download, Upload
-from .packing import Packed, pack_matrix, pack_rows
+from .packing import TRIANGLE, Packed, pack_matrix, pack_rows
 from .trust import AUTO, Models
 
 REFRESH = 256  # own updates after which the factor is made afresh from V
@@ -76,6 +76,13 @@ class FrozenData(NamedTuple):
 
     round: int
     data: Observations
+    streamed: bool = False  # the coordinator made the upload of rows
+
+    def digest(self) -> str | None:
+        """Of the upload. None: it is the sum of streamed rows, and the coordinator may have rounded
+        it otherwise."""
+        packed = self.data.packed()
+        return None if self.streamed and packed.form == TRIANGLE else packed.digest()
 
 
 class Learner:
@@ -169,7 +176,7 @@ class Learner:
         if self.frozen is None:
             self.frozen = FrozenData(round, self.fresh)
             self.fresh = Observations.empty(self.dim)
-        frozen, data = self.frozen
+        frozen, data, _ = self.frozen
         if frozen != round:
             raise ValueError(f"still frozen for round {frozen}: nothing for round {round} yet")
         return Upload(round, self.epoch, data.steps, cost if data.steps else 0.0, data.packed())
@@ -178,7 +185,13 @@ class Learner:
         """The same for the first of the pending steps only, if the coordinator has just those;
         `last`: the others."""
         if self.frozen is None:
-            self.frozen, self.fresh = FrozenData(round, first), last
+            self.frozen, self.fresh = FrozenData(round, first, streamed=True), last
+
+    def thaw(self) -> None:
+        """The round has another upload of this client: what was frozen for it is not in it."""
+        if self.frozen is not None:
+            self.fresh = self.frozen.data.plus(self.fresh)
+            self.frozen = None
 
     def deliver(self, round: int) -> Floats:
         """Line 12: db of what was frozen for this round."""
@@ -208,7 +221,7 @@ class Learner:
             raise ValueError(f"a download since epoch {news.since}, but this is {self.epoch}")
         newer, whole = news.epoch > self.epoch, news.since is None
         if self.frozen is not None:
-            round, data = self.frozen
+            round, data, _ = self.frozen
             if round in news.shared:
                 self.frozen = None
                 if not newer or round in news.without:  # it is not in the download

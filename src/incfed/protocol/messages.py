@@ -59,6 +59,7 @@ class Answer(NamedTuple):
     round: int
     attempt: int
     accepted: bool
+    upload: str | None = None  # the digest of the upload that it belongs to; None: of version 0.1
 
 
 class Delivery(NamedTuple):
@@ -69,6 +70,7 @@ class Delivery(NamedTuple):
     basis: int | None = None  # which has this checksum
     # trust "auto": squared errors of each model, summed over that data, and the number of events
     scores: Floats | None = None  # [G + 1]
+    upload: str | None = None  # the digest of the upload that it belongs to; None: not known
 
 
 class Download(NamedTuple):

@@ -12,6 +12,7 @@ came together.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import zlib
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from ..kernels.pending import Pending
 from .floats import to_bytes
 
 TRIANGLE, FACTOR = "triangle", "factor"
+DIGEST = 16  # hexadecimal digits by which an upload is named
 SPANNED = 1e-12  # relative error of coordinates: far above rounding, far below what matters
 
 
@@ -48,6 +50,10 @@ class Packed(NamedTuple):
             return self.numbers
         R = self.rows()
         return np.concatenate([np.empty(0), *(R[i, i:] for i in range(len(R)))])
+
+    def digest(self) -> str:
+        """The first 64 bits of the digest that the ledger has of an upload."""
+        return hashlib.sha256(to_bytes(self.numbers)).hexdigest()[:DIGEST]
 
     def checksum(self) -> int:
         """Of a factor: tells whether both ends have the same one."""

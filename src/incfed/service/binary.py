@@ -16,7 +16,8 @@ with the content type `PACKED`. All numbers are little-endian:
         16  uint32    epoch
         20  uint32    number    steps; of a delivery, the checksum of the factor;
                                 of a download, 1 + the epoch since when, or 0: everything
-        24  uint64    large     of a signal, steps ever; of a download, how many rounds follow
+        24  uint64    large     of a signal, steps ever; of a download, how many rounds follow;
+                                of a delivery, the digest of the upload (0: not said)
         32  float64   cost      or uint64
         40            of a download, for each round: its number (uint64), your payment (float64, or
                       uint64)
@@ -109,7 +110,8 @@ def write_upload(upload: Upload, digits: int | None = None) -> bytes:
 
 def write_delivery(delivery: Delivery, dim: int) -> bytes:
     form = VECTOR if delivery.basis is None else COORDINATES
-    head = _Head(DELIVERY, form, dim, len(delivery.db), number=delivery.basis or 0)
+    named = int(delivery.upload or "0", 16)
+    head = _Head(DELIVERY, form, dim, len(delivery.db), number=delivery.basis or 0, large=named)
     return _write(head, delivery.db, scores=delivery.scores)
 
 
@@ -177,7 +179,7 @@ def _read(data: bytes, kind: int, dim: int) -> tuple[_Head, bytes, Floats | None
         raise Refusal("learned", None, "a whole number below 2^62")
     unused = {
         UPLOAD: head.large,
-        DELIVERY: head.epoch or head.large or head.cost or (head.number and head.form == VECTOR),
+        DELIVERY: head.epoch or head.cost or (head.number and head.form == VECTOR),
         SIGNAL: 0,
         DOWNLOAD: head.cost,
     }
@@ -235,9 +237,10 @@ def read_upload(round: int, data: bytes, dim: int) -> Upload:
 def read_delivery(round: int, data: bytes, dim: int) -> Delivery:
     """The coordinator knows how many coordinates there must be."""
     head, rest, scores = _read(data, DELIVERY, dim)
+    named = f"{head.large:0{packing.DIGEST}x}" if head.large else None
     if head.form == VECTOR:
-        return Delivery(round, _scalars("db", head, rest, dim), scores=scores)
-    return Delivery(round, _scalars("db", head, rest), head.number, scores)
+        return Delivery(round, _scalars("db", head, rest, dim), None, scores, named)
+    return Delivery(round, _scalars("db", head, rest), head.number, scores, named)
 
 
 def read_signal(data: bytes, dim: int) -> Signal:
@@ -307,8 +310,10 @@ def put_delivery(delivery: Delivery, dV: Packed | None) -> Request:
     return Request("delivery", "PUT", path, body, number=number)
 
 
-def get_download(since: int, closed: bool, model: bool, own: tuple[int, ...]) -> Request:
+def get_download(
+    since: int, closed: bool, model: bool, own: tuple[int, ...], uploaded: str = ""
+) -> Request:
     """Without this client's own data of the rounds `own`."""
-    request = wire.get_download(since, closed, model)
+    request = wire.get_download(since, closed, model, uploaded)
     path = request.path + "".join(f"&own={round}" for round in own)
     return request._replace(path=path, own=own)

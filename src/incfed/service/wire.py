@@ -145,6 +145,7 @@ class AnswerBody(Message):
 
     attempt: Count
     accepted: bool
+    upload: str | None = None  # the digest of your upload, 16 hexadecimal digits
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,7 @@ class DeliveryBody(Message):
 
     db: Base64
     scores: Base64 | None = None  # trust "auto": squared errors of each of its models
+    upload: str | None = None  # the digest of your upload, 16 hexadecimal digits
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,7 @@ class FederationView(Message):
     packed: bool = False  # whether the coordinator takes packed messages; see `binary`
     money_digits: Digits = None
     revision: Natural = 1  # grows when the operator changes the settings
+    start: Natural = 0  # the number of the client's last start; 0: it has said none yet
 
 
 @dataclass(frozen=True)
@@ -210,7 +213,8 @@ class RoundView(Message):
     offer: OfferView | None
     answered: bool
     delivered: bool
-    taken: Natural | None = None  # streaming rows: the last of your steps in the upload
+    taken: Natural | None = None  # streaming rows: the last of your steps in the upload,
+    taken_by: str | None = None  # and the random part of the start that streamed them
 
 
 @dataclass(frozen=True)
@@ -389,7 +393,8 @@ def read_upload_body(round: int, body: UploadBody, dim: int) -> Upload:
 def read_delivery_body(round: int, body: DeliveryBody, dim: int) -> Delivery:
     """`check_delivery` judges whether its numbers are possible."""
     scores = None if body.scores is None else read_floats("scores", body.scores, SCORES)
-    return Delivery(round, read_floats("db", body.db, dim), scores=scores)
+    db = read_floats("db", body.db, dim)
+    return Delivery(round, db, scores=scores, upload=body.upload)
 
 
 def read_signal_body(body: SignalBody, dim: int) -> Signal:
@@ -412,6 +417,7 @@ STATE = "/v1/state"
 ROUNDS = "/v1/rounds"
 UPLOAD, ANSWER, DELIVERY = (f"{ROUNDS}/{{number}}/{n}" for n in ("upload", "answer", "delivery"))
 DOWNLOAD = "/v1/download"
+START = "Incfed-Start"  # the header that says which start of the client a request comes from
 
 
 class Request(NamedTuple):
@@ -466,19 +472,24 @@ def put_upload(upload: Upload) -> Request:
 
 
 def put_answer(answer: Answer) -> Request:
-    number, attempt, accepted = answer
-    body, path = AnswerBody(attempt, accepted), ANSWER.format(number=number)
-    return Request("answer", "PUT", path, asdict(body), number=number, attempt=attempt)
+    number, attempt, accepted, upload = answer
+    body, path = AnswerBody(attempt, accepted, upload), ANSWER.format(number=number)
+    said = {name: value for name, value in asdict(body).items() if value is not None}
+    return Request("answer", "PUT", path, said, number=number, attempt=attempt)
 
 
 def put_delivery(delivery: Delivery) -> Request:
     number, body = delivery.round, {"db": to_text(delivery.db)}
     if delivery.scores is not None:  # a coordinator of version 0.1 does not know them
         body["scores"] = to_text(delivery.scores)
+    if delivery.upload is not None:
+        body["upload"] = delivery.upload
     return Request("delivery", "PUT", DELIVERY.format(number=number), body, number=number)
 
 
-def get_download(since: int, closed: bool, model: bool = True) -> Request:
-    """Without the model: only in which rounds this client took part."""
+def get_download(since: int, closed: bool, model: bool = True, uploaded: str = "") -> Request:
+    """Without the model: only in which rounds this client took part. `uploaded`: the round that
+    this client uploaded to, and the digest of that, "7-0123456789abcdef"."""
     path = f"{DOWNLOAD}?since={since}{'' if model else '&model=false'}"
+    path += f"&uploaded={uploaded}" if uploaded else ""
     return Request("download", "GET", path, closed=closed, model=model)

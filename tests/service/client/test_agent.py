@@ -9,7 +9,7 @@ import pytest
 
 import incfed
 from incfed.service.client import agent as agents
-from incfed.service.client.agent import FIRST_PAUSE, LONGEST_PAUSE, REFUSED_PAUSE
+from incfed.service.client.agent import AWAY_PAUSE, FIRST_PAUSE, REFUSED_PAUSE
 from incfed.service.client.sync import PendingSync
 from incfed.service.client.transport import ServiceError
 from support.agents import Harness
@@ -124,7 +124,7 @@ def test_not_now_is_tried_again_after_a_while(status: int, harness: Harness) -> 
         harness.now = harness.agent.backoff.until
     assert FIRST_PAUSE / 2 <= pauses[0] <= 2 * FIRST_PAUSE
     assert pauses[4] > 4 * pauses[0]
-    assert LONGEST_PAUSE / 2 <= pauses[-1] <= 1.5 * LONGEST_PAUSE
+    assert AWAY_PAUSE / 2 <= pauses[-1] <= 1.5 * AWAY_PAUSE
     harness.work()
     assert harness.agent.problem is None
 

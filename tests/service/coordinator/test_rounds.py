@@ -83,11 +83,9 @@ def test_offers_are_made_when_all_live_clients_have_uploaded(federate: Rounds) -
 def test_who_is_silent_is_left_out(federate: Rounds) -> None:
     three = federate(3, incfed.PayEveryone(), upload_time=5.0, live_time=60.0)
     three.upload([0, 1], [ONE, ONE], 2.0)
-    three.clock.now += 4.9
-    three.coordinator.tick()
+    three.wait(4.9)
     assert stage(three) == "open"
-    three.clock.now += 0.2
-    three.coordinator.tick()
+    three.wait(0.2)
     assert sorted(three.offered()) == [0, 1]
     with pytest.raises(Conflict, match=r"^round: got 1, must be a round that is open for uploads"):
         three.coordinator.upload(2, made(1, 0, ONE, 2.0))
@@ -131,8 +129,7 @@ def test_who_fails_to_deliver_is_not_paid_and_sits_out(federate: Rounds) -> None
     three.coordinator.answer(1, Answer(1, 1, True))
     three.deliver(0, 1, ONE)
     three.deliver(2, 1, ONE)
-    three.clock.now += 5.0
-    three.coordinator.tick()
+    three.wait(5.0)
     assert three.of("closed")[0]["payments"] == {"0": pytest.approx(1.5), "2": pytest.approx(1.5)}
     with pytest.raises(Conflict, match="deadline"):
         three.deliver(1, 1, ONE)
@@ -154,8 +151,7 @@ def efficient(federate: Rounds, **options: Any) -> Federation:
     first = {0: (1, pytest.approx(100 - 7.5 / 9)), 1: (1, pytest.approx(100 - 8 / 8.5))}
     assert three.offered() == first
     three.deliver(0, 1, worth(8.0))
-    three.clock.now += 5.0
-    three.coordinator.tick()
+    three.wait(5.0)
     return three
 
 
@@ -199,8 +195,7 @@ def test_without_money_for_a_raise_what_was_offered_is_paid(federate: Rounds) ->
         four.upload([0, 1, 2, 3], [ONE] * 4, 2.0)
         for k in range(3):
             four.deliver(k, 1, ONE)
-        four.clock.now += 5.0
-        four.coordinator.tick()
+        four.wait(5.0)
         assert (stage(four), shared(four)) == ("closed", 3.0)
         assert four.of("decided")[-1]["data_only"] == (paid == 0.5)
         assert four.coordinator.download(0, 0).shared == {1: pytest.approx(paid)}
@@ -210,8 +205,7 @@ def test_without_money_for_a_raise_what_was_offered_is_paid(federate: Rounds) ->
 def test_a_round_without_uploads_is_void(federate: Rounds) -> None:
     two = federate(2, incfed.PayEveryone(), upload_time=5.0)
     two.coordinator.open_round(0)
-    two.clock.now += 5.0
-    two.coordinator.tick()
+    two.wait(5.0)
     assert (stage(two), two.of("void")[0]["reason"]) == ("closed", "nobody uploaded")
 
 
@@ -222,8 +216,7 @@ def test_a_clock_set_back_makes_nobody_wait_longer(federate: Rounds) -> None:
     two.coordinator.state(1)  # is heard of
     two.coordinator.tick()
     assert stage(two) == "open"
-    two.clock.now += 5.0
-    two.coordinator.tick()
+    two.wait(5.0)
     assert sorted(two.offered()) == [0]
 
 

@@ -26,7 +26,8 @@ from .transport import ServiceError, Traffic
 
 WAIT = 25.0  # seconds that a long poll may take
 POLL_PAUSE = 0.5  # seconds until the next poll, if one came back at once with nothing new
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0  # seconds after a request that failed
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0  # seconds after something that failed
+AWAY_PAUSE = 5.0  # at most, if the coordinator was away: it waits for answers when it is back
 REFUSED_PAUSE = 60.0  # seconds after a refusal: somebody has to fix a setting first
 _RETRY = (404, 408, 409, 425, 429)  # ask for the state, then try again
 _log = logging.getLogger("incfed.client")
@@ -40,9 +41,9 @@ class Backoff:
         self._failures = 0
         self.until = 0.0  # nothing is sent before
 
-    def fail(self, now: float) -> None:
+    def fail(self, now: float, longest: float = LONGEST_PAUSE) -> None:
         self._failures += 1
-        self._pause(now, min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._failures - 1, 20)))
+        self._pause(now, min(longest, FIRST_PAUSE * 2.0 ** min(self._failures - 1, 20)))
 
     def refuse(self, now: float) -> None:
         self._pause(now, REFUSED_PAUSE)
@@ -102,6 +103,7 @@ class Agent:
         self._received: set[tuple[str, int, int]] = set()  # what the coordinator has confirmed
         self._syncs: list[PendingSync] = []
         self._poll_after = 0.0
+        self._signal_after = 0.0
         self._state_requests = 0  # sent so far
         self._said: tuple[int, int] | None = None  # what the last signal was about
         self._round_epoch: int | None = None  # in which this client last asked for a round
@@ -139,7 +141,7 @@ class Agent:
         sync.after = self._state_requests
         self._syncs.append(sync)
         self.state = None
-        self.backoff.until = 0.0
+        self.backoff.until = self._signal_after = 0.0
 
     def stop(self, error: Exception) -> None:
         """No more requests will be sent."""
@@ -167,8 +169,12 @@ class Agent:
             self.backoff.reset()
             self.problem = None
             self._finish_syncs()
+        elif status == 409 and (halt := self._cannot_go_on(request, ServiceError(status, reply))):
+            self._error(f"request {request.kind!r}", halt, now, fatal=True)
         elif status >= 500 or status in _RETRY:
             refused = ServiceError(status, reply)
+            if status == 409 and refused.field in ("upload", "dV"):
+                self._sit_out(request.number)
             if refused.field == "basis":
                 self._unknown_basis = request.number
             self.failed(request, refused, now)
@@ -180,9 +186,35 @@ class Agent:
             if told:
                 self._skipped = request.number  # the next round may go better,
                 self._has_settings = False  # perhaps with new settings
-            if not told or request.kind == "signal":
+            if request.kind == "signal":
+                self._signal_after = now + REFUSED_PAUSE  # rounds go on meanwhile
+            if not told:
                 self.backoff.refuse(now)
             self._fail_syncs(refused)
+
+    def _cannot_go_on(self, request: Request, refused: ServiceError) -> inputs.InputError | None:
+        """Why this process has to halt; None: it need not."""
+        if refused.field == wire.START:
+            return self.durable.refused(
+                "used by one process: another one with a copy of this folder was started "
+                f"(start {self.durable.start.number} here). This one has halted, and its folder "
+                "keeps what it learned. To go on here, stop the other and start this one again; to "
+                "run both, enrol a second client"
+            )
+        if refused.field == "upload" and request.kind == "download":
+            return self.durable.refused(
+                "up to date: this client shared other data in the last round than this folder "
+                "knows (was a copy of it used meanwhile?) and might share some again; start with a "
+                "new folder"
+            )
+        return None
+
+    def _sit_out(self, round: int) -> None:
+        """This round has an upload of this client that another process sent."""
+        frozen = self.durable.learner.frozen
+        if frozen is not None and frozen.round == round:
+            self.durable.thaw()
+        self._skipped = round
 
     def failed(self, request: Request, error: Exception, now: float) -> None:
         """No reply, one that cannot be read, or one that says: try again."""
@@ -190,7 +222,7 @@ class Agent:
         self.problem, self.state = error, None
         if request.kind == "signal":
             self._said = None  # perhaps the coordinator misses something: tell it all
-        self.backoff.fail(now)
+        self.backoff.fail(now, AWAY_PAUSE)
 
     # ------------------------------------------------------------------------------ requests
 
@@ -202,7 +234,7 @@ class Agent:
         if state is None:
             self._state_requests += 1
             return wire.get_state()._replace(sequence=self._state_requests)
-        if state.revision > self.durable.settings.revision:
+        if state.revision != self.durable.settings.revision:
             return wire.get_federation()
         frozen = learner.frozen
         closed = frozen is None or state.over(frozen.round)
@@ -213,7 +245,7 @@ class Agent:
             return self._get_download(closed)._replace(epoch=state.epoch)
         round = state.active
         if round is None:
-            if self._unsaid:
+            if self._unsaid and now >= self._signal_after:
                 return self._put_signal()
             return self._open_round(now) if learner.triggered else None
         if round.number == self._skipped:
@@ -268,7 +300,7 @@ class Agent:
         delivered = self._is_received("delivery", round, round.delivered)
         mine = round.taken is not None and round.number != durable.lost_round
         if frozen is None and mine and not answered:
-            durable.freeze_streamed(round.number, round.taken or 0)
+            durable.freeze_streamed(round.number, round.taken or 0, round.taken_by)
             frozen = durable.learner.frozen
         if frozen is None:  # it was uploaded from a folder that is gone: there is no db to deliver
             return None if answered else wire.put_answer(Answer(round.number, attempt, False))
@@ -276,7 +308,7 @@ class Agent:
             cost, steps = durable.cost or 0.0, frozen.data.steps
             proposal = Proposal(round.number, attempt, offer.payment, cost, steps)
             accepted = durable.answer(round.number, attempt, lambda: decide(self._accept, proposal))
-            return wire.put_answer(Answer(round.number, attempt, accepted))
+            return wire.put_answer(Answer(round.number, attempt, accepted, durable.uploaded))
         if durable.answers.get(attempt) and not delivered:
             delivery = durable.deliver(round.number)
             if not self._packed:
@@ -303,10 +335,12 @@ class Agent:
         return (packed or wire.put_signal(signal))._replace(number=settled)
 
     def _get_download(self, closed: bool, model: bool = True) -> Request:
-        learner = self.durable.learner
+        learner, digest = self.durable.learner, self.durable.uploaded
         if not self._packed:
             return wire.get_download(learner.epoch, closed, model)
-        return binary.get_download(learner.epoch, closed, model, learner.held(closed))
+        uploaded = f"{learner.frozen.round}-{digest}" if learner.frozen and digest else ""
+        held = learner.held(closed)
+        return binary.get_download(learner.epoch, closed, model, held, uploaded)
 
     def _is_received(self, kind: str, round: RoundView, in_state: bool) -> bool:
         """Does the coordinator have this message, by its state or by its reply?"""
@@ -323,6 +357,8 @@ class Agent:
             durable.update_settings(settings)
             self._check_epoch(settings.epoch)
             self._has_settings, self._said = True, None
+            if self.state is not None and self.state.revision != settings.revision:
+                self.state = None  # one of the two is older
         elif request.kind in ("state", "poll"):
             self._update_state(request, wire.reply(lambda: wire.read(StateView, reply)))
         elif request.kind == "signal":

@@ -63,16 +63,18 @@ class Client:
         certificates = check_ca(ca)
         own_trust = None if trust is None else check_trust(trust)
         self._traffic = Traffic()
+        self._start: str | None = None  # not known before the folder is open
         warn_of_plain_http(url)
 
         def connect() -> Transport:
-            return Transport(url, token, seconds, certificates, self._traffic)
+            return Transport(url, token, seconds, certificates, self._traffic, self._start)
 
         with state_folder.locked(folder) as lock:
             federation, start = _load_or_join(connect, folder)
             if not callable(cost):
                 check_cost(cost, start.settings.cost_limit, start.settings.money_digits)
             self._durable = DurableLearner(folder, start, own_trust)
+            self._start = str(self._durable.start)
             try:
                 self._agent = Agent(self._durable, costs, accept, self._traffic)
                 if federation is not None:

@@ -56,11 +56,13 @@ class DurableLearner:
             start.given_rounds, start.own, start.known,
         )  # fmt: skip
         self.settled, self._entitled, self._acted = start.settled, start.entitled, False
+        self.start = start.start
         self._lock = threading.Lock()
         self._durable = True  # False: a new snapshot is needed before anything is sent
         generation = start.generation
         while self._replay(generation):
             generation += 1
+        self.start = self.start.next(self.settings.start)
         self._journal = Journal(folder, generation, self.settings.dim)
         self._frozen_at = 0  # steps of the journal that belong to the frozen data
         self._save(self._snapshot())
@@ -164,7 +166,7 @@ class DurableLearner:
             with self._lock:
                 self._journal.signal(Signalled(at, cost))
             self.flush()
-            self._mark(learned, Mark(data, cost))
+            self._mark(learned, Mark(data, cost, self.start.nonce))
         return Signal(epoch, learned, steps, growth, cost, rows, dV)
 
     def _mark(self, learned: int, mark: Mark) -> None:
@@ -177,12 +179,15 @@ class DurableLearner:
         for earlier in [number for number in self._marks if number < learned]:
             del self._marks[earlier]
 
-    def freeze_streamed(self, round: int, taken: int) -> bool:
+    def freeze_streamed(self, round: int, taken: int, taken_by: str | None = None) -> bool:
         """The coordinator took what this client streamed up to this step for its upload: set just
-        that aside, durably. False: it is not known any more, and cannot be delivered."""
+        that aside, durably. False: it is not known any more, and cannot be delivered; or another
+        start of this client streamed it, with other data."""
         with self._lock:
             learner, new = self.learner, self.steps - taken
             mark = self._marks.get(taken)
+            if mark is not None and taken_by not in (None, mark.nonce):
+                return False
             complete = min(new, learner.dim) <= len(self._recent)
             if mark is None or not complete or learner.frozen is not None:
                 return False
@@ -217,6 +222,14 @@ class DurableLearner:
             self.flush()
         return upload._replace(cost=self.cost)
 
+    def thaw(self) -> None:
+        """The coordinator has another upload to this round: what was frozen for it is pending
+        again, durably."""
+        with self._lock:
+            self.learner.thaw()
+            self.cost, self.answers, self._durable = None, {}, False
+        self.flush()
+
     def _check_cost(self, cost: object) -> float:
         """In minor units, rounded up, if the federation has them."""
         settings = self.settings
@@ -235,7 +248,14 @@ class DurableLearner:
 
     def deliver(self, round: int) -> Delivery:
         with self._lock:
-            return Delivery(round, self.learner.deliver(round), scores=self.learner.scores(round))
+            db, scores = self.learner.deliver(round), self.learner.scores(round)
+            return Delivery(round, db, scores=scores, upload=self.uploaded)
+
+    @property
+    def uploaded(self) -> str | None:
+        """The digest of what is frozen; None: nothing is, or the coordinator knows no digests."""
+        frozen = self.learner.frozen
+        return frozen.digest() if frozen is not None and self.settings.packed else None
 
     def take_in(self, download: Download, closed: bool, model: bool = True) -> None:
         """Add a download, durably. One that does not fit this state changes nothing. Without the
@@ -250,7 +270,7 @@ class DurableLearner:
                 "knows nothing of (is it an old copy?) and might share again; start with a new "
                 "folder"
             )
-            raise inputs.refuse("state", str(self.folder), allowed)
+            raise self.refused(allowed)
         with self._lock:
             self.learner.take_in(download, closed)
             if self.learner.frozen is None:
@@ -264,6 +284,10 @@ class DurableLearner:
                 self._entitled, self._acted = not model, False
             self._durable = False
         self.flush()
+
+    def refused(self, allowed: str) -> inputs.InputError:
+        """This folder cannot be used any more."""
+        return inputs.refuse("state", str(self.folder), allowed)
 
     def restart_clock(self) -> None:
         """A round is over. (After a crash the clock may show more: it only calls earlier then.)"""
@@ -315,7 +339,7 @@ class DurableLearner:
             self.steps, self.earned, self.lost_round,
             learner.given if learner.given.steps else None, self.settled, self._entitled,
             learner.given_rounds, dict(self._marks), list(self._recent) if self._marks else [],
-            learner.own.plus(Observations.empty(learner.dim)), learner.known,
+            learner.own.plus(Observations.empty(learner.dim)), learner.known, self.start,
         )  # fmt: skip
 
     def _save(self, snapshot: Snapshot) -> None:
@@ -339,7 +363,7 @@ class DurableLearner:
                 self.cost, self.answers = freeze.cost, {}
             if signal := signals.get(number):
                 data = self.learner.pending.plus(Observations.empty(self.learner.dim))
-                self._mark(self.steps, Mark(data, signal.cost))
+                self._mark(self.steps, Mark(data, signal.cost, self.start.nonce))
             if number < len(steps):
                 self.learner.learn(*steps[number])
                 self.steps += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -95,11 +96,26 @@ def check_owner(folder: Path, kept: FederationView, now: FederationView) -> None
 # -------------------------------------------------------------------------------- the snapshot
 
 
+class Start(NamedTuple):
+    """A start of a client. The nonce is random: copies of a folder arrive at the same number."""
+
+    number: int = 0  # 0: of version 0.1
+    nonce: str = ""
+
+    def next(self, known: int) -> Start:
+        """`known`: the number of the last one that the coordinator knows."""
+        return Start(max(self.number, known) + 1, secrets.token_hex(4))
+
+    def __str__(self) -> str:
+        return f"{self.number}-{self.nonce}"
+
+
 class Mark(NamedTuple):
     """What was pending when a signal of rows was sent, and the cost that it stated."""
 
     data: Observations
     cost: float
+    nonce: str = ""  # of the start that sent it
 
 
 class Snapshot(NamedTuple):
@@ -126,6 +142,7 @@ class Snapshot(NamedTuple):
     recent: list[tuple[Floats, float]] = []  # noqa: RUF012 - and then the last d steps
     own: Observations | None = None  # all of its own data; None: not known, of version 0.1
     known: Floats | None = None  # the scores of others, downloaded with the epoch
+    start: Start = Start()  # the one that wrote this
 
     @classmethod
     def new(cls, settings: FederationView, lost_round: int | None = None) -> Snapshot:
@@ -187,6 +204,7 @@ def _to_json(snapshot: Snapshot) -> dict[str, Any]:
         "cost": snapshot.cost,
         "answers": snapshot.answers,
         "heap": _data_to_json(snapshot.frozen.data),
+        "streamed": snapshot.frozen.streamed,
     }
     return {
         "generation": snapshot.generation,
@@ -205,12 +223,13 @@ def _to_json(snapshot: Snapshot) -> dict[str, Any]:
         "entitled": snapshot.entitled,
         "given_rounds": snapshot.given_rounds,
         "marks": {
-            step: {"cost": mark.cost, "heap": _data_to_json(mark.data)}
+            step: {"cost": mark.cost, "heap": _data_to_json(mark.data), "nonce": mark.nonce}
             for step, mark in snapshot.marks.items()
         },
         "recent": to_text(np.array([[*x, y] for x, y in snapshot.recent]).ravel()),
         "own": snapshot.own and _data_to_json(snapshot.own),
         "known": None if snapshot.known is None else to_text(snapshot.known),
+        "start": list(snapshot.start),
     }
 
 
@@ -224,7 +243,8 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
         clock=said["clock"],
         V=read_floats("V", said["V"], dim * dim).reshape(dim, dim),
         b=read_floats("b", said["b"], dim),
-        frozen=told and FrozenData(told["round"], _data(told["heap"], dim)),
+        frozen=told
+        and FrozenData(told["round"], _data(told["heap"], dim), bool(told.get("streamed"))),
         cost=told and told["cost"],
         answers={int(n): yes for n, yes in told["answers"].items()} if told else {},
         fresh=_data(said["fresh"], dim),
@@ -236,7 +256,7 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
         entitled=said.get("entitled", True),
         given_rounds=tuple(said.get("given_rounds", ())),
         marks={
-            int(step): Mark(_data(one["heap"], dim), float(one["cost"]))
+            int(step): Mark(_data(one["heap"], dim), float(one["cost"]), one.get("nonce", ""))
             for step, one in said.get("marks", {}).items()
         },
         recent=[
@@ -245,6 +265,7 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
         ],
         own=_data(said["own"], dim) if said.get("own") else None,
         known=read_floats("known", said["known"], SCORES) if said.get("known") else None,
+        start=Start(*said.get("start", ())),
     )
 
 

@@ -18,7 +18,7 @@ from ...support import inputs
 from ...support.extras import needs
 from ..addresses import is_loopback
 from ..binary import PACKED
-from ..wire import Request
+from ..wire import START, Request
 from .validation import URL_ALLOWED
 
 LARGEST_REPLY = 2**28  # bytes
@@ -65,8 +65,9 @@ class Transport:
     """Sends requests with a client's token and counts bytes. Belongs to one event loop."""
 
     def __init__(
-        self, url: str, token: str, timeout: float, ca: str | None, traffic: Traffic
-    ) -> None:
+        self, url: str, token: str, timeout: float, ca: str | None, traffic: Traffic,
+        start: str | None = None,
+    ) -> None:  # fmt: skip
         with needs("httpx", "a Client", "client"):
             import httpx
         self._httpx = httpx
@@ -74,6 +75,8 @@ class Transport:
         self._traffic = traffic
         headers = {"Authorization": f"Bearer {token}", "Incfed-Protocol": str(VERSION)}
         headers["Accept"] = f"application/json, {PACKED}"
+        if start is not None:
+            headers[START] = start
         context = _ssl_context(ca) if url.startswith("https:") else False
         # No redirects: the token is for this address only.
         try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import select
 
 from ...ledger import tables
 from ...ledger.clients import Member, find_by_token
@@ -24,22 +24,19 @@ from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ...protocol.protocols import EVERYONE
 from ..wire import StateView
+from . import conduct
 from .batching import CLIENTS
 from .errors import Unauthorized
 from .handlers import SentMessage
 from .listening import Judge
 from .monitoring import Overview
-from .round import LIVE_COUNT, RoundTransaction
+from .round import LIVE_COUNT, RoundTransaction, mark_seen
+from .starts import Starts
 from .views import Downloads, Wanted, view_states
 
 LAST_SEEN = select(tables.presence).where(tables.presence.c.client.in_(CLIENTS))
 REVOKED = select(tables.clients.c.id).where(
     tables.clients.c.id.in_(CLIENTS), tables.clients.c.revoked.is_(True)
-)
-MARK_SEEN = (
-    update(tables.presence)
-    .where(tables.presence.c.client == bindparam("id"))
-    .values(heard=bindparam("now"))
 )
 
 
@@ -67,21 +64,24 @@ class Coordinator:
     def handle(self, batch: Sequence[SentMessage]) -> list[StateView | Refusal]:
         """Handle messages in one transaction. A refused message changes nothing; any other error
         undoes the whole transaction."""
-        clients = [client for client, _, _ in batch]
+        clients = [sent[0] for sent in batch]
         refused: dict[int, Refusal] = {}
         with self._write(clients) as transaction:
             values = {"clients": transaction.rows.clients}
             revoked = set(transaction.connection.scalars(REVOKED, values))
-            for n, (client, handler, message) in enumerate(batch):
+            for n, (client, handler, message, *start) in enumerate(batch):
                 try:
                     if client in revoked:
                         raise Unauthorized  # since its token was checked
+                    transaction.admit(client, *start)
                     handler(transaction, client, message)
                 except Refusal as refusal:
                     refused[n] = refusal
             seen = {client for n, client in enumerate(clients) if n not in refused}
             if seen:
-                _mark_seen(transaction.connection, seen, transaction.now)
+                mark_seen(transaction.connection, seen, transaction.now)
+                if transaction.settings.silent_rounds:
+                    conduct.spoke(transaction.connection, seen)
                 transaction.advance()
             states = view_states(transaction, clients)
         return [refused.get(n, state) for n, state in enumerate(states)]
@@ -101,6 +101,12 @@ class Coordinator:
         with self.store.read() as connection:
             return find_by_token(connection, tokens)
 
+    def last_start(self, client: int) -> int:
+        """The number of a client's last start; 0: it has said none yet."""
+        with self.store.read() as connection:
+            last = Starts(connection, [client]).last.get(client)
+        return 0 if last is None else last.number
+
     def states(self, clients: Sequence[int]) -> list[StateView]:
         """The state as each of these clients sees it. Asking for it counts as being seen."""
         with self._read() as transaction:
@@ -112,7 +118,7 @@ class Coordinator:
         stale = {one for one, at in last_seen.items() if at is None or not 0.0 <= now - at < fresh}
         if stale:
             with self.store.touch() as connection:
-                _mark_seen(connection, stale, now)
+                mark_seen(connection, stale, now)
         return states
 
     def downloads(self, asked: Sequence[Wanted]) -> list[Download | Refusal]:
@@ -159,8 +165,3 @@ class Coordinator:
         """Of a transaction that was committed."""
         for event in events:
             self._on_event(event)
-
-
-def _mark_seen(connection: Connection, clients: set[int], now: float) -> None:
-    """Always in the same order, so that two coordinators cannot deadlock."""
-    connection.execute(MARK_SEEN, [{"id": client, "now": now} for client in sorted(clients)])

@@ -6,6 +6,7 @@ Every message may come twice; the second time changes nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,15 +17,19 @@ from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes, upload_entry
 from ...protocol.checks import Refusal, check_delivery, check_scores, check_signal, check_upload
 from ...protocol.messages import Answer, Delivery, Signal, Upload
 from ...protocol.money import next_unit
-from ...protocol.packing import FACTOR, combine
+from ...protocol.packing import DIGEST, FACTOR, combine
 from ...protocol.protocols import EVERYONE
 from ...support.inputs import counted
+from . import conduct
 from .errors import Conflict
 from .round import RoundTransaction
 from .scores import capped
+from .starts import Start
 
+FIXED = ("steps", "cost", "cost_units", "form", "numbers")  # of an upload, once it is there
 Handler = Callable[[RoundTransaction, int, Any], None]  # the client that sent it, and the message
-SentMessage = tuple[int, Handler, Any]  # a client, and its message with what handles that
+# A client, its message with what handles that, and the start of the client that it comes from.
+SentMessage = tuple[int, Handler, Any] | tuple[int, Handler, Any, Start | None]
 
 
 class Open(NamedTuple):
@@ -33,6 +38,10 @@ class Open(NamedTuple):
 
     epoch: int | None = None
     after: int | None = None
+
+
+def say_nothing(transaction: RoundTransaction, client: int, message: None) -> None:
+    """That a client is there, and which start of it."""
 
 
 def open_round(transaction: RoundTransaction, client: int, message: Open) -> None:
@@ -44,6 +53,8 @@ def open_round(transaction: RoundTransaction, client: int, message: Open) -> Non
     last = transaction.federation.round
     if after is not None and after != last and not transaction.running:
         raise Conflict("after", after, f"{last}, the last round: ask for the state first")
+    if not transaction.running:
+        conduct.check_call(transaction.connection, client, transaction.settings, transaction.now)
     transaction.open(client)
 
 
@@ -54,6 +65,12 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
         return  # the settings have changed since the client read them
     message = message._replace(cost=next_unit(message.cost, settings.money_digits))
     check_signal(message, settings.bounds)
+    # no n steps with arms of at most L make log det grow by more
+    most = message.steps * settings.arm_norm**2 / (settings.ridge * settings.dim)
+    bound = settings.dim * math.log1p(most)
+    if message.growth > bound * (1.0 + 1e-9) + 1e-9:
+        steps = counted(message.steps, "step")
+        raise Refusal("growth", float(message.growth), f"at most {bound:.10g}: {steps}")
     if message.epoch > allowed:
         raise Conflict("epoch", message.epoch, f"at most {allowed}")
     if message.epoch >= transaction.rows.last_shared.get(client, 0):  # else it has shared since
@@ -68,7 +85,7 @@ def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
         _check_upload(transaction, client, message)
         transaction.rows.add(tables.uploads, **row)
         transaction.record("uploaded", **upload_entry(row))
-    elif any(getattr(uploaded, name) != value for name, value in row.items()):
+    elif any(getattr(uploaded, name) != row[name] for name in FIXED):
         raise Conflict("dV", None, "the same as in your first upload: it is fixed for the round")
 
 
@@ -78,8 +95,10 @@ def answer(transaction: RoundTransaction, client: int, message: Answer) -> None:
         _check_still_offered(transaction, offer)
         if message.attempt != offer.attempt:
             raise Conflict("attempt", message.attempt, f"{offer.attempt}, the latest one")
+        _check_named(transaction, client, message.round, message.upload)
         transaction.rows.accept(offer, bool(message.accepted))
-        transaction.record("answered", **message._asdict(), client=client)
+        transaction.record("answered", round=message.round, attempt=message.attempt,
+                           accepted=message.accepted, client=client)  # fmt: skip
     elif offer.accepted != message.accepted:
         allowed = f"{str(bool(offer.accepted)).lower()}, as in your first answer"
         raise Conflict("accepted", message.accepted, allowed)
@@ -88,6 +107,7 @@ def answer(transaction: RoundTransaction, client: int, message: Answer) -> None:
 def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> None:
     rows, number = transaction.rows, message.round
     offer = _find_offer(transaction, client, number)
+    _check_named(transaction, client, number, message.upload)
     plain = _read_db(transaction, client, message)
     db = to_bytes(plain)
     delivered = rows.find(tables.deliveries, number, client)
@@ -108,6 +128,17 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
         transaction.record("delivered", round=number, client=client, db=digest(db))
     elif delivered.db != db:
         raise Conflict("db", None, "the same as in your first delivery")
+
+
+def _check_named(transaction: RoundTransaction, client: int, round: int, named: str | None) -> None:
+    """Does the message belong to the upload that is here? Another process of this client may have
+    sent that, with a copy of its state."""
+    if named is None:
+        return
+    uploaded = transaction.rows.find(tables.uploads, round, client)
+    if uploaded.numbers is not None and digest(uploaded.numbers)[:DIGEST] != named:
+        allowed = "the digest of your upload to this round, which another process has sent"
+        raise Conflict("upload", None, allowed)
 
 
 def _read_db(transaction: RoundTransaction, client: int, message: Delivery) -> Floats:

@@ -49,15 +49,22 @@ KEPT = _signals.c.epoch.in_(select(tables.epochs.c.number).where(tables.epochs.c
 FIGURES_KEPT, STREAMS_KEPT = FIGURES.where(KEPT), STREAMS.where(KEPT)
 
 
-def hear(connection: Connection, client: int, signal: Signal, dim: int, rows: bool) -> bool:
-    """Store it; is it of a later step than the one before? Conflict if rows are missing."""
+def hear(
+    connection: Connection, client: int, signal: Signal, dim: int, rows: bool,
+    nonce: str | None = None,
+) -> bool:  # fmt: skip
+    """Store it; is it of a later step than the one before? Conflict if rows are missing. `nonce`:
+    of the client's start, whose rows continue none of another one's."""
     own = _signals.c.client == client
     before = connection.execute(select(_signals).where(own)).first()
-    dV = _stream(before, signal, dim) if rows else None
+    same = before is not None and before.nonce == nonce
+    dV = _stream(before if same else None, signal, dim) if rows else None
     values: dict[str, Any] = dict(zip(Signal._fields[:5], signal[:5], strict=True))
     if dV is not None:
         values |= {"form": dV.form, "numbers": to_bytes(dV.numbers)}
-        values["taken"] = None if before is None else before.taken
+        values["nonce"] = nonce
+        if before is not None:
+            values |= {"taken": before.taken, "taken_by": before.taken_by}
     connection.execute(delete(_signals).where(own))
     connection.execute(insert(_signals).values(client=client, **values))
     return before is None or signal.learned > before.learned
@@ -100,9 +107,11 @@ def forget(connection: Connection, clients: Collection[int]) -> None:
 
 def take(connection: Connection, clients: Collection[int]) -> None:
     """What these clients streamed is their upload to the round that opens."""
-    connection.execute(update(_signals).values(taken=None))
+    connection.execute(update(_signals).values(taken=None, taken_by=None))
     taken = _signals.c.client.in_(sorted(clients))
-    connection.execute(update(_signals).where(taken).values(taken=_signals.c.learned))
+    connection.execute(
+        update(_signals).where(taken).values(taken=_signals.c.learned, taken_by=_signals.c.nonce)
+    )
 
 
 class _Stream(NamedTuple):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, func, insert, select, update
@@ -32,11 +33,11 @@ from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
-from . import listening, scores
+from . import conduct, heartbeat, listening, scores
 from .batching import NUMBER, BatchRows
 from .entitlements import allowed_epochs
-
-Value = TypeVar("Value")
+from .errors import TooMany
+from .starts import Start, Starts
 
 # Statements are built once: building one takes longer than running it.
 LIVE = (
@@ -52,13 +53,20 @@ UPLOADED, DELIVERED = (
     select(table.c.client).where(table.c.round == NUMBER)
     for table in (tables.uploads, tables.deliveries)
 )
-AWAITED = LIVE.where(tables.clients.c.id.not_in(UPLOADED)).limit(1)
+AWAITED = LIVE.where(
+    tables.clients.c.id.not_in(UPLOADED), tables.clients.c.id.not_in(conduct.NOT_AWAITED)
+)
 _offers = tables.offers.c
 UNDELIVERED = (
     select(_offers.client)
     .where(_offers.round == NUMBER, _offers.failed.is_(False), _offers.accepted.is_not(False))
     .where(_offers.client.not_in(DELIVERED))
     .limit(1)
+)
+MARK_SEEN = (
+    update(tables.presence)
+    .where(tables.presence.c.client == bindparam("id"))
+    .values(heard=bindparam("now"))
 )
 FEDERATION = select(tables.federation)
 ROUND = select(tables.rounds).where(tables.rounds.c.number == NUMBER)
@@ -82,9 +90,20 @@ class RoundTransaction:
         self.round: Any  # None: there was none yet
         self._load_round()
         self.rows = BatchRows(connection, clients)
+        self._nonces: dict[int, str] = {}  # of the starts that messages come from
         if self.running:
             # a round keeps the settings that it was opened with
             self.settings = read_settings(connection, self.round.settings)
+
+    @cached_property
+    def _starts(self) -> Starts:
+        return Starts(self.connection, self.rows.clients)
+
+    def admit(self, client: int, start: Start | None = None) -> None:
+        """A message of this client comes from this start. Conflict if another one is later."""
+        if start is not None:
+            self._starts.claim(client, start)
+            self._nonces[client] = start.nonce
 
     def open(self, client: int) -> None:
         """A new round, unless one is in progress."""
@@ -106,6 +125,8 @@ class RoundTransaction:
                 ended=None,
             )
         )
+        heartbeat.begin(self.connection, self.now)
+        conduct.called(self.connection, client, self.settings, self.now)
         self._update_federation(round=number)
         self.record("opened", round=number, client=client, epoch=federation.epoch,
                     settings=federation.settings, deadline=deadline)  # fmt: skip
@@ -114,8 +135,13 @@ class RoundTransaction:
     def hear(self, client: int, signal: Signal) -> None:
         """What a client says between rounds. If it is of a new step, it may call for a round."""
         rows = self.settings.rule.streams == ROWS
-        new = listening.hear(self.connection, client, signal, self.settings.dim, rows)
+        nonce = self._nonces.get(client)
+        new = listening.hear(self.connection, client, signal, self.settings.dim, rows, nonce)
         if not new or self.running:
+            return
+        try:
+            conduct.check_call(self.connection, client, self.settings, self.now)
+        except TooMany:  # it is heard, but opens nothing now
             return
         live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
         barred = {one.id for one in members(self.connection) if one.barred > self.federation.round}
@@ -151,6 +177,8 @@ class RoundTransaction:
     def advance(self) -> None:
         """Move the round on until it has to wait for a client."""
         self.rows.write()
+        if self.running:
+            self._beat()
         while self.running:
             self._repair_deadline()
             late = self.now >= self.round.deadline
@@ -198,10 +226,47 @@ class RoundTransaction:
         near = self.settings.live_time
         return {"earliest": self.now - near, "latest": self.now + near}
 
+    def _beat(self) -> None:
+        """After a silence of the coordinator, clients have all of their time again; and those that
+        were live before it still are."""
+        allowed = self._time_allowed
+        silence = heartbeat.beat(self.connection, self.now, allowed, self.round.opened)
+        if silence is None:
+            return
+        around = self.live_between()
+        live = self.connection.scalars(LIVE, around | {"earliest": around["earliest"] - silence})
+        mark_seen(self.connection, set(live), self.now)
+        deadline = self.now + allowed
+        self._update_round(deadline=deadline)
+        self.record("deadline", round=self.round.number, deadline=deadline, silence=silence)
+
+    @property
+    def _time_allowed(self) -> float:
+        """The time that clients have in this stage of the round."""
+        times = {OPEN: self.settings.upload_time, OFFERED: self.settings.answer_time}
+        return times[self.round.stage]
+
     def _awaited(self) -> bool:
         """Is there a live client that has not uploaded yet?"""
-        values = {"number": self.round.number, **self.live_between()}
-        return self.connection.scalar(AWAITED, values) is not None
+        return self.connection.execute(AWAITED, self._awaited_values).first() is not None
+
+    @property
+    def _awaited_values(self) -> dict[str, Any]:
+        silent = conduct.silent_rounds(self.settings)
+        return {"number": self.round.number, **self.live_between(), **silent}
+
+    def _note_conduct(self, inputs: RoundInputs) -> None:
+        """The uploads are here: who was awaited in vain, and had the caller a reason?"""
+        connection, settings, caller = self.connection, self.settings, self.round.trigger
+        if heartbeat.interrupted(connection):
+            return
+        if settings.silent_rounds:
+            conduct.missed(connection, connection.scalars(AWAITED, self._awaited_values).all())
+        if settings.false_calls:
+            upload = inputs.uploads.get(caller)
+            base = None if upload is None else inputs.shared(upload.epoch)
+            just = conduct.justified(upload, settings, base)
+            conduct.judged(connection, caller, settings, self.now, just)
 
     def _undelivered(self) -> bool:
         """Is there an offer whose delivery may still come?"""
@@ -229,6 +294,7 @@ class RoundTransaction:
 
     def _decide(self) -> None:
         inputs = self._inputs()
+        self._note_conduct(inputs)
         if not inputs.uploads and not inputs.others:
             # nothing is shared, nobody is paid
             self._update_round(stage=VOID, ended=self.now, deadline=None)
@@ -238,13 +304,14 @@ class RoundTransaction:
         self._offer(deciding.decide_first(inputs), [], [])
 
     def _decide_again(self, failed: list[Any], delivered: list[Any]) -> None:
-        """Without those that failed. Those that had not declined are barred for some rounds."""
+        """Without those that failed. Those that had not declined are barred for some rounds, unless
+        the coordinator itself was silent meanwhile."""
         number = self.round.number
         for one in failed:
             self._update_offer(one.client, failed=True)
         barred = [one.client for one in failed if one.accepted is not False]
         inputs = self._inputs()  # before they are barred: here they are left out as failed
-        if self.settings.barred_rounds:
+        if self.settings.barred_rounds and not heartbeat.interrupted(self.connection):
             until = number + self.settings.barred_rounds
             for client in barred:
                 statement = update(tables.clients).where(tables.clients.c.id == client)
@@ -269,6 +336,7 @@ class RoundTransaction:
                 new.append(row | {"accepted": None, "failed": False})
         if new:
             self.connection.execute(insert(tables.offers), new)
+        heartbeat.begin(self.connection, self.now)
         self._update_round(stage=OFFERED, attempt=attempt, deadline=deadline)
         body = {"offers": self._by_client(offers.payments), "data_only": offers.data_only}
         body |= {"gap": offers.gap} if offers.gap else {}  # version 0.1 had none
@@ -320,8 +388,7 @@ class RoundTransaction:
 
     def _repair_deadline(self) -> None:
         """A clock that was set back must not make everybody wait."""
-        times = {OPEN: self.settings.upload_time, OFFERED: self.settings.answer_time}
-        latest = self.now + times[self.round.stage]
+        latest = self.now + self._time_allowed
         if self.round.deadline > latest:
             self._update_round(deadline=latest)
             self.record("deadline", round=self.round.number, deadline=latest)
@@ -360,3 +427,9 @@ class RoundTransaction:
             return {}
         found = {name: money.total(each, digits) for name, each in amounts.items()}
         return {**found, "money_digits": digits}
+
+
+def mark_seen(connection: Connection, clients: set[int], now: float) -> None:
+    """Always in the same order, so that two coordinators cannot deadlock."""
+    if clients:
+        connection.execute(MARK_SEEN, [{"id": client, "now": now} for client in sorted(clients)])

@@ -18,12 +18,12 @@ from ...protocol.checks import Refusal
 from ...protocol.messages import Answer, Download
 from .. import binary, wire
 from ..binary import PACKED
-from . import handlers
+from . import handlers, starts
 from .admission import Admission, AdmittedRoute, Visit
 from .batching import Batcher
 from .config import ServerConfig
 from .coordinator import Coordinator
-from .handlers import SentMessage
+from .handlers import Handler, SentMessage
 from .monitoring import CONTENT_TYPE, Metrics
 from .notifications import Notifications
 from .views import Wanted, view_federation
@@ -80,11 +80,20 @@ async def get_client(
     request: Request,
     token: Annotated[Any, Depends(bearer)],
     protocol: Annotated[str | None, Header(alias="Incfed-Protocol")] = None,
+    start: Annotated[str | None, Header(alias=wire.START)] = None,
 ) -> Member:
-    """The client that sent the request: `AdmittedRoute` has checked the headers, which are named
-    here for the OpenAPI page."""
+    """The client that sent the request, and which start of it. `AdmittedRoute` has checked the
+    other headers, which are named here for the OpenAPI page."""
     visit: Visit = request.state.visit
-    return visit.client
+    client, services = visit.client, await get_services(request)
+    if start is not None and start != client.start:  # a new one, or one of an old copy
+        await services.handle((client.id, handlers.say_nothing, None, starts.read(start)))
+    return client._replace(start=start)
+
+
+def sent(client: Member, handler: Handler, message: Any) -> SentMessage:
+    """A message, with the start of the client that it comes from."""
+    return client.id, handler, message, None if client.start is None else starts.read(client.start)
 
 
 CurrentClient = Annotated[Member, Depends(get_client)]
@@ -124,7 +133,8 @@ async def federation(
     """The settings that a client needs."""
     state = await services.state(client.id)
     settings = await run_in_threadpool(services.coordinator.settings)
-    return view_federation(settings, client, state, accepts_packed(request))
+    last = await run_in_threadpool(services.coordinator.last_start, client.id)
+    return view_federation(settings, client, state, accepts_packed(request), last)
 
 
 @for_clients.get(wire.STATE, response_model_exclude_defaults=True)
@@ -171,7 +181,7 @@ async def signal(
         message = wire.read_signal_body(body, dim)
     else:
         message = binary.read_signal(packed, dim)
-    return await services.handle((client.id, handlers.signal, message))
+    return await services.handle(sent(client, handlers.signal, message))
 
 
 @for_clients.post(wire.ROUNDS)
@@ -187,7 +197,7 @@ async def open_round(
 ) -> wire.OpenedView:
     """Open a round, or join the one in progress."""
     opened = (
-        await services.handle((client.id, handlers.open_round, handlers.Open(epoch, after)))
+        await services.handle(sent(client, handlers.open_round, handlers.Open(epoch, after)))
     ).round
     assert opened is not None
     return wire.OpenedView(round=opened.number)
@@ -207,7 +217,7 @@ async def upload(
         message = wire.read_upload_body(number, body, dim)
     else:
         message = binary.read_upload(number, packed, dim)
-    return await services.handle((client.id, handlers.upload, message))
+    return await services.handle(sent(client, handlers.upload, message))
 
 
 @for_clients.put(wire.ANSWER, response_model_exclude_defaults=True)
@@ -215,8 +225,8 @@ async def answer(
     number: RoundNumber, body: wire.AnswerBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
     """Accept or decline an offer."""
-    message = Answer(number, body.attempt, body.accepted)
-    return await services.handle((client.id, handlers.answer, message))
+    message = Answer(number, body.attempt, body.accepted, body.upload)
+    return await services.handle(sent(client, handlers.answer, message))
 
 
 @for_clients.put(wire.DELIVERY, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED)
@@ -233,7 +243,7 @@ async def delivery(
         message = wire.read_delivery_body(number, body, dim)
     else:
         message = binary.read_delivery(number, packed, dim)
-    return await services.handle((client.id, handlers.delivery, message))
+    return await services.handle(sent(client, handlers.delivery, message))
 
 
 @for_clients.get(
@@ -256,12 +266,18 @@ async def download(
         list[Annotated[int, Field(ge=0, le=wire.LARGEST)]],
         Query(max_length=100, description="Rounds whose data of yours you have: it is left out."),
     ] = [],  # noqa: B006
+    uploaded: Annotated[
+        str | None,
+        Query(pattern="^[0-9]{1,9}-[0-9a-f]{16}$", description="Your last upload: round, digest."),
+    ] = None,
 ) -> Any:
     """The shared statistics: what was added since an epoch, or everything. Where downloads are one
     for one, only as far as you are entitled to them. Packed, if your Accept says so; data of your
     own is left out of packed replies only."""
     packed = accepts_packed(request)
-    wanted = Wanted(client.id, since, model, packed, tuple(own) if packed else ())
+    round, _, digest = (uploaded or "").partition("-")
+    named = (int(round), digest) if digest else None
+    wanted = Wanted(client.id, since, model, packed, tuple(own) if packed else (), named)
     found = await services.download(wanted)
     if packed:
         return Response(binary.write_download(found), media_type=PACKED)

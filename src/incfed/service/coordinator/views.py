@@ -10,13 +10,14 @@ from sqlalchemy import Connection, bindparam, select
 
 from ...kernels.factor import Floats
 from ...ledger import money, tables
+from ...ledger.chain import digest
 from ...ledger.clients import Member
 from ...ledger.records import RUNNING, from_bytes, read_epoch, read_own
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ...protocol.money import next_unit
-from ...protocol.packing import FACTOR, Packed, coordinates, pack_matrix, pack_rows
+from ...protocol.packing import DIGEST, FACTOR, Packed, coordinates, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
 from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
@@ -32,7 +33,9 @@ CACHED = 8  # downloads that are kept in memory: after a round, all clients ask 
 OWN_UPLOADS = UPLOADED.where(tables.uploads.c.client.in_(CLIENTS))
 OWN_DELIVERIES = DELIVERED.where(tables.deliveries.c.client.in_(CLIENTS))
 _signals = tables.signals.c
-TAKEN = select(_signals.client, _signals.taken).where(_signals.client.in_(CLIENTS))
+TAKEN = select(_signals.client, _signals.taken, _signals.taken_by).where(
+    _signals.client.in_(CLIENTS)
+)
 _paid = tables.payments.c
 PAYMENTS = (
     select(_paid.client, _paid.round, _paid.amount, _paid.amount_units)
@@ -50,9 +53,9 @@ ADDED = (
 
 
 def view_federation(
-    settings: Settings, client: Member, state: StateView, packed: bool = False
+    settings: Settings, client: Member, state: StateView, packed: bool = False, start: int = 0
 ) -> FederationView:
-    """`packed`: the client knows packed messages."""
+    """`packed`: the client knows packed messages. `start`: the number of its last start."""
     return FederationView(
         federation=settings.identity,
         dim=settings.dim,
@@ -74,6 +77,7 @@ def view_federation(
         trust=settings.trust,
         packed=packed,
         money_digits=settings.money_digits,
+        start=start,
     )
 
 
@@ -91,7 +95,7 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
     delivered = set(transaction.connection.scalars(OWN_DELIVERIES, values)) if offers else set()
     taken = {}
     if transaction.settings.rule.streams == ROWS and transaction.running:
-        taken = {row.client: row.taken for row in transaction.connection.execute(TAKEN, values)}
+        taken = {row.client: row for row in transaction.connection.execute(TAKEN, values)}
     digits = transaction.settings.money_digits
     # a round that ended without a decision is closed, as far as a client is concerned
     stage: Stage = round.stage if round.stage in RUNNING else "closed"
@@ -105,7 +109,8 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
             offer=_view_offer(offer, digits) if offer and not offer.failed else None,
             answered=offer is not None and offer.accepted is not None,
             delivered=client in delivered,
-            taken=taken.get(client),
+            taken=taken[client].taken if client in taken else None,
+            taken_by=taken[client].taken_by if client in taken else None,
         )
 
     return [StateView(version, epochs[client], view(client), revision) for client in clients]
@@ -124,6 +129,7 @@ class Wanted(NamedTuple):
     model: bool = True  # False: it only wants to know in which rounds it took part
     packed: bool = False  # whether it is sent packed: a factor is smaller then
     own: tuple[int, ...] = ()  # rounds whose data of its own it has: that is left out
+    uploaded: tuple[int, str] | None = None  # the round that it uploaded to, and the digest of that
 
 
 class Downloads:
@@ -162,6 +168,11 @@ class Downloads:
             if one.since is not None and not 0 <= one.since <= epoch:
                 found.append(Conflict("since", one.since, f"an epoch from 0 to {epoch}"))
                 continue
+            if one.uploaded is not None and one.uploaded[0] in rounds:
+                refusal = _other_upload(connection, one.client, *one.uploaded)
+                if refusal is not None:
+                    found.append(refusal)
+                    continue
             if not one.model:
                 nothing = pack_rows(np.empty((0, transaction.settings.dim)))
                 zero, since = np.zeros(transaction.settings.dim), one.since or 0
@@ -211,6 +222,17 @@ class Downloads:
         if len(self._cache) >= CACHED:
             self._cache.clear()
         self._cache[key] = made
+
+
+def _other_upload(connection: Connection, client: int, round: int, named: str) -> Refusal | None:
+    """Was something else shared in this round than the client believes? A copy of its state may
+    have been used meanwhile."""
+    sent = read_own(connection, tables.uploads, round, client)
+    if sent.numbers is None or digest(sent.numbers)[:DIGEST] == named:
+        return None
+    return Conflict(
+        "upload", None, f"what you shared in round {round}: there it was something else"
+    )
 
 
 def _difference(

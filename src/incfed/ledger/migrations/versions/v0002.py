@@ -7,6 +7,7 @@ from __future__ import annotations
 from alembic import op
 from sqlalchemy import (
     BigInteger,
+    CheckConstraint,
     Column,
     Double,
     ForeignKey,
@@ -46,6 +47,7 @@ def _add_past() -> None:
 
 def upgrade() -> None:
     _add_past()
+    _outages()
     op.create_table("grants", _client(), Column("epoch", Integer, nullable=False))
     op.create_table(
         "signals",
@@ -58,6 +60,8 @@ def upgrade() -> None:
         Column("form", Text),  # of what was streamed and not shared yet, if clients stream rows
         Column("numbers", LargeBinary),
         Column("taken", BigInteger),
+        Column("nonce", Text),
+        Column("taken_by", Text),
     )
     op.create_table(
         "scores",
@@ -97,3 +101,27 @@ def _money() -> None:
     append_only("payouts", *key)
     if op.get_bind().dialect.name == "sqlite":
         append_only("payments", *key)
+
+
+def _outages() -> None:
+    """The last start of each client, how it behaves, and when the coordinator could be answered."""
+    op.create_table(
+        "conduct",
+        _client(),
+        Column("silent", Integer, nullable=False),
+        Column("called", Double),
+        Column("false_calls", Integer, nullable=False),
+        Column("ignored", Double),
+    )
+    op.create_table(
+        "starts",
+        _client(),
+        Column("number", BigInteger, nullable=False),
+        Column("nonce", Text, nullable=False),
+    )
+    op.create_table(
+        "heartbeat",
+        Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+        Column("at", Double, nullable=False),
+        Column("silences", Integer, nullable=False),
+    )

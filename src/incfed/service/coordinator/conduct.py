@@ -1,0 +1,103 @@
+"""Conduct: clients that are silent, call for rounds too often, or call without reason.
+
+None of it is evidence: it only decides who is awaited, and whose call opens a round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from ...kernels.coalition import log_gains
+from ...ledger import tables
+from ...ledger.settings import Settings
+from ...protocol.messages import Upload
+from ...protocol.packing import gather
+from ...protocol.shared import Shared
+from .batching import CLIENTS
+from .errors import TooMany
+
+ROUNDING = 1e-6  # relative, of what both ends compute
+MOST = 2**31 - 1
+
+# Statements are built once: building one takes longer than running it.
+_conduct = tables.conduct
+OWN = select(_conduct).where(_conduct.c.client == bindparam("of_client"))
+NOT_AWAITED = select(_conduct.c.client).where(_conduct.c.silent >= bindparam("silent_rounds"))
+SPOKEN = (
+    update(_conduct).where(_conduct.c.client.in_(CLIENTS), _conduct.c.silent > 0).values(silent=0)
+)
+
+
+def silent_rounds(settings: Settings) -> dict[str, int]:
+    """For `NOT_AWAITED`."""
+    return {"silent_rounds": settings.silent_rounds or MOST}
+
+
+def spoke(connection: Connection, clients: Collection[int]) -> None:
+    """These clients have said something."""
+    connection.execute(SPOKEN, {"clients": sorted(clients)})
+
+
+def missed(connection: Connection, clients: Collection[int]) -> None:
+    """These were awaited, and said nothing until the deadline."""
+    for client in sorted(clients):
+        _write(connection, client, silent=_read(connection, client).get("silent", 0) + 1)
+
+
+def check_call(connection: Connection, client: int, settings: Settings, now: float) -> None:
+    """TooMany if this client may not open a round now."""
+    known = _read(connection, client)
+    called, ignored = known.get("called"), known.get("ignored")
+    # of the future: the clock was set back since
+    if called is not None and 0.0 <= now - called < settings.round_interval:
+        allowed = f"{settings.round_interval:g} s after the last round that you called for"
+        raise TooMany("round", allowed)
+    if ignored is not None and 0.0 < ignored - now <= settings.ignored_time:
+        allowed = f"called for by others: the data of your last {settings.false_calls} calls did "
+        raise TooMany("round", f"{allowed}not fulfil the trigger; wait {ignored - now:.0f} s")
+
+
+def called(connection: Connection, client: int, settings: Settings, now: float) -> None:
+    """This client has opened a round."""
+    if settings.round_interval:
+        _write(connection, client, called=now)
+
+
+def justified(upload: Upload | None, settings: Settings, base: Shared | None) -> bool:
+    """Does what the caller uploaded, on top of its epoch, fulfil the trigger? Its clock is not
+    known here, but it shows no more than the steps of the upload."""
+    rule = settings.rule
+    if rule.streams is not None:
+        return True  # the server decided
+    if upload is None or not upload.steps or base is None:
+        return False
+    gain, own = np.zeros(1), np.ones(1, np.bool_)
+    pending = gather([upload.dV], settings.dim)
+    log_gains(base.V, base.factor, base.logdet, settings.ridge, pending, own, gain)
+    grown = float(gain[0]) * (upload.steps if rule.clocked else 1)
+    return grown > rule.threshold * (1.0 - ROUNDING)
+
+
+def judged(connection: Connection, client: int, settings: Settings, now: float, just: bool) -> None:
+    """Count a call that had no reason; one that had puts an end to the count."""
+    count = 0 if just else _read(connection, client).get("false_calls", 0) + 1
+    ignored = None
+    if count >= settings.false_calls:
+        count, ignored = 0, now + settings.ignored_time
+    _write(connection, client, false_calls=count, ignored=ignored)
+
+
+def _read(connection: Connection, client: int) -> dict[str, Any]:
+    row = connection.execute(OWN, {"of_client": client}).first()
+    return {} if row is None else dict(row._mapping)
+
+
+def _write(connection: Connection, client: int, **values: Any) -> None:
+    own = update(_conduct).where(_conduct.c.client == client)
+    if not connection.execute(own.values(values)).rowcount:
+        blank = {"silent": 0, "called": None, "false_calls": 0, "ignored": None}
+        connection.execute(insert(_conduct).values(client=client, **blank | values))

@@ -1,0 +1,112 @@
+"""Members that are silent, or call for rounds too often or without reason. d = 1, lambda = 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import incfed
+from incfed.ledger.settings import Settings
+from incfed.protocol.checks import Refusal
+from incfed.protocol.messages import Signal
+from incfed.service.coordinator.errors import TooMany
+from support.federation import Federation, made
+
+ONE = np.ones((1, 1))
+Make = Callable[..., Federation]
+
+
+@pytest.fixture
+def federate(tmp_path: Path) -> Iterator[Make]:
+    known: list[Federation] = []
+
+    def make(**options: Any) -> Federation:
+        given = {"dim": 1, "ridge": 1.0, "threshold": 0.5, "mechanism": incfed.PayEveryone()}
+        known.append(Federation(tmp_path / f"{len(known)}.db", 3, **given | options))
+        return known[-1]
+
+    yield make
+    for one in known:
+        one.store.close()
+
+
+def play(three: Federation, number: int, rows: Any, caller: int = 0) -> float:
+    """A round without client 2, whose caller uploads these rows; how long did it last?"""
+    began, here = three.clock.now, three.coordinator
+    here.state(2)
+    epoch = here.open_round(caller).epoch
+    for k in (0, 1):
+        mine = rows if k == caller else ONE[:0]
+        here.upload(k, made(number, epoch, mine, 1.0))
+    while not three.of("decided") or three.of("decided")[-1]["round"] != number:
+        three.wait(0.5)
+    for k in three.offered():
+        three.deliver(k, number, rows)
+    return three.clock.now - began
+
+
+def test_a_silent_member_is_awaited_twice_and_again_when_it_speaks(federate: Make) -> None:
+    three = federate(silent_rounds=2)
+    assert [play(three, number, ONE) for number in (1, 2, 3, 4)] == [10.0, 10.0, 0.0, 0.0]
+    epoch = three.coordinator.open_round(2).epoch
+    for k in range(3):
+        three.coordinator.upload(k, made(5, epoch, ONE[:0], 0.0))
+    assert play(three, 6, ONE) == 10.0
+
+
+def test_every_member_is_always_awaited_without_the_setting(federate: Make) -> None:
+    three = federate()
+    assert [play(three, number, ONE) for number in (1, 2, 3, 4)] == [10.0] * 4
+
+
+def test_rounds_have_an_interval_per_caller(federate: Make) -> None:
+    three = federate(round_interval=0.5, silent_rounds=1)
+    play(three, 1, ONE)
+    play(three, 2, ONE)
+    with pytest.raises(TooMany, match=r"^round: must be 0.5 s after the last round that you"):
+        three.coordinator.open_round(0)
+    play(three, 3, ONE, caller=1)  # another one may
+    three.clock.now += 0.5
+    play(three, 4, ONE)
+
+
+def test_calls_without_reason_are_counted_and_then_ignored(federate: Make) -> None:
+    """0.5 = log(1 + dV) * steps: dV = 0.2 is too little, dV = 1 enough."""
+    three = federate(false_calls=2, ignored_time=30.0, silent_rounds=1)
+    little = np.sqrt(0.2) * ONE
+    play(three, 1, little)
+    play(three, 2, ONE)  # puts an end to the count
+    play(three, 3, ONE[:0])
+    play(three, 4, 0.01 * ONE)
+    with pytest.raises(TooMany, match=r"^round: must be called for by others"):
+        three.coordinator.open_round(0)
+    play(three, 5, 3.0 * ONE, caller=1)
+    three.clock.now += 30.0
+    play(three, 6, 9.0 * ONE)
+
+
+def test_a_growth_that_no_steps_can_have(federate: Make) -> None:
+    three = federate(threshold=None, trigger=incfed.Patient(1.0, signal="growth"), arm_norm=1.0)
+    most = np.log(1.0 + 4.0)  # d log(1 + n L^2 / (lambda d)) for n = 4
+    three.coordinator.signal(0, Signal(0, 4, 4, float(most), 1.0))
+    for growth in (1.01 * most, 1.7e308):
+        with pytest.raises(Refusal, match=r"^growth: got .*, must be at most 1.609437912: 4 steps"):
+            three.coordinator.signal(0, Signal(0, 4, 4, float(growth), 1.0))
+
+
+def test_a_config_is_careful_and_a_federation_of_0_1_goes_on_as_it_was(
+    tmp_path: Path, federate: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = {"dim": 1, "mechanism": "PayEveryone", "threshold": 0.5, "ridge": 1.0}
+    careful = Settings.read(said, tmp_path)
+    assert (careful.silent_rounds, careful.round_interval, careful.false_calls) == (2, 0.5, 3)
+    old = federate()
+    old.settings = careful
+    assert old.another().settings().silent_rounds == 0
+    assert "goes on without silent_rounds, round_interval, false_calls" in caplog.text
+    old.settings = Settings.read(said | {"silent_rounds": 5}, tmp_path)
+    assert old.another().settings().silent_rounds == 5
