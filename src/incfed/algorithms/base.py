@@ -13,6 +13,7 @@ from ..kernels.store import thin_limit
 from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
 from ..mechanisms.base import Mechanism
+from ..protocol.privacy import Privacy
 from ..protocol.protocols import Alone, Protocol, Synchronous
 from ..protocol.strategy import Behaviour, VaryingCosts
 from ..protocol.triggers import Threshold, Trigger
@@ -101,5 +102,5 @@ class Algorithm:
 def _described(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_described(one) for one in value)
-    described = isinstance(value, Behaviour | Mechanism | Trigger | VaryingCosts)
+    described = isinstance(value, Behaviour | Mechanism | Privacy | Trigger | VaryingCosts)
     return value.settings() if described else value

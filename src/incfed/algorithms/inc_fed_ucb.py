@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
 from ..protocol.costs import check_costs, costs_of
+from ..protocol.privacy import Privacy
 from ..protocol.protocols import (
     EVERYONE,
     ONE_FOR_ONE,
@@ -39,6 +40,9 @@ class IncFedUCB(Trusting):
     mean lengths (on, off) of spells in steps. The client that acts is there.
     reports: how clients with interests of their own act, such as Shading(factor=5, clients=[3]).
     All others report their true costs, and share when they are asked.
+    share_from: a client shares only from so many steps on: it uploads, and calls for a round, when
+    it has so many that no upload has had before.
+    privacy: noise on all that clients share, such as Privacy(epsilon=4); see docs/privacy.md.
     """
 
     mechanism: Mechanism
@@ -50,6 +54,8 @@ class IncFedUCB(Trusting):
     budget: float = field(default=math.inf, metadata=LATER)
     availability: float | Sequence[float] = field(default=1.0, metadata=LATER)
     reports: Behaviour | Sequence[Behaviour] = field(default=(), metadata=LATER)
+    share_from: int = field(default=1, metadata=LATER)
+    privacy: Privacy | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,6 +89,19 @@ class IncFedUCB(Trusting):
             name = "costs" if varying else "reports"
             allowed = f"left out with {type(self.trigger).__name__}, which needs costs that stay"
             raise inputs.refuse(name, getattr(self, name), allowed)
+        inputs.integer("share_from", self.share_from, low=1, high=inputs.MOST_STEPS)
+        self._check_privacy()
+
+    def _check_privacy(self) -> None:
+        if not (self.privacy is None or isinstance(self.privacy, Privacy)):
+            raise inputs.refuse("privacy", self.privacy, "a Privacy, such as Privacy(epsilon=4)")
+        for name, default in (("share_from", 1), ("privacy", None)):
+            if getattr(self, name) != default and self.protocol.trigger.streams is not None:
+                allowed = f"left out with {type(self.trigger).__name__}: clients stream every step"
+                raise inputs.refuse(name, getattr(self, name), allowed)
+        if self.privacy is not None and self.trust != math.inf:
+            allowed = "left out with privacy, whose noise hides what is a client's own"
+            raise inputs.refuse("trust", self.trust, allowed)
 
     @property
     def protocol(self) -> Synchronous:
@@ -99,6 +118,8 @@ class IncFedUCB(Trusting):
             availability=check_availability(self.availability),
             varying=self.costs if isinstance(self.costs, VaryingCosts) else None,
             behaviours=check_reports(self.reports),
+            share_from=self.share_from,
+            privacy=self.privacy,
         )
 
     def check(self, count: int) -> None:

@@ -30,6 +30,7 @@ from ..algorithms import thresholds
 from ..environments.base import World
 from ..environments.trace import Trace
 from ..mechanisms.registry import build_mechanism
+from ..protocol.privacy import build_privacy
 from ..protocol.strategy import build_costs, build_reports
 from ..protocol.triggers import build_trigger
 from ..results.settings import plain
@@ -224,6 +225,8 @@ def build_algorithm(
         given["trigger"] = build_trigger(given["trigger"], f"{place}.trigger", folder)
     if "reports" in given:
         given["reports"] = build_reports(given["reports"], f"{place}.reports", folder)
+    if "privacy" in given:
+        given["privacy"] = build_privacy(given["privacy"], f"{place}.privacy")
     if "costs" in given:
         given["costs"] = build_costs(given["costs"], f"{place}.costs", folder)
     if isinstance(given.get("threshold"), str):

@@ -1,5 +1,6 @@
 """When to talk, who talks and who gets the model; both sides of a round, without I/O."""
 
+from .privacy import Privacy
 from .server import Closed, Server, Uploads
 from .strategy import (
     BestResponse,
@@ -21,6 +22,7 @@ __all__ = [
     "GrowthRatio",
     "News",
     "Patient",
+    "Privacy",
     "Refusing",
     "Server",
     "Shading",

@@ -14,6 +14,7 @@ import numpy as np
 from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
 from ..support import inputs
+from .privacy import Privacy
 from .strategy import Behaviour, VaryingCosts
 from .triggers import Trigger
 
@@ -44,6 +45,8 @@ class Synchronous(Protocol):
     all_clocks: whether a round restarts every client's clock, not only the participants'.
     budget: money for all rounds together. availability: see `check_availability`.
     varying, behaviours: clients with interests of their own, see `strategy.py`.
+    share_from: a client uploads when it has so many steps, or none, that no upload has had before.
+    privacy: the noise on uploads, see `privacy.py`.
     """
 
     trigger: Trigger
@@ -54,6 +57,8 @@ class Synchronous(Protocol):
     availability: float | tuple[float, ...] = 1.0
     varying: VaryingCosts | None = None
     behaviours: tuple[Behaviour, ...] = ()
+    share_from: int = 1
+    privacy: Privacy | None = None
 
 
 @dataclass(frozen=True)

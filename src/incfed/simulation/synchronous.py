@@ -31,6 +31,7 @@ from ..protocol.traffic import (
 from ..protocol.triggers import GROWTH, ROWS, Threshold
 from .presence import Presence
 from .run import Run, StepTraffic
+from .sharing import Sharing, check_bounds
 
 ATTEMPTS = 3  # after so many decisions no client is added to a round
 NO_ROUNDS = Synchronous(Threshold(math.inf), PayEveryone())
@@ -59,11 +60,18 @@ class SynchronousRun(Run):
         self._strategy: Strategy | None = None
         if protocol.varying is not None or protocol.behaviours:
             self._strategy = Strategy(costs, protocol.varying, protocol.behaviours, seed)
+        self._sharing: Sharing | None = None
+        if protocol.share_from > 1 or protocol.privacy is not None:
+            self._sharing = Sharing(protocol.share_from, protocol.privacy, count, dim, seed)
         self._packed: list[int] = []  # scalars sent up in each round
         self._silent = np.full(count, -1)  # pending steps of clients that did not answer
         # Clients that were away when others got the model, and the steps in which they got it.
         self._late = np.zeros(count, np.bool_)
         self._fetched_late: list[int] = []
+
+    def check(self, items: Floats, rewards: Floats) -> None:
+        if self._protocol.privacy is not None:
+            check_bounds(self._protocol.privacy, items, rewards)
 
     def advance(self, steps: Steps, first: int) -> None:
         done, state, n = 0, FULL, len(steps.clients)
@@ -101,7 +109,9 @@ class SynchronousRun(Run):
     def _round(self, step: int, acting: int) -> None:
         """One communication round (Alg. 1 lines 9-19), if the trigger wants it."""
         trigger, server, store = self._trigger, self.server, self.store
-        strategy = self._strategy
+        strategy, sharers = self._strategy, self._sharing
+        if sharers is not None and not sharers.calls(acting, store):
+            return
         if strategy is not None:
             strategy.begin()
             server.costs = strategy.reports
@@ -116,6 +126,8 @@ class SynchronousRun(Run):
             one = one.only(there[uploads.clients], int(np.count_nonzero(there)))
         if strategy is not None:
             one = self._willing(one, strategy)
+        if sharers is not None:
+            one = self._shared(one, sharers)
         called, sent = one.round, store.table[one.uploads.clients, PENDING]
         if trigger.streams == GROWTH and not trigger.opens(one.round):  # too early
             decision = Decision(one.round.nobody, np.zeros(len(one.round)))
@@ -125,6 +137,9 @@ class SynchronousRun(Run):
             one, decision = self._decide(one, leaving)
         sharing = one.round.clients[decision.participants]
         ranks, db = store.table[sharing, PENDING], store.pairs[store.table[sharing, OWN], 1]
+        if sharers is not None:
+            sent, ranks = sharers.ranks(sent), sharers.ranks(ranks)
+            db = sharers.deliver(sharing, db)
         if len(sharing) and self._protocol.download != EVERYONE:
             self._keep_bases(uploads.clients, sharing)
         closed = server.close(one.round, decision, db)
@@ -156,6 +171,12 @@ class SynchronousRun(Run):
         uploads = strategy.uploads(self.store.table[: self.count, PENDING])[clients]
         silent = int(np.count_nonzero(~uploads))
         return one.only(uploads, one.round.count - silent) if silent else one
+
+    def _shared(self, one: _OpenRound, sharers: Sharing) -> _OpenRound:
+        """As clients upload it: from so many steps on, perhaps with noise. The others count as
+        clients without pending data."""
+        ready = one.only(sharers.ready(one.uploads.clients, self.store), one.round.count)
+        return ready.of(sharers.upload(ready.uploads, self.store, self.rules.ridge))
 
     def _heard(self, one: _OpenRound) -> _OpenRound:
         """Without clients that did not answer the last round and have not acted since: waiting for
@@ -266,7 +287,11 @@ class _OpenRound(NamedTuple):
 
     def only(self, members: Mask, count: int) -> _OpenRound:
         """The same with some of the clients; `count` includes those without pending data."""
-        uploads = self.uploads.only(members)
+        return self.of(self.uploads.only(members), count)
+
+    def of(self, uploads: Uploads, count: int | None = None) -> _OpenRound:
+        """The same with other uploads."""
+        count = self.round.count if count is None else count
         round = self.server.open(
             uploads, step=self.round.step, trigger=self.round.trigger, count=count
         )
