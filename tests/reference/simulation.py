@@ -111,8 +111,8 @@ def run(
     """Run Algorithm 1 over a trace: clients [T], arms [T, K, d], rewards and expected [T, K].
 
     A reward that is NaN is unknown: the step in which it is picked counts for nothing. A client
-    uploads when it has `share_from` steps, or none, that it has not uploaded before; with `blur`
-    the steps that are new in an upload get noise, which they keep.
+    calls for a round, and adds to what it uploads, when it has `share_from` steps that it has not
+    uploaded before; with `blur` the steps that are new in an upload get noise, which they keep.
     """
     if reads not in ("fresh", "stale") or clocks not in ("all", "participants"):
         raise ValueError(f"reads: {reads!r}, clocks: {clocks!r}")
@@ -128,7 +128,8 @@ def run(
     clock, unshared = np.zeros(count, np.int64), np.zeros(count, np.int64)  # in own steps
     remembered = [model(V[0], b[0], ridge)] * count  # for stale reads
     uploaded, batches = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    noise_V, noise_b = np.zeros((count, d, d)), np.zeros((count, d))  # of what it uploaded
+    told_V, told_b = np.zeros((count, d, d)), np.zeros((count, d))  # what it uploaded,
+    noise_V, noise_b = np.zeros((count, d, d)), np.zeros((count, d))  # and its noise
 
     choices = np.zeros(steps, np.int64)
     regret, reward = np.full(steps, np.nan), np.zeros(steps)
@@ -168,22 +169,23 @@ def run(
         if new[i] < share_from:
             continue
 
-        # Reading 8: the others count, and cost nothing.
-        pending = np.flatnonzero((unshared > 0) & ((new == 0) | (new >= share_from)))
-        idle = count - len(pending)
-        sent_V, sent_b = dV.copy(), db.copy()
-        for j in pending if blur is not None else ():
-            assert blur is not None
-            if new[j]:
+        # Enough new steps: all that is pending is uploaded; else what was uploaded before, if any.
+        for j in np.flatnonzero(new >= share_from):
+            told_V[j], told_b[j], uploaded[j] = dV[j], db[j], unshared[j]
+            if blur is not None:
                 more_V, more_b = blur.noise(int(j), int(batches[j]))
                 noise_V[j] += more_V
                 noise_b[j] += more_b
                 batches[j] += 1
+        pending = np.flatnonzero(uploaded)  # reading 8: the others count, and cost nothing
+        idle = count - len(pending)
+        sent_V, sent_b = told_V.copy(), told_b.copy()
+        for j in pending if blur is not None else ():
+            assert blur is not None
             sent_V[j], sent_b[j] = plausible(
-                dV[j] + noise_V[j], db[j] + noise_b[j],
-                int(unshared[j]), blur.arm_norm, blur.reward_bound,
+                told_V[j] + noise_V[j], told_b[j] + noise_b[j],
+                int(uploaded[j]), blur.arm_norm, blur.reward_bound,
             )  # fmt: skip
-        uploaded[pending] = unshared[pending]
         V_seen = V - dV + sent_V  # V_i, as far as the server knows
         mask, money = decide(
             kind, V_g, sent_V[pending], V_seen[pending], cost[pending], ridge, **options
@@ -197,12 +199,12 @@ def run(
             others = np.arange(count) != j
             V_minus[others] += sent_V[j]
             b_minus[others] += sent_b[j]
-            V[j] += sent_V[j] - dV[j]  # its own steps come back with their noise
-            b[j] += sent_b[j] - db[j]
-            noise_V[j] = noise_b[j] = uploaded[j] = 0
-            dV[j] = 0.0
-            db[j] = 0.0
-            unshared[j] = clock[j] = 0
+            V[j] += sent_V[j] - told_V[j]  # its own steps come back with their noise
+            b[j] += sent_b[j] - told_b[j]
+            dV[j] -= told_V[j]
+            db[j] -= told_b[j]
+            unshared[j] -= uploaded[j]
+            noise_V[j] = noise_b[j] = told_V[j] = told_b[j] = uploaded[j] = clock[j] = 0
         V += V_minus  # lines 17-20: everybody downloads
         b += b_minus
         V_minus[:] = 0.0

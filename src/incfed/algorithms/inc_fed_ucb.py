@@ -19,6 +19,7 @@ from ..protocol.protocols import (
 )
 from ..protocol.strategy import Behaviour, VaryingCosts, check_reports
 from ..protocol.triggers import Threshold, Trigger
+from ..protocol.trust import AUTO
 from ..support import inputs, places
 from .base import LATER
 from .trust import Trusting
@@ -40,8 +41,8 @@ class IncFedUCB(Trusting):
     mean lengths (on, off) of spells in steps. The client that acts is there.
     reports: how clients with interests of their own act, such as Shading(factor=5, clients=[3]).
     All others report their true costs, and share when they are asked.
-    share_from: a client shares only from so many steps on: it uploads, and calls for a round, when
-    it has so many that no upload has had before.
+    share_from: a client shares only from so many steps on: it calls for a round, and adds to what
+    it uploads, when it has so many that no upload has had before.
     privacy: noise on all that clients share, such as Privacy(epsilon=4); see docs/privacy.md.
     """
 
@@ -99,6 +100,9 @@ class IncFedUCB(Trusting):
             if getattr(self, name) != default and self.protocol.trigger.streams is not None:
                 allowed = f"left out with {type(self.trigger).__name__}: clients stream every step"
                 raise inputs.refuse(name, getattr(self, name), allowed)
+        if self.share_from > 1 and self.trust == AUTO:
+            allowed = 'left out with trust "auto", whose scores are of all pending steps'
+            raise inputs.refuse("share_from", self.share_from, allowed)
         if self.privacy is not None and self.trust != math.inf:
             allowed = "left out with privacy, whose noise hides what is a client's own"
             raise inputs.refuse("trust", self.trust, allowed)

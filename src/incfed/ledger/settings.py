@@ -18,6 +18,7 @@ from ..mechanisms.registry import (
     recorded_mechanism,
 )
 from ..protocol.checks import Limits
+from ..protocol.privacy import Privacy, build_privacy
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import (
     TRIGGERS,
@@ -30,7 +31,7 @@ from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
 # Recorded if they differ from version 0.1.
-LATER = ("trigger", "download", "width", "width_scale", "trust")
+LATER = ("trigger", "download", "width", "width_scale", "trust", "privacy")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,7 @@ class Settings:
     width: Literal["paper", "mixture"] = "paper"  # of the confidence set
     width_scale: float = 1.0
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
+    privacy: Privacy | None = None  # the noise that clients add; its bounds are those above
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
@@ -93,6 +95,19 @@ class Settings:
             raise inputs.refuse("width_scale", self.width_scale, allowed)
         if self.trust is not None:
             object.__setattr__(self, "trust", _finite(check_trust(self.trust)))
+        self._check_privacy()
+
+    def _check_privacy(self) -> None:
+        if self.privacy is None:
+            return
+        if not isinstance(self.privacy, Privacy):
+            raise inputs.refuse("privacy", self.privacy, "a table, such as { epsilon = 4 }")
+        if self.rule.streams is not None:
+            allowed = f"left out with {type(self.rule).__name__}: clients stream every step"
+            raise inputs.refuse("privacy", self.privacy.epsilon, allowed)
+        if self.trust is not None:
+            allowed = "left out with privacy, whose noise hides what is a client's own"
+            raise inputs.refuse("trust", self.trust, allowed)
 
     def _check_trigger(self) -> None:
         trigger = self.trigger
@@ -145,6 +160,8 @@ class Settings:
         }
         if self.trigger is not None:
             plain["trigger"] = self.trigger.settings()
+        if self.privacy is not None:
+            plain["privacy"] = {"epsilon": self.privacy.epsilon, "delta": self.privacy.delta}
         return {**plain, "mechanism": self.mechanism.settings()}
 
     @classmethod
@@ -153,6 +170,8 @@ class Settings:
         objects: dict[str, Any] = {"mechanism": recorded_mechanism(body["mechanism"])}
         if "trigger" in body:
             objects["trigger"] = recorded_trigger(body["trigger"])
+        if "privacy" in body:
+            objects["privacy"] = Privacy(**body["privacy"])
         return cls(**{**body, **objects})
 
     @classmethod
@@ -181,6 +200,9 @@ class Settings:
             if "threshold" in given:
                 allowed = "left out: federation.trigger says when rounds open"
                 raise inputs.refuse("federation.threshold", given["threshold"], allowed)
+        if "privacy" in given:
+            place = "federation.privacy"
+            given["privacy"] = build_privacy(given["privacy"], place, ("epsilon", "delta"))
         given["threshold"] = _finite(given.get("threshold"))
         with places.at("federation", known):
             return cls(**given)

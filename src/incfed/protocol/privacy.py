@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ from ..support import inputs, places
 SENSITIVITY = 3.0 / math.sqrt(2.0)  # of (sum x x' / L^2, sum x y / (L Y)), one step replaced
 EPSILON = (0.01, 100.0)  # where the calibration keeps its digits
 DELTA = (1e-15, 0.1)
+SETTINGS = ("epsilon", "delta", "arm_norm", "reward_bound")
 Normals = Callable[[int], Floats]  # so many independent standard normal numbers
 
 
@@ -140,11 +141,10 @@ def secret_normals(count: int) -> Floats:
     return np.asarray(np.sqrt(-2.0 * np.log(first)) * np.cos(2.0 * math.pi * second))
 
 
-def build_privacy(value: object, place: str) -> object:
-    """As a config gives it: a table; anything else is refused later."""
+def build_privacy(value: object, place: str, names: Sequence[str] = SETTINGS) -> Any:
+    """As a config gives it: a table of these; anything else is refused later."""
     if not isinstance(value, Mapping):
         return value
-    names = list(Privacy.__dataclass_fields__)
     places.known(place, value, names)
     if "epsilon" not in value:
         raise places.missing(f"{place}.epsilon", "given")

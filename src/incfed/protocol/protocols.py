@@ -45,7 +45,7 @@ class Synchronous(Protocol):
     all_clocks: whether a round restarts every client's clock, not only the participants'.
     budget: money for all rounds together. availability: see `check_availability`.
     varying, behaviours: clients with interests of their own, see `strategy.py`.
-    share_from: a client uploads when it has so many steps, or none, that no upload has had before.
+    share_from: how many steps that no upload has had a client adds to an upload at least.
     privacy: the noise on uploads, see `privacy.py`.
     """
 

@@ -98,7 +98,8 @@ class SynchronousRun(Run):
         d = self.dim
         stream = {None: 0, ROWS: d, GROWTH: 1}[self._trigger.streams]
         scalars = np.where(matched, float(stream), 0.0)
-        packed = scalars + packed_model(fetched, d) + self._scores * (fetched > 0)
+        ranks = fetched if self._sharing is None else self._sharing.packed(fetched)
+        packed = scalars + packed_model(ranks, d) + self._scores * (fetched > 0)
         sent = fetched > 0 if self._protocol.download != EVERYONE else self._fetched_late
         scalars[sent] += d * d + d + self._scores
         rounds = self.rounds()
@@ -128,7 +129,7 @@ class SynchronousRun(Run):
             one = self._willing(one, strategy)
         if sharers is not None:
             one = self._shared(one, sharers)
-        called, sent = one.round, store.table[one.uploads.clients, PENDING]
+        called, sent = one.round, self._ranks(one.uploads.clients)
         if trigger.streams == GROWTH and not trigger.opens(one.round):  # too early
             decision = Decision(one.round.nobody, np.zeros(len(one.round)))
         elif leaving is None and math.isinf(self._protocol.budget):  # the same, in half the time
@@ -136,16 +137,17 @@ class SynchronousRun(Run):
         else:
             one, decision = self._decide(one, leaving)
         sharing = one.round.clients[decision.participants]
-        ranks, db = store.table[sharing, PENDING], store.pairs[store.table[sharing, OWN], 1]
+        ranks, db = self._ranks(sharing), store.pairs[store.table[sharing, OWN], 1]
         if sharers is not None:
-            sent, ranks = sharers.ranks(sent), sharers.ranks(ranks)
-            db = sharers.deliver(sharing, db)
+            db = sharers.deliver(sharing)
         if len(sharing) and self._protocol.download != EVERYONE:
             self._keep_bases(uploads.clients, sharing)
         closed = server.close(one.round, decision, db)
         if self._personal is not None:
             share_scores(self._personal, sharing, ranks)
         conclude(*self.store, sharing, *server.shared, self._protocol.all_clocks)
+        if sharers is not None:
+            self.store = sharers.conclude(sharing, self.store)
 
         true = server.costs if strategy is None else strategy.costs
         closed = closed._replace(costs=true[sharing], asked=server.costs[sharing])
@@ -177,6 +179,12 @@ class SynchronousRun(Run):
         clients without pending data."""
         ready = one.only(sharers.ready(one.uploads.clients, self.store), one.round.count)
         return ready.of(sharers.upload(ready.uploads, self.store, self.rules.ridge))
+
+    def _ranks(self, clients: Ints) -> Ints:
+        """Of what these upload, as it is packed."""
+        if self._sharing is not None:
+            return self._sharing.ranks(clients)
+        return np.asarray(self.store.table[clients, PENDING])
 
     def _heard(self, one: _OpenRound) -> _OpenRound:
         """Without clients that did not answer the last round and have not acted since: waiting for

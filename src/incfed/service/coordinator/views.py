@@ -18,7 +18,15 @@ from ...protocol.messages import Download
 from ...protocol.packing import FACTOR, Packed, coordinates, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
-from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
+from ..wire import (
+    ClientView,
+    FederationView,
+    OfferView,
+    PrivacyView,
+    RoundView,
+    Stage,
+    StateView,
+)
 from . import scores
 from .batching import CLIENTS, OWN_ROWS
 from .entitlements import grant
@@ -52,6 +60,7 @@ def view_federation(
     settings: Settings, client: Member, state: StateView, packed: bool = False
 ) -> FederationView:
     """`packed`: the client knows packed messages."""
+    privacy = settings.privacy
     return FederationView(
         federation=settings.identity,
         dim=settings.dim,
@@ -71,6 +80,7 @@ def view_federation(
         width=settings.width,
         width_scale=settings.width_scale,
         trust=settings.trust,
+        privacy=None if privacy is None else PrivacyView(privacy.epsilon, privacy.delta),
         packed=packed,
     )
 
