@@ -53,13 +53,14 @@ class SynchronousRun(Run):
             count=count, dim=dim, mechanism=protocol.mechanism, costs=costs, ridge=rules.ridge,
             budget=protocol.budget,
         )  # fmt: skip
-        self._signals = self._trigger.signals(count, dim, rules.ridge, costs)
         self._presence: Presence | None = None
         if protocol.availability != 1.0:
             self._presence = Presence(protocol.availability, count, seed)
         self._strategy: Strategy | None = None
         if protocol.varying is not None or protocol.behaviours:
             self._strategy = Strategy(costs, protocol.varying, protocol.behaviours, seed)
+            self.server.costs = self._strategy.begin()
+        self._signals = self._trigger.signals(count, dim, rules.ridge, self.server.costs)
         self._sharing: Sharing | None = None
         if protocol.share_from > 1 or protocol.privacy is not None:
             self._sharing = Sharing(protocol.share_from, protocol.privacy, count, dim, seed)
@@ -113,9 +114,6 @@ class SynchronousRun(Run):
         strategy, sharers = self._strategy, self._sharing
         if sharers is not None and not sharers.calls(acting, store):
             return
-        if strategy is not None:
-            strategy.begin()
-            server.costs = strategy.reports
         uploads = self._collect()
         one = _OpenRound(server, uploads, server.open(uploads, step=step, trigger=acting))
         if trigger.streams == ROWS and not trigger.opens(self._heard(one).round):
@@ -153,6 +151,8 @@ class SynchronousRun(Run):
         closed = closed._replace(costs=true[sharing], asked=server.costs[sharing])
         if strategy is not None:
             strategy.end(one.round.clients, decision.payments)
+            server.costs = strategy.begin()
+            self._reprice()
         scalars = self._communication(called, len(sharing))
         idle = called.count - len(called)
         self.log(step, acting, len(called), closed._replace(communication=scalars, idle=idle))
@@ -238,6 +238,15 @@ class SynchronousRun(Run):
         staying = clients[~np.isin(clients, sharing) & (self.store.table[clients, BASE] == 0)]
         self.store = make_room(self.store, len(staying), 2 * len(staying))
         keep_base(*self.store, *self.bench, staying, self.rules.ridge)
+
+    def _reprice(self) -> None:
+        """Clients that stream say with it what sharing would cost them in the next round."""
+        if self._signals is not None:
+            rules, costs = self.rules, self.server.costs
+            new = self._trigger.signals(self.count, self.dim, rules.ridge, costs)
+            assert new is not None
+            for name in ("need", "order", "ends"):  # the rest does not depend on costs
+                getattr(self._signals, name)[:] = getattr(new, name)
 
     def _know(self, there: Mask | None) -> None:
         """What the server knows after a round of the data that is still pending."""

@@ -22,7 +22,7 @@ from .durable_learner import DurableLearner, warm_up
 from .policies import Accept, Cost, Discretion, accept_all, cost_function
 from .state_folder import Snapshot
 from .sync import PendingSync
-from .transport import Traffic, Transport, Unreachable, ask
+from .transport import Traffic, Transport, Unreachable, ask, warn_of_plain_http
 from .validation import check_arms, check_ca, check_cost, check_step, check_token, check_url
 
 Connect = Callable[[], Transport]
@@ -69,6 +69,7 @@ class Client:
         own_trust = None if trust is None else check_trust(trust)
         discretion = Discretion.of(share_from, privacy)
         self._traffic = Traffic()
+        warn_of_plain_http(url)
 
         def connect() -> Transport:
             return Transport(url, token, seconds, certificates, self._traffic)
