@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.protocol.privacy import Privacy
-from incfed.simulation.sharing import _STREAM
+from incfed.simulation.sharing import noise_stream
 from reference import simulation as reference
 from support.worlds import (
     MECHANISMS,
@@ -37,8 +37,7 @@ def bounds(trace: incfed.Trace) -> dict[str, float]:
 
 def blur(privacy: Privacy, dim: int, seed: int) -> reference.Blur:
     def noise(client: int, batch: int) -> Any:
-        key = np.random.SeedSequence(seed, spawn_key=(_STREAM, client, batch))
-        return privacy.noise(dim, np.random.default_rng(key).standard_normal)
+        return privacy.noise(dim, noise_stream(seed, client, batch).standard_normal)
 
     return reference.Blur(noise, privacy.arm_norm, privacy.reward_bound)
 

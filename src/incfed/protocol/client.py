@@ -95,6 +95,7 @@ class Learner:
         self.dim = dim
         self.share_from = 1  # new steps with which it uploads
         self.privacy: Privacy | None = None
+        self.normals: Normals = secret_normals  # of which its noise is made
         self.told = 0  # the first of its pending steps, which an upload had before,
         self.noise: Noise | None = None  # their noise,
         self.kept = Observations.empty(dim)  # and their sums, if it waits for more to add to them
@@ -188,13 +189,13 @@ class Learner:
         """Pending steps that no upload has had."""
         return self.pending_steps - self.told
 
-    def freeze(self, round: int, cost: float, normals: Normals = secret_normals) -> Upload:
+    def freeze(self, round: int, cost: float) -> Upload:
         """Line 10: the upload to this round. Called again, it returns the same."""
         if self.frozen is None:
             data = self.kept
             if not 0 < self.new_steps < self.share_from:
                 data, self.fresh = self.pending, Observations.empty(self.dim)
-            self.frozen = FrozenData(round, data, self._release(data, normals))
+            self.frozen = FrozenData(round, data, self._release(data))
             self.kept = Observations.empty(self.dim)
             self.told = max(self.told, data.steps)
         if self.frozen.round != round:
@@ -203,14 +204,14 @@ class Learner:
         sent = self.frozen.sent
         return Upload(round, self.epoch, sent.steps, cost if sent.steps else 0.0, sent.packed())
 
-    def _release(self, data: Observations, normals: Normals) -> Observations | None:
+    def _release(self, data: Observations) -> Observations | None:
         """What is sent of this. Steps that were sent before keep the noise that they had: drawn
         anew, it could be averaged away."""
         if self.privacy is None or not data.steps:
             return None
         noise = Noise.none(self.dim) if self.noise is None else self.noise
         if data.steps > self.told or self.noise is None:
-            noise = noise.plus(self.privacy.noise(self.dim, normals))
+            noise = noise.plus(self.privacy.noise(self.dim, self.normals))
         self.noise = noise
         V, b = self.privacy.plausible(data.V + noise.V, data.b + noise.b, data.steps)
         return Observations(data.steps, V, b, [], np.zeros(SCORES))

@@ -107,10 +107,15 @@ class Sharing:
 
     def _draw(self, client: int) -> Noise:
         assert self.privacy is not None
-        key = (_STREAM, client, int(self._batches[client]))
+        chance = noise_stream(self._seed, client, int(self._batches[client]))
         self._batches[client] += 1
-        chance = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=key))
         return self.privacy.noise(self._dim, chance.standard_normal)
+
+
+def noise_stream(seed: int, client: int, batch: int) -> np.random.Generator:
+    """Of the noise of a client's n-th batch."""
+    key = (_STREAM, client, batch)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def check_bounds(privacy: Privacy, items: Floats, rewards: Floats) -> None:

@@ -153,7 +153,7 @@ def test_any_life_sends_the_same_after_a_crash(
 
 
 def test_a_client_follows_the_federation_and_may_only_be_stricter(tmp_path: Path) -> None:
-    private = {"privacy": {"epsilon": 4.0, "delta": 1e-5}, "reward_bound": 2.0}
+    private: dict[str, Any] = {"privacy": {"epsilon": 4.0, "delta": 1e-5}, "reward_bound": 2.0}
     one = open_folder(tmp_path, Discretion(), **private)
     assert one.learner.privacy == Privacy(4.0, reward_bound=2.0)
     one.update_settings(federation_settings(privacy={"epsilon": 1.0, "delta": 1e-6}))
