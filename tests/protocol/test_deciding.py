@@ -3,11 +3,15 @@ is never paid less, and is never left short."""
 
 from __future__ import annotations
 
+import math
+import random
+
 import numpy as np
 import pytest
-from hypothesis import event, given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+import incfed
 from incfed.mechanisms.rehearsal import RIDGE
 from incfed.protocol.deciding import Offers, RoundInputs, decide, decide_again
 from incfed.protocol.messages import Upload
@@ -143,3 +147,35 @@ def test_as_written_out(data: st.DataObject, mechanism: Kind, n: int, d: int, se
     np.testing.assert_allclose(
         list(verdict.payments.values()), money[S], rtol=1e-8, atol=1e-8 * (1 + asked.max(initial=0))
     )
+
+
+@pytest.mark.parametrize("add", [True, False])
+@pytest.mark.parametrize(
+    ("mechanism", "most"),
+    [
+        (incfed.BudgetFeasible(per_round=10.0, total=10.0), 10.0),
+        (incfed.ShapleySplit(pot=30.0, samples=50), 30.0),
+        (incfed.PostedPrice(price=8.0), math.inf),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+@settings(max_examples=60)
+@given(drawn=tables(low=-1, high=2, least=2, most=8), chance=st.randoms(use_true_random=False))
+def test_a_round_decided_again_keeps_the_mechanism_s_promise(
+    mechanism: incfed.Mechanism, most: float, add: bool, drawn: Drawn, chance: random.Random
+) -> None:
+    n, d = len(drawn.costs), drawn.V.shape[0]
+    shared = Shared.of(drawn.V, np.zeros(d), RIDGE)
+    uploads = {j: made(1, 0, drawn.uploads[j], float(drawn.costs[j])) for j in range(n)}
+    one = RoundInputs(uploads, 0, lambda epoch: shared, 0, 0, 0, 0.0, math.inf, mechanism, d, RIDGE)
+    offers = decide(one)
+    for _ in range(3):  # some fail, the others have delivered
+        failed = [client for client in offers.payments if chance.random() < 0.4]
+        if not failed:
+            break
+        kept = {c: paid for c, paid in offers.payments.items() if c not in failed}
+        one = one.without(failed)
+        offers = decide_again(one, kept, add=add)
+        assert offers.total <= most * (1.0 + 1e-9)
+        if isinstance(mechanism, incfed.PostedPrice):
+            assert set(offers.payments.values()) <= {8.0}

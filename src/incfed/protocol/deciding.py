@@ -180,7 +180,8 @@ def decide_again(one: OpenRound, kept: Mapping[int, float], *, add: bool) -> Off
         round, decision = one.judge(judge)
         held = np.isin(round.clients, list(kept))
         S = held | decision.participants if mechanism else held
-        owed = judge.amend(round, decision, S)
+        offered = np.array([kept.get(client, 0.0) for client in round.clients.tolist()])
+        owed = (mechanism or one.mechanism).amend(round, decision, S, offered)
         if data_only:  # added clients get data only
             owed[~held] = 0.0
         payments = {
