@@ -33,6 +33,26 @@ def test_other_triggers_and_widths_are_recorded_and_read_again() -> None:
     assert Settings.of(body) == settings
 
 
+def test_privacy_is_recorded_and_read_again() -> None:
+    settings = read(threshold=1.0, privacy={"epsilon": 4})
+    assert settings.privacy == incfed.Privacy(4.0)
+    body = settings.body()
+    assert body["privacy"] == {"epsilon": 4.0, "delta": 1e-5}
+    assert Settings.of(body) == settings
+    for given, error in (
+        ({"privacy": 4}, "federation.privacy: got 4, must be a table"),
+        ({"privacy": {"epsilon": 4, "arm_norm": 1}}, "federation.privacy.arm_norm: got 1, but"),
+        ({"privacy": {"epsilon": 4}, "trust": 3.0}, "federation.trust: got 3.0, must be left out"),
+    ):
+        with pytest.raises(InputError) as refused:
+            read(threshold=1.0, **given)
+        assert str(refused.value).startswith(error)
+    with pytest.raises(
+        InputError, match=r"federation.privacy: got 4.0, must be left out with News"
+    ):
+        read(trigger={"kind": "News", "above": 1.0}, privacy={"epsilon": 4})
+
+
 def test_the_papers_trigger_is_its_threshold() -> None:
     assert read(trigger={"kind": "Threshold", "D_c": 0.5}) == read(threshold=0.5)
     never = read(trigger={"kind": "Threshold", "D_c": float("inf")})

@@ -7,7 +7,7 @@ log-determinants are computed afresh each time they are needed. Imports nothing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.mechanisms import TOLERANCE, FloatArray, decide, logdet
+from reference.privacy import plausible
 
 IntArray = npt.NDArray[np.int64]
 
@@ -79,6 +80,15 @@ def choose(
     return int(np.flatnonzero(scores >= scores.max() - TOLERANCE)[0])
 
 
+@dataclass(frozen=True)
+class Blur:
+    """The noise (on dV, on db) of a client's n-th batch, and the bounds of arms and rewards."""
+
+    noise: Callable[[int, int], tuple[FloatArray, FloatArray]]
+    arm_norm: float
+    reward_bound: float
+
+
 def run(
     clients: IntArray,
     arms: FloatArray,
@@ -95,10 +105,14 @@ def run(
     reads: str = "fresh",
     clocks: str = "all",
     keep: bool = False,
+    share_from: int = 1,
+    blur: Blur | None = None,
 ) -> Run:
     """Run Algorithm 1 over a trace: clients [T], arms [T, K, d], rewards and expected [T, K].
 
-    A reward that is NaN is unknown: the step in which it is picked counts for nothing.
+    A reward that is NaN is unknown: the step in which it is picked counts for nothing. A client
+    calls for a round, and adds to what it uploads, when it has `share_from` steps that it has not
+    uploaded before; with `blur` the steps that are new in an upload get noise, which they keep.
     """
     if reads not in ("fresh", "stale") or clocks not in ("all", "participants"):
         raise ValueError(f"reads: {reads!r}, clocks: {clocks!r}")
@@ -113,6 +127,9 @@ def run(
     dV, db = np.zeros((count, d, d)), np.zeros((count, d))
     clock, unshared = np.zeros(count, np.int64), np.zeros(count, np.int64)  # in own steps
     remembered = [model(V[0], b[0], ridge)] * count  # for stale reads
+    uploaded, batches = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    told_V, told_b = np.zeros((count, d, d)), np.zeros((count, d))  # what it uploaded,
+    noise_V, noise_b = np.zeros((count, d, d)), np.zeros((count, d))  # and its noise
 
     choices = np.zeros(steps, np.int64)
     regret, reward = np.full(steps, np.nan), np.zeros(steps)
@@ -148,22 +165,46 @@ def run(
         gain = float(logdet(V[i], ridge) - logdet(V_g, ridge))
         if not (gain > 1e-9 and clock[i] * gain > threshold):
             continue
+        new = unshared - uploaded
+        if new[i] < share_from:
+            continue
 
-        pending = np.flatnonzero(unshared > 0)  # reading 8: the others count, and cost nothing
+        # Enough new steps: all that is pending is uploaded; else what was uploaded before, if any.
+        for j in np.flatnonzero(new >= share_from):
+            told_V[j], told_b[j], uploaded[j] = dV[j], db[j], unshared[j]
+            if blur is not None:
+                more_V, more_b = blur.noise(int(j), int(batches[j]))
+                noise_V[j] += more_V
+                noise_b[j] += more_b
+                batches[j] += 1
+        pending = np.flatnonzero(uploaded)  # reading 8: the others count, and cost nothing
         idle = count - len(pending)
-        mask, money = decide(kind, V_g, dV[pending], V[pending], cost[pending], ridge, **options)
+        sent_V, sent_b = told_V.copy(), told_b.copy()
+        for j in pending if blur is not None else ():
+            assert blur is not None
+            sent_V[j], sent_b[j] = plausible(
+                told_V[j] + noise_V[j], told_b[j] + noise_b[j],
+                int(uploaded[j]), blur.arm_norm, blur.reward_bound,
+            )  # fmt: skip
+        V_seen = V - dV + sent_V  # V_i, as far as the server knows
+        mask, money = decide(
+            kind, V_g, sent_V[pending], V_seen[pending], cost[pending], ridge, **options
+        )
         participants = pending[mask]
-        gathered = logdet(V_g + dV[participants].sum(axis=0), ridge)
-        ratio = float(np.exp(gathered - logdet(V_g + dV[pending].sum(axis=0), ridge)))
+        gathered = logdet(V_g + sent_V[participants].sum(axis=0), ridge)
+        ratio = float(np.exp(gathered - logdet(V_g + sent_V[pending].sum(axis=0), ridge)))
         for j in participants:  # lines 12-16
-            V_g += dV[j]
-            b_g += db[j]
+            V_g += sent_V[j]
+            b_g += sent_b[j]
             others = np.arange(count) != j
-            V_minus[others] += dV[j]
-            b_minus[others] += db[j]
-            dV[j] = 0.0
-            db[j] = 0.0
-            unshared[j] = clock[j] = 0
+            V_minus[others] += sent_V[j]
+            b_minus[others] += sent_b[j]
+            V[j] += sent_V[j] - told_V[j]  # its own steps come back with their noise
+            b[j] += sent_b[j] - told_b[j]
+            dV[j] -= told_V[j]
+            db[j] -= told_b[j]
+            unshared[j] -= uploaded[j]
+            noise_V[j] = noise_b[j] = told_V[j] = told_b[j] = uploaded[j] = clock[j] = 0
         V += V_minus  # lines 17-20: everybody downloads
         b += b_minus
         V_minus[:] = 0.0

@@ -13,6 +13,7 @@ import pytest
 import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
+from incfed.service.client.policies import Discretion
 from incfed.simulation.presence import Presence
 from support.federation import Federation, federate, same_payments, synthetic
 from support.in_step import play
@@ -70,6 +71,20 @@ CASES: dict[str, dict[str, Any]] = {
         "trigger": incfed.GrowthRatio(1.5),
         "trust": "auto",
         "download": "one-for-one",
+    },
+    "from three steps on": {"threshold": 0.5, "share_from": 3},
+    "noise": {"threshold": 0.5, "privacy": incfed.Privacy(8.0, reward_bound=2.0)},
+    "noise, one for one": {
+        "threshold": 0.5,
+        "share_from": 4,
+        "privacy": incfed.Privacy(4.0, reward_bound=2.0),
+        "download": "one-for-one",
+    },
+    "noise, from three steps on": {
+        "threshold": 0.0,
+        "share_from": 3,
+        "privacy": incfed.Privacy(1.0, reward_bound=2.0),
+        "mechanism": incfed.PaymentFree(),
     },
     "trust found out, rows": {"trigger": incfed.Patient(2.0), "trust": "auto"},
 }
@@ -136,8 +151,16 @@ def both(
     expected = run.result()
     assert len(expected.rounds) > 3
     lag = 16 if algorithm.download == "everyone" else 0  # applies to everyone only
-    federation = federate(memory / "ledger.db", trace, algorithm, lag=lag, barred_rounds=0)
-    rewards = play(trace, federation, algorithm.prices(trace.count), memory, presence)
+    options: dict[str, Any] = {"lag": lag, "barred_rounds": 0}
+    if algorithm.privacy is not None:
+        options |= {
+            "privacy": incfed.Privacy(algorithm.privacy.epsilon),
+            "reward_bound": 2.0,
+            "arm_norm": 1.0,
+        }
+    federation = federate(memory / "ledger.db", trace, algorithm, **options)
+    discretion, costs = Discretion(algorithm.share_from), algorithm.prices(trace.count)
+    rewards = play(trace, federation, costs, memory, presence, discretion=discretion)
     np.testing.assert_array_equal(np.cumsum(rewards), expected.reward)
     closed = federation.of("closed")
     assert len(closed) == len(expected.rounds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ import numpy as np
 import incfed
 from incfed.service.client.agent import Agent, Backoff
 from incfed.service.client.durable_learner import DurableLearner
-from incfed.service.client.policies import accept_all, cost_function
+from incfed.service.client.policies import PLAIN, Discretion, accept_all, cost_function
 from incfed.service.client.state_folder import Snapshot
 from incfed.service.client.transport import Traffic
 from incfed.service.wire import FederationView, Request, get_federation, read
 from incfed.simulation.presence import Presence
+from incfed.simulation.sharing import noise_stream
 from support.federation import Federation
 from support.in_process_transport import reply
 
@@ -28,11 +30,18 @@ Ask = Callable[[int, Request], tuple[int, Any]]  # a client's request: status an
 
 
 class Party:
-    def __init__(self, ask: Ask, number: int, cost: float, folder: Path) -> None:
+    def __init__(
+        self, ask: Ask, number: int, cost: float, folder: Path, discretion: Discretion = PLAIN
+    ) -> None:
         self._ask, self.number = ask, number
         folder.mkdir()
         said = ask(number, get_federation())[1]
-        self.durable = DurableLearner(folder, Snapshot.new(read(FederationView, said)))
+        start = Snapshot.new(read(FederationView, said))
+        self.durable = DurableLearner(folder, start, None, discretion)
+        batches = count()
+        self.durable.learner.normals = lambda n: noise_stream(  # as in the simulator
+            0, number, next(batches)
+        ).standard_normal(n)
         self.agent = Agent(self.durable, cost_function(cost), accept_all, Traffic())
         self.agent.backoff = Backoff(np.random.default_rng(number))
         self.now = 0.0
@@ -58,12 +67,14 @@ class Party:
 
 def play(
     trace: incfed.Trace, federation: Federation, costs: Any, folder: Path,
-    presence: Presence | None = None, ask: Ask | None = None,
+    presence: Presence | None = None, ask: Ask | None = None, discretion: Discretion = PLAIN,
 ) -> list[float]:  # fmt: skip
     """The rewards. `presence`: who is there when a round opens, and stays; otherwise all are.
     `ask`: how clients reach the coordinator, if not directly."""
     ask = ask or partial(reply, federation.coordinator)
-    parties = [Party(ask, i, float(costs[i]), folder / str(i)) for i in range(trace.count)]
+    parties = [
+        Party(ask, i, float(costs[i]), folder / str(i), discretion) for i in range(trace.count)
+    ]
     rewards = []
     for t, i in enumerate(trace.clients.tolist()):
         if presence is None:

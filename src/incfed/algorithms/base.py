@@ -14,6 +14,7 @@ from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
 from ..mechanisms.base import Mechanism
 from ..protocol.limits import Limits
+from ..protocol.privacy import Privacy
 from ..protocol.protocols import Alone, Protocol, Synchronous
 from ..protocol.strategy import Behaviour, VaryingCosts
 from ..protocol.triggers import Threshold, Trigger
@@ -102,5 +103,5 @@ class Algorithm:
 def _described(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_described(one) for one in value)
-    described = isinstance(value, Behaviour | Limits | Mechanism | Trigger | VaryingCosts)
+    described = isinstance(value, Behaviour | Limits | Mechanism | Privacy | Trigger | VaryingCosts)
     return value.settings() if described else value

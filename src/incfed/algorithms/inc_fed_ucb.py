@@ -11,6 +11,7 @@ from ..mechanisms.base import Mechanism
 from ..protocol.costs import check_costs, costs_of
 from ..protocol.limits import Limits
 from ..protocol.money import check_digits
+from ..protocol.privacy import Privacy
 from ..protocol.protocols import (
     EVERYONE,
     ONE_FOR_ONE,
@@ -20,6 +21,7 @@ from ..protocol.protocols import (
 )
 from ..protocol.strategy import Behaviour, VaryingCosts, check_reports, groups
 from ..protocol.triggers import Threshold, Trigger
+from ..protocol.trust import AUTO
 from ..support import inputs, places
 from .base import LATER
 from .trust import Trusting
@@ -44,6 +46,9 @@ class IncFedUCB(Trusting):
     money_digits: each payment is rounded up to so many decimal digits; None: it is not.
     limits: Limits() of what may be paid. Then clients that the budget, or a limit, does not cover
     are left out one by one, rather than nobody being paid.
+    share_from: a client shares only from so many steps on: it calls for a round, and adds to what
+    it uploads, when it has so many that no upload has had before.
+    privacy: noise on all that clients share, such as Privacy(epsilon=4); see docs/privacy.md.
     """
 
     mechanism: Mechanism
@@ -57,6 +62,8 @@ class IncFedUCB(Trusting):
     reports: Behaviour | Sequence[Behaviour] = field(default=(), metadata=LATER)
     money_digits: int | None = field(default=None, metadata=LATER)
     limits: Limits | None = field(default=None, metadata=LATER)
+    share_from: int = field(default=1, metadata=LATER)
+    privacy: Privacy | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,6 +102,22 @@ class IncFedUCB(Trusting):
                     "so none can hold its data back"
                 )
                 raise inputs.refuse("reports", type(one).__name__, allowed)
+        inputs.integer("share_from", self.share_from, low=1, high=inputs.MOST_STEPS)
+        self._check_privacy()
+
+    def _check_privacy(self) -> None:
+        if not (self.privacy is None or isinstance(self.privacy, Privacy)):
+            raise inputs.refuse("privacy", self.privacy, "a Privacy, such as Privacy(epsilon=4)")
+        for name, default in (("share_from", 1), ("privacy", None)):
+            if getattr(self, name) != default and self.protocol.trigger.streams is not None:
+                allowed = f"left out with {type(self.trigger).__name__}: clients stream every step"
+                raise inputs.refuse(name, getattr(self, name), allowed)
+        if self.share_from > 1 and self.trust == AUTO:
+            allowed = 'left out with trust "auto", whose scores are of all pending steps'
+            raise inputs.refuse("share_from", self.share_from, allowed)
+        if self.privacy is not None and self.trust != math.inf:
+            allowed = "left out with privacy, whose noise hides what is a client's own"
+            raise inputs.refuse("trust", self.trust, allowed)
 
     @property
     def protocol(self) -> Synchronous:
@@ -113,6 +136,8 @@ class IncFedUCB(Trusting):
             behaviours=check_reports(self.reports),
             money_digits=self.money_digits,
             limits=self.limits,
+            share_from=self.share_from,
+            privacy=self.privacy,
         )
 
     def check(self, count: int) -> None:

@@ -31,6 +31,7 @@ from ..environments.base import World
 from ..environments.trace import Trace
 from ..mechanisms.registry import build_mechanism
 from ..protocol.limits import build_limits
+from ..protocol.privacy import build_privacy
 from ..protocol.strategy import build_costs, build_reports
 from ..protocol.triggers import build_trigger
 from ..results.settings import plain
@@ -234,6 +235,8 @@ def build_algorithm(
         given["reports"] = build_reports(given["reports"], f"{place}.reports", folder)
     if "limits" in given:
         given["limits"] = build_limits(given["limits"], f"{place}.limits")
+    if "privacy" in given:
+        given["privacy"] = build_privacy(given["privacy"], f"{place}.privacy")
     if "costs" in given:
         given["costs"] = build_costs(given["costs"], f"{place}.costs", folder)
     if isinstance(given.get("threshold"), str):

@@ -195,3 +195,18 @@ def conclude(*flat: Any) -> None:
     if sharing.shape[0]:
         download(store, V, b, factor, logdet)
     restart_clocks(store, everyone)
+
+
+@compiled
+def put_back(*flat: Any) -> None:
+    """put_back(*store, client, steps, V, b): this client, which has just shared, has these steps
+    left. Call it after `conclude`, with room for a pair and a block."""
+    store = Store(*flat[:FIELDS])
+    client, steps, V, b = flat[FIELDS:]
+    row = store.table[client]
+    row[OWN], row[DENSE], row[PENDING] = take_pair(store), take_block(store), steps
+    row[VERSION] = row[KNOWN] = -1  # its factor, t and log det are to be made
+    row[SEEN] -= steps
+    store.table[SERVER, SEEN] -= steps
+    copy(b, store.pairs[row[OWN], 1])
+    copy_square(V, store.blocks[row[DENSE], 1])

@@ -20,6 +20,7 @@ from ..mechanisms.registry import (
 from ..protocol.checks import Bounds
 from ..protocol.limits import NONE, Limits, build_limits, recorded_limits, safe_limits
 from ..protocol.money import MOST_UNITS, check_digits, from_units
+from ..protocol.privacy import Privacy, build_privacy
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import (
     TRIGGERS,
@@ -37,7 +38,7 @@ CAREFUL = {"silent_rounds": 2, "round_interval": 0.5, "false_calls": 3}
 OPEN = ("budget", "limits", "money_digits", *CAREFUL)  # what a config may leave open
 # Recorded if they differ from version 0.1.
 LATER = (
-    "trigger", "download", "width", "width_scale", "trust", "money_digits", "limits",
+    "trigger", "download", "width", "width_scale", "trust", "money_digits", "limits", "privacy",
     "silent_rounds", "round_interval", "false_calls", "ignored_time",
 )  # fmt: skip
 
@@ -76,6 +77,7 @@ class Settings:
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
     limits: Limits | None = None  # None: as in version 0.1, only the budget
     money_digits: int | None = None  # decimal digits of money, in whole minor units; None: floats
+    privacy: Privacy | None = None  # the noise that clients add; its bounds are those above
     # What a config leaves open: see `completed`. Never recorded.
     unsaid: tuple[str, ...] = field(default=(), compare=False)
 
@@ -115,6 +117,19 @@ class Settings:
         self._check_money()
         if self.trust is not None:
             object.__setattr__(self, "trust", _finite(check_trust(self.trust)))
+        self._check_privacy()
+
+    def _check_privacy(self) -> None:
+        if self.privacy is None:
+            return
+        if not isinstance(self.privacy, Privacy):
+            raise inputs.refuse("privacy", self.privacy, "a table, such as { epsilon = 4 }")
+        if self.rule.streams is not None:
+            allowed = f"left out with {type(self.rule).__name__}: clients stream every step"
+            raise inputs.refuse("privacy", self.privacy.epsilon, allowed)
+        if self.trust is not None:
+            allowed = "left out with privacy, whose noise hides what is a client's own"
+            raise inputs.refuse("trust", self.trust, allowed)
 
     def _check_money(self) -> None:
         if (digits := check_digits(self.money_digits)) is not None:
@@ -223,6 +238,8 @@ class Settings:
             plain["trigger"] = self.trigger.settings()
         if self.limits is not None:
             plain["limits"] = self.limits.settings()
+        if self.privacy is not None:
+            plain["privacy"] = {"epsilon": self.privacy.epsilon, "delta": self.privacy.delta}
         return {**plain, "mechanism": self.mechanism.settings()}
 
     @classmethod
@@ -233,6 +250,8 @@ class Settings:
             objects["trigger"] = recorded_trigger(body["trigger"])
         if "limits" in body:
             objects["limits"] = recorded_limits(body["limits"])
+        if "privacy" in body:
+            objects["privacy"] = Privacy(**body["privacy"])
         return cls(**{**body, **objects})
 
     @classmethod
@@ -266,6 +285,9 @@ class Settings:
         if "limits" in given:
             start = safe_limits(given["budget"])
             given["limits"] = build_limits(given["limits"], "federation.limits", start)
+        if "privacy" in given:
+            place = "federation.privacy"
+            given["privacy"] = build_privacy(given["privacy"], place, ("epsilon", "delta"))
         given["threshold"] = _finite(given.get("threshold"))
         with places.at("federation", known):
             return cls(**given)

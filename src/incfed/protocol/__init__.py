@@ -1,6 +1,7 @@
 """When to talk, who talks and who gets the model; both sides of a round, without I/O."""
 
 from .limits import Limits
+from .privacy import Privacy
 from .server import Closed, Server, Uploads
 from .strategy import (
     BestResponse,
@@ -23,6 +24,7 @@ __all__ = [
     "Limits",
     "News",
     "Patient",
+    "Privacy",
     "Refusing",
     "Server",
     "Shading",

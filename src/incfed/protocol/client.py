@@ -9,6 +9,9 @@ uploading it to another round might share it twice.
 Where downloads are one for one, a client may learn that its data was shared before it downloads the
 statistics that contain it. In the meantime that data is *given*: shared, but not in V and b yet.
 
+A client may share only from so many steps on, and with noise (privacy.py). With noise, what is
+uploaded and delivered, and counts as given, is the *release* of what is frozen.
+
 A client that trusts others only so far chooses with models of its own (kernels/trust.py), made of
 what it has downloaded and of all its own data. What it shares does not depend on them.
 """
@@ -26,6 +29,7 @@ from ..kernels.trust import SCORES
 from ..kernels.ucb import Rules, choose_dense, confidence
 from .messages import Download, Upload
 from .packing import TRIANGLE, Packed, pack_matrix, pack_rows
+from .privacy import Noise, Normals, Privacy, secret_normals
 from .trust import AUTO, Models
 
 REFRESH = 256  # own updates after which the factor is made afresh from V
@@ -38,7 +42,7 @@ class Observations(NamedTuple):
     steps: int
     V: Floats
     b: Floats
-    rows: list[Floats]  # all of them while there are fewer than d, else none
+    rows: list[Floats]  # all of them while there are fewer than d, else (or with noise) none
     # Trust "auto": squared errors of each model's predictions of them, and of how many of them.
     scores: Floats  # [G + 1]
 
@@ -47,8 +51,8 @@ class Observations(NamedTuple):
         return cls(0, np.zeros((dim, dim)), np.zeros(dim), [], np.zeros(SCORES))
 
     def plus(self, other: Observations) -> Observations:
-        steps = self.steps + other.steps
-        rows = self.rows + other.rows if steps < len(self.b) else []
+        steps, rows = self.steps + other.steps, self.rows + other.rows
+        rows = rows if len(rows) == steps < len(self.b) else []
         scores = self.scores + other.scores
         return Observations(steps, self.V + other.V, self.b + other.b, rows, scores)
 
@@ -66,7 +70,7 @@ class Observations(NamedTuple):
         return Observations(self.steps + 1, self.V, self.b, rows, self.scores)
 
     def packed(self) -> Packed:
-        if self.steps < len(self.b):
+        if len(self.rows) == self.steps < len(self.b):
             return pack_rows(np.array(self.rows).reshape(-1, len(self.b)))
         return pack_matrix(self.V)
 
@@ -76,12 +80,18 @@ class FrozenData(NamedTuple):
 
     round: int
     data: Observations
+    release: Observations | None = None  # with noise; None: as it is
     streamed: bool = False  # the coordinator made the upload of rows
+
+    @property
+    def sent(self) -> Observations:
+        """What the coordinator gets."""
+        return self.data if self.release is None else self.release
 
     def digest(self) -> str | None:
         """Of the upload. None: it is the sum of streamed rows, and the coordinator may have rounded
         it otherwise."""
-        packed = self.data.packed()
+        packed = self.sent.packed()
         return None if self.streamed and packed.form == TRIANGLE else packed.digest()
 
 
@@ -90,6 +100,12 @@ class Learner:
 
     def __init__(self, dim: int, rules: Rules, trust: float | str = math.inf) -> None:
         self.dim = dim
+        self.share_from = 1  # new steps with which it uploads
+        self.privacy: Privacy | None = None
+        self.normals: Normals = secret_normals  # of which its noise is made
+        self.told = 0  # the first of its pending steps, which an upload had before,
+        self.noise: Noise | None = None  # their noise,
+        self.kept = Observations.empty(dim)  # and their sums, if it waits for more to add to them
         self.rules = rules
         self.own = Observations.empty(dim)  # all of them
         self.known = np.zeros(SCORES)  # the scores of others, downloaded with the epoch
@@ -149,6 +165,8 @@ class Learner:
         """Line 8, for what may go into the next round."""
         grown = self._logdet - self._logdet_shared
         own = self.clock > 0  # a round answers what was learned before, whoever shared in it
+        if self.share_from > 1 and self.new_steps < self.share_from:
+            return False
         return own and triggered(self.clock, grown, self.rules.threshold, self.rules.clocked)
 
     @property
@@ -164,40 +182,72 @@ class Learner:
     @property
     def pending(self) -> Observations:
         """All that is not known to be shared."""
-        return self.fresh if self.frozen is None else self.frozen.data.plus(self.fresh)
+        first = self.kept if self.frozen is None else self.frozen.data
+        return first.plus(self.fresh) if first.steps else self.fresh
 
     @property
     def pending_steps(self) -> int:
         """How many steps that is."""
-        return self.fresh.steps + (self.frozen.data.steps if self.frozen else 0)
+        first = self.kept if self.frozen is None else self.frozen.data
+        return first.steps + self.fresh.steps
+
+    @property
+    def new_steps(self) -> int:
+        """Pending steps that no upload has had."""
+        return self.pending_steps - self.told
 
     def freeze(self, round: int, cost: float) -> Upload:
         """Line 10: the upload to this round. Called again, it returns the same."""
         if self.frozen is None:
-            self.frozen = FrozenData(round, self.fresh)
-            self.fresh = Observations.empty(self.dim)
-        frozen, data, _ = self.frozen
-        if frozen != round:
+            data = self.kept
+            if not 0 < self.new_steps < self.share_from:
+                data, self.fresh = self.pending, Observations.empty(self.dim)
+            self.frozen = FrozenData(round, data, self._release(data))
+            self.kept = Observations.empty(self.dim)
+            self.told = max(self.told, data.steps)
+        if self.frozen.round != round:
+            frozen = self.frozen.round
             raise ValueError(f"still frozen for round {frozen}: nothing for round {round} yet")
-        return Upload(round, self.epoch, data.steps, cost if data.steps else 0.0, data.packed())
+        sent = self.frozen.sent
+        return Upload(round, self.epoch, sent.steps, cost if sent.steps else 0.0, sent.packed())
+
+    def _release(self, data: Observations) -> Observations | None:
+        """What is sent of this. Steps that were sent before keep the noise that they had: drawn
+        anew, it could be averaged away."""
+        if self.privacy is None or not data.steps:
+            return None
+        noise = Noise.none(self.dim) if self.noise is None else self.noise
+        if data.steps > self.told or self.noise is None:
+            noise = noise.plus(self.privacy.noise(self.dim, self.normals))
+        self.noise = noise
+        V, b = self.privacy.plausible(data.V + noise.V, data.b + noise.b, data.steps)
+        return Observations(data.steps, V, b, [], np.zeros(SCORES))
 
     def freeze_first(self, round: int, first: Observations, last: Observations) -> None:
         """The same for the first of the pending steps only, if the coordinator has just those;
         `last`: the others."""
         if self.frozen is None:
             self.frozen, self.fresh = FrozenData(round, first, streamed=True), last
+            self.told = first.steps
 
     def thaw(self) -> None:
         """The round has another upload of this client: what was frozen for it is not in it."""
         if self.frozen is not None:
-            self.fresh = self.frozen.data.plus(self.fresh)
-            self.frozen = None
+            self._put_back(self.frozen.data)
+
+    def _put_back(self, data: Observations) -> None:
+        """What was frozen was not shared: it is pending again."""
+        self.frozen = None
+        if self.share_from > 1:
+            self.kept = data
+        else:
+            self.fresh = data.plus(self.fresh)
 
     def deliver(self, round: int) -> Floats:
         """Line 12: db of what was frozen for this round."""
         if self.frozen is None or self.frozen.round != round:
             raise ValueError(f"nothing was uploaded in round {round}")
-        return self.frozen.data.b.copy()
+        return self.frozen.sent.b.copy()
 
     def scores(self, round: int) -> Floats | None:
         """To be delivered with it, if this client compares models."""
@@ -221,14 +271,16 @@ class Learner:
             raise ValueError(f"a download since epoch {news.since}, but this is {self.epoch}")
         newer, whole = news.epoch > self.epoch, news.since is None
         if self.frozen is not None:
-            round, data, _ = self.frozen
+            round, data, sent = self.frozen.round, self.frozen.data, self.frozen.sent
             if round in news.shared:
                 self.frozen = None
+                if data.steps:
+                    self.told, self.noise = 0, None
                 if not newer or round in news.without:  # it is not in the download
-                    self.given = self.given.plus(data)
+                    self.given = self.given.plus(sent)
                     self.given_rounds = (*self.given_rounds, round)
             elif closed:
-                self.frozen, self.fresh = None, data.plus(self.fresh)
+                self._put_back(data)
         self.V = news.V.matrix() if whole else self.V + news.V.matrix()
         self.b = news.b.copy() if whole else self.b + news.b
         if news.scores is not None:
@@ -253,15 +305,22 @@ class Learner:
         given_rounds: tuple[int, ...] = (),
         own: Observations | None = None,
         known: Floats | None = None,
+        told: int | None = None,
+        noise: Noise | None = None,
+        kept: Observations | None = None,
     ) -> None:
         """Go on where another learner stopped. Without `own`, as of version 0.1, what it has shared
         counts as others' data."""
         self.epoch, self.clock, self.V, self.b = epoch, clock, V.copy(), b.copy()
         self.frozen, self.fresh = frozen, fresh
+        self.kept = Observations.empty(self.dim) if kept is None else kept
         self.given = Observations.empty(self.dim) if given is None else given
         self.given_rounds = given_rounds
         self.own = self.given.plus(self.pending) if own is None else own
         self.known = np.zeros(SCORES) if known is None else known
+        self.told, self.noise = told or 0, noise
+        if told is None and frozen is not None:
+            self.told = frozen.data.steps
         self._refactor()
 
     def _refactor(self) -> None:

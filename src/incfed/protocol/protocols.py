@@ -15,6 +15,7 @@ from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
 from ..support import inputs
 from .limits import Limits
+from .privacy import Privacy
 from .strategy import Behaviour, VaryingCosts
 from .triggers import Trigger
 
@@ -47,6 +48,8 @@ class Synchronous(Protocol):
     limits: what else may be paid, see `limits.py`.
     availability: see `check_availability`.
     varying, behaviours: clients with interests of their own, see `strategy.py`.
+    share_from: how many steps that no upload has had a client adds to an upload at least.
+    privacy: the noise on uploads, see `privacy.py`.
     """
 
     trigger: Trigger
@@ -59,6 +62,8 @@ class Synchronous(Protocol):
     behaviours: tuple[Behaviour, ...] = ()
     money_digits: int | None = None
     limits: Limits | None = None
+    share_from: int = 1
+    privacy: Privacy | None = None
 
     @property
     def unlimited(self) -> bool:

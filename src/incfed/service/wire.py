@@ -166,6 +166,14 @@ class ClientView(Message):
 
 
 @dataclass(frozen=True)
+class PrivacyView(Message):
+    """The noise that clients add to what they share."""
+
+    epsilon: Positive
+    delta: Annotated[float, NumberRange(0, 1, open=True)]
+
+
+@dataclass(frozen=True)
 class FederationView(Message):
     """The settings that a client needs."""
 
@@ -188,6 +196,7 @@ class FederationView(Message):
     width: Literal["paper", "mixture"] = "paper"
     width_scale: Amount = 1.0
     trust: Amount | Literal["auto"] | None = None  # of clients that say nothing; None: infinite
+    privacy: PrivacyView | None = None
     packed: bool = False  # whether the coordinator takes packed messages; see `binary`
     money_digits: Digits = None
     revision: Natural = 1  # grows when the operator changes the settings

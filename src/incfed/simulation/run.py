@@ -40,6 +40,10 @@ class Run(ABC):
         (factor, V), b = self.store.blocks[0], self.store.pairs[0, 1]
         return Shared(V, b, factor, float(self.store.logdet[SERVER, 0]))
 
+    def check(self, items: Floats, rewards: Floats) -> None:
+        """InputError if this federation cannot take such arms or rewards."""
+        return
+
     @abstractmethod
     def advance(self, steps: Steps, first: int) -> None:
         """Run these steps; `first` is the number of the first one."""

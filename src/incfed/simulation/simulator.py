@@ -76,6 +76,7 @@ class Simulation:
         self._torn = True
         events = self._stream.take(n)
         _check(self._world, events, n, len(self._stream.items))
+        self._run.check(self._stream.items, events.rewards)
         steps = Steps(
             events.clients, events.arms, self._stream.items, events.rewards, events.expected,
             np.empty(n), np.empty(n), np.zeros(n, np.int64),

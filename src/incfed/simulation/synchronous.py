@@ -33,6 +33,7 @@ from ..protocol.traffic import (
 from ..protocol.triggers import GROWTH, ROWS, Threshold
 from .presence import Presence
 from .run import Run, StepTraffic
+from .sharing import Sharing, check_bounds
 
 ATTEMPTS = 3  # after so many decisions no client is added to a round
 NO_ROUNDS = Synchronous(Threshold(math.inf), PayEveryone())
@@ -64,11 +65,18 @@ class SynchronousRun(Run):
             self.server.costs = round_up(self._strategy.begin(), protocol.money_digits)
         self._signals = self._trigger.signals(count, dim, rules.ridge, self.server.costs)
         self._past: dict[int, Past] = {}  # of clients, if there are limits
+        self._sharing: Sharing | None = None
+        if protocol.share_from > 1 or protocol.privacy is not None:
+            self._sharing = Sharing(protocol.share_from, protocol.privacy, count, dim, seed)
         self._packed: list[int] = []  # scalars sent up in each round
         self._silent = np.full(count, -1)  # pending steps of clients that did not answer
         # Clients that were away when others got the model, and the steps in which they got it.
         self._late = np.zeros(count, np.bool_)
         self._fetched_late: list[int] = []
+
+    def check(self, items: Floats, rewards: Floats) -> None:
+        if self._protocol.privacy is not None:
+            check_bounds(self._protocol.privacy, items, rewards)
 
     def advance(self, steps: Steps, first: int) -> None:
         done, state, n = 0, FULL, len(steps.clients)
@@ -95,7 +103,8 @@ class SynchronousRun(Run):
         d = self.dim
         stream = {None: 0, ROWS: d, GROWTH: 1}[self._trigger.streams]
         scalars = np.where(matched, float(stream), 0.0)
-        packed = scalars + packed_model(fetched, d) + self._scores * (fetched > 0)
+        ranks = fetched if self._sharing is None else self._sharing.packed(fetched)
+        packed = scalars + packed_model(ranks, d) + self._scores * (fetched > 0)
         sent = fetched > 0 if self._protocol.download != EVERYONE else self._fetched_late
         scalars[sent] += d * d + d + self._scores
         rounds = self.rounds()
@@ -106,7 +115,9 @@ class SynchronousRun(Run):
     def _round(self, step: int, acting: int) -> None:
         """One communication round (Alg. 1 lines 9-19), if the trigger wants it."""
         trigger, server, store = self._trigger, self.server, self.store
-        strategy = self._strategy
+        strategy, sharers = self._strategy, self._sharing
+        if sharers is not None and not sharers.calls(acting, store):
+            return
         uploads = self._collect()
         round = server.open(uploads, step=step, trigger=acting)
         one = _OpenRound(server, uploads, round, self._protocol.limits, self._past, store.table)
@@ -119,8 +130,10 @@ class SynchronousRun(Run):
             one = one.only(there[uploads.clients], int(np.count_nonzero(there)))
         if strategy is not None:
             one = self._willing(one, strategy)
+        if sharers is not None:
+            one = self._shared(one, sharers)
         one = self._allowed(one)
-        called, sent = one.round, store.table[one.uploads.clients, PENDING]
+        called, sent = one.round, self._ranks(one.uploads.clients)
         if trigger.streams == GROWTH and not trigger.opens(one.round):  # too early
             decision = Decision(one.round.nobody, np.zeros(len(one.round)))
         elif leaving is None and self._protocol.unlimited:  # the same, in half the time
@@ -128,13 +141,17 @@ class SynchronousRun(Run):
         else:
             one, decision = self._decide(one, leaving)
         sharing = one.round.clients[decision.participants]
-        ranks, db = store.table[sharing, PENDING], store.pairs[store.table[sharing, OWN], 1]
+        ranks, db = self._ranks(sharing), store.pairs[store.table[sharing, OWN], 1]
+        if sharers is not None:
+            db = sharers.deliver(sharing)
         if len(sharing) and self._protocol.download != EVERYONE:
             self._keep_bases(uploads.clients, sharing)
         closed = server.close(one.round, decision, db)
         if self._personal is not None:
             share_scores(self._personal, sharing, ranks)
         conclude(*self.store, sharing, *server.shared, self._protocol.all_clocks)
+        if sharers is not None:
+            self.store = sharers.conclude(sharing, self.store)
 
         true = server.costs if strategy is None else strategy.costs
         closed = closed._replace(costs=true[sharing], asked=server.costs[sharing])
@@ -182,6 +199,18 @@ class SynchronousRun(Run):
         for client, price in zip(round.clients.tolist(), round.costs.tolist(), strict=True):
             past = self._past.get(client, Past())
             self._past[client] = limits.next(past, price, paid.get(client))
+
+    def _shared(self, one: _OpenRound, sharers: Sharing) -> _OpenRound:
+        """As clients upload it: from so many steps on, perhaps with noise. The others count as
+        clients without pending data."""
+        ready = one.only(sharers.ready(one.uploads.clients, self.store), one.round.count)
+        return ready.of(sharers.upload(ready.uploads, self.store, self.rules.ridge))
+
+    def _ranks(self, clients: Ints) -> Ints:
+        """Of what these upload, as it is packed."""
+        if self._sharing is not None:
+            return self._sharing.ranks(clients)
+        return np.asarray(self.store.table[clients, PENDING])
 
     def _heard(self, one: _OpenRound) -> _OpenRound:
         """Without clients that did not answer the last round and have not acted since: waiting for
@@ -317,7 +346,11 @@ class _OpenRound(NamedTuple):
 
     def only(self, members: Mask, count: int) -> _OpenRound:
         """The same with some of the clients; `count` includes those without pending data."""
-        uploads = self.uploads.only(members)
+        return self.of(self.uploads.only(members), count)
+
+    def of(self, uploads: Uploads, count: int | None = None) -> _OpenRound:
+        """The same with other uploads."""
+        count = self.round.count if count is None else count
         round = self.server.open(
             uploads, step=self.round.step, trigger=self.round.trigger, count=count
         )

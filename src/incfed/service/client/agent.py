@@ -314,7 +314,7 @@ class Agent:
             if not self._packed:
                 return wire.put_delivery(delivery)
             known = round.number != self._unknown_basis
-            return binary.put_delivery(delivery, frozen.data.packed() if known else None)
+            return binary.put_delivery(delivery, frozen.sent.packed() if known else None)
         return None
 
     @property

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from ...protocol.privacy import Privacy
 from ...protocol.trust import check_trust
 from ...support import inputs
 from ..wire import FederationView, StateView, get_download, get_federation, get_state, read
@@ -18,7 +19,7 @@ from . import state_folder
 from .agent import Agent
 from .background import BackgroundThread
 from .durable_learner import DurableLearner, warm_up
-from .policies import Accept, Cost, accept_all, cost_function
+from .policies import Accept, Cost, Discretion, accept_all, cost_function
 from .state_folder import Snapshot
 from .sync import PendingSync
 from .transport import Traffic, Transport, Unreachable, ask, warn_of_plain_http
@@ -35,7 +36,9 @@ class Client:
     `Proposal` that says whether to accept an offer (default: accept all). timeout: seconds to wait
     for a reply of the coordinator. ca: a file of certificates to trust instead of the system's.
     trust: for how many observations the data of others counts at most in your own choices, or
-    "auto"; None: as the federation says (docs/trust.md).
+    "auto"; None: as the federation says (docs/trust.md). share_from: share only from so many steps
+    on that no upload has had before. privacy: noise on all that is shared, at least as strict as
+    the federation's; None: as the federation says (docs/privacy.md).
 
     `choose` and `learn` never wait for the network. The first start needs the coordinator, later
     ones do not: while it is away a client learns alone, and catches up afterwards.
@@ -52,6 +55,8 @@ class Client:
         timeout: float = 10.0,
         ca: str | os.PathLike[str] | None = None,
         trust: float | str | None = None,
+        share_from: int = 1,
+        privacy: Privacy | None = None,
     ) -> None:
         self._closed, self._pid = True, os.getpid()
         url, token = check_url(url), check_token(token)
@@ -62,6 +67,7 @@ class Client:
         seconds = inputs.number("timeout", timeout, low=0.0, open_low=True)
         certificates = check_ca(ca)
         own_trust = None if trust is None else check_trust(trust)
+        discretion = Discretion.of(share_from, privacy)
         self._traffic = Traffic()
         self._start: str | None = None  # not known before the folder is open
         warn_of_plain_http(url)
@@ -73,7 +79,7 @@ class Client:
             federation, start = _load_or_join(connect, folder)
             if not callable(cost):
                 check_cost(cost, start.settings.cost_limit, start.settings.money_digits)
-            self._durable = DurableLearner(folder, start, own_trust)
+            self._durable = DurableLearner(folder, start, own_trust, discretion)
             self._start = str(self._durable.start)
             try:
                 self._agent = Agent(self._durable, costs, accept, self._traffic)

@@ -5,7 +5,9 @@ a new snapshot, a new journal is started first, so that `learn` does not wait fo
 snapshot that names it is durable, the old journal is deleted. After a crash in between there are
 the old snapshot and both journals: only the last download is missing, and is repeated.
 
-What is sent was durable before: the upload to a round (`freeze`) and the answer to an offer.
+What is sent was durable before: the upload to a round (`freeze`) and the answer to an offer. Of a
+client that holds back steps, or adds noise, a snapshot holds what it froze: a journal, read again
+with other options, would not give the same.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from ...support import inputs, places
 from ..wire import FederationView
 from . import journal, state_folder
 from .journal import Answered, Freeze, Journal, Signalled, Step
-from .policies import CostFunction, Stake
+from .policies import PLAIN, CostFunction, Discretion, Stake
 from .state_folder import Mark, Snapshot
 from .validation import check_cost
 
@@ -42,7 +44,10 @@ LARGEST_JOURNAL = 16 * 2**20  # bytes, before a new snapshot is written
 class DurableLearner:
     """Any thread may call `choose` and `learn`; all else is for the background thread."""
 
-    def __init__(self, folder: Path, start: Snapshot, trust: float | str | None = None) -> None:
+    def __init__(
+        self, folder: Path, start: Snapshot, trust: float | str | None = None,
+        discretion: Discretion = PLAIN,
+    ) -> None:  # fmt: skip
         self.folder, self.settings = folder, start.settings
         self.steps, self.earned, self.lost_round = start.steps, start.earned, start.lost_round
         self._trust = trust  # None: the federation's
@@ -53,7 +58,7 @@ class DurableLearner:
         self.cost, self.answers = start.cost, dict(start.answers)
         self.learner.resume(
             start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh, start.given,
-            start.given_rounds, start.own, start.known,
+            start.given_rounds, start.own, start.known, start.told, start.blur, start.kept,
         )  # fmt: skip
         self.settled, self._entitled, self._acted = start.settled, start.entitled, False
         self.start = start.start
@@ -63,6 +68,9 @@ class DurableLearner:
         while self._replay(generation):
             generation += 1
         self.start = self.start.next(self.settings.start)
+        self._discretion = discretion
+        self.learner.share_from = discretion.share_from
+        self.learner.privacy = discretion.within(self.settings, self.streams, self.trust)
         self._journal = Journal(folder, generation, self.settings.dim)
         self._frozen_at = 0  # steps of the journal that belong to the frozen data
         self._save(self._snapshot())
@@ -131,12 +139,14 @@ class DurableLearner:
     def update_settings(self, settings: FederationView) -> None:
         """The coordinator's settings of today; InputError if this state does not fit them."""
         state_folder.check_owner(self.folder, self.settings, settings)
+        streams, trust = trigger_of(settings).streams, trust_of(settings, self._trust)
+        privacy = self._discretion.within(settings, streams, trust)
         with self._lock:
             self.settings = settings
             self.learner.rules = rules(settings)
             if self.learner.trust != self.trust:
                 self.learner.trust = self.trust
-            self.streams = trigger_of(settings).streams
+            self.streams, self.learner.privacy = streams, privacy
 
     @property
     def unsaid(self) -> tuple[int, int] | None:
@@ -217,7 +227,10 @@ class DurableLearner:
             named = cost_function(stake) if upload.steps else 0.0
             cost = self._check_cost(named)
             with self._lock:
-                self._journal.freeze(Freeze(round, self._frozen_at, cost))
+                if self.learner.share_from == 1 and self.learner.privacy is None:
+                    self._journal.freeze(Freeze(round, self._frozen_at, cost))
+                else:
+                    self._durable = False  # a new snapshot
             self.cost = cost
             self.flush()
         return upload._replace(cost=self.cost)
@@ -340,6 +353,7 @@ class DurableLearner:
             learner.given if learner.given.steps else None, self.settled, self._entitled,
             learner.given_rounds, dict(self._marks), list(self._recent) if self._marks else [],
             learner.own.plus(Observations.empty(learner.dim)), learner.known, self.start,
+            learner.told, learner.noise, learner.kept if learner.kept.steps else None,
         )  # fmt: skip
 
     def _save(self, snapshot: Snapshot) -> None:

@@ -1,11 +1,16 @@
-"""What the application decides: what sharing costs, and which offers to accept."""
+"""What the application decides: what sharing costs, which offers to accept, what to reveal."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ...protocol.checks import MOST_STEPS
+from ...protocol.privacy import Privacy
 from ...support import inputs
+from ..wire import FederationView
 from .validation import check_cost
 
 
@@ -27,9 +32,48 @@ class Proposal(NamedTuple):
     steps: int
 
 
+class Discretion(NamedTuple):
+    """How much an application reveals of single steps."""
+
+    share_from: int = 1  # new steps with which it uploads
+    privacy: Privacy | None = None  # its own; None: as the federation says
+
+    @classmethod
+    def of(cls, share_from: object, privacy: object) -> Discretion:
+        """As the application passes them."""
+        if not (privacy is None or isinstance(privacy, Privacy)):
+            raise inputs.refuse("privacy", privacy, "a Privacy, such as Privacy(epsilon=4)")
+        return cls(inputs.integer("share_from", share_from, low=1, high=MOST_STEPS), privacy)
+
+    def within(
+        self, settings: FederationView, streams: str | None, trust: float | str
+    ) -> Privacy | None:
+        """The privacy that applies in a federation with these settings, for its bounds of arms and
+        rewards; InputError if that does not fit."""
+        given, view = self.privacy, settings.privacy
+        if view is not None:
+            common = Privacy(view.epsilon, view.delta)
+            given = given or common
+            if not given.within(common):
+                allowed = "at least as strict as the federation's: an epsilon of at most "
+                limits = f"{common.epsilon:g}, a delta of at most {common.delta:g}"
+                raise inputs.refuse("privacy", given, allowed + limits)
+        if streams is not None and (given is not None or self.share_from > 1):
+            name, value = ("privacy", given) if given else ("share_from", self.share_from)
+            allowed = "left out: clients of this federation stream every step"
+            raise inputs.refuse(name, value, allowed)
+        if given is not None and trust != math.inf:
+            allowed = "left out with privacy, whose noise hides what is a client's own"
+            raise inputs.refuse("trust", trust, allowed)
+        if given is None:
+            return None
+        return replace(given, arm_norm=settings.arm_norm, reward_bound=settings.reward_bound)
+
+
 Cost = float | Callable[[Stake], float]
 CostFunction = Callable[[Stake], object]
 Accept = Callable[[Proposal], bool]
+PLAIN = Discretion()
 
 
 def accept_all(proposal: Proposal) -> bool:

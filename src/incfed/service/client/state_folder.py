@@ -23,6 +23,7 @@ from ...kernels.factor import Floats
 from ...kernels.trust import SCORES
 from ...protocol.client import FrozenData, Observations
 from ...protocol.floats import to_text
+from ...protocol.privacy import Noise
 from ...support import inputs
 from ...support.locks import Lock, Locked
 from ..wire import FederationView, read, read_floats
@@ -143,6 +144,9 @@ class Snapshot(NamedTuple):
     own: Observations | None = None  # all of its own data; None: not known, of version 0.1
     known: Floats | None = None  # the scores of others, downloaded with the epoch
     start: Start = Start()  # the one that wrote this
+    told: int | None = None  # pending steps that an upload had before; None: of version 0.1,
+    blur: Noise | None = None  # their noise,
+    kept: Observations | None = None  # and their sums, if they are not in `fresh`
 
     @classmethod
     def new(cls, settings: FederationView, lost_round: int | None = None) -> Snapshot:
@@ -205,7 +209,9 @@ def _to_json(snapshot: Snapshot) -> dict[str, Any]:
         "answers": snapshot.answers,
         "heap": _data_to_json(snapshot.frozen.data),
         "streamed": snapshot.frozen.streamed,
+        "release": snapshot.frozen.release and _data_to_json(snapshot.frozen.release),
     }
+    blur = snapshot.blur and {"V": to_text(snapshot.blur.V.ravel()), "b": to_text(snapshot.blur.b)}
     return {
         "generation": snapshot.generation,
         "terms": asdict(snapshot.settings),
@@ -230,6 +236,9 @@ def _to_json(snapshot: Snapshot) -> dict[str, Any]:
         "own": snapshot.own and _data_to_json(snapshot.own),
         "known": None if snapshot.known is None else to_text(snapshot.known),
         "start": list(snapshot.start),
+        "uploaded": snapshot.told,
+        "blur": blur,
+        "kept": snapshot.kept and _data_to_json(snapshot.kept),
     }
 
 
@@ -243,8 +252,7 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
         clock=said["clock"],
         V=read_floats("V", said["V"], dim * dim).reshape(dim, dim),
         b=read_floats("b", said["b"], dim),
-        frozen=told
-        and FrozenData(told["round"], _data(told["heap"], dim), bool(told.get("streamed"))),
+        frozen=told and _frozen(told, dim),
         cost=told and told["cost"],
         answers={int(n): yes for n, yes in told["answers"].items()} if told else {},
         fresh=_data(said["fresh"], dim),
@@ -266,7 +274,20 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
         own=_data(said["own"], dim) if said.get("own") else None,
         known=read_floats("known", said["known"], SCORES) if said.get("known") else None,
         start=Start(*said.get("start", ())),
+        told=said.get("uploaded"),
+        blur=_noise(said["blur"], dim) if said.get("blur") else None,
+        kept=_data(said["kept"], dim) if said.get("kept") else None,
     )
+
+
+def _frozen(said: dict[str, Any], dim: int) -> FrozenData:
+    release = _data(said["release"], dim) if said.get("release") else None
+    return FrozenData(said["round"], _data(said["heap"], dim), release, bool(said.get("streamed")))
+
+
+def _noise(said: dict[str, Any], dim: int) -> Noise:
+    V = read_floats("V", said["V"], dim * dim).reshape(dim, dim)
+    return Noise(V, read_floats("b", said["b"], dim))
 
 
 def _data_to_json(data: Observations) -> dict[str, Any]:
@@ -277,7 +298,8 @@ def _data_to_json(data: Observations) -> dict[str, Any]:
 
 def _data(said: dict[str, Any], dim: int) -> Observations:
     steps = int(said["steps"])
-    rows = read_floats("rows", said["rows"], steps * dim if steps < dim else 0).reshape(-1, dim)
+    count = steps * dim if steps < dim and said["rows"] else 0  # none: with noise
+    rows = read_floats("rows", said["rows"], count).reshape(-1, dim)
     V = read_floats("V", said["V"], dim * dim).reshape(dim, dim)
     b, scores = read_floats("b", said["b"], dim), np.zeros(SCORES)
     if "scores" in said:

@@ -20,7 +20,15 @@ from ...protocol.money import next_unit
 from ...protocol.packing import DIGEST, FACTOR, Packed, coordinates, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
-from ..wire import ClientView, FederationView, OfferView, RoundView, Stage, StateView
+from ..wire import (
+    ClientView,
+    FederationView,
+    OfferView,
+    PrivacyView,
+    RoundView,
+    Stage,
+    StateView,
+)
 from . import scores
 from .batching import CLIENTS, OWN_ROWS
 from .entitlements import grant
@@ -56,6 +64,7 @@ def view_federation(
     settings: Settings, client: Member, state: StateView, packed: bool = False, start: int = 0
 ) -> FederationView:
     """`packed`: the client knows packed messages. `start`: the number of its last start."""
+    privacy = settings.privacy
     return FederationView(
         federation=settings.identity,
         dim=settings.dim,
@@ -75,6 +84,7 @@ def view_federation(
         width=settings.width,
         width_scale=settings.width_scale,
         trust=settings.trust,
+        privacy=None if privacy is None else PrivacyView(privacy.epsilon, privacy.delta),
         packed=packed,
         money_digits=settings.money_digits,
         start=start,

@@ -1,0 +1,203 @@
+"""Differential privacy: Gaussian noise on what a client shares (docs/privacy.md).
+
+A client's steps are divided into *batches*: those that an upload has had before, and those that are
+new in it. Each batch gets noise once, and keeps it: if a round does not take the upload, the next
+upload has the same noisy sums again, and those of the steps since. So every step is in exactly one
+noisy sum, and what a client ever sends is computed from those sums, the number of steps, its price
+and its answers.
+
+Adjacency: one step (x, y) is replaced by another one. With |x| <= L and |y| <= Y, the sums over a
+batch of (x x' / L^2, x y / (L Y)) then move by at most 3 / sqrt(2): for unit vectors at an angle
+with cosine c, and rewards of opposite signs, by sqrt(2 (1 - c^2) + 2 (1 + c)), which is largest at
+c = 1/2; shorter vectors move less. Distances of symmetric matrices are Frobenius norms, in which an
+entry off the diagonal counts twice: its noise has half the variance.
+
+The noise is calibrated by the analytic Gaussian mechanism (Balle and Wang, ICML 2018), which is
+exact: no smaller noise has the guarantee.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernels.factor import Floats
+from ..support import inputs, places
+
+SENSITIVITY = 3.0 / math.sqrt(2.0)  # of (sum x x' / L^2, sum x y / (L Y)), one step replaced
+EPSILON = (0.01, 100.0)  # where the calibration keeps its digits
+DELTA = (1e-15, 0.1)
+SETTINGS = ("epsilon", "delta", "arm_norm", "reward_bound")
+Normals = Callable[[int], Floats]  # so many independent standard normal numbers
+
+
+class Noise(NamedTuple):
+    """What is added to the sums over a batch, or over several."""
+
+    V: Floats  # [d, d] symmetric
+    b: Floats  # [d]
+
+    @classmethod
+    def none(cls, dim: int) -> Noise:
+        return cls(np.zeros((dim, dim)), np.zeros(dim))
+
+    def plus(self, other: Noise) -> Noise:
+        return Noise(self.V + other.V, self.b + other.b)
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """(epsilon, delta)-differential privacy of each step in what a client shares.
+
+    arm_norm, reward_bound: no arm is longer, and no reward larger, up or down. (In a federation its
+    own bounds apply.)
+    """
+
+    epsilon: float
+    delta: float = 1e-5
+    arm_norm: float = 1.0  # L
+    reward_bound: float = 1.0  # Y
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in (("epsilon", EPSILON), ("delta", DELTA)):
+            number = inputs.number(name, getattr(self, name), low=low, high=high)
+            object.__setattr__(self, name, number)
+        for name in ("arm_norm", "reward_bound"):
+            number = inputs.number(name, getattr(self, name), low=0.0, high=1e100, open_low=True)
+            object.__setattr__(self, name, number)
+
+    @cached_property
+    def sigma(self) -> float:
+        """The standard deviation of the noise, in units of L^2 on the diagonal of dV, and of L Y
+        in db."""
+        return SENSITIVITY * gaussian_scale(self.epsilon, self.delta)
+
+    def noise(self, dim: int, normals: Normals) -> Noise:
+        """For one batch."""
+        upper = dim * (dim + 1) // 2
+        drawn = self.sigma * normals(upper + dim)
+        V = np.zeros((dim, dim))
+        V[np.triu_indices(dim)] = drawn[:upper]
+        V = (V + V.T) / np.where(np.eye(dim, dtype=np.bool_), 2.0, math.sqrt(2.0))
+        return Noise(self.arm_norm**2 * V, self.arm_norm * self.reward_bound * drawn[upper:])
+
+    def plausible(self, V: Floats, b: Floats, steps: int) -> tuple[Floats, Floats]:
+        """Noisy sums over so many steps, as near as can be to what steps give: dV is positive
+        semi-definite, of a trace of at most n L^2 and a rank of at most n, and db' dV^-1 db is at
+        most n Y^2. It takes nothing from privacy, because it does not look at the steps; it takes
+        away much of the noise; and what a coordinator checks then holds."""
+        values, vectors = np.linalg.eigh(V)  # ascending
+        values[: max(0, len(values) - steps)] = 0.0
+        total = min(float(np.trace(V)), steps * self.arm_norm**2)
+        values = _of_sum(values, total)
+        along = _within(vectors.T @ b, values, steps * self.reward_bound**2)
+        return (vectors * values) @ vectors.T, vectors @ along
+
+    def epsilon_of(self, events: int) -> float:
+        """The epsilon, at the same delta, of somebody who is in so many steps of one client."""
+        inputs.integer("events", events, low=1)
+        scale = gaussian_scale(self.epsilon, self.delta) / events
+        low, high = 0.0, 1.0
+        while gaussian_delta(high, scale) > self.delta:
+            low, high = high, 2.0 * high
+        return _bisect(lambda epsilon: gaussian_delta(epsilon, scale) > self.delta, low, high)
+
+    def within(self, other: Privacy) -> bool:
+        """Is it at least as strict?"""
+        return self.epsilon <= other.epsilon and self.delta <= other.delta
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that a result records."""
+        return asdict(self)
+
+
+def gaussian_delta(epsilon: float, scale: float) -> float:
+    """The smallest delta of Gaussian noise with this standard deviation, in units of the
+    sensitivity (Balle and Wang 2018, Theorem 8)."""
+    half, shift = 0.5 / scale, epsilon * scale
+    return _cdf(half - shift) - _scaled_cdf(epsilon, -half - shift)
+
+
+def gaussian_scale(epsilon: float, delta: float) -> float:
+    """The smallest standard deviation with which Gaussian noise is (epsilon, delta)-private, in
+    units of the sensitivity; rounded up."""
+    high = 1.0
+    while gaussian_delta(epsilon, high) > delta:
+        high *= 2.0
+    return _bisect(lambda scale: gaussian_delta(epsilon, scale) > delta, 0.0, high)
+
+
+def secret_normals(count: int) -> Floats:
+    """Standard normal numbers that nobody can guess: Box and Muller's, from the random bytes of the
+    operating system."""
+    words = np.frombuffer(os.urandom(16 * count), np.uint64).reshape(2, count) >> np.uint64(11)
+    first, second = (words + 0.5) * 2.0**-53
+    return np.asarray(np.sqrt(-2.0 * np.log(first)) * np.cos(2.0 * math.pi * second))
+
+
+def build_privacy(value: object, place: str, names: Sequence[str] = SETTINGS) -> Any:
+    """As a config gives it: a table of these; anything else is refused later."""
+    if not isinstance(value, Mapping):
+        return value
+    places.known(place, value, names)
+    if "epsilon" not in value:
+        raise places.missing(f"{place}.epsilon", "given")
+    with places.at(place, names):
+        return Privacy(**value)
+
+
+def _cdf(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2.0))
+
+
+def _scaled_cdf(epsilon: float, x: float) -> float:
+    """e^epsilon Phi(x), which is at most 1 here although e^epsilon may be huge."""
+    tail = _cdf(x)
+    return math.exp(epsilon + math.log(tail)) if tail > 0.0 else 0.0
+
+
+def _bisect(too_low: Callable[[float], bool], low: float, high: float) -> float:
+    """The smallest number between them that is not too low."""
+    while True:
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            return high
+        low, high = (middle, high) if too_low(middle) else (low, middle)
+
+
+def _of_sum(values: Floats, total: float) -> Floats:
+    """The nearest non-negative numbers with a sum of at most this."""
+    positive = np.maximum(values, 0.0)
+    if positive.sum() <= total:
+        return positive
+    if total <= 0.0:
+        return np.zeros(len(values))
+    falling = np.sort(values)[::-1]
+    cuts = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
+    cut = cuts[np.flatnonzero(falling > cuts)[-1]]
+    return np.asarray(np.maximum(values - cut, 0.0))
+
+
+def _within(along: Floats, values: Floats, most: float) -> Floats:
+    """The nearest vector c to this one, in the same coordinates, with sum c^2 / values <= most."""
+    inside = values > 0.0
+    along, values = np.where(inside, along, 0.0), np.where(inside, values, 1.0)
+
+    def shrunk(by: float) -> Floats:
+        return np.asarray(along * values / (values + by))
+
+    def too_long(by: float) -> bool:
+        return float((shrunk(by) ** 2 / values).sum()) > most
+
+    if not too_long(0.0):
+        return along
+    high = float(values.max())
+    while too_long(high):
+        high *= 2.0
+    return shrunk(_bisect(too_long, 0.0, high))
