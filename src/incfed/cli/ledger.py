@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import FAILED
-from .base import group, option, path, plainly
+from .base import flag, group, option, path, plainly
 from .service import DEFAULT, PANEL, ConfigFile, service_installed
 
 if TYPE_CHECKING:
     from ..ledger.database import Database
+    from ..ledger.withdrawal import Withdrawn
     from ..service.coordinator.config import Config
     from ..support.terminal import Terminal
 
@@ -23,7 +24,7 @@ MECHANISM_FILE = (
     "Repeat it for several."
 )
 
-client = group("client", "Enrol clients, revoke them, list them.", PANEL)
+client = group("client", "Enrol clients, revoke them, withdraw what they shared, list them.", PANEL)
 ledger = group("ledger", "Audit and export what was decided and paid.", PANEL)
 
 
@@ -70,6 +71,60 @@ def revoke(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT)
         with store.write() as connection:
             number = clients.revoke(connection, name, time.time())
         terminal.note(f"Client {number}, {name}, is revoked.")
+
+
+@client.command(epilog="[bold]incfed client withdraw 12[/bold]   takes out what client 12 shared")
+def withdraw(
+    who: Annotated[str, typer.Argument(metavar="ID", help="Its id, or its name.")],
+    partial: Annotated[
+        bool, flag("--partial", "Of what it shared, leave in what was pruned.")
+    ] = False,
+    wait: Annotated[
+        float, option("SECONDS", "How long to wait for the end of a round.", min=0.0)
+    ] = 60.0,
+    config: ConfigFile = DEFAULT,
+) -> None:
+    """Take all that a client has shared out of the model. What it was paid stays.
+
+    Its token stays valid: to keep it from sharing again, revoke it first.
+    """
+    with _opened(config) as (terminal, store, _):
+        from ..ledger import clients
+        from ..support.inputs import counted
+
+        with store.read() as connection:
+            member = clients.find(connection, who)
+        done = _withdraw(store, member.id, partial, wait)
+        rounds = counted(len(done.rounds), "round")
+        terminal.note(
+            f"Client {member.id}, {member.name}: {counted(done.steps, 'observation')} of {rounds} "
+            f"taken out. Epoch {done.epoch} has the corrected model."
+        )
+        if done.pruned:
+            terminal.note(
+                f"What it shared in {counted(len(done.pruned), 'round')} up to {done.pruned[-1]} "
+                "was pruned, and stays in the model."
+            )
+
+
+def _withdraw(store: Database, client: int, partial: bool, wait: float) -> Withdrawn:
+    """Between two rounds: tries again until then."""
+    import time
+
+    from ..ledger.database import notify
+    from ..ledger.withdrawal import RoundInProgress, withdraw
+
+    end = time.monotonic() + wait
+    while True:
+        try:
+            with store.write() as connection:
+                done = withdraw(connection, client, time.time(), partial=partial)
+                notify(connection, store.name)
+            return done
+        except RoundInProgress:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(0.1)
 
 
 @client.command("list")

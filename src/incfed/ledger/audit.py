@@ -83,12 +83,13 @@ def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport
     elif saved is not None and seen != saved.hash:
         report.findings.append(f"entry {saved.number} is not what the kept head says")
     if replay.federation:
-        report.rounds, report.spent = replay.now["epoch"], replay.now["spent"]
+        report.rounds = replay.now["epoch"] - len(replay.withdrawals)
+        report.spent = replay.now["spent"]
         if saved is not None and saved.federation != replay.now["name"]:
             report.findings.append(f"the kept head is of another federation, {saved.federation}")
     report.findings += [f"the trigger {name} is missing" for name in _missing_guards(connection)]
     for name in ("federation", "settings", "clients", "rounds", "uploads", "offers", "deliveries",
-                 "epochs", "payments"):  # fmt: skip
+                 "epochs", "payments", "withdrawals"):  # fmt: skip
         _compare(connection, report, replay, tables.metadata.tables[name])
     if len(report.findings) > MOST:
         report.findings[MOST:] = [f"and {len(report.findings) - MOST} more"]

@@ -59,6 +59,15 @@ def revoke(connection: Connection, name: str, at: float) -> int:
     return int(found.id)
 
 
+def find(connection: Connection, who: str) -> Member:
+    """The client with this id (a number) or this name."""
+    same = clients.c.id == int(who) if who.isdecimal() else clients.c.name == who
+    found = connection.execute(ALL.where(same)).first()
+    if found is None:
+        raise inputs.refuse("client", who, "the id or name of a client: see incfed client list")
+    return _member(found)
+
+
 def members(connection: Connection) -> list[Member]:
     """All clients, by id."""
     return [_member(row) for row in connection.execute(ALL.order_by(clients.c.id))]

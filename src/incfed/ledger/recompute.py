@@ -25,6 +25,7 @@ from .records import (
 )
 from .replay import Replay, Row
 from .settings import Settings
+from .withdrawal import Share, Withdrawal, remaining
 
 CLOSE = 1e-9  # relative tolerance: another machine may round differently
 
@@ -43,6 +44,7 @@ def disagreements(connection: Connection, replay: Replay, e: Row) -> list[str]:
         "barred": _barred,
         "closed": _closed,
         "void": _void,
+        "withdrawn": _withdrawn,
     }.get(e["kind"])
     return [] if check is None else check(connection, replay, e)
 
@@ -162,6 +164,27 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
     if not inputs.money.affords(Offers(owed, False)):
         found.append("the budget is overspent")
     replay.now["spent"] += Offers(owed, False).total
+    return found
+
+
+def _withdrawn(connection: Connection, replay: Replay, e: Row) -> list[str]:
+    now, settings = replay.now, replay.settings[replay.now["settings"]]
+    found = []
+    if now["round"] and replay.rounds[now["round"]]["stage"] in RUNNING:
+        found.append(f"round {now['round']} was still running")
+    if (e["epoch"], e["round"]) != (now["epoch"] + 1, now["round"]):
+        found.append(f"epoch {e['epoch']} after {now['epoch']}, in round {now['round']}")
+    shares = [
+        Share(row["epoch"], round, client) for (_, round, client), row in replay.payments.items()
+    ]
+    past = [Withdrawal(epoch, **row) for epoch, row in sorted(replay.withdrawals.items())]
+    new = Withdrawal(e["epoch"], e["client"], e["first"], e["round"])
+    dim = json.loads(settings["body"])["dim"]
+    again = remaining(connection, shares, [*past, new], dim)
+    kept = read_epoch(connection, e["epoch"], dim)
+    for name, one, other in zip(("V_g", "b_g"), kept, again, strict=True):
+        if not _same(one, other):
+            found.append(f"{name} is not the sum of what the others shared")
     return found
 
 

@@ -8,7 +8,8 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, select
+import numpy as np
+from sqlalchemy import Connection, Select, bindparam, func, select
 from sqlalchemy import Table as SqlTable
 
 from ..kernels.factor import Floats
@@ -112,8 +113,22 @@ def read_epoch(connection: Connection, epoch: int, dim: int) -> tuple[Floats, Fl
     return Packed(TRIANGLE, dim, from_bytes(row.V)).matrix(), from_bytes(row.b)
 
 
+def read_pooled_scores(connection: Connection, epoch: int) -> Floats:
+    """Trust "auto": the sum of the scores over all that is shared in an epoch."""
+    table = tables.pooled_scores
+    query = select(table.c.numbers).where(table.c.epoch <= epoch)
+    found = connection.scalar(query.order_by(table.c.epoch.desc()).limit(1))
+    return np.zeros(SCORES) if found is None else from_bytes(found)
+
+
 def pack_epoch(V: Floats, b: Floats) -> tuple[bytes, bytes]:
     return to_bytes(pack_matrix(V).numbers), to_bytes(b)
+
+
+def _withdrawals(connection: Connection, epoch: int) -> int:
+    """How many epochs up to this one were made by a withdrawal."""
+    query = select(func.count()).where(tables.withdrawals.c.epoch <= epoch)
+    return connection.scalar(query) or 0
 
 
 def read_round_inputs(
@@ -141,7 +156,7 @@ def read_round_inputs(
         shared=shared,
         epoch=epoch,
         trigger=trigger,
-        rounds=epoch,  # every closed round makes an epoch
+        rounds=epoch - _withdrawals(connection, epoch),  # every closed round makes an epoch
         spent=spent,
         budget=math.inf if settings.budget is None else settings.budget,
         mechanism=settings.mechanism,

@@ -23,6 +23,7 @@ class Replay:
         self.deliveries: dict[tuple[int, int], Row] = {}
         self.epochs: dict[int, Row] = {}
         self.payments: dict[tuple[str, int, int], Row] = {}
+        self.withdrawals: dict[int, Row] = {}
         self.pruned_round, self.pruned_epoch = 0, 0
         self._offered: dict[int, dict[int, Row]] = {}  # the same offers, by round
         self._sent: dict[int, set[int]] = {}
@@ -60,6 +61,7 @@ class Replay:
             "barred": self._barred,
             "closed": self._closed,
             "void": self._void,
+            "withdrawn": self._withdrawn,
             "pruned": self._pruned,
         }[e["kind"]](e)
 
@@ -129,6 +131,14 @@ class Replay:
 
     def _void(self, e: Row) -> None:
         self._end(e, VOID)
+
+    def _withdrawn(self, e: Row) -> None:
+        self.epochs[e["epoch"]] = {"round": e["round"], "V": e["V"], "b": e["b"]}
+        self.withdrawals[e["epoch"]] = {
+            "client": e["client"], "first": e["first"], "last": e["round"]
+        }  # fmt: skip
+        self.now["epoch"] = e["epoch"]
+        self.now["version"] += 1
 
     def _pruned(self, e: Row) -> None:
         self.pruned_round, self.pruned_epoch = e["round"], e["epoch"]

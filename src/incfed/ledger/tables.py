@@ -154,9 +154,19 @@ epochs = Table(
     "epochs",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("round", Integer, nullable=False),  # that made it; 0: the beginning
+    Column("round", Integer, nullable=False),  # the last one before it; 0: the beginning
     Column("V", LargeBinary),  # upper triangle; NULL: pruned
     Column("b", LargeBinary),
+)
+
+# From this epoch on, V_g and b_g hold nothing of what the client shared in these rounds.
+withdrawals = Table(
+    "withdrawals",
+    metadata,
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+    Column("first", Integer, nullable=False),
+    Column("last", Integer, nullable=False),
 )
 
 payments = Table(

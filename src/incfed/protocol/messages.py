@@ -75,7 +75,8 @@ class Download(NamedTuple):
     """Lines 17-20: the shared statistics of `epoch`, in full or as the difference to `since`.
 
     `shared` has the rounds in between in which this client took part, with the payment of each.
-    Its own data of the rounds `without` is left out of a difference, because it has that.
+    Its own data of the rounds `without` is left out of a difference, because it has that. What it
+    shared up to the round `withdrawn` was taken out of the statistics.
     """
 
     epoch: int
@@ -86,3 +87,4 @@ class Download(NamedTuple):
     without: tuple[int, ...] = ()
     # trust "auto": the mean score of all that was shared, and the mean squared norm of its arms
     scores: Floats | None = None  # [G + 1]
+    withdrawn: int = 0

@@ -15,7 +15,7 @@ with the content type `PACKED`. All numbers are little-endian:
         20  uint32    number    steps; of a delivery, the checksum of the factor;
                                 of a download, 1 + the epoch since when, or 0: everything
         24  uint64    large     of a signal, steps ever; of a download, how many rounds follow
-        32  float64   cost
+        32  float64   cost      of a download, the round up to which what you shared was withdrawn
         40            of a download, for each round: its number (uint64), your payment (float64)
                       float64 scalars
 
@@ -121,7 +121,9 @@ def write_download(download: Download) -> bytes:
     since = 0 if download.since is None else download.since + 1
     both = np.concatenate([scalars, b])
     rounds = len(download.shared)
-    head = _Head(DOWNLOAD, form, download.V.dim, len(both), download.epoch, since, rounds)
+    head = _Head(
+        DOWNLOAD, form, download.V.dim, len(both), download.epoch, since, rounds, download.withdrawn
+    )
     return _write(head, both, paid, download.scores)
 
 
@@ -154,7 +156,7 @@ def _read(data: bytes, kind: int, dim: int) -> tuple[_Head, bytes, Floats | None
         UPLOAD: head.large,
         DELIVERY: head.epoch or head.large or head.cost or (head.number and head.form == VECTOR),
         SIGNAL: 0,
-        DOWNLOAD: head.cost,
+        DOWNLOAD: 0,
     }
     if unused[kind]:
         raise Refusal("body", None, "0 in the fields that this message does not have")
@@ -246,7 +248,10 @@ def read_download(data: bytes, dim: int, without: tuple[int, ...] = ()) -> Downl
     V = packing.unpack(form, rank, dim, numbers[:size])
     b = packing.combine(V, numbers[size:]) if head.form == FACTOR else numbers[size:]
     since = head.number - 1 if head.number else None
-    return Download(head.epoch, since, V, b, shared, without if since is not None else (), scores)
+    if head.cost not in range(LARGEST + 1):
+        raise Refusal("withdrawn", None, "the number of a round, or 0")
+    left_out = without if since is not None else ()
+    return Download(head.epoch, since, V, b, shared, left_out, scores, int(head.cost))
 
 
 # ------------------------------------------------------------------------------------ requests

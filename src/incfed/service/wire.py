@@ -247,6 +247,7 @@ class DownloadView(Message):
     shared: dict[str, float]  # rounds in which this client took part, and its payments
     # trust "auto": the mean score of each model over all that was shared, mean squared norm of arms
     scores: Base64 | None = None
+    withdrawn: Natural = 0  # what this client shared up to this round was taken out
 
 
 @dataclass(frozen=True)
@@ -318,7 +319,8 @@ def read_download(said: object, dim: int) -> Download:
         shared[int(round)] = inputs.number(f"shared.{round}", paid, low=0.0)
     V, b = read_matrix("V", view.V, dim), read_floats("b", view.b, dim)
     scores = None if view.scores is None else read_floats("scores", view.scores, SCORES)
-    return Download(view.epoch, view.since, V, b, shared, scores=scores)
+    withdrawn = view.withdrawn
+    return Download(view.epoch, view.since, V, b, shared, scores=scores, withdrawn=withdrawn)
 
 
 def read_floats(name: str, text: str, count: int | None = None) -> Floats:
@@ -368,7 +370,8 @@ def write_download(download: Download) -> DownloadView:
     shared = {str(round): paid for round, paid in download.shared.items()}
     V, b = write_matrix(download.V), to_text(download.b)
     scores = None if download.scores is None else to_text(download.scores)
-    return DownloadView(download.epoch, download.since, V, b, shared, scores)
+    withdrawn = download.withdrawn
+    return DownloadView(download.epoch, download.since, V, b, shared, scores, withdrawn)
 
 
 def read_upload_body(round: int, body: UploadBody, dim: int) -> Upload:

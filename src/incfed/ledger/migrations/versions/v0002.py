@@ -1,5 +1,5 @@
 """Protocols: what each client was given where downloads are one for one, what clients say between
-rounds, and the scores of clients that find out how far to trust others."""
+rounds, and the scores of clients that find out how far to trust others. Withdrawals."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def _client() -> Column[int]:
 
 
 def upgrade() -> None:
+    op.create_table(
+        "withdrawals",
+        Column("epoch", Integer, primary_key=True, autoincrement=False),
+        Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+        Column("first", Integer, nullable=False),
+        Column("last", Integer, nullable=False),
+    )
     op.create_table("grants", _client(), Column("epoch", Integer, nullable=False))
     op.create_table(
         "signals",
