@@ -73,6 +73,22 @@ def revoke(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT)
         terminal.note(f"Client {number}, {name}, is revoked.")
 
 
+@client.command("reset-key")
+def reset_key(
+    who: Annotated[str, typer.Argument(metavar="ID", help="Its id, or its name.")],
+    config: ConfigFile = DEFAULT,
+) -> None:
+    """Forget the key of a client that has lost it. The next one that it sends is registered."""
+    import time
+
+    with _opened(config) as (terminal, store, _):
+        from ..ledger import clients
+
+        with store.write() as connection:
+            member = clients.reset_key(connection, who, time.time())
+        terminal.note(f"Client {member.id}, {member.name}, may register another key.")
+
+
 @client.command(epilog="[bold]incfed client withdraw 12[/bold]   takes out what client 12 shared")
 def withdraw(
     who: Annotated[str, typer.Argument(metavar="ID", help="Its id, or its name.")],
@@ -182,6 +198,56 @@ def show_head(config: ConfigFile = DEFAULT) -> None:
 
         with store.read() as connection:
             terminal.say(write_head(connection))
+
+
+@ledger.command(epilog="[bold]incfed ledger verify sqlite:///copy.db --folder state[/bold]")
+def verify(
+    source: Annotated[
+        str, typer.Argument(help="The coordinator (https://...), or a database (sqlite:///...).")
+    ],
+    folder: Annotated[Path, option("FOLDER", "The state folder of the client.", parser=path)],
+    token_file: Annotated[
+        Path | None, option("FILE", "The client's token, for a coordinator.", parser=path)
+    ] = None,
+    ca: Annotated[
+        Path | None, option("FILE", "Certificates to trust, for a coordinator.", parser=path)
+    ] = None,
+) -> None:
+    """Prove that a ledger holds what a client did, once and unchanged, and extends what it saw.
+
+    Exits with 1 if it does not, and with 2 if it cannot tell.
+    """
+    with plainly() as terminal, service_installed():
+        from ..ledger.database import plainly as said_plainly
+        from ..service.client.verification import over_http, verify_folder
+        from ..support.inputs import refuse
+
+        if source.startswith(("http://", "https://")):
+            if token_file is None or not token_file.is_file():
+                given = token_file and str(token_file)
+                raise refuse("--token-file", given, "a file with the client's token")
+            token = token_file.read_text(encoding="utf-8").strip()
+            certificates = None if ca is None else str(ca)
+            verdict = verify_folder(folder, over_http(source, token, ca=certificates))
+        else:
+            from ..ledger.database import Database
+            from ..ledger.proofs import LedgerTree
+            from ..service.client.verification import client_of
+
+            tree, client = LedgerTree(), client_of(folder)
+            with (
+                closing(Database(source, new=False)) as store,
+                said_plainly(),
+                store.read() as connection,
+            ):
+                verdict = verify_folder(
+                    folder, lambda since, round: tree.prove(connection, client, since, round)
+                )
+        for finding in verdict.findings:
+            terminal.error(finding)
+        terminal.say(verdict.words)
+        if verdict.findings:
+            raise typer.Exit(FAILED)
 
 
 @ledger.command(epilog="[bold]incfed ledger export payments.csv[/bold]")

@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, select, text
 
 from ..mechanisms.registry import MissingCode
+from ..protocol.statements import FIELDS
 from ..support.inputs import InputError, counted
 from . import tables
 from .chain import START, Head, canonical, digest, head, link
-from .recompute import disagreements
+from .recompute import disagreements, round_settings
 from .records import Pruned
 from .replay import Replay
+from .signatures import disputed
 
 MOST = 50  # findings shown: one changed row can make all later ones disagree
 BLOBS = ("numbers", "db", "V", "b", "token")
@@ -139,6 +141,9 @@ def _follow(connection: Connection, report: AuditReport, replay: Replay, row: An
         report.findings.append(f"entry {row.number}: cannot be read")
         return
     try:
+        if body["kind"] in FIELDS:
+            wrong = disputed(replay, body, round_settings(replay, body))
+            report.findings += [f"{where}: {one}" for one in wrong]
         report.findings += [f"{where}: {one}" for one in disagreements(connection, replay, body)]
     except MissingCode as missing:
         raise MissingCode(f"{where}: {missing}") from None

@@ -1,4 +1,5 @@
-"""Clients: each has a name, and a token of which only the hash is kept."""
+"""Clients: each has a name, a token of which only the hash is kept, and the public key by which its
+signatures are known."""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ class Member(NamedTuple):
     revoked: bool
     barred: int
     last_seen: float | None
+    key: str | None = None
 
 
 def hashed(token: str) -> str:
@@ -59,6 +61,21 @@ def revoke(connection: Connection, name: str, at: float) -> int:
     return int(found.id)
 
 
+def set_key(connection: Connection, client: int, key: str | None) -> None:
+    """Register a public key; None: take it back. The caller writes the entry."""
+    connection.execute(update(clients).where(clients.c.id == client).values(key=key))
+
+
+def reset_key(connection: Connection, who: str, at: float) -> Member:
+    """Forget the key of a client that has lost it: the next one that it sends is registered."""
+    found = find(connection, who)
+    if found.key is None:
+        raise inputs.refuse("client", who, "one that has registered a key")
+    set_key(connection, found.id, None)
+    append(connection, "key", at, client=found.id, key=None)
+    return found
+
+
 def find(connection: Connection, who: str) -> Member:
     """The client with this id (a number) or this name."""
     same = clients.c.id == int(who) if who.isdecimal() else clients.c.name == who
@@ -82,4 +99,4 @@ def find_by_token(connection: Connection, tokens: Sequence[str]) -> list[Member 
 
 
 def _member(row: Any) -> Member:
-    return Member(row.id, row.name, row.revoked, row.barred, row.last_seen)
+    return Member(row.id, row.name, row.revoked, row.barred, row.last_seen, row.key)

@@ -69,7 +69,8 @@ def _opened(connection: Connection, replay: Replay, e: Row) -> list[str]:
     return found
 
 
-def _settings(replay: Replay, e: Row) -> Settings:
+def round_settings(replay: Replay, e: Row) -> Settings:
+    """The settings of the round that an entry is about."""
     number = replay.rounds[e["round"]]["settings"]
     return Settings.of(json.loads(replay.settings[number]["body"]))
 
@@ -78,7 +79,7 @@ def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -
     round = replay.rounds[e["round"]]
     return read_round_inputs(
         connection,
-        _settings(replay, e),
+        round_settings(replay, e),
         round=e["round"],
         epoch=round["epoch"],
         trigger=round["trigger"],
@@ -88,14 +89,18 @@ def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -
 
 
 def _uploaded(connection: Connection, replay: Replay, e: Row) -> list[str]:
-    settings = _settings(replay, e)
+    settings = round_settings(replay, e)
+    if (e["round"], e["client"]) in replay.uploads:
+        return [f"client {e['client']} had uploaded before"]
     row = read_own(connection, tables.uploads, e["round"], e["client"])
     check_upload(read_upload(row, settings.dim), settings.limits)
     return []
 
 
 def _delivered(connection: Connection, replay: Replay, e: Row) -> list[str]:
-    settings = _settings(replay, e)
+    settings = round_settings(replay, e)
+    if (e["round"], e["client"]) in replay.deliveries:
+        return [f"client {e['client']} had delivered before"]
     row = read_own(connection, tables.uploads, e["round"], e["client"])
     upload = read_upload(row, settings.dim)
     sent = read_own(connection, tables.deliveries, e["round"], e["client"])
@@ -127,13 +132,13 @@ def _void(connection: Connection, replay: Replay, e: Row) -> list[str]:
 def _barred(connection: Connection, replay: Replay, e: Row) -> list[str]:
     offer = replay.offers[e["round"], e["client"]]
     just = e["client"] in _missed(replay, e["round"]) and offer["accepted"] is not False
-    until = e["round"] + _settings(replay, e).barred_rounds
+    until = e["round"] + round_settings(replay, e).barred_rounds
     return [] if just and e["until"] == until else [f"client {e['client']}: no reason to bar it so"]
 
 
 def _unbarred(replay: Replay, e: Row) -> list[str]:
     """Clients that failed to deliver and were not barred for it."""
-    rounds = _settings(replay, e).barred_rounds
+    rounds = round_settings(replay, e).barred_rounds
     return [
         f"client {who} was not barred"
         for who in e["failed"]
@@ -191,7 +196,7 @@ def _withdrawn(connection: Connection, replay: Replay, e: Row) -> list[str]:
 def _again(replay: Replay, e: Row, inputs: RoundInputs) -> Offers:
     here = replay.delivered(e["round"])
     kept = {who: row["payment"] for who, row in replay.standing(e["round"]).items() if who in here}
-    add = replay.rounds[e["round"]]["attempt"] < _settings(replay, e).attempts
+    add = replay.rounds[e["round"]]["attempt"] < round_settings(replay, e).attempts
     return deciding.decide_again(inputs, kept, add=add)
 
 

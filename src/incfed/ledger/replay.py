@@ -52,6 +52,7 @@ class Replay:
             "settings": self._settings,
             "enrolled": self._enrolled,
             "revoked": self._revoked,
+            "key": self._key,
             "opened": self._opened,
             "deadline": self._deadline,
             "uploaded": self._uploaded,
@@ -78,10 +79,14 @@ class Replay:
 
     def _enrolled(self, e: Row) -> None:
         row = {"name": e["name"], "token": e["token"], "revoked": False, "barred": 0}
+        row["key"] = None
         self.clients[e["client"]] = row
 
     def _revoked(self, e: Row) -> None:
         self.clients[e["client"]]["revoked"] = True
+
+    def _key(self, e: Row) -> None:
+        self.clients[e["client"]]["key"] = e["key"]
 
     def _opened(self, e: Row) -> None:
         self.rounds[e["round"]] = {

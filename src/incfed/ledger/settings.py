@@ -19,6 +19,7 @@ from ..mechanisms.registry import (
 )
 from ..protocol.checks import Limits
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
+from ..protocol.statements import REGISTERED, REQUIRED
 from ..protocol.triggers import (
     TRIGGERS,
     Threshold,
@@ -30,7 +31,7 @@ from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
 # Recorded if they differ from version 0.1.
-LATER = ("trigger", "download", "width", "width_scale", "trust")
+LATER = ("trigger", "download", "width", "width_scale", "trust", "signatures")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,7 @@ class Settings:
     width: Literal["paper", "mixture"] = "paper"  # of the confidence set
     width_scale: float = 1.0
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
+    signatures: Literal["registered", "required"] = "registered"  # who signs: who has a key, or all
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
@@ -86,6 +88,7 @@ class Settings:
         inputs.integer("lag", self.lag, low=0, high=10**6)
         self._check_trigger()
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
+        inputs.choice("signatures", self.signatures, (REGISTERED, REQUIRED))
         inputs.choice("width", self.width, ("paper", "mixture"))
         inputs.number("width_scale", self.width_scale, low=0.0)
         if self.exploration is not None and self.width_scale != 1.0:

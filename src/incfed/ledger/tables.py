@@ -52,6 +52,7 @@ clients = Table(
     Column("token", Text, nullable=False, unique=True),  # its SHA-256
     Column("revoked", Boolean, nullable=False),
     Column("barred", Integer, nullable=False),  # takes no part up to this round
+    Column("key", Text),  # its public key; NULL: none registered
 )
 
 # When each client was last seen: no evidence, so in a table of its own.

@@ -45,6 +45,7 @@ class Upload(NamedTuple):
     steps: int  # number of observations in dV; 0: no pending data
     cost: float  # D^p; 0 if steps is 0
     dV: Packed
+    signature: str | None = None  # of its statement (protocol/statements.py)
 
 
 class Offer(NamedTuple):
@@ -59,6 +60,7 @@ class Answer(NamedTuple):
     round: int
     attempt: int
     accepted: bool
+    signature: str | None = None
 
 
 class Delivery(NamedTuple):
@@ -69,6 +71,7 @@ class Delivery(NamedTuple):
     basis: int | None = None  # which has this checksum
     # trust "auto": squared errors of each model, summed over that data, and the number of events
     scores: Floats | None = None  # [G + 1]
+    signature: str | None = None
 
 
 class Download(NamedTuple):

@@ -31,6 +31,7 @@ from ..kernels.factor import Floats
 from ..kernels.trust import SCORES
 from ..protocol.checks import MOST_STEPS, Refusal
 from ..protocol.floats import from_text, to_text
+from ..protocol.heads import Head, Inclusion, Proof
 from ..protocol.messages import Answer, Delivery, Download, Signal, Upload
 from ..protocol.packing import FACTOR, TRIANGLE, Packed
 from ..support import inputs
@@ -154,6 +155,13 @@ class DeliveryBody(Message):
 
 
 @dataclass(frozen=True)
+class KeyBody(Message):
+    """The public key of a client (Ed25519)."""
+
+    key: Base64
+
+
+@dataclass(frozen=True)
 class ClientView(Message):
     """The client that asks."""
 
@@ -186,6 +194,8 @@ class FederationView(Message):
     trust: Amount | Literal["auto"] | None = None  # of clients that say nothing; None: infinite
     packed: bool = False  # whether the coordinator takes packed messages; see `binary`
     revision: Natural = 1  # grows when the operator changes the settings
+    signatures: Literal["registered", "required"] | None = None  # who signs; None: nobody can
+    key: str | None = None  # the one that this client has registered
 
 
 @dataclass(frozen=True)
@@ -248,6 +258,26 @@ class DownloadView(Message):
     # trust "auto": the mean score of each model over all that was shared, mean squared norm of arms
     scores: Base64 | None = None
     withdrawn: Natural = 0  # what this client shared up to this round was taken out
+
+
+@dataclass(frozen=True)
+class EntryView(Message):
+    """An entry of the ledger, and hashes that prove that it is in it."""
+
+    number: Natural
+    body: str
+    path: list[str]
+
+
+@dataclass(frozen=True)
+class ProofView(Message):
+    """The head of the ledger; hashes that prove that it extends an older one; your entries."""
+
+    number: Natural
+    hash: str
+    root: str
+    consistency: list[str]
+    entries: list[EntryView]
 
 
 @dataclass(frozen=True)
@@ -321,6 +351,21 @@ def read_download(said: object, dim: int) -> Download:
     scores = None if view.scores is None else read_floats("scores", view.scores, SCORES)
     withdrawn = view.withdrawn
     return Download(view.epoch, view.since, V, b, shared, scores=scores, withdrawn=withdrawn)
+
+
+def write_proof(proof: Proof) -> ProofView:
+    entries = [EntryView(*one) for one in proof.entries]
+    return ProofView(*proof.head, proof.consistency, entries)
+
+
+def read_proof(said: object) -> Proof:
+    view = read(ProofView, said)
+    own = [read(EntryView, one, "entries") for one in view.entries]
+    for hashes in (view.consistency, *(one.path for one in own)):
+        if not isinstance(hashes, list) or not all(isinstance(one, str) for one in hashes):
+            raise inputs.refuse("proof", None, "lists of hashes")
+    found = [Inclusion(one.number, one.body, one.path) for one in own]
+    return Proof(Head.read(f"{view.number} {view.hash} {view.root}"), view.consistency, found)
 
 
 def read_floats(name: str, text: str, count: int | None = None) -> Floats:
@@ -405,6 +450,10 @@ STATE = "/v1/state"
 ROUNDS = "/v1/rounds"
 UPLOAD, ANSWER, DELIVERY = (f"{ROUNDS}/{{number}}/{n}" for n in ("upload", "answer", "delivery"))
 DOWNLOAD = "/v1/download"
+KEY = "/v1/key"
+PROOF = "/v1/proof"
+# Headers: of requests; of replies, the head of the ledger, and the entry that the request made.
+SIGNATURE, HEAD, ENTRY = "Incfed-Signature", "Incfed-Head", "Incfed-Entry"
 
 
 class Request(NamedTuple):
@@ -424,10 +473,22 @@ class Request(NamedTuple):
     closed: bool = True  # of a download: is the round that this client uploaded to over?
     model: bool = True  # of a download: with the shared statistics,
     own: tuple[int, ...] = ()  # without this client's own data of these rounds
+    signature: str | None = None
 
 
 def get_federation() -> Request:
     return Request("federation", "GET", FEDERATION)
+
+
+def put_key(key: str) -> Request:
+    return Request("key", "PUT", KEY, asdict(KeyBody(key)))
+
+
+def get_proof(since: int = 0, round: int | None = None) -> Request:
+    """That the ledger extends its first `since` entries; with what this client did in a round (0:
+    the keys that it registered)."""
+    own = "" if round is None else f"&round={round}"
+    return Request("proof", "GET", f"{PROOF}?since={since}{own}")
 
 
 def get_state(after: int | None = None, wait: float = 0.0) -> Request:
@@ -459,7 +520,7 @@ def put_upload(upload: Upload) -> Request:
 
 
 def put_answer(answer: Answer) -> Request:
-    number, attempt, accepted = answer
+    number, attempt, accepted, _ = answer
     body, path = AnswerBody(attempt, accepted), ANSWER.format(number=number)
     return Request("answer", "PUT", path, asdict(body), number=number, attempt=attempt)
 

@@ -177,6 +177,11 @@ class RoundTransaction:
         self._chain.append(kind, self.now, **what)
         self.events.append({"event": kind, **what})
 
+    @property
+    def entries(self) -> Chain:
+        """What this transaction adds to the ledger."""
+        return self._chain
+
     def finish(self) -> bool:
         """Call this last, before the commit. Did anything change that clients wait for?"""
         self._chain.flush()

@@ -87,7 +87,22 @@ async def get_client(
 
 
 CurrentClient = Annotated[Member, Depends(get_client)]
+Signature = Annotated[
+    str | None,
+    Header(alias=wire.SIGNATURE, max_length=100, description="Of your key, if you have one."),
+]
 RoundNumber = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Number of the round.")]
+
+
+async def act(
+    services: Services, client: Member, handler: handlers.Handler, message: Any, response: Response
+) -> wire.StateView:
+    """Handle what goes into the ledger; a header of the reply says which entry it is."""
+    recorded = handlers.Recorded(handler)
+    state = await services.handle((client.id, recorded, message))
+    if recorded.entry:
+        response.headers[wire.ENTRY] = str(recorded.entry)
+    return state
 
 
 def _keep_bytes(body: Any, check: ValidatorFunctionWrapHandler) -> Any:
@@ -124,6 +139,14 @@ async def federation(
     state = await services.state(client.id)
     settings = await run_in_threadpool(services.coordinator.settings)
     return view_federation(settings, client, state, accepts_packed(request))
+
+
+@for_clients.put(wire.KEY, response_model_exclude_defaults=True)
+async def register_key(
+    body: wire.KeyBody, services: ServicesDep, client: CurrentClient
+) -> wire.StateView:
+    """Register your public key: from then on, uploads, answers and deliveries must be signed."""
+    return await services.handle((client.id, handlers.register_key, body.key))
 
 
 @for_clients.get(wire.STATE, response_model_exclude_defaults=True)
@@ -197,6 +220,8 @@ async def upload(
     body: Annotated[wire.UploadBody, OrPacked],
     services: ServicesDep,
     client: CurrentClient,
+    response: Response,
+    signature: Signature = None,
 ) -> wire.StateView:
     """Upload dV, which is fixed for this round from then on."""
     packed, dim = packed_body(request, body), services.settings.dim
@@ -204,16 +229,18 @@ async def upload(
         message = wire.read_upload_body(number, body, dim)
     else:
         message = binary.read_upload(number, packed, dim)
-    return await services.handle((client.id, handlers.upload, message))
+    message = message._replace(signature=signature)
+    return await act(services, client, handlers.upload, message, response)
 
 
 @for_clients.put(wire.ANSWER, response_model_exclude_defaults=True)
 async def answer(
-    number: RoundNumber, body: wire.AnswerBody, services: ServicesDep, client: CurrentClient
-) -> wire.StateView:
+    number: RoundNumber, body: wire.AnswerBody, services: ServicesDep, client: CurrentClient,
+    response: Response, signature: Signature = None,
+) -> wire.StateView:  # fmt: skip
     """Accept or decline an offer."""
-    message = Answer(number, body.attempt, body.accepted)
-    return await services.handle((client.id, handlers.answer, message))
+    message = Answer(number, body.attempt, body.accepted, signature)
+    return await act(services, client, handlers.answer, message, response)
 
 
 @for_clients.put(wire.DELIVERY, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED)
@@ -223,6 +250,8 @@ async def delivery(
     body: Annotated[wire.DeliveryBody, OrPacked],
     services: ServicesDep,
     client: CurrentClient,
+    response: Response,
+    signature: Signature = None,
 ) -> wire.StateView:
     """Deliver db, as a participant of the round."""
     packed, dim = packed_body(request, body), services.settings.dim
@@ -230,7 +259,8 @@ async def delivery(
         message = wire.read_delivery_body(number, body, dim)
     else:
         message = binary.read_delivery(number, packed, dim)
-    return await services.handle((client.id, handlers.delivery, message))
+    message = message._replace(signature=signature)
+    return await act(services, client, handlers.delivery, message, response)
 
 
 @for_clients.get(
@@ -263,6 +293,20 @@ async def download(
     if packed:
         return Response(binary.write_download(found), media_type=PACKED)
     return wire.write_download(found)
+
+
+@for_clients.get(wire.PROOF)
+async def proof(
+    services: ServicesDep,
+    client: CurrentClient,
+    since: Annotated[int, Query(ge=0, le=2**62, description="Entries that you know.")] = 0,
+    round: Annotated[
+        int | None, Query(ge=0, le=wire.LARGEST, description="Your entries of it; 0: your keys.")
+    ] = None,
+) -> wire.ProofView:
+    """That the ledger extends what it was, and holds what you did: Merkle proofs as in RFC 9162."""
+    found = await run_in_threadpool(services.coordinator.prove, client.id, since, round)
+    return wire.write_proof(found)
 
 
 @for_operators.get("/healthz")

@@ -78,6 +78,8 @@ def view_federation(
         width_scale=settings.width_scale,
         trust=settings.trust,
         packed=packed,
+        signatures=settings.signatures if packed else None,  # of version 0.1: it knows neither
+        key=client.key if packed else None,
     )
 
 

@@ -1,5 +1,6 @@
 """Protocols: what each client was given where downloads are one for one, what clients say between
-rounds, and the scores of clients that find out how far to trust others. Withdrawals."""
+rounds, and the scores of clients that find out how far to trust others. Keys of clients, and
+withdrawals."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ def _client() -> Column[int]:
 
 
 def upgrade() -> None:
+    op.add_column("clients", Column("key", Text))
     op.create_table(
         "withdrawals",
         Column("epoch", Integer, primary_key=True, autoincrement=False),
