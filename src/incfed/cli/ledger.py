@@ -44,6 +44,16 @@ def _opened(
             yield terminal, store, config
 
 
+@contextmanager
+def _exported(path: Path) -> Iterator[tuple[Terminal, Database, None]]:
+    """The same for what `export --full` wrote."""
+    with plainly() as terminal:
+        with service_installed():
+            from ..ledger.full_export import reading
+        with reading(path) as store:
+            yield terminal, store, None
+
+
 @client.command(epilog="[bold]incfed client enrol shop-12[/bold]   prints its token, once")
 def enrol(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) -> None:
     """Enrol a client and print its token. Only a hash of the token is kept."""
@@ -162,13 +172,18 @@ def audit(
         Path | None, option("FILE", "A head kept elsewhere, to check against.", parser=path)
     ] = None,
     mechanism_file: Annotated[list[str] | None, option("FILE", MECHANISM_FILE)] = None,
+    export: Annotated[
+        Path | None,
+        option("FILE", "What `export --full` wrote, instead of the database.", parser=path),
+    ] = None,
 ) -> None:
-    """Recompute every decision, payment and sum.
+    """Recompute every decision, payment and sum, and verify every signature.
 
     Exits with 1 on any disagreement, and with 2 if it cannot audit: a mechanism's code is missing.
     """
     files = mechanism_file or []
-    with _opened(config, load=not files) as (terminal, store, _):
+    opened = _opened(config, load=not files) if export is None else _exported(export)
+    with opened as (terminal, store, _):
         from ..ledger.audit import audit as run
         from ..ledger.audit import read_head
         from ..mechanisms.registry import load_code
@@ -203,7 +218,10 @@ def show_head(config: ConfigFile = DEFAULT) -> None:
 @ledger.command(epilog="[bold]incfed ledger verify sqlite:///copy.db --folder state[/bold]")
 def verify(
     source: Annotated[
-        str, typer.Argument(help="The coordinator (https://...), or a database (sqlite:///...).")
+        str,
+        typer.Argument(
+            help="The coordinator (https://...), a database (sqlite:///...) or an export."
+        ),
     ],
     folder: Annotated[Path, option("FOLDER", "The state folder of the client.", parser=path)],
     token_file: Annotated[
@@ -231,15 +249,14 @@ def verify(
             verdict = verify_folder(folder, over_http(source, token, ca=certificates))
         else:
             from ..ledger.database import Database
+            from ..ledger.full_export import SUFFIX, reading
             from ..ledger.proofs import LedgerTree
             from ..service.client.verification import client_of
 
             tree, client = LedgerTree(), client_of(folder)
-            with (
-                closing(Database(source, new=False)) as store,
-                said_plainly(),
-                store.read() as connection,
-            ):
+            exported = source.endswith(SUFFIX)
+            kept = reading(Path(source)) if exported else closing(Database(source, new=False))
+            with kept as store, said_plainly(), store.read() as connection:
                 verdict = verify_folder(
                     folder, lambda since, round: tree.prove(connection, client, since, round)
                 )
@@ -252,17 +269,23 @@ def verify(
 
 @ledger.command(epilog="[bold]incfed ledger export payments.csv[/bold]")
 def export(
-    path: Annotated[Path, typer.Argument(parser=path, help="Ends in .csv or .parquet.")],
+    path: Annotated[
+        Path, typer.Argument(parser=path, help="Ends in .csv or .parquet; with --full, in .jsonl.")
+    ],
     what: Annotated[str, typer.Option(help="payments, rounds or entries.")] = "payments",
+    full: Annotated[
+        bool, flag("--full", "All that is needed to audit it without the database.")
+    ] = False,
     config: ConfigFile = DEFAULT,
 ) -> None:
     """Export payments, rounds or entries to a file."""
     with _opened(config) as (terminal, store, _):
+        from ..ledger.full_export import write_full
         from ..ledger.views import export as write
         from ..support.inputs import counted
 
         with store.read() as connection:
-            count = write(connection, path, what)
+            count = write_full(connection, path) if full else write(connection, path, what)
         terminal.note(f"{path}: {counted(count, 'row')}")
 
 

@@ -192,4 +192,3 @@ entries = Table(
 )
 
 APPEND_ONLY = ("entries", "payments")
-GUARDED = ("UPDATE", "DELETE", "REPLACE")  # triggers of SQLite
