@@ -1,11 +1,12 @@
 """Does it pay, over a whole run, to report more than one's true cost? A client that does is bought
 less often, and has more data when it is. One client at a time lies, in every round; every fifth of
-50 clients is tried, with several factors. Beside `Truthful`: three ways to make hoarding worthless.
+50 clients is tried, with several factors. Beside `Truthful`: ways to make hoarding worthless.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,9 @@ from incfed.results import utilities
 from speedup import SHAPE, STEPS
 
 N = SHAPE["clients"]
-COSTS = np.random.default_rng(0).uniform(20.0, 180.0, N)
+UNIFORM = np.random.default_rng(0).uniform(20.0, 180.0, N)
+# Median 100, two clients of three within a factor of 2 of it: a few cost far more than the rest.
+LOGNORMAL = [100.0 * 2.0 ** np.random.default_rng(draw).standard_normal(N) for draw in range(3)]
 LIARS = range(0, N, 5)
 FACTORS = (1.25, 1.5, 2.0, 3.0, 5.0, 8.0)
 
@@ -63,7 +66,7 @@ class Capped(incfed.Mechanism):
 
 
 @dataclass(frozen=True)
-class PerNat(incfed.Mechanism):
+class ReservePerNat(incfed.Mechanism):
     """Truthful with a reserve for each client: a price per nat of what it brings, fixed ahead."""
 
     cover: float
@@ -72,6 +75,19 @@ class PerNat(incfed.Mechanism):
     def decide(self, round: incfed.Round) -> incfed.Decision:
         reserves = self.price * round.contributions(round.nobody)
         return auction(round, self.cover, reserves, round.pending)
+
+
+@dataclass(frozen=True)
+class PricePerNat(incfed.Mechanism):
+    """A posted price per nat of what a client alone would bring, fixed in advance and due whatever
+    others share; whoever asks at most that takes part."""
+
+    price: float
+
+    def decide(self, round: incfed.Round) -> incfed.Decision:
+        offers = self.price * round.contributions(round.nobody)
+        S = round.costs <= offers
+        return incfed.Decision(S, np.where(S, offers, 0.0))
 
 
 def auction(
@@ -86,25 +102,47 @@ def auction(
     return incfed.Decision(S, np.where(S, np.minimum(payments, reserves), 0.0))
 
 
-KINDS: dict[str, incfed.Mechanism] = {
-    "PaymentEfficient": incfed.PaymentEfficient(0.7),
-    "Truthful, reserve 1000": incfed.Truthful(cover=0.7, reserve=1000.0),
-    "Truthful, reserve 200": incfed.Truthful(cover=0.7, reserve=200.0),
-    "data counts up to 0.05 nats": Capped(cover=0.7, reserve=1000.0, most=0.05),
-    "1000 per nat at most": PerNat(cover=0.7, price=1000.0),
-    "PostedPrice, 180": incfed.PostedPrice(180.0),
+RESERVES: dict[str, Callable[[Floats], float]] = {
+    "1.1 times the highest": lambda costs: 1.1 * float(costs.max()),
+    "at 9 of 10 costs": lambda costs: float(np.quantile(costs, 0.9)),
+}
+TOPS = [RESERVES["1.1 times the highest"](costs) for costs in LOGNORMAL]
+KINDS: dict[str, tuple[incfed.Mechanism, Floats]] = {
+    "PaymentEfficient": (incfed.PaymentEfficient(0.7), UNIFORM),
+    "Truthful, reserve 1000": (incfed.Truthful(cover=0.7, reserve=1000.0), UNIFORM),
+    "Truthful, reserve 200": (incfed.Truthful(cover=0.7, reserve=200.0), UNIFORM),
+    **{
+        f"Truthful, cover {cover}, reserve 200": (incfed.Truthful(cover, 200.0), UNIFORM)
+        for cover in (0.1, 0.3, 0.85)
+    },
+    "data counts up to 0.05 nats": (Capped(cover=0.7, reserve=1000.0, most=0.05), UNIFORM),
+    "1000 per nat at most": (ReservePerNat(cover=0.7, price=1000.0), UNIFORM),
+    "a price of 1000 per nat": (PricePerNat(1000.0), UNIFORM),
+    "a price of 2000 per nat": (PricePerNat(2000.0), UNIFORM),
+    "PostedPrice, 180": (incfed.PostedPrice(180.0), UNIFORM),
+    **{
+        f"lognormal {draw}, reserve {name}": (incfed.Truthful(0.7, reserve(costs)), costs)
+        for draw, costs in enumerate(LOGNORMAL)
+        for name, reserve in RESERVES.items()
+    },
+    **{
+        f"lognormal 0, cover {cover}": (incfed.Truthful(cover, TOPS[0]), LOGNORMAL[0])
+        for cover in (0.3, 0.85, 1.0)
+    },
+    "lognormal 2, cover 0.3": (incfed.Truthful(0.3, TOPS[2]), LOGNORMAL[2]),
+    "lognormal 0, PostedPrice": (incfed.PostedPrice(float(LOGNORMAL[0].max())), LOGNORMAL[0]),
 }
 
 
 def measure() -> dict[str, Any]:
-    return {name: _one(name, mechanism) for name, mechanism in KINDS.items()}
+    return {name: _one(name, *kind) for name, kind in KINDS.items()}
 
 
-def _one(name: str, mechanism: incfed.Mechanism) -> dict[str, Any]:
-    honest = _run(mechanism)
+def _one(name: str, mechanism: incfed.Mechanism, costs: Floats) -> dict[str, Any]:
+    honest = _run(mechanism, costs)
     truth = utilities(honest).utility[LIARS]
     gains = np.array([
-        [utilities(_run(mechanism, client, factor)).utility[client] for factor in FACTORS]
+        [utilities(_run(mechanism, costs, client, factor)).utility[client] for factor in FACTORS]
         for client in LIARS
     ]) - truth[:, None]  # fmt: skip
     found = {
@@ -116,16 +154,16 @@ def _one(name: str, mechanism: incfed.Mechanism) -> dict[str, Any]:
     }
     each = ", ".join(f"x{f:g} {gain:+,.0f}" for f, gain in zip(FACTORS, gains.mean(0), strict=True))
     print(
-        f"  {name:28} paid {found['payment']:>9,.0f}, regret {found['regret']:.1f}, honest "
+        f"  {name:38} paid {found['payment']:>9,.0f}, regret {found['regret']:.1f}, honest "
         f"{found['honest_utility']:>6,.0f}; lies: {each}; the best {found['best_lie_gains']:+,.0f}"
     )
     return found
 
 
 def _run(
-    mechanism: incfed.Mechanism, liar: int | None = None, factor: float = 1.0
+    mechanism: incfed.Mechanism, costs: Floats, liar: int | None = None, factor: float = 1.0
 ) -> incfed.Result:
     threshold = incfed.thresholds.high(steps=STEPS, **SHAPE)
     lies = () if liar is None else (incfed.Shading(factor, clients=[liar]),)
-    algorithm = incfed.IncFedUCB(mechanism, threshold, COSTS.tolist(), reports=lies)
+    algorithm = incfed.IncFedUCB(mechanism, threshold, costs.tolist(), reports=lies)
     return incfed.simulate(incfed.Synthetic(**SHAPE), algorithm, steps=STEPS)

@@ -52,6 +52,7 @@ answer_time = 60.0
 [server]
 database = "{url}"
 port = {port}
+operator_port = 0
 log_level = "WARNING"
 """
 Seconds = list[float]

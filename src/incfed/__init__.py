@@ -54,9 +54,9 @@ if TYPE_CHECKING:
         Trigger,
         Withholding,
     )
-    from .results import Result, load
+    from .results import Comparison, Result, load
     from .service.client.client import Client
-    from .simulation import Simulation, simulate
+    from .simulation import Simulation, compare, simulate
     from .support.inputs import InputError
 
 _HOMES = {
@@ -103,9 +103,9 @@ _HOMES = {
         "Trigger",
         "Withholding",
     ),
-    "results": ("Result", "load"),
+    "results": ("Comparison", "Result", "load"),
     "service.client.client": ("Client",),
-    "simulation": ("Simulation", "simulate"),
+    "simulation": ("Simulation", "compare", "simulate"),
 }
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
 
@@ -118,6 +118,7 @@ __all__ = [
     "Centralized",
     "Client",
     "Colluding",
+    "Comparison",
     "CostAware",
     "Decision",
     "DisLinUCB",
@@ -156,6 +157,7 @@ __all__ = [
     "World",
     "__version__",
     "check_mechanism",
+    "compare",
     "estimate",
     "load",
     "plan",

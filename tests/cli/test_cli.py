@@ -294,3 +294,74 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "no other run is writing to" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_show_compares_and_lists(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(TOML)
+    (tmp_path / "b.toml").write_text(TOML.replace("steps = ", "steps = 1"))
+    for name in "ab":
+        assert invoke(tmp_path, "run", f"{name}.toml", "-o", name, "--seeds", "1").returncode == 0
+    listed = invoke(tmp_path, "show", ".").stdout
+    assert re.search(r"\| a \| experiment \| \d+ runs? \|\n\| b \| experiment", listed)
+    both = invoke(tmp_path, "show", "a", "b").stdout
+    labels = re.findall(r"^\| (\w): [^|]+\|", both, re.M)
+    assert {"a", "b"} == set(labels)
+    [first, second] = json.loads(invoke(tmp_path, "show", "a", "b", "--json").stdout)
+    assert (first["folder"], second["folder"]) == ("a", "b")
+    assert first["runs"][0]["steps"] != second["runs"][0]["steps"]
+    one = tmp_path / "a/runs"
+    run = next(path.parent for path in sorted(one.rglob("result.json")))
+    [single] = json.loads(invoke(tmp_path, "show", str(run), "--json").stdout)
+    assert len(single["runs"]) == 1
+    refused = invoke(tmp_path, "show", "a", "nowhere")
+    assert refused.returncode == 2
+    assert "nowhere: is neither a saved run" in refused.stderr
+
+
+def test_show_opens_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    def note(page: str) -> bool:
+        opened.append(page)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", note)
+    (tmp_path / "report.html").write_text("page")
+    assert invoke(tmp_path, "show", ".", "--open").returncode == 0
+    assert opened == [(tmp_path / "report.html").as_uri()]
+    (tmp_path / "report.html").unlink()
+    assert "has no page to open" in invoke(tmp_path, "show", ".", "--open").stderr
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(TOML)
+    said = invoke(tmp_path, "run", "a.toml", "--dry-run")
+    assert (said.returncode, "to results (a new folder)" in said.stdout) == (0, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.toml"]
+    (tmp_path / "a.toml").write_text(TOML.replace('kind = "Synthetic"', 'kind = "Synthetik"'))
+    assert invoke(tmp_path, "run", "a.toml", "--dry-run").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "right"),
+    [
+        ("costs = 1\n[world]\nkind = 'Synthetic'", "run", "plan"),
+        ("[[algorithm]]\nkind = 'Independent'", "plan", "run"),
+        ("[sweep]\n'world.noise' = [1]", "run", "sweep"),
+        ("[federation]\ndim = 3", "run", "serve --config"),
+        ("[federation]\ndim = 3", "sweep", "serve --config"),
+    ],
+)
+def test_a_config_of_another_command(tmp_path: Path, text: str, command: str, right: str) -> None:
+    (tmp_path / "a.toml").write_text(text)
+    more = ("--minimize", "regret") if command == "plan" else ()
+    said = invoke(tmp_path, command, "a.toml", *more)
+    assert said.returncode == 2
+    assert f"a.toml: is a config for another command: incfed {right} a.toml" in said.stderr
+
+
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "incfed", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == incfed(tmp_path, "--version").stdout

@@ -27,6 +27,7 @@ threshold = 0.5
 budget = 100.0
 [server]
 database = "sqlite:///books.db"
+operator_port = 0
 """
 
 

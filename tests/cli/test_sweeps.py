@@ -69,7 +69,10 @@ def test_mistakes_end_with_2_and_a_line(tmp_path: Path, old: str, new: str, plac
 def test_each_command_knows_the_other_s_config(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(SWEEP)
     (tmp_path / "b.toml").write_text(TOML)
-    assert "sweep: is for `incfed sweep`" in invoke(tmp_path, "run", "a.toml").stderr
+    assert (
+        "is a config for another command: incfed sweep a.toml"
+        in invoke(tmp_path, "run", "a.toml").stderr
+    )
     assert "sweep: is missing, must be given" in invoke(tmp_path, "sweep", "b.toml").stderr
 
 

@@ -4,6 +4,7 @@ commands are run by test_tls.py.)"""
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import shutil
 import subprocess
@@ -17,7 +18,8 @@ import incfed
 from incfed.ledger.database import Database
 from incfed.ledger.settings import Settings
 from incfed.service.coordinator.app import largest_body
-from incfed.service.coordinator.config import read_config
+from incfed.service.coordinator.config import ServerConfig, read_config
+from incfed.service.coordinator.connections import RESERVED
 from incfed.service.coordinator.coordinator import Coordinator
 from incfed.service.coordinator.monitoring import Metrics
 from incfed.service.coordinator.routes import LONGEST_WAIT
@@ -55,6 +57,7 @@ def test_the_unit_fits_the_rest() -> None:
     assert int(set_["TimeoutStopSec"]) > GRACE
     assert "NUMBA_CACHE_DIR=/var/lib/incfed/" in set_["Environment"]
     assert set_["StateDirectory"] == "incfed"
+    assert int(set_["LimitNOFILE"]) >= ServerConfig().connections + RESERVED
     assert "MemoryDenyWriteExecute" not in set_
 
 
@@ -77,6 +80,11 @@ def test_configs_are_read(page: str, code: str, tmp_path: Path) -> None:
 def test_nginx_waits_and_takes_in_what_it_must() -> None:
     assert NGINX.count("{") == NGINX.count("}")
     assert int(re.findall(r"proxy_read_timeout (\d+)s;", NGINX)[0]) > LONGEST_WAIT
+    server = ServerConfig()
+    assert f"client_header_timeout {server.header_time:g}s;" in NGINX
+    assert f"client_body_timeout {server.body_time:g}s;" in NGINX
+    assert f"limit_conn callers {server.connections_per_address};" in NGINX
+    assert f'targets: ["{server.operators[0]}:{server.operators[1]}"]' in TEXT
     assert int(re.findall(r"client_max_body_size (\d+)m;", NGINX)[0]) * 2**20 > largest_body(
         MOST_DIM
     )
@@ -100,6 +108,23 @@ def test_alerts_are_about_figures_that_there_are(tmp_path: Path) -> None:
     events = re.findall(r'event="(\w+)"', TEXT)
     source = (ROOT / "src/incfed/service/coordinator/round.py").read_text()
     assert all(f'self.record("{event}"' in source for event in events)
+
+
+def test_all_keys_of_the_server_are_listed_with_their_defaults() -> None:
+    """docs/service.md, as below."""
+    page = (ROOT / "docs/service.md").read_text(encoding="utf-8")
+    table = page.partition("### Where it listens")[2].partition("## Settings")[0]
+    listed: dict[str, str] = {}
+    for names, default in re.findall(r"(?m)^\| (`.*?) \| (.*?) \|", table):
+        listed |= dict.fromkeys(names.replace("`", "").split(", "), default.replace("`", ""))
+    fields = {one.name: one.default for one in dataclasses.fields(ServerConfig)}
+    assert listed.keys() == fields.keys()
+    for name, default in fields.items():
+        if default is None:
+            assert listed[name].startswith("not set")
+        else:
+            shown = json.dumps(list(default)) if isinstance(default, tuple) else str(default)
+            assert listed[name] == shown
 
 
 def test_all_settings_are_listed_with_their_defaults() -> None:

@@ -29,6 +29,7 @@ threshold = 0.5
 [server]
 certificate = "server.pem"
 key = "server.key"
+operator_port = 0
 """
 SOON = 60.0
 
@@ -66,7 +67,7 @@ def served(folder: Path) -> Iterator[int]:
             [*INCFED, "serve", "--port", str(port)], cwd=folder, stderr=log, text=True
         )
     try:
-        while "Uvicorn running on https" not in (said := (folder / "log").read_text()):
+        while '"for_clients": "https' not in (said := (folder / "log").read_text()):
             assert process.poll() is None, said
             time.sleep(0.05)
         yield port

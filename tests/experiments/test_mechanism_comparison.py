@@ -58,7 +58,7 @@ def test_what_the_best_liar_gains(tmp_path: Path) -> None:
         honest = outcome.runs["paid"][seed]
         gains = [
             float(utilities(outcome.runs[lie][seed], honest).gained[client])
-            for lie, client in suite.lies["paid"].items()
+            for lie, [client] in suite.lies["paid"].items()
         ]
         assert len(gains) == 9
         found.append(max(gains))
@@ -86,12 +86,62 @@ def test_only_algorithms_whose_clients_can_lie(tmp_path: Path) -> None:
     (tmp_path / "alone.toml").write_text(text)
     done = invoke(tmp_path, "compare", "mechanisms", "alone.toml")
     assert done.returncode == 2
-    assert "algorithm 'alone': allowed is an IncFedUCB without reports" in done.stderr.replace(
-        "\n", " "
-    )
+    said = "alone.toml: algorithm[3].kind: got 'Independent', must be IncFedUCB, whose clients can"
+    assert said in " ".join(done.stderr.split())
     done = invoke(tmp_path, "compare", "mechanisms", "alone.toml", "--quick")
     assert done.returncode == 2
     assert "--quick: must be left out: alone.toml says" in done.stderr.replace("\n", " ")
     assert not (tmp_path / "mechanisms").exists()
     with pytest.raises(incfed.InputError, match="config file not found"):
         compare_mechanisms(tmp_path, config=tmp_path / "none.toml")
+
+
+SET = '[{ kind = "Shading", factor = 3.0, clients = [1, 4] }, { kind = "Refusing", clients = [2] }]'
+
+
+def test_one_set_of_behaviours(tmp_path: Path) -> None:
+    """From the command line and from the config; against the same mechanism with honest clients."""
+    (tmp_path / "two.toml").write_text(CONFIG)
+    (tmp_path / "own.toml").write_text(CONFIG.replace("threshold", f"reports = {SET}\nthreshold"))
+    found = []
+    for name, reports in (("two.toml", SET), ("own.toml", None)):
+        suite = compare_mechanisms(tmp_path / "out", config=tmp_path / name, reports=reports)
+        assert suite.behaviours == (
+            "clients 1, 4 act as Shading (factor 3); client 2 acts as Refusing"
+        )
+        assert len(suite.cells) == 4
+        outcome = run_cells(suite.cells, checkpoint=suite.checkpoint(), executor=Local(1))
+        found.append(suite.rows(outcome))
+    assert found[0] == found[1]
+    paid = found[0][0]
+    [behaving], [honest] = outcome.runs["paid"], outcome.runs["paid: honest"]
+    gained = utilities(behaving, honest).gained
+    assert paid.payment.mean == behaving.payment[-1] != honest.payment[-1]
+    assert paid.best.mean == pytest.approx(max(gained[[1, 2, 4]]))
+
+
+def test_the_command_takes_behaviours(tmp_path: Path) -> None:
+    (tmp_path / "two.toml").write_text(CONFIG)
+    command = ("compare", "mechanisms", "two.toml", "-o", "out", "--jobs", "1", "--reports")
+    done = invoke(tmp_path, *command, '{ kind = "BestResponse" }')
+    assert done.returncode == 0, done.stderr
+    assert "In all of them, all clients act as BestResponse (step 0.1)" in " ".join(
+        done.stdout.split()
+    )
+    for reports, said in (
+        ("lies", "--reports: got 'lies', must be a list of tables, such as"),
+        ('[{ kind = "Lying" }]', "--reports[0].kind: got 'Lying'"),
+        ('[{ kind = "Refusing", clients = [9] }]', "--reports[0].clients: got 9, must be an id"),
+    ):
+        done = invoke(tmp_path, *command, reports)
+        assert done.returncode == 2
+        assert said in " ".join(done.stderr.split())
+
+
+def test_sets_of_behaviours_do_not_mix(tmp_path: Path) -> None:
+    text = CONFIG.replace("threshold", f"reports = {SET}\nthreshold", 1)
+    (tmp_path / "mixed.toml").write_text(text)
+    with pytest.raises(incfed.InputError, match=r"mixed.toml: algorithm\[2\].reports: got None"):
+        compare_mechanisms(tmp_path, config=tmp_path / "mixed.toml")
+    with pytest.raises(incfed.InputError, match="--reports: must be left out: algorithm 'paid'"):
+        compare_mechanisms(tmp_path, config=tmp_path / "mixed.toml", reports=SET)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import incfed
-from incfed.experiments import Experiment, Outcome, Recipe, build, executors, run, runs
+from incfed.experiments import Experiment, Outcome, Recipe, build, executors, run, run_folders, runs
 from incfed.experiments.engine import Local
-from incfed.experiments.run_folders import RunFolders, collect
+from incfed.experiments.run_folders import RunFolders, collect, last_earlier
 from incfed.results import Result
 from incfed.support.inputs import InputError
 from support.experiments import experiment, own, tables
@@ -106,6 +106,45 @@ def test_finished_runs_are_kept_and_changed_ones_redone(tmp_path: Path) -> None:
     assert carried_out(experiment(tmp_path, seeds=3)).kept == 6
     assert carried_out(experiment(tmp_path, steps=300)).kept == 0
     assert not rests(tmp_path)
+
+
+def test_what_a_changed_config_replaces_is_kept(tmp_path: Path) -> None:
+    first = carried_out(experiment(tmp_path))
+    made = experiment(tmp_path, steps=300)
+    carried_out(made)
+    before = tmp_path / "results/earlier/1"
+    assert last_earlier(made.output) == before
+    kept = collect(before).runs
+    assert {label: len(results) for label, results in kept.items()} == {"altruistic": 2, "paid": 2}
+    for label, results in kept.items():
+        assert all(same(*both) for both in zip(results, first.runs[label], strict=True))
+    assert collect(made.output).runs["paid"][0].regret.size == 300
+    carried_out(made)  # nothing changed
+    carried_out(experiment(tmp_path, steps=300, seeds=3))  # nor is anything replaced
+    assert last_earlier(made.output) == before
+    carried_out(experiment(tmp_path), fresh=True)  # asked for
+    assert last_earlier(made.output) == before
+    carried_out(made)
+    assert last_earlier(made.output) == tmp_path / "results/earlier/2"
+    assert collect(before).count == 4
+
+
+def test_a_keeping_that_was_interrupted_is_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried_out(experiment(tmp_path))
+
+    def stop(*unused: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_folders, "_link_file", stop)
+        with pytest.raises(KeyboardInterrupt):
+            carried_out(experiment(tmp_path, steps=300))
+    assert last_earlier(tmp_path / "results") is None
+    assert collect(tmp_path / "results").count == 4  # nothing was touched
+    carried_out(experiment(tmp_path, steps=300))
+    assert collect(tmp_path / "results/earlier/1").count == 4
 
 
 def test_an_edited_mechanism_is_run_again_and_the_others_are_not(tmp_path: Path) -> None:

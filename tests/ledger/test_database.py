@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 from collections.abc import Iterator
@@ -50,6 +51,24 @@ def founded(url: str) -> Database:
     with store.write() as connection:
         create(connection, Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0), 0.0)
     return store
+
+
+def test_the_file_is_its_owners(tmp_path: Path) -> None:
+    """With those beside it; also that of an earlier version."""
+
+    def modes() -> dict[str, int]:
+        return {one.name: one.stat().st_mode & 0o777 for one in tmp_path.iterdir()}
+
+    mask = os.umask(0o022)
+    try:
+        for _ in range(2):
+            store = founded(f"sqlite:///{tmp_path / 'l.db'}")
+            change(store)
+            assert modes() == dict.fromkeys(("l.db", "l.db-wal", "l.db-shm"), 0o600)
+            store.close()
+            (tmp_path / "l.db").chmod(0o644)
+    finally:
+        os.umask(mask)
 
 
 def test_sqlite(tmp_path: Path) -> None:

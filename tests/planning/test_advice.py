@@ -12,8 +12,7 @@ from rich.console import Console
 
 import incfed
 from incfed.planning import advice, figures, judging, planner
-from incfed.planning.advice import TWO, offer, relax
-from incfed.planning.evidence import Interval
+from incfed.planning.advice import TWO, lie_words, offer, relax
 from incfed.planning.goals import Limit
 from incfed.planning.judging import Judged, LimitCheck
 from incfed.planning.report import as_data, plan_document
@@ -21,6 +20,7 @@ from incfed.planning.search import SearchResult
 from incfed.results import html
 from incfed.results import terminal as documents
 from incfed.results.document import MARKS
+from incfed.results.intervals import Interval
 from incfed.support.terminal import Terminal
 from support.planning import CASE, SMALL
 
@@ -192,3 +192,14 @@ def test_marks(low: float, high: float, mark: str) -> None:
     middle = Interval((low + high) / 2, (high - low) / 2, 5)
     limit = Limit("payment", 1.0)
     assert MARKS[advice.tone(LimitCheck(limit, middle, middle, None))] == mark
+
+
+def test_what_lying_gains_is_said_where_it_was_asked_for(made: incfed.Plan) -> None:
+    assert lie_words(made) == []
+    space = made.case.space
+    bounded = {
+        name: replace(one, lie_bound="nothing (proved)") for name, one in space.candidates.items()
+    }
+    minded = replace(made, case=replace(made.case, space=replace(space, candidates=bounded)))
+    assert lie_words(minded) == ["If clients lie about their costs: nothing (proved)."]
+    assert "If clients lie about their costs: nothing (proved)." in page(minded)

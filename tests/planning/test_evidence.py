@@ -7,7 +7,8 @@ import math
 import pytest
 
 from incfed.experiments.cells import Record
-from incfed.planning.evidence import Interval, figures_of, student
+from incfed.planning.evidence import figures_of
+from incfed.results.intervals import Interval, student
 
 
 def test_quantiles_of_student() -> None:

@@ -257,19 +257,45 @@ def test_if_clients_may_lie_only_mechanisms_that_withstand_it_are_tried(tmp_path
     assert list(space.candidates) == [
         "PaymentFree",
         "PostedPrice (price 180.0)",
-        *(f"Truthful (cover {cover}, reserve 198.0)" for cover in (0.7, 0.3, 0.1)),
+        *(f"Truthful (cover {cover}, reserve 198.0)" for cover in (0.7, 0.85, 1.0)),
     ]
-    own = {"mechanisms": ["PaymentFree", {"kind": "Truthful", "cover": 0.5, "reserve": 7.0}]}
-    assert len(read_space({**lies, **own}, {}, 1.0).candidates) == 2
-    with pytest.raises(InputError, match=r"mechanisms\[1\]: got 'CostAware', must be one with"):
+    for one in space.candidates.values():
+        assert one.lie_bound is not None
+        assert "proved" in one.lie_bound
+    own = {"mechanisms": ["PaymentFree", {"kind": "Truthful", "cover": 0.8, "reserve": 7.0}]}
+    assert len(read_space({**lies, **own}, {}, 1.0, dearest=6.5).candidates) == 2
+    with pytest.raises(InputError, match=r"mechanisms\[1\]: got 'CostAware', must be a mechanism"):
         read_space({**lies, "mechanisms": ["CostAware"]}, {}, 1.0)
     with pytest.raises(InputError, match="clients_may_lie: got 1, must be true or false"):
         read_space({"clients_may_lie": 1}, {}, 1.0)
     (tmp_path / "mine.py").write_text(
-        "import incfed\nclass Mine(incfed.PaymentFree):\n    lie_bound = None\n"
+        "import incfed\nclass Mine(incfed.PaymentFree):\n    def lie_bound(self, highest): pass\n"
     )
-    with pytest.raises(InputError, match=r"got 'mine.py:Mine', must be one with a bound on lying"):
+    with pytest.raises(InputError, match=r"got 'mine.py:Mine', must be a mechanism with a bound"):
         read_space({**lies, "mechanisms": ["mine.py:Mine"]}, {}, 1.0, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cover": 0.7, "reserve": 1e6},
+        {"cover": 0.7, "reserve": 199.0},
+        {"cover": 0.1, "reserve": 9},
+    ],
+)
+def test_options_without_a_bound_on_lying_are_refused(options: dict[str, float]) -> None:
+    table = {"clients_may_lie": True, "mechanisms": [{"kind": "Truthful", **options}]}
+    with pytest.raises(InputError, match=r"cover of at least 0\.7 and a reserve of at most 198$"):
+        read_space(table, {}, 1.0, dearest=180.0)
+
+
+@pytest.mark.parametrize("dearest", [0.0, 7.0, 100.04, 99.996, 123456.0, 0.0123449])
+def test_the_dearest_client_accepts_the_price(dearest: float) -> None:
+    space = read_space({"clients_may_lie": True}, {}, 1.0, dearest=dearest)
+    [price] = [
+        dict(x.options)["price"] for x in space.candidates.values() if x.kind[:6] == "Posted"
+    ]
+    assert dearest <= price <= dearest * 1.001
 
 
 def test_prices_fit_the_dearest_client() -> None:

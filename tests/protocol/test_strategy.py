@@ -15,6 +15,11 @@ COSTS = np.array([1.0, 2.0, 4.0])
 NEW = LastRound(np.full(3, np.nan), np.zeros(3))
 
 
+def run(**options: Any) -> incfed.Result:
+    algorithm = incfed.IncFedUCB(incfed.PaymentFree(), 1.0, **options)
+    return incfed.simulate(incfed.Synthetic(clients=3), algorithm, steps=5)
+
+
 def test_shading_asks_a_multiple() -> None:
     assert incfed.Shading(3.0).report(COSTS, NEW).tolist() == [3.0, 6.0, 12.0]
 
@@ -28,6 +33,11 @@ def test_best_response_goes_up_while_it_is_paid() -> None:
     assert behaviour.report(COSTS, NEW).tolist() == [1.0, 2.0, 4.0]
     last = LastRound(np.array([3.0, 3.0, 4.5]), np.array([2.0, 0.0, 0.0]))
     assert behaviour.report(COSTS, last).tolist() == [4.5, 2.0, 4.0]  # never below the cost
+
+
+def test_who_asked_nothing_and_was_paid_asks_a_share_of_that() -> None:
+    last = LastRound(np.zeros(3), np.array([6.0, 0.0, 2.0]))
+    assert incfed.BestResponse(0.5).report(np.zeros(3), last).tolist() == [3.0, 0.0, 1.0]
 
 
 def test_who_uploads() -> None:
@@ -79,6 +89,17 @@ def test_drawn_costs_stay_around_their_mean_and_drifting_ones_do_not() -> None:
         (lambda: incfed.BestResponse(0.0), "step: got 0.0"),
         (lambda: incfed.Withholding(0), "steps: got 0, must be a whole number from 1"),
         (lambda: incfed.DrawnCosts(-1.0, 0.1), "mean: got -1.0"),
+        (lambda: incfed.DrawnCosts([], 0.1), r"mean: got \[\], must be a number of at least 0"),
+        (
+            lambda: incfed.IncFedUCB(incfed.PaymentFree(), 1.0, []),
+            r"costs: got \[\], must be a num",
+        ),
+        (lambda: run(costs=incfed.DrawnCosts([1.0, 2.0], 0.1)), r"costs\.mean: got '2 costs'"),
+        (lambda: run(costs=[1.0, 2.0]), "costs: got '2 costs', must be one number, or 3"),
+        (
+            lambda: run(reports=[incfed.Refusing(clients=[0]), incfed.Shading(2.0, clients=[7])]),
+            r"reports\[1\]\.clients: got 7, must be an id from 0 to 2",
+        ),
         (lambda: incfed.DriftingCosts(1.0, math.inf), "spread: got inf"),
         (lambda: check_reports("all"), "reports: got 'all', must be behaviours"),
         (lambda: check_reports([3]), "reports: got"),

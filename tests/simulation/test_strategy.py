@@ -78,11 +78,12 @@ def test_utilities_by_hand() -> None:
     assert found.cost == pytest.approx(cost)
     assert found.utility == pytest.approx(money - cost)
     assert found.overpaid == pytest.approx(above)
-    assert found.lied.tolist() == lies.tolist()
-    assert np.flatnonzero(found.lied).tolist() == [7]
+    assert found.lies.tolist() == lies.tolist()
+    assert np.flatnonzero(found.lies).tolist() == [7]
     assert found.gained == pytest.approx(found.utility - utilities(honest).utility)
     assert found.winners.tolist() == [7]
     assert found.to_polars()["utility"].to_list() == found.utility.tolist()
+    assert found.to_polars()["lies"].to_list() == lies.tolist()
 
 
 def test_who_would_rather_leave() -> None:
@@ -91,15 +92,25 @@ def test_who_would_rather_leave() -> None:
     less = alone.clients.regret - result.clients.regret
     for worth in (2.0, 0.0):
         found = utilities(result, alone=alone, worth=worth)
-        assert found.stays == pytest.approx(worth * less + found.utility)
+        assert found.advantage == pytest.approx(worth * less + found.utility)
     assert found.leavers.tolist() == [7], "it shares for data that is worth nothing to it"
     assert np.isnan(found.gained).all()
-    assert np.isnan(utilities(result).stays).all()
+    assert np.isnan(utilities(result).advantage).all()
 
 
 def test_only_runs_of_the_same_events_are_compared() -> None:
     with pytest.raises(incfed.InputError, match="honest: its seed: got 1, must be that of"):
         utilities(run(), run(seed=1))
+    for other, said in (
+        (run(incfed.PayEveryone()), "honest: its mechanism: got {'kind': 'PayEveryone'}, must be"),
+        (run(costs=2.0), r"honest: its costs: got 2\.0, must be that of the other run"),
+        (run(budget=5.0), r"honest: its budget: got 5\.0"),
+        (3, "honest: got 3, must be a Result"),
+    ):
+        with pytest.raises(incfed.InputError, match=said):
+            utilities(run(reports=incfed.Shading(2.0)), other)  # type: ignore[arg-type]
+    with pytest.raises(incfed.InputError, match="result: got 3, must be a Result"):
+        utilities(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [incfed.DrawnCosts, incfed.DriftingCosts])
@@ -164,7 +175,42 @@ def test_a_config_names_behaviours(tmp_path: Path) -> None:
             build(Recipe(wrong, tmp_path, "test"))
 
 
-def test_triggers_that_need_fixed_costs_are_refused() -> None:
-    for options in ({"reports": incfed.Refusing()}, {"costs": incfed.DrawnCosts(1.0, 0.1)}):
-        with pytest.raises(incfed.InputError, match="left out with Patient, which needs costs"):
-            incfed.IncFedUCB(incfed.PaymentFree(), trigger=incfed.Patient(5.0), **options)
+STREAMING = [incfed.News(1.0), incfed.Patient(0.5), incfed.Patient(0.5, signal="growth")]
+
+
+@pytest.mark.parametrize("trigger", STREAMING)
+def test_clients_that_stream_report_their_costs_with_it(trigger: incfed.Trigger) -> None:
+    """Twice the true costs as a report is, to the server, the same as costs that are twice as high;
+    costs that vary by nothing are fixed ones."""
+
+    def rounds(**options: Any) -> Any:
+        algorithm = incfed.IncFedUCB(incfed.PaymentFree(), trigger=trigger, **options)
+        return incfed.simulate(WORLD, algorithm, steps=600).rounds
+
+    low = [0.02 * cost for cost in COSTS]
+    shaded = rounds(costs=low, reports=incfed.Shading(2.0))
+    doubled = rounds(costs=[2.0 * cost for cost in low])
+    assert len(shaded)
+    assert shaded.step.tolist() == doubled.step.tolist()
+    assert shaded.participants.tolist() == doubled.participants.tolist()
+    assert shaded.asked.tolist() == doubled.costs.tolist()
+    assert rounds(costs=incfed.DrawnCosts(low, 0.0)) == rounds(costs=low)
+    drifting = rounds(costs=incfed.DriftingCosts(low, 0.3))
+    assert len(set(drifting.costs[drifting.participants == 3].tolist())) > 1
+
+
+def test_a_patient_server_waits_longer_for_clients_that_ask_more() -> None:
+    def rounds(*reports: incfed.Behaviour) -> int:
+        algorithm = incfed.IncFedUCB(
+            incfed.PaymentFree(), trigger=incfed.Patient(0.5), costs=0.1, reports=reports
+        )
+        return len(incfed.simulate(WORLD, algorithm, steps=600).rounds)
+
+    assert 0 < rounds(incfed.Shading(50.0)) < rounds()
+
+
+@pytest.mark.parametrize("one", [incfed.Refusing(), incfed.Withholding(5)])
+def test_clients_that_stream_hold_nothing_back(one: incfed.Behaviour) -> None:
+    for trigger in STREAMING:
+        with pytest.raises(incfed.InputError, match="stream every step, so none can hold"):
+            incfed.IncFedUCB(incfed.PaymentFree(), trigger=trigger, reports=one)

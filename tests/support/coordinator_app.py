@@ -15,6 +15,7 @@ from incfed.ledger.clients import enrol
 from incfed.ledger.database import Database
 from incfed.ledger.settings import Settings
 from incfed.service.coordinator.app import make_app
+from incfed.service.coordinator.config import ServerConfig
 from reference.mechanisms import FloatArray
 from support.federation import Clock
 
@@ -28,13 +29,14 @@ def decoded(text: str) -> FloatArray:
 
 
 class Site:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **server: Any) -> None:
+        """`server`: settings of [server]."""
         self.store = Database(f"sqlite:///{folder / 'ledger.db'}")
         self.clock = Clock()
         settings = Settings(
             dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, ridge=1.0, answer_time=5.0
         )
-        self.app = make_app(self.store, settings, clock=self.clock)
+        self.app = make_app(self.store, settings, server=ServerConfig(**server), clock=self.clock)
         self.http = httpx.Client(timeout=60.0)
         self.tokens: list[str] = []
         for k in range(3):

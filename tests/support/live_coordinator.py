@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import socket
 import time
@@ -42,12 +43,14 @@ answer_time = 30.0
 """
 
 
-def _serve(folder: Path, port: int, dies: str) -> None:
+def _serve(folder: Path, port: int, dies: str, files: int | None) -> None:
     """`incfed serve`, in a process of its own."""
+    if files is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     os.dup2(os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
     config = read_config(folder / "federation.toml")
     with coordinator_failpoints(dying_at(dies)):
-        serve(replace(config, server=replace(config.server, port=port)))
+        serve(replace(config, server=replace(config.server, port=port, operator_port=0)))
 
 
 def dying_at(which: str) -> Callable[[str], None]:
@@ -79,13 +82,18 @@ class Books(NamedTuple):
 
 
 class Live:
-    """A federation of `count` clients; `settings` as TOML."""
+    """A federation of `count` clients; `settings` and `server` as TOML."""
 
     def __init__(
-        self, folder: Path, count: int, settings: str, database: str = "sqlite:///books.db"
+        self,
+        folder: Path,
+        count: int,
+        settings: str,
+        database: str = "sqlite:///books.db",
+        server: str = "",
     ) -> None:
         self.folder = folder
-        text = f'[federation]\n{settings}\n[server]\ndatabase = "{database}"\n'
+        text = f'[federation]\n{settings}\n[server]\ndatabase = "{database}"\n{server}'
         (folder / "federation.toml").write_text(text)
         config = read_config(folder / "federation.toml")
         self.dim = config.settings.dim
@@ -98,9 +106,9 @@ class Live:
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: ForkServerProcess | None = None
 
-    def start(self, dies: str = "") -> None:
-        """`dies`: the point at which it will."""
-        self.process = processes.start(_serve, self.folder, self.port, dies)
+    def start(self, dies: str = "", files: int | None = None) -> None:
+        """`dies`: the point at which it will; `files`: how many it may open."""
+        self.process = processes.start(_serve, self.folder, self.port, dies, files)
         while True:
             try:
                 httpx.get(f"{self.url}/healthz", timeout=30.0).raise_for_status()
@@ -130,6 +138,12 @@ class Live:
             rows = connection.execute(select(tables.payments)).all()
             paid = [(row.round, row.client, row.amount) for row in rows]
             return Books(federation.epoch, V, b, paid, audit(connection).findings)
+
+    def logged(self, message: str) -> list[dict[str, Any]]:
+        """The lines of its log with this message."""
+        lines = (self.folder / "log").read_text().splitlines()
+        found = [json.loads(line) for line in lines if line.startswith("{")]
+        return [line for line in found if line["message"] == message]
 
     def entries(self, kind: str) -> list[dict[str, Any]]:
         """Of one kind, in order."""

@@ -19,7 +19,7 @@ from incfed.service.coordinator.serve import GracefulServer
 def serving(app: FastAPI, kind: type[GracefulServer] = GracefulServer) -> Iterator[str]:
     """Its address."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = kind(uvicorn.Config(app, log_config=None), app.state.services.notifications)
+    server = kind(uvicorn.Config(app, log_config=None), None, app.state.services)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     while not server.started:

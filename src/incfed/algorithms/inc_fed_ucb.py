@@ -16,7 +16,7 @@ from ..protocol.protocols import (
     check_availability,
     each_available,
 )
-from ..protocol.strategy import Behaviour, VaryingCosts, check_reports
+from ..protocol.strategy import Behaviour, VaryingCosts, check_reports, groups
 from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs, places
 from .base import LATER
@@ -78,11 +78,13 @@ class IncFedUCB(Trusting):
             object.__setattr__(self, "costs", check_costs(self.costs))
         object.__setattr__(self, "availability", check_availability(self.availability))
         object.__setattr__(self, "reports", check_reports(self.reports))
-        varying = isinstance(self.costs, VaryingCosts)
-        if (varying or self.reports) and self.protocol.trigger.streams is not None:
-            name = "costs" if varying else "reports"
-            allowed = f"left out with {type(self.trigger).__name__}, which needs costs that stay"
-            raise inputs.refuse(name, getattr(self, name), allowed)
+        for one in self.protocol.behaviours:
+            if one.holds_back and self.protocol.trigger.streams is not None:
+                allowed = (
+                    f"left out with {type(self.trigger).__name__}: its clients stream every step, "
+                    "so none can hold its data back"
+                )
+                raise inputs.refuse("reports", type(one).__name__, allowed)
 
     @property
     def protocol(self) -> Synchronous:
@@ -104,9 +106,9 @@ class IncFedUCB(Trusting):
     def check(self, count: int) -> None:
         super().check(count)
         each_available(self.protocol.availability, count)
-        for one in self.protocol.behaviours:
-            one.members(count)
+        groups(self.protocol.behaviours, count)
 
     def prices(self, count: int) -> Floats:
-        costs = self.costs
-        return costs_of(costs.mean if isinstance(costs, VaryingCosts) else costs, count)
+        if isinstance(self.costs, VaryingCosts):
+            return costs_of(self.costs.mean, count, "costs.mean")
+        return costs_of(self.costs, count)

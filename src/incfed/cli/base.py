@@ -51,7 +51,7 @@ Fresh = Annotated[bool, flag("--fresh", "Repeat all runs, including finished one
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},

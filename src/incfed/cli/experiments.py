@@ -38,6 +38,9 @@ MIN_EVENTS = (
     "MovieLens users with more than N events are clients "
     r"\[default: 3000 for ml-20m, as in the paper, else 1000]."
 )
+DryRun = Annotated[
+    bool, flag("--dry-run", "Check the config and say what would be run; write nothing.")
+]
 EXPERIMENT = "incfed.toml", "incfed.experiments", "run"  # file, template, command
 PLAN = "world.toml", "incfed.planning", "plan"
 TOO_EARLY = "stopped before the first run; nothing new was kept"
@@ -70,6 +73,17 @@ def _run(
         )
     if outcome.interrupted or outcome.failures:
         raise typer.Exit(STOPPED if outcome.interrupted else FAILED)
+
+
+def _describe(terminal: Terminal, suite: Suite) -> None:
+    """What would be run, and where it would go."""
+    from ..experiments.engine import Session
+    from ..support.terminal import short
+
+    Session(source=suite.name).check(suite.cells)
+    runs = "runs already there are kept" if (suite.output / suite.mark).exists() else "a new folder"
+    terminal.say(f"{suite.describe()}\nto {short(suite.output)} ({runs})")
+    terminal.hint("Nothing was run. To run it, leave out --dry-run.")
 
 
 @app.command(
@@ -110,16 +124,21 @@ def run(
     dask: Dask = None,
     resume: Resume = False,
     fresh: Fresh = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Run every algorithm of a config with every seed, and compare them.
 
     Each run is saved as it finishes. After Ctrl-C, the same command continues.
     Writes report.html, plots, a summary and all runs to the output folder.
+    If the config has changed, the results before are kept in its folder earlier.
     """
     with plainly(TOO_EARLY) as terminal:
         from ..experiments.runs import read
 
         suite = read(config, seeds=seeds, output=output)
+        if dry_run:
+            _describe(terminal, suite)
+            return
         _run(terminal, suite, jobs=jobs, dask=dask, resume=resume, fresh=fresh)
 
 
@@ -143,6 +162,7 @@ def sweep(
     dask: Dask = None,
     resume: Resume = False,
     fresh: Fresh = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Run every combination of some parameters with every seed, here or on a cluster.
 
@@ -154,6 +174,9 @@ def sweep(
         from ..experiments.sweeps import read_sweep
 
         suite = read_sweep(config, seeds=seeds, output=output)
+        if dry_run:
+            _describe(terminal, suite)
+            return
         _run(terminal, suite, jobs=jobs, dask=dask, resume=resume, fresh=fresh)
 
 
@@ -203,7 +226,8 @@ compare = group("compare", "Compare what incfed has to offer, on one world.")
 
 @compare.command(
     epilog="[bold]incfed compare mechanisms[/bold]   all of them, in the paper's world\n\n"
-    "[bold]incfed compare mechanisms study.toml[/bold]   the algorithms of a config"
+    "[bold]incfed compare mechanisms study.toml[/bold]   the algorithms of a config\n\n"
+    "[bold]incfed compare mechanisms --reports '{ kind = \"BestResponse\" }'[/bold]   haggling"
 )
 def mechanisms(
     config: Annotated[
@@ -213,18 +237,27 @@ def mechanisms(
     output: Output = Path("mechanisms"),
     seeds: OwnSeeds = None,
     jobs: Jobs = None,
+    reports: Annotated[
+        str | None,
+        typer.Option(
+            "--reports",
+            metavar="TOML",
+            help="How clients act, as in a config: a list of behaviours.",
+        ),
+    ] = None,
     quick: Annotated[bool, flag("--quick", "A smaller world, fewer steps.")] = False,
     fresh: Fresh = False,
 ) -> None:
     """What mechanisms cost, what is learned, and what a client gains that lies about its cost.
 
     Every mechanism runs with honest clients, and then with one liar at a time.
+    With --reports, or reports in the config, clients act as you say instead.
     Writes a table, plots/mechanisms.png and report.html to the output folder.
     """
     with plainly(TOO_EARLY) as terminal:
         from ..experiments.mechanism_comparison import compare_mechanisms
 
-        suite = compare_mechanisms(output, config=config, seeds=seeds, quick=quick)
+        suite = compare_mechanisms(output, config=config, seeds=seeds, quick=quick, reports=reports)
         _run(terminal, suite, jobs=jobs, fresh=fresh)
 
 
@@ -250,15 +283,31 @@ def init(
 
 @app.command(
     epilog="[bold]incfed show results[/bold]   the table of an experiment\n\n"
-    "[bold]incfed show results/runs/payment-free/seed-0[/bold]   one run"
+    "[bold]incfed show results/runs/payment-free/seed-0[/bold]   one run\n\n"
+    "[bold]incfed show results results/earlier/1[/bold]   two experiments side by side\n\n"
+    "[bold]incfed show .[/bold]   what there is in the folders below"
 )
 def show(
-    folder: Annotated[
-        Path, typer.Argument(parser=path, help="The output folder, or the folder of one run.")
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            parser=path, metavar="FOLDER...", help="Output folders, or folders of single runs."
+        ),
     ],
+    as_json: Annotated[bool, flag("--json", "Print the figures of every run as JSON.")] = False,
+    open_page: Annotated[bool, flag("--open", "Open the report in a browser.")] = False,
 ) -> None:
-    """Show the results in a folder: one run, an experiment or a sweep, finished or not."""
-    with plainly() as terminal:
-        from ..experiments.show import show_folder
+    """Show what is in folders: runs, experiments or sweeps, finished or not.
 
-        show_folder(terminal, folder)
+    Several folders are compared in one table.
+    """
+    with plainly() as terminal:
+        from ..experiments import show as results
+
+        if open_page:
+            for folder in folders:
+                results.open_page(terminal, folder)
+        elif as_json:
+            terminal.say(results.as_json(folders))
+        else:
+            results.show_folders(terminal, folders)

@@ -40,7 +40,7 @@ def plan(
     ] = None,
     clients_may_lie: Annotated[
         bool,
-        flag("--clients-may-lie", "Try only mechanisms under which lying gains little."),
+        flag("--clients-may-lie", "Try only mechanisms with a bound on what lying gains."),
     ] = False,
     trials: Annotated[
         int, option("N", "Settings to try, rounded up to batches of 16.", min=1)

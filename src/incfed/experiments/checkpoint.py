@@ -21,6 +21,7 @@ NAME = "cells.jsonl"
 HEAD: Mapping[str, Any] = {"format": "incfed.cells", "version": 1}
 OURS = (  # what commands write beside a checkpoint
     "runs", "plots", "report.html", "summary.md", "summary.json", "cells.parquet", "curves.parquet",
+    "earlier",
 )  # fmt: skip
 
 

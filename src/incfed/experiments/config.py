@@ -19,7 +19,7 @@ from __future__ import annotations
 import inspect
 import warnings
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -73,10 +73,17 @@ class Component:
         return {"settings": plain(self.value.settings()), **(own if self.sources else {})}
 
 
-def load(path: str | Path, *, seeds: int | None = None, output: Path | None = None) -> Recipe:
-    """The tables in the file `path`, not checked yet; `seeds` and `output` replace its own."""
+def load(
+    path: str | Path,
+    *,
+    seeds: int | None = None,
+    output: Path | None = None,
+    readers: Sequence[str] = ("run",),
+) -> Recipe:
+    """The tables in the file `path`, not checked yet; `seeds` and `output` replace its own.
+    `readers`: the commands that they may be for."""
     file = Path(path)
-    tables = toml.read(file, f"Write one with: incfed init {file}")
+    tables = toml.read(file, f"Write one with: incfed init {file}", readers)
     return override(Recipe(tables, file.resolve().parent, str(file)), seeds, output)
 
 

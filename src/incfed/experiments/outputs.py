@@ -22,11 +22,12 @@ from ..results import (
     plot,
     write_report,
 )
+from ..results.comparison import Comparison
 from ..results.document import Block, Document, Heading, Text
-from ..results.membership import membership_blocks, membership_figure, memberships
+from ..results.membership import membership_figure, memberships
 from ..results.numbers import finite
 from ..results.plots import can_plot
-from ..results.tables import comparison_table, known_metrics
+from ..results.tables import known_metrics
 from ..results.tradeoff import tradeoff
 from ..support.extras import install
 from ..support.files import replacing, write_text
@@ -59,8 +60,7 @@ class Chapter:
 
     def tables(self) -> Sequence[Block]:
         """The comparison, and who gains by sharing."""
-        compared = comparison_table(compare(self.runs))
-        return compared, *membership_blocks(self.runs, figure=False)
+        return Comparison(self.runs).document(figure=False).blocks
 
 
 def footer() -> str:

@@ -1,4 +1,5 @@
-"""Whole results of an experiment on disk: runs/<label>/seed-<n>, listed in experiment.json."""
+"""Whole results of an experiment on disk: runs/<label>/seed-<n>, listed in experiment.json. If the
+config has changed, what was there before is kept in earlier/<n>."""
 
 from __future__ import annotations
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 INDEX = "experiment.json"  # marks a folder as one that `incfed run` made
 FORMAT, VERSION = "incfed.experiment", 1
+EARLIER = "earlier"
+PUBLISHED = ("report.html", "summary.md", "summary.json", "plots")
 
 
 class RunFolders(Checkpoint):
@@ -52,6 +55,8 @@ class RunFolders(Checkpoint):
             _clean_up(folder)
             if self._fresh and folder.exists():
                 shutil.rmtree(folder)
+        if not self._fresh:
+            self._keep_earlier()
         self._fresh = False
         self._cells = {}
         for cell, key in zip(cells, fingerprints, strict=True):
@@ -84,6 +89,34 @@ class RunFolders(Checkpoint):
                 if there is None:  # the same run under another label
                     self._save(result, cell)
             self.records[key] = Record.of(result, cells[0], key, full=True)
+
+    def _keep_earlier(self) -> None:
+        """If runs are about to be replaced, keep all that the last start left in a folder of its
+        own: `incfed show` can compare the two. Links take no space."""
+        home = self._experiment
+        if not (home.output / INDEX).exists():
+            return
+        rows = _rows(home.output)
+        finished = [row for row in rows if _load(home.output / row["folder"], row["fingerprint"])]
+        wanted = {
+            home.folder(cell).relative_to(home.output).as_posix(): home.fingerprint(cell)
+            for cell in home.cells
+        }
+        if all(row["fingerprint"] == wanted.get(row["folder"]) for row in finished) or not any(
+            row["folder"] in wanted for row in finished
+        ):
+            return
+        place = home.output / EARLIER
+        place.mkdir(exist_ok=True)
+        taken = [int(one.name) for one in place.iterdir() if one.name.isdecimal()]
+        fresh = place / f".{max(taken, default=0) + 1}.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        for row in finished:
+            _link(home.output / row["folder"], fresh / row["folder"])
+        for name in (*PUBLISHED, INDEX):
+            if (home.output / name).exists():
+                _link(home.output / name, fresh / name)
+        fresh.replace(place / str(max(taken, default=0) + 1))
 
     def _save(self, result: Result, cell: Cell) -> None:
         folder = self._experiment.folder(cell)
@@ -146,6 +179,28 @@ def _rows(folder: Path) -> list[dict[str, Any]]:
         return [{key: str(row[key]) for key in ("label", "folder", "fingerprint")} for row in rows]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file}: cannot be used ({type(error).__name__}: {error})") from None
+
+
+def _link(source: Path, target: Path) -> None:
+    """A file, or all files of a folder, also under another name."""
+    if source.is_dir():
+        shutil.copytree(source, target, copy_function=_link_file)
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _link_file(source, target)
+
+
+def _link_file(source: str | Path, target: str | Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # not every file system can
+        shutil.copy2(source, target)
+
+
+def last_earlier(output: Path) -> Path | None:
+    """Where the results of the config before this one are."""
+    found = [one for one in (output / EARLIER).glob("*") if one.name.isdecimal()]
+    return max(found, key=lambda one: int(one.name), default=None)
 
 
 def _load(folder: Path, fingerprint: str | None = None) -> Result | None:

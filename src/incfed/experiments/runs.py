@@ -24,7 +24,7 @@ from .cell_runner import CellRunner
 from .cells import Cell
 from .config import Component, Recipe, build_algorithm, check_outline, check_steps, load
 from .engine import Outcome
-from .run_folders import INDEX, RunFolders
+from .run_folders import INDEX, RunFolders, last_earlier
 from .suite import Suite
 
 
@@ -82,7 +82,9 @@ class Experiment(Suite):
             plots = draw(self.output, runs)
         show(terminal, Chapter(title, runs, text).document())
         drawn = {"plots": plots} if plots else {}
-        return {"report": report, **drawn, "runs": self.output / "runs"}
+        before = last_earlier(self.output)
+        kept = {"earlier": before} if before else {}
+        return {"report": report, **drawn, "runs": self.output / "runs", **kept}
 
 
 def read(path: str | Path, *, seeds: int | None = None, output: Path | None = None) -> Experiment:

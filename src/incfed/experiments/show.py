@@ -1,25 +1,46 @@
-"""What is in a folder: one run, an experiment or a sweep, finished or not."""
+"""What is in folders: runs, experiments and sweeps, finished or not; and several side by side."""
 
 from __future__ import annotations
 
+import json
+import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from ..results.document import DefinitionList, Document, Text
-from ..results.numbers import human
+from ..results.comparison import Comparison
+from ..results.document import Column, DefinitionList, Document, Table, TableRow, Text
+from ..results.numbers import finite, human
+from ..results.records import Result
 from ..results.storage import INDEX as RUN
 from ..results.storage import load
 from ..results.terminal import show
 from ..support.inputs import InputError, counted
-from ..support.terminal import Terminal
+from ..support.terminal import Terminal, short
 from .checkpoint import NAME as CELLS
 from .checkpoint import read_cells
 from .outputs import Chapter, matching
 from .run_folders import INDEX, collect
 from .sweep_report import show_points
 
+PAGES = ("report.html", "plan.html", "reproduction.html")
+
+
+def show_folders(terminal: Terminal, folders: Sequence[Path]) -> None:
+    """Print what is in a folder; of several, their runs in one table."""
+    if len(folders) == 1:
+        show_folder(terminal, folders[0])
+        return
+    runs = {
+        f"{short(folder)}: {label}" if label else short(folder): results
+        for folder in folders
+        for label, results in _runs(folder).items()
+    }
+    show(terminal, Comparison(runs).document(figure=False))
+
 
 def show_folder(terminal: Terminal, folder: Path) -> None:
-    """Print a saved run, or the table of an experiment or a sweep."""
+    """Print a saved run, the table of an experiment or a sweep, or a list of what is below."""
     name = folder.resolve().name
     if (folder / RUN).exists():
         result = load(folder)
@@ -40,9 +61,70 @@ def show_folder(terminal: Terminal, folder: Path) -> None:
         if records:
             show_points(terminal, name, records, folder)
         terminal.note(f"{counted(len(records), 'run')} finished")
+    elif below := _below(folder):
+        rows = [TableRow.of(short(one), kind, counted(count, "run")) for one, kind, count in below]
+        columns = (Column("Folder", "left"), Column("Kind", "left"), Column("Finished"))
+        show(terminal, Document("", (Table(columns, tuple(rows)),)))
+        terminal.hint(f"Next: incfed show {short(below[0][0])}")
     else:
-        state = "holds neither" if folder.is_dir() else "is neither"
-        raise InputError(
-            f"{folder}: {state} a saved run ({RUN}) nor the output of `incfed run` ({INDEX}) "
-            f"or `incfed sweep` ({CELLS})"
-        )
+        raise _nothing(folder)
+
+
+def as_json(folders: Sequence[Path]) -> str:
+    """The final figures of every run, for machines; NaN is null."""
+    found = []
+    for folder in folders:
+        if (folder / CELLS).exists():
+            runs = [
+                {"label": None, "seed": one.seed, **dict(one.point), **one.figures}
+                for one in read_cells(folder / CELLS)
+            ]
+        else:
+            runs = [
+                {"label": label or one.name, "seed": one.settings.get("seed"), **one.summary()}
+                for label, results in _runs(folder).items()
+                for one in results
+            ]
+        found.append({"folder": str(folder), "runs": [_plain(run) for run in runs]})
+    return json.dumps(found, indent=1, ensure_ascii=False)
+
+
+def open_page(terminal: Terminal, folder: Path) -> None:
+    """Open the report in a browser."""
+    page = next((folder / name for name in PAGES if (folder / name).exists()), None)
+    if page is None:
+        raise InputError(f"{folder}: has no page to open ({', '.join(PAGES)})")
+    terminal.note(f"opening {short(page)}")
+    if not webbrowser.open(page.resolve().as_uri()):
+        raise InputError(f"--open: found no browser; open {page} yourself")
+
+
+def _runs(folder: Path) -> dict[str, list[Result]]:
+    """The finished runs of an experiment by label; of a single run, without one."""
+    if (folder / RUN).exists():
+        return {"": [load(folder)]}
+    if (folder / INDEX).exists():
+        return collect(folder).runs
+    raise _nothing(folder)
+
+
+def _below(folder: Path) -> list[tuple[Path, str, int]]:
+    """The experiments and sweeps in a folder, with how many of their runs are finished."""
+    found = []
+    for mark, kind in ((INDEX, "experiment"), (CELLS, "sweep")):
+        for file in sorted(folder.glob(f"*/{mark}")):
+            count = collect(file.parent).count if mark == INDEX else len(read_cells(file))
+            found.append((file.parent, kind, count))
+    return sorted(found)
+
+
+def _plain(run: dict[str, Any]) -> dict[str, Any]:
+    return {key: finite(value) for key, value in run.items()}
+
+
+def _nothing(folder: Path) -> InputError:
+    state = "holds neither" if folder.is_dir() else "is neither"
+    return InputError(
+        f"{folder}: {state} a saved run ({RUN}) nor the output of `incfed run` ({INDEX}) "
+        f"or `incfed sweep` ({CELLS})"
+    )

@@ -109,7 +109,8 @@ def read_sweep(
         return build_sweep(override(Recipe(config), seeds, output))
     if not isinstance(config, str | Path):
         raise refuse("config", config, "the path of a TOML file, or tables as in one")
-    return build_sweep(load(config, seeds=seeds, output=output), title=Path(config).stem)
+    recipe = load(config, seeds=seeds, output=output, readers=("sweep", "run"))
+    return build_sweep(recipe, title=Path(config).stem)
 
 
 def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:

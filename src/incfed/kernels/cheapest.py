@@ -87,9 +87,10 @@ def search_cheapest(*flat: Any) -> tuple[int, float, float]:
     return visited, best, least
 
 
-@inner
+@compiled
 def cheaper(total: float, best: float) -> bool:
-    return total < best - LESS * (1.0 + best)
+    """Whether one total is less than another, by more than rounding."""
+    return best - total > LESS * (1.0 + abs(total))
 
 
 @inner

@@ -3,11 +3,12 @@ PostgreSQL notifies, SQLite is polled."""
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,8 @@ class Database:
         self.sqlite = parsed.get_backend_name() == "sqlite"
         # SQLite has one writer, and those who wait sleep for too long: threads take turns here.
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
+        if self.sqlite:
+            _create_private(Path(parsed.database or ""))
         self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
         try:
             self._migrate(new)
@@ -68,6 +71,8 @@ class Database:
         except InputError:
             self.engine.dispose()
             raise
+        if self.sqlite:
+            _keep_private(Path(parsed.database or ""))
 
     def close(self) -> None:
         self.engine.dispose()
@@ -170,6 +175,21 @@ def _listen(database: Database, stop: Callable[[], bool]) -> Iterator[None]:
                     yield
     finally:
         listening.close()
+
+
+def _create_private(file: Path) -> None:
+    """Readable by its owner only: it has what clients shared and were paid. SQLite gives the files
+    that it puts beside the database the same mode."""
+    with suppress(OSError):  # it exists, or there is no such folder: opening it says more
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _keep_private(file: Path) -> None:
+    """Also if an earlier version, or a copy, left it open to others."""
+    for one in (file, Path(f"{file}-wal"), Path(f"{file}-shm")):
+        with suppress(OSError):
+            if one.stat().st_mode & 0o077:
+                one.chmod(0o600)
 
 
 def _missing(url: str) -> InputError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -315,26 +315,10 @@ class Coalition:
         return self._V, self._U, self.value, self.round._ridge, self.round.pending
 
 
-def at_least(round: Round, decision: Decision, S: Mask) -> Floats:
-    """What was decided, and what data does not cover: `amend` for mechanisms with other prices."""
-    return np.maximum(round.settle(S).payments, decision.payments)
-
-
 def check_mask(name: str, S: Mask, n: int) -> None:
     """Kernels do not check their masks, so it is done here."""
     if not (isinstance(S, np.ndarray) and S.dtype.char == "?" and S.shape == (n,)):
         raise inputs.refuse(name, S, f"a boolean array of length {n}, an entry per client")
-
-
-def leading(values: Floats, among: Mask) -> int:
-    """The lowest index of `among` with the largest value, up to a relative 1e-9."""
-    top = values[among].max()
-    return int(np.flatnonzero(among & (values >= top - CLEARLY * abs(top)))[0])
-
-
-def cheaper(total: float, other: float) -> bool:
-    """Whether one total is less than another, by more than rounding."""
-    return bool(other - total > CLEARLY * (1.0 + abs(total)))
 
 
 def malformed(decision: object, clients: Ints) -> str | None:
@@ -368,7 +352,6 @@ class Mechanism(ABC):
     """
 
     beta: float | None = None
-    lie_bound: ClassVar[str | None] = None  # why lying about costs gains little; None: it may
 
     @abstractmethod
     def decide(self, round: Round) -> Decision: ...
@@ -380,13 +363,22 @@ class Mechanism(ABC):
         """
         return -math.inf if self.beta is None else round.goal(self.beta)
 
-    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
-        """What the members of S are owed, if more clients share than was decided: those who had
-        delivered already when others failed, and the round had to be decided again.
+    def amend(
+        self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
+    ) -> Floats:
+        """What the members of S are owed, if clients failed and the round is decided again: S has
+        those of the new decision, and all who had delivered before.
 
-        By default what data does not cover. Overridden by mechanisms that pay something else.
+        offered: what each was offered before, which stands: whoever is owed less is paid that
+        (None: nothing). By default what data does not cover. Overridden by mechanisms that promise
+        something else, such as a budget.
         """
         return round.settle(S).payments
+
+    def lie_bound(self, highest: float) -> str | None:
+        """What a client may gain by lying about its cost where no true cost is above `highest`, and
+        how that is known: a proof, or a measurement. None: no bound is known."""
+        return None
 
     def settings(self) -> dict[str, Any]:
         """The settings that a result records."""

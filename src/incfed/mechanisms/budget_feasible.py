@@ -9,8 +9,8 @@ import numpy as np
 
 from ..kernels.factor import Floats
 from ..support import inputs
-from .base import CLEARLY, Coalition, Decision, Mask, Mechanism, Round, leading
-from .cost_aware import NO_MONEY
+from .base import CLEARLY, Coalition, Decision, Mask, Mechanism, Round
+from .choosing import by_need, leading, per_money
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,20 @@ class BudgetFeasible(Mechanism):
         if self.total is not None:
             inputs.setting("budget", self.total, "total")
 
-    def decide(self, round: Round) -> Decision:
+    def _limit(self, round: Round) -> float:
+        """What this round may cost."""
         limit = min(float(self.per_round), round.budget_left)
         if self.total is not None:
             limit = min(limit, max(0.0, self.total - round.spent))
+        return limit
+
+    def decide(self, round: Round) -> Decision:
+        limit = self._limit(round)
         stable = round.stable_set()
         S = self._bought(round.coalition(stable), limit)
         for other in (
             self._bought(round.coalition(stable), limit, largest_first=True),
-            self._bought(round.coalition(self._by_need(round, limit)), limit),
+            self._bought(round.coalition(self._most_by_need(round, limit)), limit),
         ):
             if other.value > S.value + CLEARLY:
                 S = other
@@ -44,12 +49,24 @@ class BudgetFeasible(Mechanism):
         spent = math.fsum(payments.tolist())
         return Decision(S.members, payments * min(1.0, limit / spent) if spent else payments)
 
-    def _by_need(self, round: Round, limit: float) -> Mask:
-        """The most clients that the budget pays, in the order of what they need to share for data.
-        One by one they may be too dear, where together they pay each other with data."""
-        S, best = round.coalition(round.nobody), round.nobody
-        for j in np.argsort(round.needed, kind="stable").tolist():
-            S.add(j)
+    def amend(
+        self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
+    ) -> Floats:
+        """What data does not cover, beyond what was offered, for as many clients as the rest of the
+        budget allows. Other clients get no more than they were offered."""
+        payments = np.zeros(len(round)) if offered is None else offered.copy()
+        left = self._limit(round) - math.fsum(payments.tolist())
+        owed = round.settle(S).payments
+        for j in np.argsort(owed - payments, kind="stable").tolist():
+            short = owed[j] - payments[j]
+            if 0.0 < short <= left:
+                payments[j], left = owed[j], left - short
+        return payments
+
+    def _most_by_need(self, round: Round, limit: float) -> Mask:
+        """The most clients that the budget pays, in the order of what they need to share."""
+        best = round.nobody
+        for S in by_need(round):
             if S.owed(S.members).sum() <= limit * (1.0 + CLEARLY):
                 best = S.members.copy()
         return best
@@ -62,7 +79,7 @@ class BudgetFeasible(Mechanism):
             if not useful.any():
                 return S
             gains = S.contributions(useful)
-            S.add(leading(gains if largest_first else gains / np.maximum(prices, NO_MONEY), useful))
+            S.add(leading(gains if largest_first else per_money(gains, prices), useful))
             largest_first = False
 
     def _affordable(self, S: Coalition, limit: float) -> tuple[Mask, Floats]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..kernels.cheapest import cheaper
 from ..kernels.factor import Floats
 from ..support import inputs
-from .base import Coalition, Decision, Mask, Mechanism, Round, cheaper, leading
+from .base import Coalition, Decision, Mask, Mechanism, Round
+from .choosing import by_need, leading, per_money
 from .payment_efficient import PaymentEfficient
-
-NO_MONEY = 1e-300  # instead of dividing by 0
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class CostAware(Mechanism):
         return best
 
     def _offers(self, round: Round, first: Mask) -> Iterator[Decision]:
-        for S in (self._by_rate(round, first), self._by_need(round)):
+        for S in (self._by_rate(round, first), self._cheapest_by_need(round)):
             yield self._improved(round, round.settle(S))
         yield round.settle(round.everyone)
 
@@ -58,14 +58,12 @@ class CostAware(Mechanism):
             prices = np.ones(len(round))
             prices[outside] = [S.price(j) for j in np.flatnonzero(outside).tolist()]
             useful = np.minimum(gains, goal - S.value)
-            S.add(leading(useful / np.maximum(prices, NO_MONEY), outside))
+            S.add(leading(per_money(useful, prices), outside))
 
-    def _by_need(self, round: Round) -> Mask:
+    def _cheapest_by_need(self, round: Round) -> Mask:
         """The cheapest set that meets beta, of those of the clients that need least to share."""
-        S = round.coalition(round.nobody)
         best, least = round.everyone, math.inf
-        for j in np.argsort(round.needed, kind="stable").tolist():
-            S.add(j)
+        for S in by_need(round):
             if S.meets(self.beta) and cheaper(total := float(S.owed(S.members).sum()), least):
                 best, least = S.members.copy(), total
         return best

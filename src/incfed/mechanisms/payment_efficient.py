@@ -5,16 +5,15 @@ Readings are those of docs/paper.md.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..kernels.ucb import TIE
 from ..support import inputs
 from .base import Coalition, Decision, Mask, Mechanism, Round
+from .choosing import ranking
 
 
 @dataclass(frozen=True)
@@ -118,24 +117,3 @@ class PaymentEfficient(Mechanism):
     def _price(self, S: Coalition, j: int) -> float:
         """The payment for client j if it alone joins S."""
         return S.price(j) if self.payment_free else float(S.round.costs[j])
-
-
-def ranking(contributions: Floats, among: Mask) -> list[int]:
-    """Clients by descending contribution; ties (1e-9) by ascending id."""
-    clients = np.flatnonzero(among)
-    falling = clients[np.argsort(-contributions[clients], kind="stable")].tolist()
-    ranked: list[int] = []
-    tied: list[int] = []  # a heap of ids
-    done = ~among
-    largest = entered = 0
-    for _ in falling:
-        while done[falling[largest]]:
-            largest += 1
-        floor = contributions[falling[largest]] - TIE
-        while entered < len(falling) and contributions[falling[entered]] >= floor:
-            heapq.heappush(tied, falling[entered])
-            entered += 1
-        j = heapq.heappop(tied)
-        done[j] = True
-        ranked.append(j)
-    return ranked

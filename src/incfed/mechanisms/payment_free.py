@@ -13,7 +13,11 @@ from .base import Decision, Mechanism, Round
 class PaymentFree(Mechanism):
     """The largest set in which data covers every member's cost; nobody is paid."""
 
-    lie_bound = "nobody is paid; a lie may only spare the liar its own cost"
-
     def decide(self, round: Round) -> Decision:
         return Decision(round.stable_set(), np.zeros(len(round)))
+
+    def lie_bound(self, highest: float) -> str:
+        return (
+            "a liar gains no money, as nobody is paid. It may spare itself its own cost, and "
+            "others then learn without its data (proved)"
+        )

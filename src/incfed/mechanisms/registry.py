@@ -57,8 +57,13 @@ class Pinned(Mechanism):
     def promised(self, round: Round) -> float:
         return self.mechanism.promised(round)
 
-    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
-        return self.mechanism.amend(round, decision, S)
+    def amend(
+        self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
+    ) -> Floats:
+        return self.mechanism.amend(round, decision, S, offered)
+
+    def lie_bound(self, highest: float) -> str | None:
+        return self.mechanism.lie_bound(highest)
 
     def settings(self) -> dict[str, Any]:
         return {"kind": self.kind, **self.options, HASH: self.sha256}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from ..kernels.coalition import WILLING
 from ..kernels.factor import Floats, Ints
 from ..support import inputs
-from .base import Decision, Mask, Mechanism, Round, ShapleyValues, at_least
-from .payment_efficient import ranking
+from .base import Decision, Mask, Mechanism, Round, ShapleyValues
+from .choosing import ranking
 
 MOST_SAMPLES = 10**6
 
@@ -33,7 +34,7 @@ class ShapleySplit(Mechanism):
     def decide(self, round: Round) -> Decision:
         S, orders = round.everyone, self._orders(round)
         while S.any():
-            shares = self._shares(round.shapley(S, orders).values)
+            shares = self._shares(round.shapley(S, orders).values, np.zeros(len(round)))
             short = round.costs - round.incentives(S) - shares
             underpaid = S & (short > WILLING * (1.0 + round.costs))
             if not underpaid.any():
@@ -42,16 +43,29 @@ class ShapleySplit(Mechanism):
             S[leaving[: max(1, len(leaving) // 2)]] = False
         return Decision(S, np.zeros(len(round)))
 
-    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
-        return at_least(round, decision, S)
+    def amend(
+        self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
+    ) -> Floats:
+        """The pot, split among S; whoever was offered more than its share keeps that."""
+        floors = np.zeros(len(round)) if offered is None else offered
+        return self._shares(self.values(round, S).values, floors)
 
     def values(self, round: Round, S: Mask) -> ShapleyValues:
         """The Shapley value of each member of S as it is estimated, and its standard error."""
         return round.shapley(S, self._orders(round))
 
-    def _shares(self, values: Floats) -> Floats:
-        total = values.sum()
-        return float(self.pot) * values / total if total > 0.0 else values
+    def _shares(self, values: Floats, floors: Floats) -> Floats:
+        """The pot in proportion to values, but to nobody less than its floor."""
+        free = values > 0.0
+        while free.any():
+            open_values = np.where(free, values, 0.0)
+            left = max(0.0, float(self.pot) - math.fsum(floors[~free].tolist()))
+            shares = left * open_values / open_values.sum()
+            below = free & (shares < floors)
+            if not below.any():
+                return np.where(free, shares, floors)
+            free &= ~below
+        return floors.copy()
 
     def _orders(self, round: Round) -> Ints:
         """[samples, n] random orders that depend on nothing but the round's number and clients, so

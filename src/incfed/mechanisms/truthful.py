@@ -5,9 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..kernels.factor import Floats
 from ..support import inputs
-from .base import MEETS, Decision, Mask, Mechanism, Round, at_least
+from .base import MEETS, Decision, Mask, Mechanism, Round
+
+# What hoarding gains is bounded by measurement from this cover on, with a reserve of up to so many
+# times the highest cost; see docs/strategic.md.
+LEAST_COVER, NEAR = 0.7, 1.1
 
 
 @dataclass(frozen=True)
@@ -23,8 +29,6 @@ class Truthful(Mechanism):
     cover: float
     reserve: float
 
-    lie_bound = "in a round no lie pays; over a run less, the nearer the reserve is to the costs"
-
     def __post_init__(self) -> None:
         inputs.number("cover", self.cover, low=0.0, high=1.0, open_low=True)
         inputs.setting("cost", self.reserve, "reserve")
@@ -37,5 +41,19 @@ class Truthful(Mechanism):
         eligible = round.costs <= self.reserve
         return round.auction(eligible, target=self.promised(round), reserve=float(self.reserve))
 
-    def amend(self, round: Round, decision: Decision, S: Mask) -> Floats:
-        return at_least(round, decision, S)
+    def amend(
+        self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
+    ) -> Floats:
+        """The new critical values; who is no longer chosen keeps its offer, which covers its cost.
+        (Those who shared for data alone, where a budget was used up, get what it does not cover.)
+        Nobody gets more than the reserve."""
+        owed = np.maximum(decision.payments, round.settle(S).payments)
+        return np.minimum(float(self.reserve), owed)
+
+    def lie_bound(self, highest: float) -> str | None:
+        if self.cover < LEAST_COVER or self.reserve > NEAR * highest * (1.0 + 1e-3):
+            return None
+        return (
+            "in a round a liar gains nothing (proved). Over a run, one that knows the best factor "
+            "to ask for gained 6 % at uniform costs, and up to 33 % at lognormal ones (measured)"
+        )

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from ..protocol.protocols import EVERYONE
 from ..protocol.trust import AUTO
 from ..results.document import Tone
+from ..results.intervals import Interval
 from ..results.numbers import human
 from ..support.inputs import counted
-from .evidence import Interval
 from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit
 from .judging import Judged, LimitCheck
 from .selection import LESS
@@ -215,6 +215,13 @@ def explain(setting: Setting) -> str:
     elif setting.trust != math.inf:
         how += f"; others' data counts for at most {setting.trust:g} observations (trust)"
     return f"{who} {when}; {how}."
+
+
+def lie_words(plan: Plan) -> list[str]:
+    """What lying gains under the advice, if the plan was asked to mind it."""
+    candidate = plan.case.space.candidates.get(plan.setting.candidate)
+    bound = candidate.lie_bound if candidate is not None else None
+    return [f"If clients lie about their costs: {bound}."] if bound else []
 
 
 def shown_metrics(plan: Plan) -> list[str]:

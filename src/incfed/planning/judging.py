@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..experiments.engine import Session
+from ..results.intervals import Interval
 from .alone import Rules, named
 from .case import JUDGE, Case
-from .evidence import EXTRA, Interval, means_of
+from .evidence import EXTRA, means_of
 from .goals import GAINS, METRICS, Figures, Goal, Limit
 from .search import SearchResult, needed, run_groups
 from .space import Setting

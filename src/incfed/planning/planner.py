@@ -14,6 +14,7 @@ from ..experiments.checkpoint import NAME, CellsFile, Checkpoint
 from ..experiments.config import build_algorithm
 from ..experiments.engine import Session, executor_for
 from ..results import markdown
+from ..results.intervals import Interval
 from ..results.settings import plain
 from ..support import inputs
 from ..support.files import fingerprint
@@ -21,7 +22,6 @@ from ..support.inputs import integer
 from .advice import advice
 from .case import MANY, Case, read_case
 from .config_files import config_text, federation_text
-from .evidence import Interval
 from .goals import Figures, Goal, read_goal
 from .judging import Judged, Judgement, LimitCheck, judge
 from .report import DATA, PAGE, check_free, plan_document, publish
@@ -148,7 +148,7 @@ def plan(
     [algorithm] and [search]. One of `minimize` ("regret", "payment", "communication") and
     `maximize` ("reward") is the aim; the others may be limited, by a number or by a share of what
     paying everyone at the paper's threshold gives ("10%"); `budget` limits the payment. With
-    `clients_may_lie`, only mechanisms are tried under which lying about costs gains little.
+    `clients_may_lie`, only mechanisms are tried with a bound on what lying about costs gains.
 
     `trials` settings are tried (rounded up to whole batches of 16) and the advice is judged with
     `held_out` seeds that were not used for choosing. The same `seed` gives the same plan on any

@@ -25,9 +25,9 @@ from .goals import GAINS, UNITS
 from .space import Setting
 
 if TYPE_CHECKING:
+    from ..results.intervals import Interval
     from ..support.terminal import Bar, Terminal
     from .case import Case
-    from .evidence import Interval
     from .goals import Goal
     from .judging import Judged
     from .planner import Plan
@@ -55,7 +55,11 @@ def _header(plan: Plan) -> Iterator[doc.Block]:
     if ways := advice.relax(plan):
         yield doc.Heading("What to relax", level=3)
         yield doc.Bullets(tuple(ways))
-    yield from map(doc.Text, (advice.explain(plan.setting), *advice.thrift(plan)))
+    yield from map(doc.Text, _what_it_means(plan))
+
+
+def _what_it_means(plan: Plan) -> list[str]:
+    return [advice.explain(plan.setting), *advice.lie_words(plan), *advice.thrift(plan)]
 
 
 def _expectations(plan: Plan) -> Iterator[doc.Block]:
@@ -140,6 +144,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "incfed": __version__,
         "advice": plan.advice,
         "setting": _setting(plan.setting),
+        "if_clients_lie": advice.lie_words(plan),
         "within": plan.within,
         "aim": plan.goal.aim,
         "limits": [

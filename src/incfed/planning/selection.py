@@ -14,7 +14,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .evidence import Evidence, Interval, student
+from ..results.intervals import Interval, student
+from .evidence import Evidence
 from .goals import Goal, loss
 from .space import Setting
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..algorithms import thresholds
 from ..mechanisms.registry import BUILT_IN, find_mechanism, mechanism_table
+from ..mechanisms.truthful import LEAST_COVER, NEAR
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import GROWTH, ROWS
 from ..protocol.trust import AUTO
@@ -28,6 +29,7 @@ CHOICES = {
     "trusts": (FULL, AUTO, LIMITED),
 }
 RIDGE = 0.1  # the algorithms' own default
+COVERS = (LEAST_COVER, 0.85, 1.0)  # of Truthful
 BETAS = (0.7, 0.3, 0.05, 0.01)  # tried first
 FIRST_PATIENT = (  # width, trust, news, lambda
     (PAPER, FULL, 5.0, RIDGE), (MIXTURE, FULL, 5.0, 0.3), (MIXTURE, FULL, 9.0, 0.3),
@@ -47,6 +49,7 @@ class Candidate:
     kind: str
     options: Options = ()  # fixed
     searched: bool = False  # whether its beta is
+    lie_bound: str | None = None  # if clients may lie: what a liar gains at most
 
     def __str__(self) -> str:
         fixed = ", ".join(f"{key} {value}" for key, value in self.options)
@@ -331,7 +334,7 @@ def read_space(
         trust=_range(
             "search.trust", given.get("trust", [norm, 100.0 * norm]), *inputs.RANGES["trust"]
         ),
-        candidates=_candidates(given.get("mechanisms", usually), folder, lies),
+        candidates=_candidates(given.get("mechanisms", usually), folder, dearest if lies else None),
         beta=_range("search.beta", given.get("beta", [0.001, 1.0]), 0.0, 1.0),
         threshold=_range(
             "search.threshold", given.get("threshold", [0.1 * usual, 100.0 * usual]), 1e-9, 1e9
@@ -358,15 +361,23 @@ def _choice(name: str, given: Mapping[str, Any]) -> tuple[str, ...]:
 def lie_proof(dearest: float) -> list[Any]:
     """What is tried if clients may lie: mechanisms under which that gains little, at prices that
     the dearest client accepts."""
-    price, reserve = (float(f"{x:.4g}") for x in (dearest, 1.1 * dearest))
+    price, reserve = _rounded_up(dearest), float(f"{NEAR * dearest:.4g}")
     return [
         FREE,
         {"kind": "PostedPrice", "price": price},
-        *({"kind": "Truthful", "cover": c, "reserve": reserve} for c in (0.7, 0.3, 0.1)),
+        *({"kind": "Truthful", "cover": c, "reserve": reserve} for c in COVERS),
     ]
 
 
-def _candidates(value: object, folder: Path, lies: bool) -> dict[str, Candidate]:
+def _rounded_up(price: float) -> float:
+    """In four digits, but not below: the dearest client must accept it."""
+    short = float(f"{price:.4g}")
+    return short if short >= price else float(f"{short + 10.0 ** (math.log10(price) // 1 - 3):.4g}")
+
+
+def _candidates(value: object, folder: Path, dearest: float | None) -> dict[str, Candidate]:
+    """By name. `dearest`: if clients may lie, the highest cost of one; then each needs a bound on
+    what that gains."""
     if not isinstance(value, list) or not value:
         allowed = f"a list of some of {', '.join(BUILT_IN)}, or of your own: 'my_file.py:Mine'"
         raise inputs.refuse("search.mechanisms", value, allowed)
@@ -375,17 +386,24 @@ def _candidates(value: object, folder: Path, lies: bool) -> dict[str, Candidate]
         place = f"search.mechanisms[{n}]"
         table = mechanism_table(one, place)
         maker = find_mechanism(table, place, folder)
-        maker.check({**table, "beta": 1.0} if "beta" in maker.keys else table, place)
-        if lies and getattr(maker.make, "lie_bound", None) is None:
-            known = ", ".join(name for name, made in BUILT_IN.items() if made.lie_bound)  # type: ignore[attr-defined]
-            allowed = f"one with a bound on lying, as clients_may_lie is set: {known}"
-            raise inputs.refuse(place, table["kind"], allowed)
+        whole = {"beta": 1.0, **table} if "beta" in maker.keys else table
+        maker.check(whole, place)
+        bound = None
+        if dearest is not None:
+            bound = maker(whole, place, folder).value.lie_bound(dearest)
+            if bound is None:
+                allowed = (
+                    f"a mechanism with a bound on lying at costs of up to {dearest:.4g}, as "
+                    "clients_may_lie is set: PaymentFree, PostedPrice, or Truthful with a cover of "
+                    f"at least {LEAST_COVER} and a reserve of at most {NEAR * dearest:.4g}"
+                )
+                raise inputs.refuse(place, one, allowed)
         options = {key: option for key, option in table.items() if key != "kind"}
         for key, option in options.items():
             if not isinstance(option, bool | int | float | str):
                 raise inputs.refuse(f"{place}.{key}", option, "a number, a text, true or false")
         searched = "beta" in maker.keys and "beta" not in options
-        candidate = Candidate(table["kind"], tuple(options.items()), searched)
+        candidate = Candidate(table["kind"], tuple(options.items()), searched, bound)
         found[str(candidate)] = candidate
     return found
 

@@ -17,15 +17,17 @@ def check_costs(costs: object, name: str = "costs") -> float | tuple[float, ...]
         return costs  # type: ignore[return-value]  # as given: 10 is recorded as 10
     allowed = "a number of at least 0, or one per client"
     each = inputs.array(name, costs, ndim=1, allowed=allowed).tolist()
+    if not each:
+        raise inputs.refuse(name, costs, allowed)
     for at, cost in enumerate(each):
         inputs.setting("cost", cost, f"{name}[{at}]")
     return tuple(each)
 
 
-def costs_of(costs: float | Sequence[float], count: int) -> Floats:
+def costs_of(costs: float | Sequence[float], count: int, name: str = "costs") -> Floats:
     """One for each of `count` clients."""
     each = np.asarray(costs, dtype=np.float64)
     if each.ndim and len(each) != count:
         given = inputs.counted(len(each), "cost")
-        raise inputs.refuse("costs", given, f"one number, or {count} (one each)")
+        raise inputs.refuse(name, given, f"one number, or {count} (one each)")
     return np.array(np.broadcast_to(each, count))

@@ -93,6 +93,19 @@ class Behaviour(_Settings, ABC):
                 raise inputs.refuse("clients", self.clients, allowed + ", each named once")
             object.__setattr__(self, "clients", tuple(ids.tolist()))
 
+    def __str__(self) -> str:
+        """In words, such as: client 3 acts as Shading (factor 5)."""
+        who = "all clients act"
+        if self.clients is not None:
+            several = len(self.clients) > 1
+            ids = ", ".join(map(str, self.clients))
+            who = f"clients {ids} act" if several else f"client {ids} acts"
+        options = {
+            name: x for name, x in self.settings().items() if name not in ("kind", "clients")
+        }
+        words = ", ".join(f"{name} {value:g}" for name, value in options.items())
+        return f"{who} as {type(self).__name__}" + (f" ({words})" if words else "")
+
     def members(self, count: int) -> Ints:
         """The ids of the clients that behave so, of `count`."""
         if self.clients is None:
@@ -108,6 +121,11 @@ class Behaviour(_Settings, ABC):
     def uploads(self, pending: Ints) -> Mask:
         """Which of these clients upload, by the number of their pending steps."""
         return ~np.zeros(len(pending), np.bool_)
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether there are rounds in which these clients do not upload."""
+        return type(self).uploads is not Behaviour.uploads
 
 
 @dataclass(frozen=True)
@@ -127,7 +145,8 @@ class Shading(Behaviour):
 @dataclass(frozen=True)
 class BestResponse(Behaviour):
     """Feels its way to the highest price. After a round in which it was paid it asks more, by a
-    share of `step`; after one in which it was not, less, but never less than its cost."""
+    share of `step` (of what it was paid, if it asked nothing); after one in which it was not, less,
+    but never less than its cost."""
 
     step: float = 0.1
 
@@ -136,9 +155,9 @@ class BestResponse(Behaviour):
         inputs.number("step", self.step, low=0.0, high=10.0, open_low=True)
 
     def report(self, costs: Floats, last: LastRound) -> Floats:
-        asked = np.where(np.isnan(last.reports), costs, last.reports)
         factor = np.where(last.paid > 0.0, 1.0 + self.step, 1.0 / (1.0 + self.step))
-        return np.maximum(costs, np.where(np.isnan(last.reports), asked, asked * factor))
+        asked = np.where(last.reports == 0.0, self.step * last.paid, last.reports * factor)
+        return np.where(np.isnan(last.reports), costs, np.maximum(costs, asked))
 
 
 @dataclass(frozen=True)
@@ -185,6 +204,15 @@ BEHAVIOURS = Kinds(
 EXAMPLE = '[{ kind = "Shading", factor = 5.0, clients = [3] }]'
 
 
+def groups(behaviours: Sequence[Behaviour], count: int) -> list[tuple[Behaviour, Ints]]:
+    """Each behaviour with the clients, of `count`, that act so."""
+    found = []
+    for n, one in enumerate(behaviours):
+        with places.at(f"reports[{n}]", {"clients"}):
+            found.append((one, one.members(count)))
+    return found
+
+
 class Strategy:
     """The clients of one run: their true costs, their reports, and what they remember."""
 
@@ -197,14 +225,14 @@ class Strategy:
     ) -> None:
         count = len(costs)
         self._mean, self._varying = costs, varying
-        self._groups = [(one, one.members(count)) for one in behaviours]
+        self._groups = groups(behaviours, count)
         self._chance = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM,)))
         self.costs = costs  # of this round
         self.reports = costs
         self._last = LastRound(np.full(count, np.nan), np.zeros(count))
 
-    def begin(self) -> None:
-        """A round opens: costs and reports are those of this one."""
+    def begin(self) -> Floats:
+        """The costs of the next round, and what clients report: that is returned."""
         if self._varying is not None:
             draws = self._chance.standard_normal(len(self._mean))
             self.costs = self._varying.next(self._mean, self.costs, draws)
@@ -212,6 +240,7 @@ class Strategy:
         for behaviour, who in self._groups:
             last = LastRound(*(part[who] for part in self._last))
             self.reports[who] = np.clip(behaviour.report(self.costs[who], last), 0.0, MOST)
+        return self.reports
 
     def uploads(self, pending: Ints) -> Mask:
         """Which clients upload."""

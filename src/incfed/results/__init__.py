@@ -3,6 +3,7 @@
 Nothing here loads polars, pandas or matplotlib until it is needed.
 """
 
+from .comparison import Comparison
 from .gains import Gains
 from .numbers import human
 from .palette import Pen, pens_for
@@ -19,6 +20,7 @@ Row = ComparisonRow  # its former name
 __all__ = [
     "METRICS",
     "Clients",
+    "Comparison",
     "ComparisonRow",
     "Gains",
     "Pen",

@@ -1,7 +1,9 @@
-"""Documents as HTML: one file with everything in it, which needs no network and no script."""
+"""Documents as HTML: one file with everything in it, which needs no network and no script; or a
+part of a notebook."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -33,7 +35,7 @@ def render(document: Document) -> str:
         return None if block.draw is None else inline_svg(block.draw(), f"f{next(numbers)}")
 
     overview = any(isinstance(block, Tiles) for block in header)
-    return _template().render(
+    return _template("page.html").render(
         title=document.title,
         header=header,
         sections=sections,
@@ -42,6 +44,18 @@ def render(document: Document) -> str:
         drawn=drawn,
         light=page_colours(dark=False),
         dark=page_colours(dark=True),
+    )
+
+
+def render_fragment(document: Document) -> str:
+    """The document as a part of a notebook; its ids differ from those of other parts."""
+    numbers, own = count(1), secrets.token_hex(4)
+
+    def drawn(block: Figure) -> Svg | None:
+        return None if block.draw is None else inline_svg(block.draw(), f"n{own}-{next(numbers)}")
+
+    return _template("notebook.html").render(
+        title=document.title, blocks=document.blocks, drawn=drawn, light=page_colours(dark=False)
     )
 
 
@@ -57,7 +71,7 @@ def _sections(blocks: Sequence[Block]) -> tuple[list[Block], list[_Section]]:
 
 
 @cache
-def _template() -> Template:
+def _template(name: str) -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -70,4 +84,4 @@ def _template() -> Template:
     environment.filters["kind"] = lambda block: type(block).__name__
     environment.filters["colour"] = colour
     environment.globals["MARKS"] = MARKS
-    return environment.get_template("page.html")
+    return environment.get_template(name)

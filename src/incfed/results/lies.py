@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-6  # money: less is none
 PANELS = {
-    "payment": ("Payment", "paid to clients, all honest"),
-    "regret": ("Regret", "cumulative, all honest"),
-    "packed": ("Traffic", "scalars sent if packed, all honest"),
+    "payment": ("Payment", "paid to clients, {}"),
+    "regret": ("Regret", "cumulative, {}"),
+    "packed": ("Traffic", "scalars sent if packed, {}"),
     "best": ("Gain of the best liar", "utility above that of honesty"),
 }
 
@@ -37,29 +37,34 @@ class LiesRow:
     overpaid: Spread  # beyond true costs
     regret: Spread
     packed: Spread
-    best: Spread  # what the best of the lies that were tried gains
+    best: Spread  # what the liar that gains most gains
     pays: Spread  # share of the lies that gain
 
 
 def lies_row(
-    label: str, honest: Mapping[int, Result], lying: Sequence[tuple[int, Mapping[int, Result]]]
+    label: str,
+    shown: Mapping[int, Result],
+    honest: Mapping[int, Result],
+    lying: Sequence[tuple[Sequence[int], Mapping[int, Result]]],
 ) -> LiesRow:
-    """From the honest runs by seed, and those of each lie with the client that tells it."""
+    """From runs by seed: those whose payment, regret and traffic are shown, the honest ones, and
+    those with liars, each with the clients that lie in it."""
     best, pays = [], []
     for seed, truth in honest.items():
         gained = [
-            _gain(utilities(runs[seed], truth).gained[client])
-            for client, runs in lying
+            _gain(gain)
+            for clients, runs in lying
             if seed in runs
+            for gain in utilities(runs[seed], truth).gained[list(clients)]
         ]
         if gained:
             best.append(max(gained))
             pays.append(float(np.mean(np.array(gained) > 0.0)))
-    finals = [one.summary() for one in honest.values()]
+    finals = [one.summary() for one in shown.values()]
     return LiesRow(
         label,
         *(spread([final["payment"] for final in finals]),
-          spread([float(utilities(one).overpaid.sum()) for one in honest.values()]),
+          spread([float(utilities(one).overpaid.sum()) for one in shown.values()]),
           spread([final["regret"] for final in finals]),
           spread([final["packed"] for final in finals])),
         best=spread(best),
@@ -89,8 +94,9 @@ def lies_table(rows: Sequence[LiesRow]) -> Table:
     )  # fmt: skip
 
 
-def lies_figure(rows: Sequence[LiesRow]) -> Figure:
-    """A panel for each of payment, regret, traffic and the gain of the best liar."""
+def lies_figure(rows: Sequence[LiesRow], who: str = "all honest") -> Figure:
+    """A panel for each of payment, regret, traffic and the gain of the best liar. `who`: how
+    clients act in the first three."""
     pens = pens_for([row.label for row in rows])
     figure = new_figure(11.0, 1.6 + 0.34 * len(rows))
     panels = figure.subplots(1, len(PANELS), sharey=True)
@@ -102,7 +108,7 @@ def lies_figure(rows: Sequence[LiesRow]) -> Figure:
                 place, value.mean, height=0.62, color=pens[row.label].colour,
                 xerr=value.sd if value.sd >= 0 else None, error_kw={"elinewidth": 1.0},
             )  # fmt: skip
-        style.dress_rows(axes, title, note)
+        style.dress_rows(axes, title, note.format(who))
     panels[0].set_yticks(places, [row.label for row in rows])
     panels[0].invert_yaxis()
     for text in panels[0].get_yticklabels():

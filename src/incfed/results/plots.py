@@ -6,7 +6,9 @@ Figures are made with matplotlib's object interface: no pyplot, no window, no gl
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,16 +32,18 @@ FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-def plot(runs: Runs, metric: str, *, pens: Pens | None = None) -> Figure:
+def plot(runs: Runs, metric: str, *, pens: Pens | None = None, ax: Axes | None = None) -> Figure:
     """One metric over the steps; the lines are labelled at their ends.
 
     `metric` is regret, reward, communication, payment or participation. `pens` fixes colours
-    where several figures show different sets of algorithms; see `palette.pens_for`.
+    where several figures show different sets of algorithms; see `palette.pens_for`. With `ax` it is
+    drawn there, and the figure that has it is returned.
     """
     choice("metric", metric, METRICS)
     chosen = {**pens_for(checked(runs)), **(pens or {})}
-    figure = new_figure(7.6, 4.0)
-    axes = figure.add_subplot()
+    axes = new_figure(7.6, 4.0).add_subplot() if ax is None else ax
+    figure = axes.get_figure(root=True)
+    assert figure is not None
     lines = panel(axes, _curves(runs, metric), metric, chosen)
     style.label_ends(figure, axes, lines, chosen)
     return figure
@@ -82,10 +86,23 @@ def can_plot() -> bool:
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure of a size in inches."""
     with needs("matplotlib", "plotting", "plot"):
-        from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
     layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04, hspace=0.04)
-    return Figure(figsize=(width, height), layout=layout, facecolor="white")
+    return _shown_figure()(figsize=(width, height), layout=layout, facecolor="white")
+
+
+@cache
+def _shown_figure() -> type[Figure]:
+    """A figure that notebooks show although pyplot does not know it."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            target = io.BytesIO()
+            self.savefig(target, format="png", dpi=110)
+            return target.getvalue()
+
+    return ShownFigure
 
 
 def _curves(runs: Runs, metric: str) -> dict[str, Curve]:

@@ -18,8 +18,10 @@ from .rounds import RoundRecord, Rounds
 from .settings import plain
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from .comparison import Comparison
     from .gains import Gains
 
 __all__ = ["CURVES", "Clients", "Result", "RoundRecord", "Rounds"]
@@ -112,12 +114,17 @@ class Result(FrameRecord):
 
         return gains(self, alone)
 
-    def plot(self, metric: str | None = None) -> Figure:
-        """A matplotlib figure of one metric, or of the four main ones."""
-        from .plots import overview, plot
+    def plot(self, metric: str | None = None, ax: Axes | None = None) -> Figure:
+        """A matplotlib figure of one metric, or of the four main ones; with `ax`, drawn there."""
+        return self._alone().plot(metric, ax)
 
-        runs = {self.name: [self]}
-        return overview(runs) if metric is None else plot(runs, metric)
+    def _alone(self) -> Comparison:
+        from .comparison import Comparison
+
+        return Comparison({self.name: [self]})
+
+    def _repr_html_(self) -> str:
+        return self._alone()._repr_html_()
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write this result to a folder; see `incfed.results.save`."""

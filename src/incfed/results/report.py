@@ -13,6 +13,7 @@ from ..support import inputs
 from ..support.files import write_text
 from ..support.inputs import InputError, counted
 from . import html
+from .differences import difference_blocks
 from .document import Block, DefinitionList, Document, Figure, Heading, Text
 from .membership import membership_blocks
 from .palette import Pens, pens_for
@@ -60,7 +61,7 @@ class Section:
             points = tradeoff(runs, pens=chosen)
             if points is not None:
                 figures[CAPTION] = points
-        more = tuple(membership_blocks(runs, pens=chosen))
+        more = (*difference_blocks(runs), *membership_blocks(runs, pens=chosen))
         return cls(heading, text, compare(runs), figures, common_settings(runs), chosen, more)
 
     def blocks(self) -> Iterator[Block]:

@@ -22,25 +22,25 @@ class Utilities(FrameRecord):
     """What each client got, as columns: entry i is client i.
 
     It `shared` in so many rounds, was `paid` this money, and bore this true `cost`; `utility` is
-    the difference. `overpaid` is what it was paid beyond its true cost, round by round. It `lied`
-    in so many of the rounds in which it shared: it had reported another cost. `gained` is its
-    utility less that in the run it is compared with, where everybody is honest; NaN without one.
-    `stays` is what it has of the federation, all in all: less regret than alone, in money, and its
-    utility; NaN if the run is not compared with one in which nobody shares.
+    the difference. `overpaid` is what it was paid beyond its true cost, round by round. `lies` is
+    the number of the rounds in which it shared and had reported another cost. `gained` is its
+    utility less that in the honest run that this one is compared with; NaN without one.
+    `advantage` is what it has of the federation, all in all: less regret than alone, in money, and
+    its utility; NaN if the run is not compared with one in which nobody shares.
     """
 
     shared: IntArray
     paid: FloatArray
     cost: FloatArray
     overpaid: FloatArray
-    lied: IntArray
+    lies: IntArray
     gained: FloatArray
-    stays: FloatArray
+    advantage: FloatArray
 
     def __post_init__(self) -> None:
-        for name in ("shared", "lied"):
+        for name in ("shared", "lies"):
             object.__setattr__(self, name, integers(f"utilities.{name}", getattr(self, name)))
-        for name in ("paid", "cost", "overpaid", "gained", "stays"):
+        for name in ("paid", "cost", "overpaid", "gained", "advantage"):
             object.__setattr__(self, name, floats(f"utilities.{name}", getattr(self, name)))
 
     @property
@@ -52,13 +52,13 @@ class Utilities(FrameRecord):
     def winners(self) -> IntArray:
         """The clients that lied in a round and gained over the honest run; the largest first."""
         order = np.argsort(-self.gained, kind="stable")
-        return order[(self.gained[order] > 0) & (self.lied[order] > 0)]
+        return order[(self.gained[order] > 0) & (self.lies[order] > 0)]
 
     @property
     def leavers(self) -> IntArray:
         """The clients that would rather be alone; the one that loses most is first."""
-        order = np.argsort(self.stays, kind="stable")
-        return order[self.stays[order] < 0]
+        order = np.argsort(self.advantage, kind="stable")
+        return order[self.advantage[order] < 0]
 
     def __len__(self) -> int:
         return self.paid.size
@@ -71,15 +71,15 @@ class Utilities(FrameRecord):
             "cost": self.cost,
             "utility": self.utility,
             "overpaid": self.overpaid,
-            "lied": self.lied > 0,
+            "lies": self.lies,
             "gained": self.gained,
-            "stays": self.stays,
+            "advantage": self.advantage,
         }
 
     def __repr__(self) -> str:
         return (
             f"<Utilities: {counted(len(self), 'client')}, paid {human(float(self.paid.sum()))} for "
-            f"costs of {human(float(self.cost.sum()))}, {np.count_nonzero(self.lied)} lied>"
+            f"costs of {human(float(self.cost.sum()))}, {np.count_nonzero(self.lies)} lied>"
         )
 
 
@@ -92,11 +92,14 @@ def utilities(
 ) -> Utilities:
     """What each client truly got; see `Utilities`.
 
-    honest: the same run without `reports`, to say who gained by lying. alone: the same run with
-    Independent(), to say who would rather leave; worth: the money that a unit of regret (or reward,
-    where regret is not known) is worth to a client.
+    honest: the same run without `reports` (or with fewer), to say who gained by lying; all other
+    settings have to be the same. alone: the same run with Independent(), to say who would rather
+    leave; worth: the money that a unit of regret (or reward, where regret is not known) is worth to
+    a client.
     """
     worth = number("worth", worth, low=0.0)
+    if not isinstance(result, Result):
+        raise refuse("result", result, "a Result, as incfed.simulate returns")
     rounds, count = result.rounds, result.settings.get("clients")
     if not isinstance(count, int) or np.isnan(rounds.costs).any():
         raise InputError(
@@ -107,27 +110,38 @@ def utilities(
     def total(values: FloatArray) -> NDArray[np.float64]:
         return np.bincount(who, weights=values, minlength=count).astype(np.float64)
 
-    lies = np.abs(rounds.asked - rounds.costs) > TRUE * (1.0 + rounds.costs)
+    lied = np.abs(rounds.asked - rounds.costs) > TRUE * (1.0 + rounds.costs)
     gained = np.full(count, np.nan)
     if honest is not None:
         _check(result, honest)
         gained = total(excess) - utilities(honest).utility
-    stays = np.full(count, np.nan)
+    advantage = np.full(count, np.nan)
     if alone is not None:
-        stays = worth * result.gains(alone).gain + total(excess)
+        advantage = worth * result.gains(alone).gain + total(excess)
     return Utilities(
         shared=np.bincount(who, minlength=count),
         paid=total(rounds.payments),
         cost=total(rounds.costs),
         overpaid=total(np.maximum(0.0, excess)),
-        lied=total(lies.astype(np.float64)).astype(np.int64),
+        lies=total(lied.astype(np.float64)).astype(np.int64),
         gained=gained,
-        stays=stays,
+        advantage=advantage,
     )
 
 
 def _check(result: Result, honest: Result) -> None:
-    for name in SAME:
-        ours, theirs = result.settings.get(name), honest.settings.get(name)
-        if ours != theirs:
-            raise refuse(f"honest: its {name}", theirs, f"that of the other run, {ours!r}")
+    """They differ in what clients report, and in nothing else."""
+    if not isinstance(honest, Result):
+        raise refuse("honest", honest, "a Result, of the same run without reports")
+    ours, theirs = _compared(result), _compared(honest)
+    for name in sorted(ours.keys() | theirs.keys()):
+        if ours.get(name) != theirs.get(name):
+            allowed = f"that of the other run, {ours.get(name)!r}"
+            raise refuse(f"honest: its {name}", theirs.get(name), allowed)
+
+
+def _compared(result: Result) -> dict[str, Any]:
+    """The settings of a run, without reports; those of the algorithm one by one."""
+    algorithm = dict(result.settings.get("algorithm", {}))
+    algorithm.pop("reports", None)
+    return {**{name: result.settings.get(name) for name in SAME}, **algorithm}

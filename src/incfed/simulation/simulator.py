@@ -37,7 +37,7 @@ def simulate(
     The same seed gives the same numbers, and the same clients, arms and noise to every algorithm.
     `progress` is called with the number of finished steps.
     """
-    steps = _steps(world, steps)
+    steps = run_length(world, steps)
     run = Simulation(world, algorithm, seed=seed)
     while run.steps < steps:
         run.advance(min(CHUNK, steps - run.steps))
@@ -164,7 +164,8 @@ def _check(world: World, events: Events, n: int, items: int) -> None:
             raise inputs.refuse(name, wrong, f"from 0 to {top - 1}")
 
 
-def _steps(world: World, steps: int | None) -> int:
+def run_length(world: World, steps: int | None) -> int:
+    """How many steps to run: `steps`, or all of a recorded world."""
     if not isinstance(world, World):
         raise inputs.refuse("world", world, "a World, such as Synthetic() or Trace(...)")
     if steps is None:

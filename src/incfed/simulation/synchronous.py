@@ -52,13 +52,14 @@ class SynchronousRun(Run):
             count=count, dim=dim, mechanism=protocol.mechanism, costs=costs, ridge=rules.ridge,
             budget=protocol.budget,
         )  # fmt: skip
-        self._signals = self._trigger.signals(count, dim, rules.ridge, costs)
         self._presence: Presence | None = None
         if protocol.availability != 1.0:
             self._presence = Presence(protocol.availability, count, seed)
         self._strategy: Strategy | None = None
         if protocol.varying is not None or protocol.behaviours:
             self._strategy = Strategy(costs, protocol.varying, protocol.behaviours, seed)
+            self.server.costs = self._strategy.begin()
+        self._signals = self._trigger.signals(count, dim, rules.ridge, self.server.costs)
         self._packed: list[int] = []  # scalars sent up in each round
         self._silent = np.full(count, -1)  # pending steps of clients that did not answer
         # Clients that were away when others got the model, and the steps in which they got it.
@@ -102,9 +103,6 @@ class SynchronousRun(Run):
         """One communication round (Alg. 1 lines 9-19), if the trigger wants it."""
         trigger, server, store = self._trigger, self.server, self.store
         strategy = self._strategy
-        if strategy is not None:
-            strategy.begin()
-            server.costs = strategy.reports
         uploads = self._collect()
         one = _OpenRound(server, uploads, server.open(uploads, step=step, trigger=acting))
         if trigger.streams == ROWS and not trigger.opens(self._heard(one).round):
@@ -136,6 +134,8 @@ class SynchronousRun(Run):
         closed = closed._replace(costs=true[sharing], asked=server.costs[sharing])
         if strategy is not None:
             strategy.end(one.round.clients, decision.payments)
+            server.costs = strategy.begin()
+            self._reprice()
         scalars = self._communication(called, len(sharing))
         idle = called.count - len(called)
         self.log(step, acting, len(called), closed._replace(communication=scalars, idle=idle))
@@ -209,6 +209,15 @@ class SynchronousRun(Run):
         staying = clients[~np.isin(clients, sharing) & (self.store.table[clients, BASE] == 0)]
         self.store = make_room(self.store, len(staying), 2 * len(staying))
         keep_base(*self.store, *self.bench, staying, self.rules.ridge)
+
+    def _reprice(self) -> None:
+        """Clients that stream say with it what sharing would cost them in the next round."""
+        if self._signals is not None:
+            rules, costs = self.rules, self.server.costs
+            new = self._trigger.signals(self.count, self.dim, rules.ridge, costs)
+            assert new is not None
+            for name in ("need", "order", "ends"):  # the rest does not depend on costs
+                getattr(self._signals, name)[:] = getattr(new, name)
 
     def _know(self, there: Mask | None) -> None:
         """What the server knows after a round of the data that is still pending."""

@@ -352,3 +352,13 @@ def test_a_trace_over_http(mechanism: incfed.Mechanism, tmp_path: Path) -> None:
     np.testing.assert_allclose(fake.aggregator.server.shared.V, run._run.shared.V, atol=1e-9)
     np.testing.assert_allclose(fake.aggregator.server.shared.b, run._run.shared.b, atol=1e-9)
     assert not fake.violations
+
+
+def test_plain_http_off_loopback_is_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for url in ("http://192.0.2.1:9", "http://127.0.0.1:1", "https://192.0.2.1:9"):
+        with pytest.raises(Unreachable):  # where it is sent does not matter
+            incfed.Client(url, "token-0", tmp_path / "state", timeout=0.05)
+    [warning] = [one.getMessage() for one in caplog.records if "HTTP" in one.getMessage()]
+    assert warning.startswith("PLAIN HTTP to http://192.0.2.1:9: anybody on the way can read")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from .tables import TABLES, PaperTable
 from .verdicts import incomparable, judge
 
 ALL = "all"
+FETCH = "incfed data movielens ml-20m"
 OURS = ("reproduction.html", "tables.md", "tables.tex", "figures", "cells.parquet")
 TARGETS: dict[str, PaperTable | PaperFigure] = {**TABLES, **FIGURES}
 
@@ -62,7 +64,7 @@ class PaperSuite(Suite):
         if self.missing:
             terminal.hint(
                 f"Not run: {', '.join(self.missing)}. They need --movielens FOLDER; download the "
-                "data with: incfed data movielens ml-20m"
+                f"data with: {FETCH}"
             )
         return {"page": page, "tables": self.output / "tables.md", "runs": self.output / NAME}
 
@@ -71,6 +73,7 @@ def paper_suite(
     names: Sequence[str], *, seeds: int, mode: Mode, output: Path = Path("reproduction")
 ) -> PaperSuite:
     """Check the names, and that MovieLens is there where it is needed."""
+    names = [re.sub(r"^fig(?=\d)", "figure", name) for name in names]
     for name in names:
         if name not in (*TARGETS, ALL):
             close = places.hint(name, (*TARGETS, ALL))
@@ -81,7 +84,8 @@ def paper_suite(
     on_movielens = [name for name in wanted if TARGETS[name].world == MOVIELENS]
     missing = on_movielens if mode.movielens is None else []
     if missing and ALL not in names:
-        raise places.missing("--movielens", f"the folder of MovieLens, for {', '.join(missing)}")
+        allowed = f"the folder of MovieLens, for {', '.join(missing)}; to download it: {FETCH}"
+        raise places.missing("--movielens", allowed)
     if mode.movielens is not None and on_movielens:
         mode = replace(mode, data=_look(mode.movielens, mode.active))
     targets = tuple(name for name in wanted if name not in missing)

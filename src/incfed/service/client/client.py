@@ -23,7 +23,14 @@ from .policies import Accept, Cost, accept_all, cost_function
 from .receipts import Receipts
 from .state_folder import Snapshot
 from .sync import PendingSync
-from .transport import ServiceError, Traffic, Transport, Unreachable, ask
+from .transport import (
+    ServiceError,
+    Traffic,
+    Transport,
+    Unreachable,
+    ask,
+    warn_of_plain_http,
+)
 from .validation import check_arms, check_ca, check_cost, check_step, check_token, check_url
 
 Connect = Callable[[], Transport]
@@ -65,6 +72,7 @@ class Client:
         certificates = check_ca(ca)
         own_trust = None if trust is None else check_trust(trust)
         self._traffic = Traffic()
+        warn_of_plain_http(url)
 
         def connect() -> Transport:
             return Transport(url, token, seconds, certificates, self._traffic)

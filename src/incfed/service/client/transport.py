@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import ssl
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from ...protocol.messages import VERSION
 from ...support import inputs
 from ...support.extras import needs
+from ..addresses import is_loopback
 from ..binary import PACKED
 from ..wire import SIGNATURE, Request
 from .validation import URL_ALLOWED
 
 LARGEST_REPLY = 2**28  # bytes
+PLAIN_HTTP = (
+    "PLAIN HTTP to %s: anybody on the way can read this client's token, and act and be paid as it. "
+    "Use https://"
+)
+_log = logging.getLogger("incfed.client")
 
 
 @dataclass
@@ -42,6 +50,11 @@ class ServiceError(RuntimeError):
         where = f"{self.field}: " if self.field else ""
         message = str(said.get("message"))[:500]
         super().__init__(f"the coordinator refused ({status}): {where}{message}")
+
+
+def warn_of_plain_http(url: str) -> None:
+    if url.startswith("http:") and not is_loopback(urlsplit(url).hostname or ""):
+        _log.warning(PLAIN_HTTP, url)
 
 
 class Unreachable(ConnectionError):

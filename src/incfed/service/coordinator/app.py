@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..._version import __version__
 from ...ledger.database import Database
 from ...ledger.settings import Settings
+from .config import ServerConfig
 from .coordinator import Coordinator
 from .errors import TooLarge, add_exception_handlers
 from .heads import HeadMiddleware
@@ -25,11 +26,18 @@ from .routes import Services, for_clients, for_operators
 TICK = 0.25  # seconds between checks of the deadlines
 NOTIFY = ("opened", "decided", "closed", "void")  # events that clients wait for
 
+PUBLIC = ("/v1/", "/healthz")
+NOWHERE = "/"  # no page is there
+
 
 def make_app(
-    store: Database, settings: Settings, *, clock: Callable[[], float] = time.time
+    store: Database,
+    settings: Settings,
+    *,
+    server: ServerConfig | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> FastAPI:
-    """The application. Closing the store is up to the caller."""
+    """The application, as operators see it. Closing the store is up to the caller."""
     metrics = Metrics()
     notifications = Notifications(store)
 
@@ -56,7 +64,9 @@ def make_app(
         lifespan=lifespan,
         redoc_url=None,
     )
-    app.state.services = Services(coordinator, notifications, metrics, settings)
+    app.state.services = Services(
+        coordinator, notifications, metrics, settings, server or ServerConfig()
+    )
     app.include_router(for_clients)
     app.include_router(for_operators)
     add_exception_handlers(app, metrics)
@@ -80,6 +90,18 @@ async def _check_deadlines(coordinator: Coordinator, notifications: Notification
             if last_error != (last_error := type(error).__name__):
                 LOG.error("checking the deadlines failed", exc_info=error)
         await asyncio.sleep(TICK)
+
+
+class PublicApp:
+    """What callers see of the application: the rest is for operators, and needs no token."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not scope["path"].startswith(PUBLIC):
+            scope = {**scope, "path": NOWHERE, "raw_path": NOWHERE.encode()}  # refused as usual
+        await self.app(scope, receive, send)
 
 
 class RequestMiddleware:

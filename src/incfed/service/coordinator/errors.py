@@ -18,6 +18,8 @@ from ...protocol.messages import VERSION
 from ...support.inputs import counted
 from .monitoring import LOG, Metrics
 
+HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}}
+
 
 class Conflict(Refusal):
     """The message is well-formed, but does not fit the state of the federation."""
@@ -29,9 +31,20 @@ class Unauthorized(Refusal):
     """No token, a wrong one or a revoked one: the answer does not say which."""
 
     status = 401
+    quiet = True  # logged by `admission`, once a burst
 
     def __init__(self) -> None:
         super().__init__("Authorization", None, "'Bearer' followed by a valid token")
+
+
+class TooMany(Refusal):
+    """More than one caller may have."""
+
+    status = 429
+    quiet = True
+
+    def __init__(self, field: str, allowed: str) -> None:
+        super().__init__(field, None, allowed)
 
 
 class UnknownProtocol(Refusal):
@@ -47,21 +60,35 @@ class TooLarge(HTTPException):
         super().__init__(413, f"must be at most {counted(largest, 'byte')}")
 
 
+class RepeatedKey(HTTPException):
+    """Raised while the body is read, like `TooLarge`."""
+
+    def __init__(self) -> None:
+        super().__init__(400, "must not have the same key twice in an object")
+
+
 def add_exception_handlers(app: FastAPI, metrics: Metrics) -> None:
     def answer(
-        status: int, field: str, value: object, message: str, *, headers: Any = None
+        status: int,
+        field: str,
+        value: object,
+        message: str,
+        *,
+        headers: Any = None,
+        quiet: bool = False,
     ) -> JSONResponse:
         metrics.refused(field)
         fields = {"event": "refused", "status": status, "field": field}
-        LOG.info("refused", extra={"fields": fields})
+        if not quiet:
+            LOG.info("refused", extra={"fields": fields})
         body = {"field": field, "value": _short(value), "message": message}
         return JSONResponse(body, status, headers)
 
     @app.exception_handler(Refusal)
     async def refused(request: Request, error: Refusal) -> JSONResponse:
         status, message = getattr(error, "status", 422), f"must be {error.allowed}"
-        headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-        return answer(status, error.field, error.value, message, headers=headers)
+        headers, quiet = HEADERS.get(status), getattr(error, "quiet", False)
+        return answer(status, error.field, error.value, message, headers=headers, quiet=quiet)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import logging
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,6 +18,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 LOG = logging.getLogger("incfed.service")
 HIDDEN = {"numbers", "db", "V", "b", "body", "token"}  # digests could be used to test guesses
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+BURST = 60.0  # seconds that one line stands for
+MOST_BURSTS = 10_000  # addresses that are remembered
 
 
 class JsonLines(logging.Formatter):
@@ -46,6 +51,31 @@ def set_up_logging(level: str = "INFO") -> None:
     root.handlers[:] = [handler]
     root.setLevel(level)
     logging.getLogger("alembic").setLevel(logging.WARNING)
+    # it would warn of every malformed request: `connections` does, once a burst
+    logging.getLogger("uvicorn.error").setLevel(max(logging.ERROR, root.level))
+
+
+class BurstLog:
+    """A warning about a caller, once a minute however often it is noted: the line says how often
+    it was since the last one."""
+
+    def __init__(self, message: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._message, self._clock = message, clock
+        self._bursts: dict[str, list[float]] = {}  # by address: when it was logged, count since
+
+    def note(self, address: str, **fields: Any) -> None:
+        now = self._clock()
+        burst = self._bursts.get(address)
+        if burst is not None and now - burst[0] < BURST:
+            burst[1] += 1
+            return
+        if len(self._bursts) >= MOST_BURSTS:
+            old = [key for key, (began, _) in self._bursts.items() if now - began >= BURST]
+            for key in old or list(self._bursts)[: MOST_BURSTS // 2]:
+                del self._bursts[key]
+        since = 1 + (0 if burst is None else int(burst[1]))
+        self._bursts[address] = [now, 0]
+        LOG.warning(self._message, extra={"fields": {"address": address, "count": since} | fields})
 
 
 class Overview(NamedTuple):

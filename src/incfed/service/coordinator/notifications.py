@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextlib import suppress
 
 from ...ledger.database import Database, changes
 
@@ -46,11 +45,6 @@ class Notifications:
     def next_change(self) -> asyncio.Event:
         """The event to wait for. Take it before reading the state, so that no change is missed."""
         return self._changed
-
-    async def wait(self, change: asyncio.Event, seconds: float) -> None:
-        """Until something changes, for at most so many seconds."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(change.wait(), seconds)
 
     def _wake(self) -> None:
         self._changed.set()

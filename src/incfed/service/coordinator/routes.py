@@ -15,13 +15,14 @@ from ..._version import __version__
 from ...ledger.clients import Member
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
-from ...protocol.messages import VERSION, Answer, Download
+from ...protocol.messages import Answer, Download
 from .. import binary, wire
 from ..binary import PACKED
 from . import handlers
+from .admission import Admission, AdmittedRoute, Visit
 from .batching import Batcher
+from .config import ServerConfig
 from .coordinator import Coordinator
-from .errors import Unauthorized, UnknownProtocol
 from .handlers import SentMessage
 from .monitoring import CONTENT_TYPE, Metrics
 from .notifications import Notifications
@@ -37,11 +38,12 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     },
     413: {"model": wire.ErrorView, "description": "The body is too large"},
     422: {"model": wire.ErrorView, "description": "A field is wrong"},
+    429: {"model": wire.ErrorView, "description": "Too many requests, or invalid tokens"},
     426: {"model": wire.ErrorView, "description": "An unsupported version of the protocol"},
 }
 
 bearer = HTTPBearer(auto_error=False, description="The token that `incfed client enrol` printed.")
-for_clients = APIRouter(tags=["for clients"], responses=ERRORS)
+for_clients = APIRouter(tags=["for clients"], responses=ERRORS, route_class=AdmittedRoute)
 for_operators = APIRouter(tags=["for operators"])
 
 
@@ -54,11 +56,13 @@ class Services:
         notifications: Notifications,
         metrics: Metrics,
         settings: Settings,
+        server: ServerConfig,
     ) -> None:
         self.coordinator, self.notifications, self.metrics = coordinator, notifications, metrics
-        self.settings = settings
+        self.settings, self.server = settings, server
         database = OperationalError  # it is down, or its disk is full: that hits every request
-        self.authenticate = Batcher[str, Member | None](coordinator.authenticate, database)
+        authenticate = Batcher[str, Member | None](coordinator.authenticate, database)
+        self.admission = Admission(authenticate, server)
         self.state = Batcher[int, wire.StateView](coordinator.states, database)
         self.download = Batcher[Wanted, Download](coordinator.downloads, database)
         self.handle = Batcher[SentMessage, wire.StateView](coordinator.handle, database)
@@ -73,17 +77,14 @@ ServicesDep = Annotated[Services, Depends(get_services)]
 
 
 async def get_client(
-    services: ServicesDep,
+    request: Request,
     token: Annotated[Any, Depends(bearer)],
     protocol: Annotated[str | None, Header(alias="Incfed-Protocol")] = None,
 ) -> Member:
-    """The client that sent the request."""
-    if protocol != str(VERSION):
-        raise UnknownProtocol(protocol)
-    client = None if token is None else await services.authenticate(token.credentials)
-    if client is None:
-        raise Unauthorized
-    return client
+    """The client that sent the request: `AdmittedRoute` has checked the headers, which are named
+    here for the OpenAPI page."""
+    visit: Visit = request.state.visit
+    return visit.client
 
 
 CurrentClient = Annotated[Member, Depends(get_client)]
@@ -161,7 +162,8 @@ async def state(
     ] = 0.0,
 ) -> wire.StateView:
     """The federation and its last round as you see them; waits for a version above `after`."""
-    request.state.waits = True
+    visit: Visit = request.state.visit
+    request.state.waits = visit.polls = True
     notifications, loop = services.notifications, asyncio.get_running_loop()
     end = loop.time() + wait
     while True:
@@ -172,8 +174,9 @@ async def state(
             return seen
         # look at the state now and then: a client that waits must count as seen
         often = max(0.5, services.settings.live_time / 4.0)
-        await notifications.wait(change, min(left, often))
-        if await request.is_disconnected():
+        await visit.wait(change, min(left, often))
+        await asyncio.sleep(0)  # a turn of the loop, in which it notices who has left
+        if visit.released or await request.is_disconnected():
             return seen  # nobody reads it; a client that has left must not count as seen
 
 

@@ -37,6 +37,7 @@ answer_time = {answer_time!r}
 database = "sqlite:///federation.db"
 host = "127.0.0.1"
 port = {port}
+operator_port = {operator_port}     # /docs and /metrics
 """
 
 
@@ -56,7 +57,7 @@ def find_folder(path: Path | None) -> Path:
 class TourFolder:
     """The config, the database and the clients' tokens, written here or by an earlier tour."""
 
-    def __init__(self, options: TourOptions, path: Path, port: int) -> None:
+    def __init__(self, options: TourOptions, path: Path, port: int, operator_port: int = 0) -> None:
         self.again = (path / MARK).exists()  # is there an earlier tour in it?
         fixed = {"clients": options.clients, "seed": options.seed}
         if self.again:
@@ -66,7 +67,7 @@ class TourFolder:
         self.config, self.log = self.path / "federation.toml", self.path / "coordinator.log"
         given = options.settings.body()
         given["mechanism"] = toml(given["mechanism"])
-        write_text(self.config, CONFIG.format(**given, port=port))
+        write_text(self.config, CONFIG.format(**given, port=port, operator_port=operator_port))
         self._store = Database(f"sqlite:///{self.path / 'federation.db'}")
         self._read = 0  # the number of the last entry
         with self._store.write() as connection:

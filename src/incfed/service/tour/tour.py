@@ -39,10 +39,10 @@ def run(
 ) -> bool:
     """A whole tour; False: the audit found something. `serve`: the module and arguments that run a
     coordinator; the path of its config is appended."""
-    port, path = _find_port(port), find_folder(folder)
-    with alone_in(path), closing(TourFolder(options, path, port)) as made:
+    port, operators, path = _find_port(port), _find_port(None), find_folder(folder)
+    with alone_in(path), closing(TourFolder(options, path, port, operators)) as made:
         tour = Tour(options, made, port, serve)
-        _watch(screen, tour, f"{_title(options)}   http://127.0.0.1:{port}/docs")
+        _watch(screen, tour, f"{_title(options)}   http://127.0.0.1:{operators}/docs")
         return _conclude(screen, made, tour.state)
 
 

@@ -1,0 +1,5 @@
+"""`python -m incfed`."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,130 @@
+"""Algorithms side by side on the same events: figures, differences, curves, clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..support.inputs import choice, counted
+from . import html, markdown
+from .arrays import FrameRecord
+from .differences import difference_blocks, paired_difference
+from .document import Block, Document, Figure
+from .intervals import Interval
+from .membership import membership_blocks
+from .palette import pens_for
+from .plots import can_plot, overview, plot
+from .records import Result
+from .report import Section, write_report
+from .tables import METRICS, ComparisonRow, Runs, checked, compare, comparison_table, known_metrics
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+
+class Comparison(FrameRecord):
+    """The results of several algorithms, by label; each label has one result a seed.
+
+    `comparison["name"]` is the list of its results. As a frame it has one row a label: for each
+    metric the mean, its standard deviation (`_sd`), and from the second label on the mean
+    difference to the first (`_difference`) with its 95 % interval (`_low`, `_high`), which pairs
+    the runs of each seed.
+    """
+
+    def __init__(self, runs: Runs) -> None:
+        self.runs = {label: list(results) for label, results in checked(runs).items()}
+        self.rows: list[ComparisonRow] = compare(self.runs)
+
+    def __getitem__(self, label: str) -> list[Result]:
+        return self.runs[choice("label", label, list(self.runs))]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def difference(self, label: str, metric: str = "regret") -> Interval:
+        """By how much this label's figure exceeds that of the first, seed by seed: the mean and
+        its 95 % interval."""
+        choice("metric", metric, METRICS)
+        return paired_difference(next(iter(self.runs.values())), self[label], metric)
+
+    @property
+    def clients(self) -> pandas.DataFrame:
+        """One row a label and client: its figures, in the mean over the seeds."""
+        import pandas
+
+        frames = []
+        for label, results in self.runs.items():
+            whole = pandas.concat([one.clients.to_pandas() for one in results])
+            means = whole.groupby("client", as_index=False).mean()
+            means.insert(0, "algorithm", label)
+            frames.append(means)
+        return pandas.concat(frames, ignore_index=True)
+
+    def plot(self, metric: str | None = None, ax: Axes | None = None) -> Drawing:
+        """A matplotlib figure of one metric over the steps, or of the four main ones; with `ax`,
+        drawn there."""
+        if metric is None and ax is None:
+            return overview(self.runs)
+        return plot(self.runs, metric or self._first, ax=ax)
+
+    def report(self, path: str | PathLike[str], title: str = "Comparison") -> Path:
+        """Write a page with tables, curves, and who gains and loses; returns its path."""
+        return write_report(path, title, f"{self!r}"[1:-1] + ".", [Section.of("", self.runs)])
+
+    def document(self, *, figure: bool = True) -> Document:
+        """The tables, the curve of the first metric, and who gains and loses."""
+        pens = pens_for(self.runs)
+        blocks: list[Block] = [comparison_table(self.rows, pens=pens, seeds=not figure)]
+        blocks += difference_blocks(self.runs)
+        if figure and can_plot():
+            blocks.append(Figure(f"{self._first.capitalize()} over the steps.", self._curve))
+        blocks += membership_blocks(self.runs, pens=pens, figure=False)
+        return Document("", tuple(blocks))
+
+    def _curve(self) -> Drawing:
+        return plot(self.runs, self._first)
+
+    @property
+    def _first(self) -> str:
+        """The metric to look at first: a log may not know its regret."""
+        return known_metrics(self.rows)[0]
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        columns: dict[str, Any] = {
+            "algorithm": np.array([row.label for row in self.rows]),
+            "seeds": np.array([row.seeds for row in self.rows]),
+        }
+        for metric in known_metrics(self.rows):
+            spreads = [getattr(row, metric) for row in self.rows]
+            gaps = [self.difference(label, metric) for label in self.runs]
+            columns[metric] = np.array([one.mean for one in spreads])
+            columns[f"{metric}_sd"] = np.array([one.sd for one in spreads])
+            columns[f"{metric}_difference"] = np.array([one.mean for one in gaps])
+            columns[f"{metric}_low"] = np.array([one.low for one in gaps])
+            columns[f"{metric}_high"] = np.array([one.high for one in gaps])
+        return columns
+
+    def _values(self) -> tuple[Any, ...]:
+        return (self.runs,)
+
+    def __repr__(self) -> str:
+        first = next(iter(self.runs.values()))[0]
+        seeds = counted(max(row.seeds for row in self.rows), "seed")
+        names = ", ".join(self.runs)
+        return f"<Comparison of {names}: {counted(first.regret.size, 'step')}, {seeds}>"
+
+    def __str__(self) -> str:
+        return markdown.render(self.document(figure=False))
+
+    def _repr_html_(self) -> str:
+        return html.render_fragment(self.document())

@@ -1,0 +1,71 @@
+"""Means over seeds with their confidence intervals."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from .numbers import human, human_spread
+
+ROUNDING = 1e-12  # relative: a smaller spread is none
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over seeds with its 95 % confidence interval (Student's t): `half` on each side."""
+
+    mean: float
+    half: float  # NaN for one run
+    n: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Interval:
+        found = list(values)
+        mean = math.fsum(found) / len(found) if found else math.nan
+        if len(found) < 2 or not math.isfinite(mean):
+            return cls(mean, math.nan, len(found))
+        error = statistics.stdev(found) / math.sqrt(len(found))
+        return cls(mean, student(0.975, len(found) - 1) * error, len(found))
+
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        return self.half / student(0.975, self.n - 1) if self.n > 1 else math.nan
+
+    @property
+    def low(self) -> float:
+        return self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        return self.mean + self.half
+
+    def __str__(self) -> str:
+        mean, half, unit = human_spread(self.mean, self.half)
+        exact = self.half <= ROUNDING * abs(self.mean)
+        return human(self.mean) if exact or not half else f"{mean} ± {half}{unit}"
+
+
+@cache
+def student(level: float, freedom: int) -> float:
+    """The quantile of Student's t, by bisection."""
+    low, high = 0.0, 1e7
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _cumulative(middle, freedom) < level else (low, middle)
+    return (low + high) / 2
+
+
+def _cumulative(t: float, freedom: int) -> float:
+    """P(T <= t) for t >= 0 and whole degrees of freedom: a finite sum in the angle."""
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine, odd, total = math.cos(angle), freedom % 2, 0.0
+    term = cosine**odd
+    for k in range(odd, freedom - 1, 2):
+        total += term
+        term *= cosine**2 * (k + 1) / (k + 2)
+    total *= math.sin(angle)
+    return 0.5 + ((angle + total) / math.pi if odd else total / 2)

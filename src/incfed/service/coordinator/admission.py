@@ -1,0 +1,153 @@
+"""Admission: who may ask, decided before the body of a request is read.
+
+FastAPI reads bodies first. Here a route checks the token first, so that a caller without one can
+make the coordinator read nothing, look little up and log next to nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.routing import APIRoute
+
+from ...ledger.clients import Member
+from ...protocol.messages import VERSION
+from ..addresses import caller
+from .config import ServerConfig
+from .errors import RepeatedKey, TooMany, Unauthorized, UnknownProtocol
+from .monitoring import BurstLog
+
+PERIOD = 60.0  # seconds in which `bad_tokens` are counted
+REMEMBERED = 10_000  # callers with bad tokens, and tokens that were good
+
+
+class Visit:
+    """A request in progress. If it is a poll, it can be asked to come to an end."""
+
+    def __init__(self, client: Member) -> None:
+        self.client = client
+        self.polls = self.released = False
+        self._limit: asyncio.Timeout | None = None
+
+    async def wait(self, change: asyncio.Event, seconds: float) -> None:
+        """Until the change, or the release, for at most so many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.0 if self.released else seconds) as self._limit:
+                await change.wait()
+
+    def release(self) -> None:
+        self.released = True
+        if self._limit is not None and self._limit.when() is not None:
+            with suppress(RuntimeError):  # it is over anyway
+                self._limit.reschedule(0.0)
+
+
+class Admission:
+    """Checks tokens, with `authenticate`, and counts what each client has in progress."""
+
+    def __init__(
+        self,
+        authenticate: Callable[[str], Awaitable[Member | None]],
+        server: ServerConfig,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._authenticate, self._server, self._clock = authenticate, server, clock
+        self._visits: defaultdict[int, list[Visit]] = defaultdict(list)
+        self._bad: dict[str, deque[float]] = {}  # by caller, when
+        self._good: dict[bytes, None] = {}  # digests of tokens, the least recent first
+        self._log = BurstLog("invalid tokens", clock)
+
+    async def client(self, request: Request) -> Member:
+        """Who sends this request, by its head."""
+        protocol = request.headers.get("Incfed-Protocol")
+        if protocol != str(VERSION):
+            raise UnknownProtocol(protocol)
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        token = token.strip() if scheme.lower() == "bearer" else ""
+        who = caller(request.client.host if request.client else "unknown")
+        digest = hashlib.sha256(token.encode()).digest()
+        # Behind one address may be others: tokens that were good before are still looked up.
+        if digest not in self._good and self._too_many(who):
+            self._log.note(who)
+            raise TooMany("Authorization", f"valid: too many were not, wait {PERIOD:.0f} seconds")
+        found = await self._authenticate(token) if token else None
+        self._good.pop(digest, None)
+        if found is None:
+            self._note_bad(who)
+            raise Unauthorized
+        self._good[digest] = None
+        if len(self._good) > REMEMBERED:
+            del self._good[next(iter(self._good))]
+        return found
+
+    @contextmanager
+    def visit(self, client: Member) -> Iterator[Visit]:
+        """A request in progress. If there are too many of this client, its oldest poll is released;
+        if there is none, the request is refused."""
+        mine, most = self._visits[client.id], self._server.requests_per_client
+        if sum(not one.released for one in mine) >= most:
+            oldest = next((one for one in mine if one.polls and not one.released), None)
+            if oldest is None:
+                raise TooMany("request", f"one of at most {most} at a time")
+            oldest.release()
+        visit = Visit(client)
+        mine.append(visit)
+        try:
+            yield visit
+        finally:
+            mine.remove(visit)
+            if not mine:
+                self._visits.pop(client.id, None)
+
+    def _too_many(self, who: str) -> bool:
+        times = self._bad.get(who)
+        if times is None or len(times) < self._server.bad_tokens:
+            return False
+        return self._clock() - times[0] < PERIOD  # as many as are allowed, and all of late
+
+    def _note_bad(self, who: str) -> None:
+        if who not in self._bad and len(self._bad) >= REMEMBERED:
+            for one in list(self._bad)[: REMEMBERED // 2]:
+                del self._bad[one]
+        times = self._bad.setdefault(who, deque(maxlen=self._server.bad_tokens))
+        times.append(self._clock())
+        self._log.note(who)
+
+
+class AdmittedRoute(APIRoute):
+    """A route for clients: `request.state.visit` is there before the body is."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def admitted(request: Request) -> Response:
+            admission: Admission = request.app.state.services.admission
+            with admission.visit(await admission.client(request)) as visit:
+                request.state.visit = visit
+                return await handle(StrictRequest(request.scope, request.receive))
+
+        return admitted
+
+
+class StrictRequest(Request):
+    """Refuses JSON in which a key stands twice: two readers could take two values."""
+
+    async def json(self) -> Any:
+        if not hasattr(self, "_json"):
+            self._json = json.loads(await self.body(), object_pairs_hook=_without_repeats)
+        return self._json
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise RepeatedKey
+    return found

@@ -1,0 +1,151 @@
+"""Tokens, and how much one client may have in progress."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.requests import Request
+
+from incfed.ledger.clients import Member
+from incfed.service.coordinator.admission import PERIOD, Admission
+from incfed.service.coordinator.config import ServerConfig
+from incfed.service.coordinator.errors import TooMany, Unauthorized
+from support.coordinator_app import Site
+from support.federation import Clock
+from support.serving import serving
+
+ALICE = Member(1, "alice", False, 0, None)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path, bad_tokens=4, requests_per_client=2)
+    with serving(made.app) as address, made.http:
+        made.http.base_url = httpx.URL(address)
+        yield made
+    made.store.close()
+
+
+def test_bad_tokens_are_slowed_down_and_logged_once(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    assert site(0, "GET", "/v1/state").status_code == 200
+    wrong = {"Authorization": "Bearer wrong", "Incfed-Protocol": "1"}
+    asked = [site.http.get("/v1/state", headers=wrong) for _ in range(10)]
+    assert [one.status_code for one in asked] == [401] * 4 + [429] * 6
+    assert asked[-1].json()["field"] == "Authorization"
+    assert asked[-1].headers["Retry-After"]
+    assert site(0, "GET", "/v1/state").status_code == 200, "behind the same address"
+    ours = [one for one in caplog.records if one.name == "incfed.service"]
+    about = [one for one in ours if "token" in one.getMessage() or "refused" in one.getMessage()]
+    assert [one.getMessage() for one in about] == ["invalid tokens"]
+    page = site.http.get("/metrics").text
+    assert 'incfed_refused_total{field="Authorization"} 10.0' in page
+
+
+def request(token: str, address: str = "192.0.2.7") -> Request:
+    headers = [(b"authorization", f"Bearer {token}".encode()), (b"incfed-protocol", b"1")]
+    return Request({"type": "http", "headers": headers, "client": (address, 1)})
+
+
+async def knows(token: str) -> Member | None:
+    return ALICE if token == "good" else None
+
+
+def test_the_limit_is_per_address_and_minute() -> None:
+    clock = Clock()
+    admission = Admission(knows, ServerConfig(bad_tokens=2), clock)
+
+    def ask(token: str, address: str = "192.0.2.7") -> Any:
+        return asyncio.run(admission.client(request(token, address)))
+
+    for _ in range(2):
+        with pytest.raises(Unauthorized):
+            ask("bad")
+        clock.now += 1.0
+    for token in ("bad", "good"):  # which one it is, nobody looks
+        with pytest.raises(TooMany):
+            ask(token)
+    assert ask("good", "192.0.2.8") == ALICE
+    assert ask("good") == ALICE, "now it is known"
+    clock.now += PERIOD - 2.0
+    with pytest.raises(Unauthorized):
+        ask("bad")  # the first one is over
+    with pytest.raises(TooMany):
+        ask("bad")
+
+
+def test_a_token_that_was_revoked_is_not_remembered() -> None:
+    valid = {"good"}
+
+    async def knows(token: str) -> Member | None:
+        return ALICE if token in valid else None
+
+    admission = Admission(knows, ServerConfig(bad_tokens=1))
+    assert asyncio.run(admission.client(request("good"))) == ALICE
+    valid.clear()
+    with pytest.raises(Unauthorized):
+        asyncio.run(admission.client(request("good")))
+    with pytest.raises(TooMany):
+        asyncio.run(admission.client(request("good")))
+
+
+def test_requests_in_progress() -> None:
+    admission = Admission(knows, ServerConfig(requests_per_client=2))
+    with ExitStack() as stack:
+        first, second = (stack.enter_context(admission.visit(ALICE)) for _ in range(2))
+        with pytest.raises(TooMany), admission.visit(ALICE):
+            pass
+        stack.enter_context(admission.visit(Member(2, "bob", False, 0, None)))
+        second.polls = True
+        stack.enter_context(admission.visit(ALICE))
+        assert (first.released, second.released) == (False, True)
+    with admission.visit(ALICE) as last:
+        assert not last.released
+
+
+def test_the_oldest_poll_of_a_token_gives_way(site: Site) -> None:
+    version = site(0, "GET", "/v1/state").json()["version"]
+    ended: list[int] = []
+
+    def poll(k: int) -> None:
+        with httpx.Client(base_url=site.http.base_url, timeout=60.0) as http:
+            headers = {"Authorization": f"Bearer {site.tokens[0]}", "Incfed-Protocol": "1"}
+            path = f"/v1/state?after={version}&wait=30"
+            assert http.get(path, headers=headers).json()["version"] == version
+        ended.append(k)
+
+    visits = site.app.state.services.admission._visits
+    threads = [threading.Thread(target=poll, args=(k,)) for k in range(3)]
+    for k, thread in enumerate(threads[:2]):
+        thread.start()
+        while sum(one.polls for one in visits.get(0, ())) != k + 1:
+            time.sleep(0.01)
+    threads[2].start()
+    threads[0].join(20.0)
+    assert ended == [0]
+    site.app.state.services.notifications.release_waiters()
+    for thread in threads:
+        thread.join()
+
+
+def test_a_key_twice_is_refused(site: Site) -> None:
+    headers = {"Authorization": f"Bearer {site.tokens[0]}", "Incfed-Protocol": "1"}
+    headers |= {"Content-Type": "application/json"}
+    for path, body in (
+        ("/v1/rounds/1/answer", b'{"attempt": 1, "accepted": false, "accepted": true}'),
+        ("/v1/rounds/1/upload", b'{"dV": {"form": "rows", "form": "factor"}}'),
+    ):
+        answer = site.http.put(path, content=body, headers=headers)
+        assert (answer.status_code, answer.json()["field"]) == (400, "body")
+        assert answer.json()["message"] == "must not have the same key twice in an object"
