@@ -24,7 +24,9 @@ from incfed.ledger.withdrawal import (
 from incfed.protocol.messages import Delivery
 from reference.mechanisms import FloatArray
 from support.cli import invoke
+from support.coordinator_app import Site
 from support.federation import Federation, made
+from support.serving import serving
 
 DIM = 2
 
@@ -216,3 +218,33 @@ def test_withdraw_on_the_command_line(tmp_path: Path) -> None:
         assert (done.returncode, "Traceback" in done.stderr) == (2, False)
         assert why in " ".join(done.stderr.split())
     assert invoke(tmp_path, "ledger", "audit").returncode == 0
+
+
+def test_running_clients_get_the_corrected_model(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    x, y = np.array([0.9, 0.1]), np.array([0.1, 0.9])
+    with serving(site.app) as url, site.http:
+        folders = [tmp_path / str(k) for k in range(2)]
+        with (
+            incfed.Client(url, site.tokens[0], folders[0], cost=1.0, trust=5.0) as bad,
+            incfed.Client(url, site.tokens[1], folders[1], cost=1.0) as good,
+        ):
+            for client, arm in ((bad, x), (good, y)):
+                epoch = client.epoch
+                while client.epoch == epoch:
+                    client.learn(arm, 1.0)
+                    client.sync(60.0)
+            with site.store.write() as connection:
+                done = withdraw(connection, 0, site.clock())
+            for client in (bad, good):
+                client.sync(60.0)
+                assert client.epoch == done.epoch
+                assert client.problem is None
+            with site.store.read() as connection:
+                V, _ = read_epoch(connection, done.epoch, DIM)
+                assert audit(connection).findings == []
+            for client in (bad, good):
+                np.testing.assert_allclose(client._durable.learner.V, V)
+            assert bad._durable.learner.own.steps == bad.pending
+            assert np.linalg.matrix_rank(V) == 1  # nothing of x is left
+    site.store.close()
