@@ -239,3 +239,19 @@ def test_own_data_that_the_federation_lost_is_not_subtracted() -> None:
     assert one._models is not None
     U, t, _ = one._models.best(one.own.scores, one.known)
     assert np.abs(U.T @ t).max() < 10.0
+
+
+def test_what_was_withdrawn_is_not_subtracted() -> None:
+    """Others' data covers what the client shared, so that only the download can tell."""
+    learner = Learner(2, rules(), trust=5.0)
+    x, others = np.array([0.6, 0.2]), 10.0 * np.eye(2)
+    learner.learn(x, 1.0)
+    learner.freeze(1, 0.0)
+    learner.take_in(Download(1, None, pack_matrix(others + np.outer(x, x)), x, {1: 0.0}))
+    learner.learn(x, 1.0)
+    learner.freeze(2, 0.0)
+    learner.learn(x, 1.0)
+    V = pack_matrix(others + np.outer(x, x))  # epoch 2 withdrew round 1, and round 2 made epoch 3
+    learner.take_in(Download(3, None, V, x, {2: 0.0}, withdrawn=1))
+    assert learner.own.steps == 2  # what was shared since, and what is pending
+    np.testing.assert_allclose(learner.own.V, 2 * np.outer(x, x))

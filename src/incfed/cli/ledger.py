@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import FAILED
-from .base import group, option, path, plainly
+from .base import flag, group, option, path, plainly
 from .service import DEFAULT, PANEL, ConfigFile, service_installed
 
 if TYPE_CHECKING:
     from ..ledger.database import Database
+    from ..ledger.withdrawal import Withdrawn
     from ..service.coordinator.config import Config
     from ..support.terminal import Terminal
 
@@ -23,7 +24,7 @@ MECHANISM_FILE = (
     "Repeat it for several."
 )
 
-client = group("client", "Enrol clients, revoke them, list them.", PANEL)
+client = group("client", "Enrol clients, revoke them, withdraw what they shared, list them.", PANEL)
 ledger = group("ledger", "Audit and export what was decided and paid.", PANEL)
 
 
@@ -41,6 +42,16 @@ def _opened(
         config = read_config(path, load=load)
         with closing(Database(config.server.database, new=new)) as store, said_plainly():
             yield terminal, store, config
+
+
+@contextmanager
+def _exported(path: Path) -> Iterator[tuple[Terminal, Database, None]]:
+    """The same for what `export --full` wrote."""
+    with plainly() as terminal:
+        with service_installed():
+            from ..ledger.full_export import reading
+        with reading(path) as store:
+            yield terminal, store, None
 
 
 @client.command(epilog="[bold]incfed client enrol shop-12[/bold]   prints its token, once")
@@ -72,6 +83,76 @@ def revoke(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT)
         terminal.note(f"Client {number}, {name}, is revoked.")
 
 
+@client.command("reset-key")
+def reset_key(
+    who: Annotated[str, typer.Argument(metavar="ID", help="Its id, or its name.")],
+    config: ConfigFile = DEFAULT,
+) -> None:
+    """Forget the key of a client that has lost it. The next one that it sends is registered."""
+    import time
+
+    with _opened(config) as (terminal, store, _):
+        from ..ledger import clients
+
+        with store.write() as connection:
+            member = clients.reset_key(connection, who, time.time())
+        terminal.note(f"Client {member.id}, {member.name}, may register another key.")
+
+
+@client.command(epilog="[bold]incfed client withdraw 12[/bold]   takes out what client 12 shared")
+def withdraw(
+    who: Annotated[str, typer.Argument(metavar="ID", help="Its id, or its name.")],
+    partial: Annotated[
+        bool, flag("--partial", "Of what it shared, leave in what was pruned.")
+    ] = False,
+    wait: Annotated[
+        float, option("SECONDS", "How long to wait for the end of a round.", min=0.0)
+    ] = 60.0,
+    config: ConfigFile = DEFAULT,
+) -> None:
+    """Take all that a client has shared out of the model. What it was paid stays.
+
+    Its token stays valid: to keep it from sharing again, revoke it first.
+    """
+    with _opened(config) as (terminal, store, _):
+        from ..ledger import clients
+        from ..support.inputs import counted
+
+        with store.read() as connection:
+            member = clients.find(connection, who)
+        done = _withdraw(store, member.id, partial, wait)
+        rounds = counted(len(done.rounds), "round")
+        terminal.note(
+            f"Client {member.id}, {member.name}: {counted(done.steps, 'observation')} of {rounds} "
+            f"taken out. Epoch {done.epoch} has the corrected model."
+        )
+        if done.pruned:
+            terminal.note(
+                f"What it shared in {counted(len(done.pruned), 'round')} up to {done.pruned[-1]} "
+                "was pruned, and stays in the model."
+            )
+
+
+def _withdraw(store: Database, client: int, partial: bool, wait: float) -> Withdrawn:
+    """Between two rounds: tries again until then."""
+    import time
+
+    from ..ledger.database import notify
+    from ..ledger.withdrawal import RoundInProgress, withdraw
+
+    end = time.monotonic() + wait
+    while True:
+        try:
+            with store.write() as connection:
+                done = withdraw(connection, client, time.time(), partial=partial)
+                notify(connection, store.name)
+            return done
+        except RoundInProgress:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(0.1)
+
+
 @client.command("list")
 def list_clients(config: ConfigFile = DEFAULT) -> None:
     """List all clients: id, name, last seen, and what they were paid."""
@@ -91,13 +172,18 @@ def audit(
         Path | None, option("FILE", "A head kept elsewhere, to check against.", parser=path)
     ] = None,
     mechanism_file: Annotated[list[str] | None, option("FILE", MECHANISM_FILE)] = None,
+    export: Annotated[
+        Path | None,
+        option("FILE", "What `export --full` wrote, instead of the database.", parser=path),
+    ] = None,
 ) -> None:
-    """Recompute every decision, payment and sum.
+    """Recompute every decision, payment and sum, and verify every signature.
 
     Exits with 1 on any disagreement, and with 2 if it cannot audit: a mechanism's code is missing.
     """
     files = mechanism_file or []
-    with _opened(config, load=not files) as (terminal, store, _):
+    opened = _opened(config, load=not files) if export is None else _exported(export)
+    with opened as (terminal, store, _):
         from ..ledger.audit import audit as run
         from ..ledger.audit import read_head
         from ..mechanisms.registry import load_code
@@ -129,19 +215,77 @@ def show_head(config: ConfigFile = DEFAULT) -> None:
             terminal.say(write_head(connection))
 
 
+@ledger.command(epilog="[bold]incfed ledger verify sqlite:///copy.db --folder state[/bold]")
+def verify(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="The coordinator (https://...), a database (sqlite:///...) or an export."
+        ),
+    ],
+    folder: Annotated[Path, option("FOLDER", "The state folder of the client.", parser=path)],
+    token_file: Annotated[
+        Path | None, option("FILE", "The client's token, for a coordinator.", parser=path)
+    ] = None,
+    ca: Annotated[
+        Path | None, option("FILE", "Certificates to trust, for a coordinator.", parser=path)
+    ] = None,
+) -> None:
+    """Prove that a ledger holds what a client did, once and unchanged, and extends what it saw.
+
+    Exits with 1 if it does not, and with 2 if it cannot tell.
+    """
+    with plainly() as terminal, service_installed():
+        from ..ledger.database import plainly as said_plainly
+        from ..service.client.verification import over_http, verify_folder
+        from ..support.inputs import refuse
+
+        if source.startswith(("http://", "https://")):
+            if token_file is None or not token_file.is_file():
+                given = token_file and str(token_file)
+                raise refuse("--token-file", given, "a file with the client's token")
+            token = token_file.read_text(encoding="utf-8").strip()
+            certificates = None if ca is None else str(ca)
+            verdict = verify_folder(folder, over_http(source, token, ca=certificates))
+        else:
+            from ..ledger.database import Database
+            from ..ledger.full_export import SUFFIX, reading
+            from ..ledger.proofs import LedgerTree
+            from ..service.client.verification import client_of
+
+            tree, client = LedgerTree(), client_of(folder)
+            exported = source.endswith(SUFFIX)
+            kept = reading(Path(source)) if exported else closing(Database(source, new=False))
+            with kept as store, said_plainly(), store.read() as connection:
+                verdict = verify_folder(
+                    folder, lambda since, round: tree.prove(connection, client, since, round)
+                )
+        for finding in verdict.findings:
+            terminal.error(finding)
+        terminal.say(verdict.words)
+        if verdict.findings:
+            raise typer.Exit(FAILED)
+
+
 @ledger.command(epilog="[bold]incfed ledger export payments.csv[/bold]")
 def export(
-    path: Annotated[Path, typer.Argument(parser=path, help="Ends in .csv or .parquet.")],
+    path: Annotated[
+        Path, typer.Argument(parser=path, help="Ends in .csv or .parquet; with --full, in .jsonl.")
+    ],
     what: Annotated[str, typer.Option(help="payments, offers, rounds or entries.")] = "payments",
+    full: Annotated[
+        bool, flag("--full", "All that is needed to audit it without the database.")
+    ] = False,
     config: ConfigFile = DEFAULT,
 ) -> None:
     """Export payments, offers, rounds or entries to a file."""
     with _opened(config) as (terminal, store, _):
+        from ..ledger.full_export import write_full
         from ..ledger.views import export as write
         from ..support.inputs import counted
 
         with store.read() as connection:
-            count = write(connection, path, what)
+            count = write_full(connection, path) if full else write(connection, path, what)
         terminal.note(f"{path}: {counted(count, 'row')}")
 
 

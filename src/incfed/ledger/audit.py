@@ -10,15 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Table, select, text
+from sqlalchemy import Connection, Table, select
 
 from ..mechanisms.registry import MissingCode
+from ..protocol.statements import FIELDS
 from ..support.inputs import InputError, counted
 from . import tables
-from .chain import START, Head, canonical, digest, head, link
-from .recompute import disagreements
+from .chain import START, Head, canonical, digest, link
+from .guards import broken_guards
+from .proofs import LedgerTree
+from .recompute import disagreements, round_settings
 from .records import Pruned
 from .replay import Replay
+from .signatures import disputed
 
 MOST = 50  # findings shown: one changed row can make all later ones disagree
 BLOBS = ("numbers", "db", "V", "b", "token")
@@ -60,7 +64,8 @@ class SavedHead(NamedTuple):
 def write_head(connection: Connection) -> str:
     """The head as JSON, to be kept elsewhere."""
     federation = connection.scalar(select(tables.federation.c.name))
-    return json.dumps({**head(connection)._asdict(), "federation": federation})
+    last = LedgerTree().follow(connection)
+    return json.dumps({**last._asdict(), "federation": federation})
 
 
 def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport:
@@ -83,13 +88,14 @@ def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport
     elif saved is not None and seen != saved.hash:
         report.findings.append(f"entry {saved.number} is not what the kept head says")
     if replay.federation:
-        report.rounds, report.digits = replay.now["epoch"], replay.money_digits
+        report.rounds = replay.now["epoch"] - len(replay.withdrawals)
+        report.digits = replay.money_digits
         report.spent = replay.spent(report.digits)
         if saved is not None and saved.federation != replay.now["name"]:
             report.findings.append(f"the kept head is of another federation, {saved.federation}")
-    report.findings += [f"the trigger {name} is missing" for name in _missing_guards(connection)]
+    report.findings += broken_guards(connection)
     for name in ("federation", "settings", "clients", "rounds", "uploads", "offers", "deliveries",
-                 "epochs", "payments", "payouts"):  # fmt: skip
+                 "epochs", "payments", "payouts", "withdrawals"):  # fmt: skip
         _compare(connection, report, replay, tables.metadata.tables[name])
     if len(report.findings) > MOST:
         report.findings[MOST:] = [f"and {len(report.findings) - MOST} more"]
@@ -110,18 +116,6 @@ def read_head(path: Path) -> SavedHead:
         raise InputError(f"{path}: must be what `incfed ledger head` printed") from None
 
 
-def _missing_guards(connection: Connection) -> list[str]:
-    """The missing ones of the triggers that prevent changes to entries and payments."""
-    if connection.dialect.name == "sqlite":
-        expected = [f"{table}_{event}" for table in tables.APPEND_ONLY for event in tables.GUARDED]
-        query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-    else:
-        expected = [f"{table}_append_only" for table in tables.APPEND_ONLY]
-        query = "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'"
-    there = set(connection.scalars(text(query)))
-    return [name for name in expected if name not in there]
-
-
 def _check_link(report: AuditReport, row: Any) -> None:
     if row.number != report.head.number + 1:
         report.findings.append(f"entry {report.head.number + 1} is missing")
@@ -139,6 +133,9 @@ def _follow(connection: Connection, report: AuditReport, replay: Replay, row: An
         report.findings.append(f"entry {row.number}: cannot be read")
         return
     try:
+        if body["kind"] in FIELDS:
+            wrong = disputed(replay, body, round_settings(replay, body))
+            report.findings += [f"{where}: {one}" for one in wrong]
         report.findings += [f"{where}: {one}" for one in disagreements(connection, replay, body)]
     except MissingCode as missing:
         raise MissingCode(f"{where}: {missing}") from None

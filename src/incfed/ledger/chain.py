@@ -3,12 +3,13 @@ later hash. A copy of the head, kept elsewhere, reveals that."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select
 
+from ..support.signing import canonical as canonical
+from ..support.signing import digest as digest
 from .tables import entries
 
 START = "0" * 64  # the hash before the first entry
@@ -19,16 +20,6 @@ class Head(NamedTuple):
 
     number: int
     hash: str
-
-
-def canonical(body: dict[str, Any]) -> str:
-    """The one JSON text of a body: sorted keys, no spaces, floats as their shortest exact repr."""
-    return json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def digest(data: bytes | str) -> str:
-    """SHA-256, which entries have in place of blobs."""
-    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
 def link(previous: str, body: str) -> str:
@@ -58,6 +49,12 @@ class Chain:
         self._connection = connection
         self._last: Head | None = None
         self._rows: list[dict[str, Any]] = []
+        self.written: list[dict[str, Any]] = []  # rows of `entries`
+
+    @property
+    def number(self) -> int:
+        """Of the last entry of this transaction; 0: there is none yet."""
+        return 0 if self._last is None else self._last.number
 
     def append(self, kind: str, at: float, **what: Any) -> None:
         last = head(self._connection) if self._last is None else self._last
@@ -69,6 +66,7 @@ class Chain:
     def flush(self) -> None:
         if self._rows:
             self._connection.execute(insert(entries), self._rows)
+            self.written += self._rows
             self._rows = []
 
 

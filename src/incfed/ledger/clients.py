@@ -1,4 +1,5 @@
-"""Clients: each has a name, and a token of which only the hash is kept."""
+"""Clients: each has a name, a token of which only the hash is kept, and the public key by which its
+signatures are known."""
 
 from __future__ import annotations
 
@@ -30,6 +31,7 @@ class Member(NamedTuple):
     barred: int
     last_seen: float | None
     start: str | None = None  # its last one: a number and a random part, "7-0f3a9c1e"
+    key: str | None = None
 
 
 def hashed(token: str) -> str:
@@ -64,6 +66,30 @@ def revoke(connection: Connection, name: str, at: float) -> int:
     return int(found.id)
 
 
+def set_key(connection: Connection, client: int, key: str | None) -> None:
+    """Register a public key; None: take it back. The caller writes the entry."""
+    connection.execute(update(clients).where(clients.c.id == client).values(key=key))
+
+
+def reset_key(connection: Connection, who: str, at: float) -> Member:
+    """Forget the key of a client that has lost it: the next one that it sends is registered."""
+    found = find(connection, who)
+    if found.key is None:
+        raise inputs.refuse("client", who, "one that has registered a key")
+    set_key(connection, found.id, None)
+    append(connection, "key", at, client=found.id, key=None)
+    return found
+
+
+def find(connection: Connection, who: str) -> Member:
+    """The client with this id (a number) or this name."""
+    same = clients.c.id == int(who) if who.isdecimal() else clients.c.name == who
+    found = connection.execute(ALL.where(same)).first()
+    if found is None:
+        raise inputs.refuse("client", who, "the id or name of a client: see incfed client list")
+    return _member(found)
+
+
 def members(connection: Connection) -> list[Member]:
     """All clients, by id."""
     return [_member(row) for row in connection.execute(ALL.order_by(clients.c.id))]
@@ -79,4 +105,4 @@ def find_by_token(connection: Connection, tokens: Sequence[str]) -> list[Member 
 
 def _member(row: Any) -> Member:
     start = None if row.number is None else f"{row.number}-{row.nonce}"
-    return Member(row.id, row.name, row.revoked, row.barred, row.last_seen, start)
+    return Member(row.id, row.name, row.revoked, row.barred, row.last_seen, start, row.key)

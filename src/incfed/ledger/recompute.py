@@ -28,6 +28,7 @@ from .records import (
 )
 from .replay import Replay, Row
 from .settings import Settings
+from .withdrawal import Share, Withdrawal, remaining
 
 CLOSE = 1e-9  # relative tolerance: another machine may round differently
 
@@ -47,6 +48,7 @@ def disagreements(connection: Connection, replay: Replay, e: Row) -> list[str]:
         "closed": _closed,
         "void": _void,
         "paid_out": _paid_out,
+        "withdrawn": _withdrawn,
     }.get(e["kind"])
     return [] if check is None else check(connection, replay, e)
 
@@ -71,13 +73,14 @@ def _opened(connection: Connection, replay: Replay, e: Row) -> list[str]:
     return found
 
 
-def _settings(replay: Replay, e: Row) -> Settings:
+def round_settings(replay: Replay, e: Row) -> Settings:
+    """The settings of the round that an entry is about."""
     number = replay.rounds[e["round"]]["settings"]
     return Settings.of(json.loads(replay.settings[number]["body"]))
 
 
 def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> RoundInputs:
-    round, settings = replay.rounds[e["round"]], _settings(replay, e)
+    round, settings = replay.rounds[e["round"]], round_settings(replay, e)
     return read_round_inputs(
         connection,
         settings,
@@ -92,14 +95,18 @@ def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -
 
 
 def _uploaded(connection: Connection, replay: Replay, e: Row) -> list[str]:
-    settings = _settings(replay, e)
+    settings = round_settings(replay, e)
+    if (e["round"], e["client"]) in replay.uploads:
+        return [f"client {e['client']} had uploaded before"]
     row = read_own(connection, tables.uploads, e["round"], e["client"])
     check_upload(read_upload(row, settings), settings.bounds)
     return _fractions(replay, e, [e["cost"]])
 
 
 def _delivered(connection: Connection, replay: Replay, e: Row) -> list[str]:
-    settings = _settings(replay, e)
+    settings = round_settings(replay, e)
+    if (e["round"], e["client"]) in replay.deliveries:
+        return [f"client {e['client']} had delivered before"]
     row = read_own(connection, tables.uploads, e["round"], e["client"])
     upload = read_upload(row, settings)
     sent = read_own(connection, tables.deliveries, e["round"], e["client"])
@@ -136,13 +143,13 @@ def _barred(connection: Connection, replay: Replay, e: Row) -> list[str]:
     offer = replay.offers[e["round"], e["client"]]
     just = e["client"] in _missed(replay, e["round"]) and offer["accepted"] is not False
     just = just and e["round"] not in replay.interrupted
-    until = e["round"] + _settings(replay, e).barred_rounds
+    until = e["round"] + round_settings(replay, e).barred_rounds
     return [] if just and e["until"] == until else [f"client {e['client']}: no reason to bar it so"]
 
 
 def _unbarred(replay: Replay, e: Row) -> list[str]:
     """Clients that failed to deliver and were not barred for it."""
-    rounds = _settings(replay, e).barred_rounds
+    rounds = round_settings(replay, e).barred_rounds
     return [
         f"client {who} was not barred"
         for who in e["failed"]
@@ -192,10 +199,31 @@ def _paid_out(connection: Connection, replay: Replay, e: Row) -> list[str]:
     return found
 
 
+def _withdrawn(connection: Connection, replay: Replay, e: Row) -> list[str]:
+    now, settings = replay.now, replay.settings[replay.now["settings"]]
+    found = []
+    if now["round"] and replay.rounds[now["round"]]["stage"] in RUNNING:
+        found.append(f"round {now['round']} was still running")
+    if (e["epoch"], e["round"]) != (now["epoch"] + 1, now["round"]):
+        found.append(f"epoch {e['epoch']} after {now['epoch']}, in round {now['round']}")
+    shares = [
+        Share(row["epoch"], round, client) for (_, round, client), row in replay.payments.items()
+    ]
+    past = [Withdrawal(epoch, **row) for epoch, row in sorted(replay.withdrawals.items())]
+    new = Withdrawal(e["epoch"], e["client"], e["first"], e["round"])
+    dim = json.loads(settings["body"])["dim"]
+    again = remaining(connection, shares, [*past, new], dim)
+    kept = read_epoch(connection, e["epoch"], dim)
+    for name, one, other in zip(("V_g", "b_g"), kept, again, strict=True):
+        if not _same(one, other):
+            found.append(f"{name} is not the sum of what the others shared")
+    return found
+
+
 def _again(replay: Replay, e: Row, inputs: RoundInputs) -> Offers:
     here = replay.delivered(e["round"])
     kept = {who: paid for who, paid in _offered(replay, e["round"]).items() if who in here}
-    add = replay.rounds[e["round"]]["attempt"] < _settings(replay, e).attempts
+    add = replay.rounds[e["round"]]["attempt"] < round_settings(replay, e).attempts
     return deciding.decide_again(inputs, kept, add=add)
 
 

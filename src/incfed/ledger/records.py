@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, select
+import numpy as np
+from sqlalchemy import Connection, Select, bindparam, func, select
 from sqlalchemy import Table as SqlTable
 
 from ..kernels.factor import Floats
@@ -55,11 +56,15 @@ def _parse(body: str) -> Settings:
 
 def read_upload(row: Any, settings: Settings) -> Upload:
     """From a row of `uploads`."""
+    cost = money.amount_of(row, "cost", settings.money_digits)
+    return Upload(row.round, row.epoch, row.steps, cost, read_matrix(row, settings.dim))
+
+
+def read_matrix(row: Any, dim: int) -> Packed:
+    """dV of a row of `uploads`."""
     if row.numbers is None:
         raise Pruned(f"the upload of client {row.client} in round {row.round}")
-    packed = Packed(row.form, settings.dim, from_bytes(row.numbers))
-    cost = money.amount_of(row, "cost", settings.money_digits)
-    return Upload(row.round, row.epoch, row.steps, cost, packed)
+    return Packed(row.form, dim, from_bytes(row.numbers))
 
 
 def upload_row(client: int, upload: Upload, settings: Settings) -> dict[str, Any]:
@@ -75,11 +80,11 @@ def upload_row(client: int, upload: Upload, settings: Settings) -> dict[str, Any
     }
 
 
-def upload_entry(row: dict[str, Any]) -> dict[str, Any]:
+def upload_entry(row: dict[str, Any], digits: int | None) -> dict[str, Any]:
     """The same as the entry says it."""
     entry = {name: value for name, value in row.items() if name != "cost_units"}
-    cost = row["cost"] if row["cost_units"] is None else row["cost_units"]
-    return {**entry, "cost": cost, "numbers": digest(row["numbers"])}
+    whole = {} if digits is None else {"cost": row["cost_units"], "money_digits": digits}
+    return {**entry, **whole, "numbers": digest(row["numbers"])}
 
 
 def read_own(connection: Connection, table: SqlTable, round: int, client: int) -> Any:
@@ -128,8 +133,22 @@ def read_triangle(V: bytes) -> Packed:
     return Packed(TRIANGLE, (math.isqrt(8 * len(numbers) + 1) - 1) // 2, numbers)
 
 
+def read_pooled_scores(connection: Connection, epoch: int) -> Floats:
+    """Trust "auto": the sum of the scores over all that is shared in an epoch."""
+    table = tables.pooled_scores
+    query = select(table.c.numbers).where(table.c.epoch <= epoch)
+    found = connection.scalar(query.order_by(table.c.epoch.desc()).limit(1))
+    return np.zeros(SCORES) if found is None else from_bytes(found)
+
+
 def pack_epoch(V: Floats, b: Floats) -> tuple[bytes, bytes]:
     return to_bytes(pack_matrix(V).numbers), to_bytes(b)
+
+
+def _withdrawals(connection: Connection, epoch: int) -> int:
+    """How many epochs up to this one were made by a withdrawal."""
+    query = select(func.count()).where(tables.withdrawals.c.epoch <= epoch)
+    return connection.scalar(query) or 0
 
 
 def read_round_inputs(
@@ -160,7 +179,7 @@ def read_round_inputs(
         shared=shared,
         epoch=epoch,
         trigger=trigger,
-        rounds=epoch,  # every closed round makes an epoch
+        rounds=epoch - _withdrawals(connection, epoch),  # every closed round makes an epoch
         spent=spent,
         budget=math.inf if settings.budget is None else settings.budget,
         mechanism=settings.mechanism,

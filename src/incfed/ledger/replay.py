@@ -29,6 +29,7 @@ class Replay:
         self.epochs: dict[int, Row] = {}
         self.payments: dict[tuple[str, int, int], Row] = {}
         self.payouts: dict[tuple[str, int, int], Row] = {}
+        self.withdrawals: dict[int, Row] = {}
         self.pruned_round, self.pruned_epoch = 0, 0
         self._digits: dict[int, int | None] = {}  # by number of the settings
         self.interrupted: set[int] = set()  # rounds with a silence of the coordinator in this stage
@@ -79,6 +80,7 @@ class Replay:
             "settings": self._settings,
             "enrolled": self._enrolled,
             "revoked": self._revoked,
+            "key": self._key,
             "opened": self._opened,
             "deadline": self._deadline,
             "uploaded": self._uploaded,
@@ -88,6 +90,7 @@ class Replay:
             "barred": self._barred,
             "closed": self._closed,
             "void": self._void,
+            "withdrawn": self._withdrawn,
             "pruned": self._pruned,
             "paid_out": self._paid_out,
         }[e["kind"]](e)
@@ -106,10 +109,14 @@ class Replay:
 
     def _enrolled(self, e: Row) -> None:
         row = {"name": e["name"], "token": e["token"], "revoked": False, "barred": 0}
+        row["key"] = None
         self.clients[e["client"]] = row
 
     def _revoked(self, e: Row) -> None:
         self.clients[e["client"]]["revoked"] = True
+
+    def _key(self, e: Row) -> None:
+        self.clients[e["client"]]["key"] = e["key"]
 
     def _opened(self, e: Row) -> None:
         self.rounds[e["round"]] = {
@@ -182,6 +189,14 @@ class Replay:
 
     def _void(self, e: Row) -> None:
         self._end(e, VOID)
+
+    def _withdrawn(self, e: Row) -> None:
+        self.epochs[e["epoch"]] = {"round": e["round"], "V": e["V"], "b": e["b"]}
+        self.withdrawals[e["epoch"]] = {
+            "client": e["client"], "first": e["first"], "last": e["round"]
+        }  # fmt: skip
+        self.now["epoch"] = e["epoch"]
+        self.now["version"] += 1
 
     def _pruned(self, e: Row) -> None:
         self.pruned_round, self.pruned_epoch = e["round"], e["epoch"]

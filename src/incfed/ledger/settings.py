@@ -22,6 +22,7 @@ from ..protocol.limits import NONE, Limits, build_limits, recorded_limits, safe_
 from ..protocol.money import MOST_UNITS, check_digits, from_units
 from ..protocol.privacy import Privacy, build_privacy
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
+from ..protocol.statements import REGISTERED, REQUIRED
 from ..protocol.triggers import (
     TRIGGERS,
     Threshold,
@@ -39,7 +40,7 @@ OPEN = ("budget", "limits", "money_digits", *CAREFUL)  # what a config may leave
 # Recorded if they differ from version 0.1.
 LATER = (
     "trigger", "download", "width", "width_scale", "trust", "money_digits", "limits", "privacy",
-    "silent_rounds", "round_interval", "false_calls", "ignored_time",
+    "signatures", "silent_rounds", "round_interval", "false_calls", "ignored_time",
 )  # fmt: skip
 
 
@@ -78,6 +79,7 @@ class Settings:
     limits: Limits | None = None  # None: as in version 0.1, only the budget
     money_digits: int | None = None  # decimal digits of money, in whole minor units; None: floats
     privacy: Privacy | None = None  # the noise that clients add; its bounds are those above
+    signatures: Literal["registered", "required"] = "registered"  # who signs: who has a key, or all
     # What a config leaves open: see `completed`. Never recorded.
     unsaid: tuple[str, ...] = field(default=(), compare=False)
 
@@ -109,6 +111,7 @@ class Settings:
         inputs.integer("lag", self.lag, low=0, high=10**6)
         self._check_trigger()
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
+        inputs.choice("signatures", self.signatures, (REGISTERED, REQUIRED))
         inputs.choice("width", self.width, ("paper", "mixture"))
         inputs.number("width_scale", self.width_scale, low=0.0)
         if self.exploration is not None and self.width_scale != 1.0:

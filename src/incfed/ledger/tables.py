@@ -55,6 +55,7 @@ clients = Table(
     Column("token", Text, nullable=False, unique=True),  # its SHA-256
     Column("revoked", Boolean, nullable=False),
     Column("barred", Integer, nullable=False),  # takes no part up to this round
+    Column("key", Text),  # its public key; NULL: none registered
 )
 
 # When each client was last seen: no evidence, so in a table of its own.
@@ -199,9 +200,19 @@ epochs = Table(
     "epochs",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("round", Integer, nullable=False),  # that made it; 0: the beginning
+    Column("round", Integer, nullable=False),  # the last one before it; 0: the beginning
     Column("V", LargeBinary),  # upper triangle; NULL: pruned
     Column("b", LargeBinary),
+)
+
+# From this epoch on, V_g and b_g hold nothing of what the client shared in these rounds.
+withdrawals = Table(
+    "withdrawals",
+    metadata,
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+    Column("first", Integer, nullable=False),
+    Column("last", Integer, nullable=False),
 )
 
 payments = Table(
@@ -239,4 +250,3 @@ entries = Table(
 )
 
 APPEND_ONLY = ("entries", "payments", "payouts")
-GUARDED = ("UPDATE", "DELETE", "REPLACE")  # triggers of SQLite

@@ -270,12 +270,15 @@ class Learner:
         if news.since is not None and news.since != self.epoch:
             raise ValueError(f"a download since epoch {news.since}, but this is {self.epoch}")
         newer, whole = news.epoch > self.epoch, news.since is None
+        mine = self.given if min(self.given_rounds, default=0) > news.withdrawn else None
         if self.frozen is not None:
             round, data, sent = self.frozen.round, self.frozen.data, self.frozen.sent
             if round in news.shared:
                 self.frozen = None
                 if data.steps:
                     self.told, self.noise = 0, None
+                if round > news.withdrawn:
+                    mine = sent if mine is None else mine.plus(sent)
                 if not newer or round in news.without:  # it is not in the download
                     self.given = self.given.plus(sent)
                     self.given_rounds = (*self.given_rounds, round)
@@ -289,6 +292,8 @@ class Learner:
             if news.without and not whole:
                 self.V, self.b = self.V + self.given.V, self.b + self.given.b
             self.given, self.given_rounds = Observations.empty(self.dim), ()
+            if news.withdrawn:  # of its own data, only this is still in V and b
+                self.own = (mine or Observations.empty(self.dim)).plus(self.pending)
         self.epoch = news.epoch
         self.clock = 0
         self._refactor()

@@ -45,6 +45,7 @@ class Upload(NamedTuple):
     steps: int  # number of observations in dV; 0: no pending data
     cost: float  # D^p; 0 if steps is 0
     dV: Packed
+    signature: str | None = None  # of its statement (protocol/statements.py)
 
 
 class Offer(NamedTuple):
@@ -60,6 +61,7 @@ class Answer(NamedTuple):
     attempt: int
     accepted: bool
     upload: str | None = None  # the digest of the upload that it belongs to; None: of version 0.1
+    signature: str | None = None
 
 
 class Delivery(NamedTuple):
@@ -71,13 +73,15 @@ class Delivery(NamedTuple):
     # trust "auto": squared errors of each model, summed over that data, and the number of events
     scores: Floats | None = None  # [G + 1]
     upload: str | None = None  # the digest of the upload that it belongs to; None: not known
+    signature: str | None = None
 
 
 class Download(NamedTuple):
     """Lines 17-20: the shared statistics of `epoch`, in full or as the difference to `since`.
 
     `shared` has the rounds in between in which this client took part, with the payment of each.
-    Its own data of the rounds `without` is left out of a difference, because it has that.
+    Its own data of the rounds `without` is left out of a difference, because it has that. What it
+    shared up to the round `withdrawn` was taken out of the statistics.
     """
 
     epoch: int
@@ -89,3 +93,4 @@ class Download(NamedTuple):
     # trust "auto": the mean score of all that was shared, and the mean squared norm of its arms
     scores: Floats | None = None  # [G + 1]
     money_digits: int | None = None  # of the payments; None: they have no minor units
+    withdrawn: int = 0

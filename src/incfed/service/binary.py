@@ -18,7 +18,8 @@ with the content type `PACKED`. All numbers are little-endian:
                                 of a download, 1 + the epoch since when, or 0: everything
         24  uint64    large     of a signal, steps ever; of a download, how many rounds follow;
                                 of a delivery, the digest of the upload (0: not said)
-        32  float64   cost      or uint64
+        32  float64   cost      or uint64; of a download, the round up to which what you shared was
+                                withdrawn
         40            of a download, for each round: its number (uint64), your payment (float64, or
                       uint64)
                       float64 scalars
@@ -142,8 +143,9 @@ def write_download(download: Download) -> bytes:
     both = np.concatenate([scalars, b])
     rounds = len(download.shared)
     head = _Head(
-        DOWNLOAD, form, download.V.dim, len(both), download.epoch, since, rounds, digits=digits
-    )
+        DOWNLOAD, form, download.V.dim, len(both), download.epoch, since, rounds,
+        cost=float(download.withdrawn), digits=digits,
+    )  # fmt: skip
     return _write(head, both, paid, download.scores)
 
 
@@ -181,7 +183,7 @@ def _read(data: bytes, kind: int, dim: int) -> tuple[_Head, bytes, Floats | None
         UPLOAD: head.large,
         DELIVERY: head.epoch or head.cost or (head.number and head.form == VECTOR),
         SIGNAL: 0,
-        DOWNLOAD: head.cost,
+        DOWNLOAD: 0,
     }
     if unused[kind]:
         raise Refusal("body", None, "0 in the fields that this message does not have")
@@ -283,8 +285,10 @@ def read_download(data: bytes, dim: int, without: tuple[int, ...] = ()) -> Downl
     V = packing.unpack(form, rank, dim, numbers[:size])
     b = packing.combine(V, numbers[size:]) if head.form == FACTOR else numbers[size:]
     since = head.number - 1 if head.number else None
-    kept = without if since is not None else ()
-    return Download(head.epoch, since, V, b, shared, kept, scores, head.digits)
+    if head.cost not in range(LARGEST + 1):
+        raise Refusal("withdrawn", None, "the number of a round, or 0")
+    kept, withdrawn = without if since is not None else (), int(head.cost)
+    return Download(head.epoch, since, V, b, shared, kept, scores, head.digits, withdrawn)
 
 
 # ------------------------------------------------------------------------------------ requests

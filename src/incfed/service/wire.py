@@ -31,6 +31,7 @@ from ..kernels.factor import Floats
 from ..kernels.trust import SCORES
 from ..protocol.checks import MOST_STEPS, Refusal
 from ..protocol.floats import from_text, to_text
+from ..protocol.heads import Head, Inclusion, Proof
 from ..protocol.messages import Answer, Delivery, Download, Signal, Upload
 from ..protocol.money import MOST_DIGITS, to_units
 from ..protocol.packing import FACTOR, TRIANGLE, Packed
@@ -158,6 +159,13 @@ class DeliveryBody(Message):
 
 
 @dataclass(frozen=True)
+class KeyBody(Message):
+    """The public key of a client (Ed25519)."""
+
+    key: Base64
+
+
+@dataclass(frozen=True)
 class ClientView(Message):
     """The client that asks."""
 
@@ -201,6 +209,8 @@ class FederationView(Message):
     money_digits: Digits = None
     revision: Natural = 1  # grows when the operator changes the settings
     start: Natural = 0  # the number of the client's last start; 0: it has said none yet
+    signatures: Literal["registered", "required"] | None = None  # who signs; None: nobody can
+    key: str | None = None  # the one that this client has registered
 
 
 @dataclass(frozen=True)
@@ -266,6 +276,27 @@ class DownloadView(Message):
     scores: Base64 | None = None
     money_digits: Digits = None
     units: dict[str, int] | None = None  # the payments in minor units, if there are money_digits
+    withdrawn: Natural = 0  # what this client shared up to this round was taken out
+
+
+@dataclass(frozen=True)
+class EntryView(Message):
+    """An entry of the ledger, and hashes that prove that it is in it."""
+
+    number: Natural
+    body: str
+    path: list[str]
+
+
+@dataclass(frozen=True)
+class ProofView(Message):
+    """The head of the ledger; hashes that prove that it extends an older one; your entries."""
+
+    number: Natural
+    hash: str
+    root: str
+    consistency: list[str]
+    entries: list[EntryView]
 
 
 @dataclass(frozen=True)
@@ -337,8 +368,26 @@ def read_download(said: object, dim: int) -> Download:
         shared[int(round)] = inputs.number(f"shared.{round}", paid, low=0.0)
     V, b = read_matrix("V", view.V, dim), read_floats("b", view.b, dim)
     scores = None if view.scores is None else read_floats("scores", view.scores, SCORES)
-    digits = view.money_digits
-    return Download(view.epoch, view.since, V, b, shared, scores=scores, money_digits=digits)
+    digits, withdrawn = view.money_digits, view.withdrawn
+    return Download(
+        view.epoch, view.since, V, b, shared, scores=scores, money_digits=digits,
+        withdrawn=withdrawn,
+    )  # fmt: skip
+
+
+def write_proof(proof: Proof) -> ProofView:
+    entries = [EntryView(*one) for one in proof.entries]
+    return ProofView(*proof.head, proof.consistency, entries)
+
+
+def read_proof(said: object) -> Proof:
+    view = read(ProofView, said)
+    own = [read(EntryView, one, "entries") for one in view.entries]
+    for hashes in (view.consistency, *(one.path for one in own)):
+        if not isinstance(hashes, list) or not all(isinstance(one, str) for one in hashes):
+            raise inputs.refuse("proof", None, "lists of hashes")
+    found = [Inclusion(one.number, one.body, one.path) for one in own]
+    return Proof(Head.read(f"{view.number} {view.hash} {view.root}"), view.consistency, found)
 
 
 def read_floats(name: str, text: str, count: int | None = None) -> Floats:
@@ -391,7 +440,9 @@ def write_download(download: Download) -> DownloadView:
     digits, units = download.money_digits, None
     if digits is not None:
         units = {round: to_units(paid, digits) for round, paid in shared.items()}
-    return DownloadView(download.epoch, download.since, V, b, shared, scores, digits, units)
+    return DownloadView(
+        download.epoch, download.since, V, b, shared, scores, digits, units, download.withdrawn
+    )
 
 
 def read_upload_body(round: int, body: UploadBody, dim: int) -> Upload:
@@ -427,6 +478,10 @@ ROUNDS = "/v1/rounds"
 UPLOAD, ANSWER, DELIVERY = (f"{ROUNDS}/{{number}}/{n}" for n in ("upload", "answer", "delivery"))
 DOWNLOAD = "/v1/download"
 START = "Incfed-Start"  # the header that says which start of the client a request comes from
+KEY = "/v1/key"
+PROOF = "/v1/proof"
+# Headers: of requests; of replies, the head of the ledger, and the entry that the request made.
+SIGNATURE, HEAD, ENTRY = "Incfed-Signature", "Incfed-Head", "Incfed-Entry"
 
 
 class Request(NamedTuple):
@@ -446,10 +501,22 @@ class Request(NamedTuple):
     closed: bool = True  # of a download: is the round that this client uploaded to over?
     model: bool = True  # of a download: with the shared statistics,
     own: tuple[int, ...] = ()  # without this client's own data of these rounds
+    signature: str | None = None
 
 
 def get_federation() -> Request:
     return Request("federation", "GET", FEDERATION)
+
+
+def put_key(key: str) -> Request:
+    return Request("key", "PUT", KEY, asdict(KeyBody(key)))
+
+
+def get_proof(since: int = 0, round: int | None = None) -> Request:
+    """That the ledger extends its first `since` entries; with what this client did in a round (0:
+    the keys that it registered)."""
+    own = "" if round is None else f"&round={round}"
+    return Request("proof", "GET", f"{PROOF}?since={since}{own}")
 
 
 def get_state(after: int | None = None, wait: float = 0.0) -> Request:
@@ -481,7 +548,7 @@ def put_upload(upload: Upload) -> Request:
 
 
 def put_answer(answer: Answer) -> Request:
-    number, attempt, accepted, upload = answer
+    number, attempt, accepted, upload, _ = answer
     body, path = AnswerBody(attempt, accepted, upload), ANSWER.format(number=number)
     said = {name: value for name, value in asdict(body).items() if value is not None}
     return Request("answer", "PUT", path, said, number=number, attempt=attempt)

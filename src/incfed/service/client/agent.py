@@ -143,6 +143,11 @@ class Agent:
         self.state = None
         self.backoff.until = self._signal_after = 0.0
 
+    def halt(self, error: Exception) -> None:
+        """For good: the coordinator is not the one that this client knew."""
+        self._log(logging.ERROR, "halted", error)
+        self.stop(error)
+
     def stop(self, error: Exception) -> None:
         """No more requests will be sent."""
         self.problem, self.halted = self.problem if self.halted else error, True

@@ -9,15 +9,21 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from ...support import inputs
+from .. import wire
 from ..wire import Request
 from .agent import Agent
+from .keys import KINDS, Signer
+from .receipts import Fork, Receipts
 from .sync import PendingSync
-from .transport import Transport, Unreachable
+from .transport import ServiceError, Transport, Unreachable
 
 
 class BackgroundThread:
-    def __init__(self, agent: Agent, connect: Callable[[], Transport]) -> None:
-        self._agent = agent
+    def __init__(
+        self, agent: Agent, signer: Signer, receipts: Receipts, connect: Callable[[], Transport]
+    ) -> None:
+        self._agent, self._signer, self._receipts = agent, signer, receipts
         self._connect = connect
         self._loop = asyncio.new_event_loop()
         self._wake = asyncio.Event()
@@ -98,9 +104,33 @@ class BackgroundThread:
             await transport.close()
 
     async def _send(self, transport: Transport, request: Request) -> None:
+        agent, signer, receipts = self._agent, self._signer, self._receipts
+        headers: dict[str, str] = {}
         try:
-            status, reply = await transport.send(request)
-        except Unreachable as error:
-            self._agent.failed(request, error, time.monotonic())
+            if request.kind in KINDS and signer.unregistered:
+                status, reply = await transport.send(signer.registration())
+                if status != 200:
+                    raise ServiceError(status, reply)
+                signer.registered()
+            request = signer.signed(request)
+            status, reply = await transport.send(request, headers)
+            receipts.see(headers)
+            if status == 200 and request.signature is not None:
+                receipts.keep(request, KINDS[request.kind], signer.fields(request), headers)
+        except Fork as error:
+            agent.halt(error)
+        except (Unreachable, ServiceError, OSError, inputs.InputError) as error:
+            agent.failed(request, error, time.monotonic())
         else:
-            self._agent.replied(request, status, reply, time.monotonic())
+            agent.replied(request, status, reply, time.monotonic())
+            if request.kind == "download" and receipts.due:
+                await self._prove(transport)
+
+    async def _prove(self, transport: Transport) -> None:
+        """Does the ledger still extend the one that this client has seen?"""
+        try:
+            self._receipts.check(*await transport.send(self._receipts.question()))
+        except Fork as error:
+            self._agent.halt(error)
+        except (Unreachable, ServiceError, wire.BadReply):
+            pass  # it is asked again after the next round

@@ -19,10 +19,19 @@ from . import state_folder
 from .agent import Agent
 from .background import BackgroundThread
 from .durable_learner import DurableLearner, warm_up
+from .keys import Signer
 from .policies import Accept, Cost, Discretion, accept_all, cost_function
+from .receipts import Receipts
 from .state_folder import Snapshot
 from .sync import PendingSync
-from .transport import Traffic, Transport, Unreachable, ask, warn_of_plain_http
+from .transport import (
+    ServiceError,
+    Traffic,
+    Transport,
+    Unreachable,
+    ask,
+    warn_of_plain_http,
+)
 from .validation import check_arms, check_ca, check_cost, check_step, check_token, check_url
 
 Connect = Callable[[], Transport]
@@ -83,14 +92,19 @@ class Client:
             self._start = str(self._durable.start)
             try:
                 self._agent = Agent(self._durable, costs, accept, self._traffic)
+                signer, receipts = Signer(self._durable), Receipts(folder)
                 if federation is not None:
                     _handshake(connect, self._agent, federation)
+                    if signer.unregistered:
+                        ask(connect, signer.registration())
+                        signer.registered()
+                    _check_ledger(connect, receipts)
                 warm_up(self.settings, own_trust)
             except BaseException:
                 self._durable.close()
                 raise
         self._lock = lock
-        self._background = BackgroundThread(self._agent, connect)
+        self._background = BackgroundThread(self._agent, signer, receipts, connect)
         self._closed = False
         self._background.start()
 
@@ -231,3 +245,14 @@ def _handshake(connect: Connect, agent: Agent, federation: Any) -> None:
         agent.replied(request, 200, ask(connect, request)[0], time.monotonic())
     if agent.problem:
         raise agent.problem
+
+
+def _check_ledger(connect: Connect, receipts: Receipts) -> None:
+    """Fork, if the ledger does not extend the one that this client has seen."""
+    if not receipts.last.number:
+        return
+    try:
+        [reply] = ask(connect, receipts.question())
+        receipts.check(200, reply)
+    except ServiceError as refused:
+        receipts.check(refused.status, {"field": refused.field, "message": str(refused)})

@@ -18,7 +18,7 @@ from ...support import inputs
 from ...support.extras import needs
 from ..addresses import is_loopback
 from ..binary import PACKED
-from ..wire import START, Request
+from ..wire import SIGNATURE, START, Request
 from .validation import URL_ALLOWED
 
 LARGEST_REPLY = 2**28  # bytes
@@ -86,14 +86,18 @@ class Transport:
         except httpx.InvalidURL:  # a host name that cannot exist, for example
             raise inputs.refuse("url", url, URL_ALLOWED) from None
 
-    async def send(self, request: Request) -> tuple[int, Any]:
+    async def send(
+        self, request: Request, headers: dict[str, str] | None = None
+    ) -> tuple[int, Any]:
         """The status, and the reply: its JSON, or the bytes of a packed message (None: an error
-        reply without JSON)."""
+        reply without JSON). `headers` gets those of the reply."""
         httpx, traffic = self._httpx, self._traffic
         timeout = httpx.Timeout(self._timeout, read=self._timeout + request.wait)
-        body: dict[str, Any] = {"json": request.body}
+        body: dict[str, Any] = {"json": request.body, "headers": {}}
         if isinstance(request.body, bytes):
             body = {"content": request.body, "headers": {"Content-Type": PACKED}}
+        if request.signature is not None:
+            body["headers"][SIGNATURE] = request.signature
         sent = self._client.build_request(request.method, request.path, timeout=timeout, **body)
         traffic.requests += 1
         head = _head_size(sent.headers.raw, sent.method.encode(), sent.url.raw_path)
@@ -107,6 +111,8 @@ class Transport:
                 await reply.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
             raise Unreachable(f"{request.method} {sent.url}: {_reason(error)}") from None
+        if headers is not None:
+            headers.update(reply.headers)
         reason = reply.extensions.get("reason_phrase", b"")
         traffic.bytes_received += _head_size(reply.headers.raw, b"%d" % reply.status_code, reason)
         if reply.is_success and reply.headers.get("Content-Type") == PACKED:

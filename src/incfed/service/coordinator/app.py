@@ -18,6 +18,7 @@ from ...ledger.settings import Settings
 from .config import ServerConfig
 from .coordinator import Coordinator
 from .errors import TooLarge, add_exception_handlers
+from .heads import HeadMiddleware
 from .monitoring import LOG, Metrics, log_event
 from .notifications import Notifications
 from .routes import Services, for_clients, for_operators
@@ -69,6 +70,7 @@ def make_app(
     app.include_router(for_clients)
     app.include_router(for_operators)
     add_exception_handlers(app, metrics)
+    app.add_middleware(HeadMiddleware, coordinator=coordinator)
     app.add_middleware(RequestMiddleware, metrics=metrics, largest=largest_body(settings.dim))
     return app
 

@@ -89,6 +89,7 @@ LAST_SHARED = (
     .where(_paid.client.in_(CLIENTS))
     .group_by(_paid.client)
 )
+KEYS = select(tables.clients.c.id, tables.clients.c.key).where(tables.clients.c.id.in_(CLIENTS))
 KEPT_EPOCHS = select(tables.epochs.c.number).where(tables.epochs.c.V.is_not(None))
 FIRST_EPOCH = select(func.min(tables.epochs.c.number)).where(tables.epochs.c.V.is_not(None))
 RECENT_EPOCHS = (
@@ -124,6 +125,12 @@ class BatchRows:
         """For each client that has contributed, the last epoch to which it did."""
         rows = self._connection.execute(LAST_SHARED, {"clients": self.clients})
         return {row.client: row.epoch for row in rows}
+
+    @cached_property
+    def keys(self) -> dict[int, str | None]:
+        """The registered public keys."""
+        rows = self._connection.execute(KEYS, {"clients": self.clients})
+        return {row.id: row.key for row in rows}
 
     @cached_property
     def first_epoch(self) -> int:

@@ -18,15 +18,17 @@ from ...ledger import tables
 from ...ledger.clients import Member, find_by_token
 from ...ledger.database import Database, notify
 from ...ledger.federation import apply_settings
+from ...ledger.proofs import Entry, LedgerTree
 from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
+from ...protocol.heads import Head, Proof
 from ...protocol.messages import Download
 from ...protocol.protocols import EVERYONE
 from ..wire import StateView
 from . import conduct
 from .batching import CLIENTS
-from .errors import Unauthorized
+from .errors import Conflict, Unauthorized
 from .handlers import SentMessage
 from .listening import Judge
 from .monitoring import Overview
@@ -56,8 +58,11 @@ class Coordinator:
         self._on_event = on_event
         self._downloads = Downloads()
         self._judge = Judge()
+        self._tree = LedgerTree()
         with store.write() as connection:
             apply_settings(connection, settings, clock())
+        with store.read() as connection:
+            self._tree.follow(connection)
 
     # ------------------------------------------------------------------------------ messages
 
@@ -129,6 +134,19 @@ class Coordinator:
         with self._write() as transaction:  # it uses up an entitlement
             return self._downloads.make(transaction, asked)
 
+    @property
+    def head(self) -> Head:
+        """Of the ledger, at least as far as this process has written it."""
+        return self._tree.head
+
+    def prove(self, client: int, since: int, round: int | None) -> Proof:
+        """See `LedgerTree.prove`."""
+        with self.store.read() as connection:
+            last = self._tree.follow(connection).number
+            if since > last:
+                raise Conflict("since", since, f"at most {last}, the last entry")
+            return self._tree.prove(connection, client, since, round)
+
     # ------------------------------------------------------------------------- for operators
 
     def settings(self) -> Settings:
@@ -159,6 +177,9 @@ class Coordinator:
             yield transaction
             if transaction.finish():
                 notify(connection, self.store.name)
+        if not self._tree.extend([Entry(**row) for row in transaction.entries.written]):
+            with self.store.read() as connection:  # others have added entries, too
+                self._tree.follow(connection)
         self._publish(transaction.events)
 
     def _publish(self, events: Sequence[dict[str, Any]]) -> None:

@@ -13,13 +13,18 @@ from typing import Any, NamedTuple
 from ...kernels.factor import Floats
 from ...ledger import tables
 from ...ledger.chain import digest
+from ...ledger.clients import set_key
 from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes, upload_entry, upload_row
+from ...ledger.signatures import fault
 from ...protocol.checks import Refusal, check_delivery, check_scores, check_signal, check_upload
 from ...protocol.messages import Answer, Delivery, Signal, Upload
 from ...protocol.money import next_unit
 from ...protocol.packing import DIGEST, FACTOR, combine
 from ...protocol.protocols import EVERYONE
+from ...protocol.statements import ANSWERED, DELIVERED, UPLOADED
 from ...support.inputs import counted
+from ...support.signing import KEY_BYTES, read_bytes
+from ..wire import SIGNATURE
 from . import conduct
 from .errors import Conflict
 from .round import RoundTransaction
@@ -30,6 +35,19 @@ FIXED = ("steps", "cost", "cost_units", "form", "numbers")  # of an upload, once
 Handler = Callable[[RoundTransaction, int, Any], None]  # the client that sent it, and the message
 # A client, its message with what handles that, and the start of the client that it comes from.
 SentMessage = tuple[int, Handler, Any] | tuple[int, Handler, Any, Start | None]
+
+
+class Recorded:
+    """A handler that remembers which entry it made; 0: none, because the message came twice."""
+
+    def __init__(self, handler: Handler) -> None:
+        self._handler, self.entry = handler, 0
+
+    def __call__(self, transaction: RoundTransaction, client: int, message: Any) -> None:
+        before = transaction.entries.number
+        self._handler(transaction, client, message)
+        last = transaction.entries.number
+        self.entry = last if last != before else 0
 
 
 class Open(NamedTuple):
@@ -83,8 +101,10 @@ def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
     uploaded = transaction.rows.find(tables.uploads, message.round, client)
     if uploaded is None:
         _check_upload(transaction, client, message)
+        entry = upload_entry(row, transaction.settings.money_digits)
+        signed = _check_signature(transaction, UPLOADED, entry, message.signature)
         transaction.rows.add(tables.uploads, **row)
-        transaction.record("uploaded", **upload_entry(row))
+        transaction.record(UPLOADED, **entry, **signed)
     elif any(getattr(uploaded, name) != row[name] for name in FIXED):
         raise Conflict("dV", None, "the same as in your first upload: it is fixed for the round")
 
@@ -96,9 +116,11 @@ def answer(transaction: RoundTransaction, client: int, message: Answer) -> None:
         if message.attempt != offer.attempt:
             raise Conflict("attempt", message.attempt, f"{offer.attempt}, the latest one")
         _check_named(transaction, client, message.round, message.upload)
+        entry = {"round": message.round, "attempt": message.attempt, "accepted": message.accepted}
+        entry["client"] = client
+        signed = _check_signature(transaction, ANSWERED, entry, message.signature)
         transaction.rows.accept(offer, bool(message.accepted))
-        transaction.record("answered", round=message.round, attempt=message.attempt,
-                           accepted=message.accepted, client=client)  # fmt: skip
+        transaction.record(ANSWERED, **entry, **signed)
     elif offer.accepted != message.accepted:
         allowed = f"{str(bool(offer.accepted)).lower()}, as in your first answer"
         raise Conflict("accepted", message.accepted, allowed)
@@ -120,12 +142,15 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
         check_delivery(plain, sent.dV, sent.steps, transaction.settings.bounds)
         if message.scores is not None:
             check_scores(message.scores, sent.steps)
+        entry = {"round": number, "client": client, "db": digest(db)}
+        price = {"steps": sent.steps, "cost": sent.cost}
+        signed = _check_signature(transaction, DELIVERED, entry | price, message.signature)
         rows.add(tables.deliveries, round=number, client=client, db=db)
         if message.scores is not None:
             kept = to_bytes(capped(message.scores, transaction.settings.reward_bound))
             rows.add(tables.scores, round=number, client=client, numbers=kept)
         rows.accept(offer, True)  # a delivery is an acceptance
-        transaction.record("delivered", round=number, client=client, db=digest(db))
+        transaction.record(DELIVERED, **entry, **signed)
     elif delivered.db != db:
         raise Conflict("db", None, "the same as in your first delivery")
 
@@ -139,6 +164,31 @@ def _check_named(transaction: RoundTransaction, client: int, round: int, named: 
     if uploaded.numbers is not None and digest(uploaded.numbers)[:DIGEST] != named:
         allowed = "the digest of your upload to this round, which another process has sent"
         raise Conflict("upload", None, allowed)
+
+
+def register_key(transaction: RoundTransaction, client: int, key: str) -> None:
+    """Once: afterwards, only the operator can make room for another one."""
+    if read_bytes(key, KEY_BYTES) is None:
+        raise Refusal("key", None, f"a public key of Ed25519: {KEY_BYTES} bytes in base64")
+    known = transaction.rows.keys[client]
+    if known is None:
+        set_key(transaction.connection, client, key)
+        transaction.rows.keys[client] = key
+        transaction.record("key", client=client, key=key)
+    elif known != key:
+        allowed = "the one that this client has registered: to change it, incfed client reset-key"
+        raise Conflict("key", None, allowed)
+
+
+def _check_signature(
+    transaction: RoundTransaction, kind: str, entry: dict[str, Any], signature: str | None
+) -> dict[str, str]:
+    """What the entry says of it: the signature, if there is one."""
+    key, name = transaction.rows.keys[entry["client"]], transaction.federation.name
+    wrong = fault(name, kind, entry, key, signature, transaction.settings)
+    if wrong is not None:
+        raise Refusal(SIGNATURE, None, f"that of this message by its sender's key: {wrong}")
+    return {} if signature is None else {"signature": signature}
 
 
 def _read_db(transaction: RoundTransaction, client: int, message: Delivery) -> Floats:

@@ -161,7 +161,7 @@ class RoundTransaction:
             one = sent.get(client, Upload(0, self.round.epoch, 0, 0.0, nothing))
             row = upload_row(client, one._replace(round=self.round.number), self.settings)
             self.rows.add(tables.uploads, **row)
-            self.record("uploaded", **upload_entry(row))
+            self.record("uploaded", **upload_entry(row, self.settings.money_digits))
 
     @property
     def spent(self) -> float:
@@ -215,6 +215,11 @@ class RoundTransaction:
         """An entry in the ledger, and an event for the log after the commit."""
         self._chain.append(kind, self.now, **what)
         self.events.append({"event": kind, **what})
+
+    @property
+    def entries(self) -> Chain:
+        """What this transaction adds to the ledger."""
+        return self._chain
 
     def finish(self) -> bool:
         """Call this last, before the commit. Did anything change that clients wait for?"""

@@ -97,7 +97,22 @@ def sent(client: Member, handler: Handler, message: Any) -> SentMessage:
 
 
 CurrentClient = Annotated[Member, Depends(get_client)]
+Signature = Annotated[
+    str | None,
+    Header(alias=wire.SIGNATURE, max_length=100, description="Of your key, if you have one."),
+]
 RoundNumber = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Number of the round.")]
+
+
+async def act(
+    services: Services, client: Member, handler: handlers.Handler, message: Any, response: Response
+) -> wire.StateView:
+    """Handle what goes into the ledger; a header of the reply says which entry it is."""
+    recorded = handlers.Recorded(handler)
+    state = await services.handle(sent(client, recorded, message))
+    if recorded.entry:
+        response.headers[wire.ENTRY] = str(recorded.entry)
+    return state
 
 
 def _keep_bytes(body: Any, check: ValidatorFunctionWrapHandler) -> Any:
@@ -135,6 +150,14 @@ async def federation(
     settings = await run_in_threadpool(services.coordinator.settings)
     last = await run_in_threadpool(services.coordinator.last_start, client.id)
     return view_federation(settings, client, state, accepts_packed(request), last)
+
+
+@for_clients.put(wire.KEY, response_model_exclude_defaults=True)
+async def register_key(
+    body: wire.KeyBody, services: ServicesDep, client: CurrentClient
+) -> wire.StateView:
+    """Register your public key: from then on, uploads, answers and deliveries must be signed."""
+    return await services.handle(sent(client, handlers.register_key, body.key))
 
 
 @for_clients.get(wire.STATE, response_model_exclude_defaults=True)
@@ -210,6 +233,8 @@ async def upload(
     body: Annotated[wire.UploadBody, OrPacked],
     services: ServicesDep,
     client: CurrentClient,
+    response: Response,
+    signature: Signature = None,
 ) -> wire.StateView:
     """Upload dV, which is fixed for this round from then on."""
     packed, dim = packed_body(request, body), services.settings.dim
@@ -217,16 +242,18 @@ async def upload(
         message = wire.read_upload_body(number, body, dim)
     else:
         message = binary.read_upload(number, packed, dim)
-    return await services.handle(sent(client, handlers.upload, message))
+    message = message._replace(signature=signature)
+    return await act(services, client, handlers.upload, message, response)
 
 
 @for_clients.put(wire.ANSWER, response_model_exclude_defaults=True)
 async def answer(
-    number: RoundNumber, body: wire.AnswerBody, services: ServicesDep, client: CurrentClient
-) -> wire.StateView:
+    number: RoundNumber, body: wire.AnswerBody, services: ServicesDep, client: CurrentClient,
+    response: Response, signature: Signature = None,
+) -> wire.StateView:  # fmt: skip
     """Accept or decline an offer."""
-    message = Answer(number, body.attempt, body.accepted, body.upload)
-    return await services.handle(sent(client, handlers.answer, message))
+    message = Answer(number, body.attempt, body.accepted, body.upload, signature)
+    return await act(services, client, handlers.answer, message, response)
 
 
 @for_clients.put(wire.DELIVERY, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED)
@@ -236,6 +263,8 @@ async def delivery(
     body: Annotated[wire.DeliveryBody, OrPacked],
     services: ServicesDep,
     client: CurrentClient,
+    response: Response,
+    signature: Signature = None,
 ) -> wire.StateView:
     """Deliver db, as a participant of the round."""
     packed, dim = packed_body(request, body), services.settings.dim
@@ -243,7 +272,8 @@ async def delivery(
         message = wire.read_delivery_body(number, body, dim)
     else:
         message = binary.read_delivery(number, packed, dim)
-    return await services.handle(sent(client, handlers.delivery, message))
+    message = message._replace(signature=signature)
+    return await act(services, client, handlers.delivery, message, response)
 
 
 @for_clients.get(
@@ -282,6 +312,20 @@ async def download(
     if packed:
         return Response(binary.write_download(found), media_type=PACKED)
     return wire.write_download(found)
+
+
+@for_clients.get(wire.PROOF)
+async def proof(
+    services: ServicesDep,
+    client: CurrentClient,
+    since: Annotated[int, Query(ge=0, le=2**62, description="Entries that you know.")] = 0,
+    round: Annotated[
+        int | None, Query(ge=0, le=wire.LARGEST, description="Your entries of it; 0: your keys.")
+    ] = None,
+) -> wire.ProofView:
+    """That the ledger extends what it was, and holds what you did: Merkle proofs as in RFC 9162."""
+    found = await run_in_threadpool(services.coordinator.prove, client.id, since, round)
+    return wire.write_proof(found)
 
 
 @for_operators.get("/healthz")

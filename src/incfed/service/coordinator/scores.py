@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, exists, func, insert, select
 
 from ...kernels.factor import Floats
-from ...kernels.trust import MODELS, SCORES
+from ...kernels.trust import MODELS
 from ...ledger import tables
-from ...ledger.records import from_bytes, read_epoch, to_bytes
+from ...ledger.records import from_bytes, read_epoch, read_pooled_scores, to_bytes
 
-_scores, _pooled = tables.scores.c, tables.pooled_scores.c
+_scores, _withdrawn = tables.scores.c, tables.withdrawals.c
 _paid, _uploads = tables.payments.c, tables.uploads.c
 
 
@@ -34,24 +34,24 @@ def pool(connection: Connection, round: int, epoch: int, participants: Collectio
     )
     new = [from_bytes(one) for one in connection.scalars(query)]
     if new:
-        total = _sum(connection, epoch) + np.sum(new, axis=0)
+        total = read_pooled_scores(connection, epoch) + np.sum(new, axis=0)
         row = {"epoch": epoch, "numbers": to_bytes(total)}
         connection.execute(insert(tables.pooled_scores).values(row))
 
 
 def mean(connection: Connection, epoch: int, dim: int) -> Floats | None:
     """The mean score of each model, and the mean squared norm of the arms that were shared."""
-    total = _sum(connection, epoch)
+    total = read_pooled_scores(connection, epoch)
     if not total[MODELS]:
         return None
-    query = select(func.sum(_uploads.steps)).where(
-        _uploads.round == _paid.round, _uploads.client == _paid.client, _paid.epoch <= epoch
+    withdrawn = exists().where(
+        _withdrawn.client == _paid.client,
+        _paid.round.between(_withdrawn.first, _withdrawn.last),
+        _withdrawn.epoch <= epoch,
     )
+    query = select(func.sum(_uploads.steps)).where(
+        _uploads.round == _paid.round, _uploads.client == _paid.client, _paid.epoch <= epoch,
+        ~withdrawn,
+    )  # fmt: skip
     V, _ = read_epoch(connection, epoch, dim)
     return np.append(total[:MODELS] / total[MODELS], np.trace(V) / int(connection.scalar(query)))
-
-
-def _sum(connection: Connection, epoch: int) -> Floats:
-    query = select(_pooled.numbers).where(_pooled.epoch <= epoch)
-    found = connection.scalar(query.order_by(_pooled.epoch.desc()).limit(1))
-    return np.zeros(SCORES) if found is None else from_bytes(found)

@@ -59,6 +59,12 @@ ADDED = (
     .order_by(_paid.round, _paid.client)
 )
 
+_withdrawn = tables.withdrawals.c
+WITHDRAWN = select(tables.withdrawals).where(_withdrawn.client.in_(CLIENTS))
+WITHDRAWN_SINCE = select(_withdrawn.epoch).where(
+    _withdrawn.epoch > bindparam("since"), _withdrawn.epoch <= bindparam("epoch")
+)
+
 
 def view_federation(
     settings: Settings, client: Member, state: StateView, packed: bool = False, start: int = 0
@@ -88,6 +94,8 @@ def view_federation(
         packed=packed,
         money_digits=settings.money_digits,
         start=start,
+        signatures=settings.signatures if packed else None,  # of version 0.1: it knows neither
+        key=client.key if packed else None,
     )
 
 
@@ -172,6 +180,9 @@ class Downloads:
                 shared[row.client, since][row.round] = next_unit(
                     money.amount_of(row, "amount", digits), digits
                 )
+        withdrawn = connection.execute(
+            WITHDRAWN, {"clients": sorted({one.client for one in asked})}
+        ).all()
         found: list[Download | Refusal] = []
         for one in asked:
             epoch, rounds = allowed[one.client], shared[one.client, one.since]
@@ -195,7 +206,12 @@ class Downloads:
             scored = None
             if len(V.numbers):  # without new data, nothing is new
                 scored = self._mean_scores(connection, epoch, transaction.settings.dim)
-            found.append(Download(epoch, since, V, b, rounds, without, scored, digits))
+            gone = [
+                past.last for past in withdrawn
+                if past.client == one.client and (one.since or 0) < past.epoch <= epoch
+            ]  # fmt: skip
+            last = max(gone, default=0)
+            found.append(Download(epoch, since, V, b, rounds, without, scored, digits, last))
         return found
 
     def _mean_scores(self, connection: Connection, epoch: int, dim: int) -> Floats | None:
@@ -248,7 +264,7 @@ def _other_upload(connection: Connection, client: int, round: int, named: str) -
 def _difference(
     connection: Connection, one: Wanted, epoch: int, dim: int
 ) -> tuple[Packed, Floats] | None:
-    """What was added after `one.since`; None: the whole is smaller.
+    """What was added after `one.since`; None: the whole is smaller, or something was withdrawn.
 
     The factors of all participants are merged into one: if several shared, no client sees
     another's.
@@ -256,6 +272,8 @@ def _difference(
     if one.since is None:
         return None
     values = {"since": one.since, "epoch": epoch}
+    if connection.scalar(WITHDRAWN_SINCE, values) is not None:
+        return None
     added = [
         (row.round, row.client, row.steps)
         for row in connection.execute(ADDED, values)

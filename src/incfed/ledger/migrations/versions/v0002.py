@@ -1,6 +1,6 @@
 """Protocols: what each client was given where downloads are one for one, what clients say between
 rounds, and the scores of clients that find out how far to trust others. Money: minor units, and
-what was paid out."""
+what was paid out. Keys of clients, withdrawals, and what outages and twins need."""
 
 from __future__ import annotations
 
@@ -48,6 +48,14 @@ def _add_past() -> None:
 def upgrade() -> None:
     _add_past()
     _outages()
+    op.add_column("clients", Column("key", Text))
+    op.create_table(
+        "withdrawals",
+        Column("epoch", Integer, primary_key=True, autoincrement=False),
+        Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+        Column("first", Integer, nullable=False),
+        Column("last", Integer, nullable=False),
+    )
     op.create_table("grants", _client(), Column("epoch", Integer, nullable=False))
     op.create_table(
         "signals",

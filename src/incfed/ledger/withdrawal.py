@@ -1,0 +1,156 @@
+"""Withdrawal: takes all that a client has shared out of V_g and b_g again.
+
+What remains is added up from what the others sent, never found by subtraction, so that V_g stays
+positive semi-definite. The sum starts from the latest epoch that holds nothing withdrawn. What was
+paid stays paid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, delete, insert, select, update
+
+from ..kernels.factor import Floats
+from ..support.inputs import InputError, counted, refuse
+from . import tables
+from .chain import append, digest
+from .records import (
+    RUNNING,
+    Pruned,
+    from_bytes,
+    pack_epoch,
+    read_body,
+    read_epoch,
+    read_matrix,
+    read_own,
+    read_pooled_scores,
+    to_bytes,
+)
+
+
+class Share(NamedTuple):
+    """What a client shared in a round, and the epoch that this made."""
+
+    epoch: int
+    round: int
+    client: int
+
+
+class Withdrawal(NamedTuple):
+    """From this epoch on, V_g and b_g hold nothing of what a client shared in these rounds."""
+
+    epoch: int
+    client: int
+    first: int
+    last: int
+
+    def covers(self, share: Share) -> bool:
+        return share.client == self.client and self.first <= share.round <= self.last
+
+
+class Withdrawn(NamedTuple):
+    """What a withdrawal did."""
+
+    epoch: int  # the new one
+    rounds: list[int]  # whose data was taken out
+    steps: int  # how many observations that was
+    pruned: list[int]  # rounds whose data stays, because it was deleted
+
+
+class RoundInProgress(InputError):
+    """A withdrawal has to wait for the end of the round."""
+
+
+def withdraw(connection: Connection, client: int, at: float, *, partial: bool = False) -> Withdrawn:
+    """Take out all that a client has shared. Refused if some of it was pruned, unless `partial`:
+    then what was not pruned is taken out."""
+    federation = connection.execute(select(tables.federation)).one()
+    running = select(tables.rounds.c.number).where(tables.rounds.c.stage.in_(RUNNING))
+    if (number := connection.scalar(running)) is not None:
+        raise RoundInProgress(f"round {number} is in progress: withdraw when it is over")
+    shares, earlier = _shares(connection), read_withdrawals(connection)
+    own = [
+        one for one in shares
+        if one.client == client and not any(past.covers(one) for past in earlier)
+    ]  # fmt: skip
+    sent = {one.round: read_own(connection, tables.uploads, one.round, client) for one in own}
+    pruned = [round for round, row in sent.items() if row.numbers is None]
+    if pruned and not partial:
+        raise InputError(
+            f"client {client}: what it shared in {counted(len(pruned), 'round')} up to "
+            f"{pruned[-1]} was pruned, and cannot be taken out any more. With --partial, only what "
+            "it shared later is taken out"
+        )
+    rounds = [round for round in sent if round not in pruned]
+    if not rounds:
+        raise refuse("client", client, "one that has shared data which was not pruned or withdrawn")
+    epoch = federation.epoch + 1
+    new = Withdrawal(epoch, client, rounds[0], federation.round)
+    dim = read_body(connection, federation.settings)["dim"]
+    V, b = pack_epoch(*remaining(connection, shares, [*earlier, new], dim))
+    row = {"number": epoch, "round": federation.round, "V": V, "b": b}
+    connection.execute(insert(tables.epochs).values(row))
+    connection.execute(insert(tables.withdrawals).values(new._asdict()))
+    _pool_scores(connection, epoch, *_split(shares, [*earlier, new]))
+    connection.execute(delete(tables.grants))  # one for one: everybody gets the corrected model
+    connection.execute(
+        update(tables.federation).values(epoch=epoch, version=federation.version + 1)
+    )
+    append(connection, "withdrawn", at, client=client, first=new.first, round=new.last,
+           epoch=epoch, V=digest(V), b=digest(b))  # fmt: skip
+    return Withdrawn(epoch, rounds, sum(sent[round].steps for round in rounds), pruned)
+
+
+def read_withdrawals(connection: Connection) -> list[Withdrawal]:
+    """All of them, in order."""
+    query = select(tables.withdrawals).order_by(tables.withdrawals.c.epoch)
+    return [Withdrawal(*row) for row in connection.execute(query)]
+
+
+def remaining(
+    connection: Connection, shares: Sequence[Share], withdrawals: Sequence[Withdrawal], dim: int
+) -> tuple[Floats, Floats]:
+    """V_g and b_g after the last of these withdrawals. Pruned if that cannot be computed."""
+    base, kept = _split(shares, withdrawals)
+    V, b = read_epoch(connection, base, dim)
+    for one in kept:
+        sent, delivered = (
+            read_own(connection, table, one.round, one.client)
+            for table in (tables.uploads, tables.deliveries)
+        )
+        if delivered.db is None:
+            raise Pruned(f"the delivery of client {one.client} in round {one.round}")
+        V, b = V + read_matrix(sent, dim).matrix(), b + from_bytes(delivered.db)
+    return V, b
+
+
+def _split(shares: Sequence[Share], withdrawals: Sequence[Withdrawal]) -> tuple[int, list[Share]]:
+    """The latest epoch that holds nothing withdrawn, and what was shared after it and stays."""
+    out = [(one, past) for past in withdrawals for one in shares if past.covers(one)]
+    base = withdrawals[-1].epoch - 1
+    for past in reversed(withdrawals):
+        first = min((one.epoch for one, by in out if by == past), default=past.epoch)
+        if first <= base < past.epoch:
+            base = first - 1
+    gone = {one for one, _ in out}
+    return base, sorted(one for one in shares if one.epoch > base and one not in gone)
+
+
+def _shares(connection: Connection) -> list[Share]:
+    paid = tables.payments.c
+    rows = connection.execute(select(paid.epoch, paid.round, paid.client).order_by(paid.round))
+    return [Share(*row) for row in rows]
+
+
+def _pool_scores(connection: Connection, epoch: int, base: int, kept: Collection[Share]) -> None:
+    """The sum of the scores (trust "auto") over what remains."""
+    if connection.scalar(select(tables.pooled_scores.c.epoch).limit(1)) is None:
+        return
+    rows = (read_own(connection, tables.scores, one.round, one.client) for one in kept)
+    scores = [from_bytes(row.numbers) for row in rows if row is not None]
+    total = np.sum([read_pooled_scores(connection, base), *scores], axis=0)
+    row = {"epoch": epoch, "numbers": to_bytes(total)}
+    connection.execute(insert(tables.pooled_scores).values(row))

@@ -1,0 +1,128 @@
+"""A client's key pair, with which it signs its uploads, answers and deliveries.
+
+The private key is made by the client, and never leaves its state folder. The public key is
+registered with the coordinator once, by the client's token.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ...protocol.floats import to_bytes
+from ...protocol.packing import combine
+from ...protocol.statements import ANSWERED, DELIVERED, UPLOADED, statement, upload_fields
+from ...support import inputs
+from ...support.signing import (
+    KEY_BYTES,
+    digest,
+    new_key,
+    public_key,
+    read_bytes,
+    sign,
+    to_base64,
+)
+from .. import binary, wire
+from ..wire import Request
+from .durable_learner import DurableLearner
+from .state_folder import sync_names
+
+KEY = "key"  # the file
+KINDS = {"upload": UPLOADED, "answer": ANSWERED, "delivery": DELIVERED}  # of requests
+
+
+class Signer:
+    """Signs for the client whose state is in this folder."""
+
+    def __init__(self, durable: DurableLearner) -> None:
+        self._durable = durable
+
+    @cached_property
+    def private(self) -> bytes:
+        return load_or_create(self._durable.folder)
+
+    @cached_property
+    def public(self) -> str:
+        return public_key(self.private)
+
+    @property
+    def unregistered(self) -> bool:
+        """Does the coordinator take keys, and not know this one?"""
+        settings = self._durable.settings
+        return settings.signatures is not None and settings.key != self.public
+
+    def registration(self) -> Request:
+        return wire.put_key(self.public)
+
+    def registered(self) -> None:
+        self._durable.settings = replace(self._durable.settings, key=self.public)
+
+    def signed(self, request: Request) -> Request:
+        """The request, signed if it is one of those that are."""
+        if request.kind not in KINDS or self._durable.settings.signatures is None:
+            return request
+        federation, kind = self._durable.settings.federation, KINDS[request.kind]
+        said = statement(federation, kind, self.fields(request))
+        return request._replace(signature=sign(self.private, said))
+
+    def fields(self, request: Request) -> Mapping[str, Any]:
+        """What the ledger will say of it: read from the request, as the coordinator reads it."""
+        settings, number, body = self._durable.settings, request.number, request.body
+        client, dim = settings.client.id, settings.dim
+        about = {"round": number, "client": client}
+        if request.kind == "upload":
+            if isinstance(body, bytes):
+                return upload_fields(client, binary.read_upload(number, body, dim))
+            sent = wire.read(wire.UploadBody, body)
+            return upload_fields(client, wire.read_upload_body(number, sent, dim))
+        if request.kind == "answer":
+            assert isinstance(body, dict)
+            return about | body
+        frozen = self._durable.learner.frozen
+        assert frozen is not None  # it is what is delivered
+        if isinstance(body, bytes):
+            delivery = binary.read_delivery(number, body, dim)
+        else:
+            delivery = wire.read_delivery_body(number, wire.read(wire.DeliveryBody, body), dim)
+        db = delivery.db
+        if delivery.basis is not None:
+            db = combine(frozen.sent.packed(), db)
+        price = {"steps": frozen.sent.steps, "cost": self._durable.cost or 0.0}
+        return about | price | {"db": digest(to_bytes(db))}
+
+
+def load_or_create(folder: Path) -> bytes:
+    """The private key, durable when this returns."""
+    path = folder / KEY
+    try:
+        kept = read_bytes(path.read_text(encoding="ascii").strip(), KEY_BYTES)
+    except FileNotFoundError:
+        return _create(path)
+    except (OSError, ValueError):
+        kept = None
+    if kept is None:
+        allowed = (
+            f"{KEY_BYTES} bytes in base64, readable. If it is lost, delete it and let the operator "
+            "run: incfed client reset-key"
+        )
+        raise inputs.refuse("key", str(path), allowed)
+    return kept
+
+
+def _create(path: Path) -> bytes:
+    key = new_key()
+    temporary = path.with_suffix(".tmp")
+    temporary.unlink(missing_ok=True)
+    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(file, to_base64(key).encode())
+        os.fsync(file)
+    finally:
+        os.close(file)
+    os.replace(temporary, path)
+    sync_names(path.parent)
+    return key

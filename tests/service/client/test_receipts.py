@@ -1,0 +1,162 @@
+"""Receipts and forks; `incfed ledger verify` over HTTP and from the database."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+import incfed
+from incfed.ledger.chain import canonical, link
+from incfed.ledger.proofs import LedgerTree
+from incfed.service import wire
+from incfed.service.client.receipts import Fork, Receipts, read_receipts
+from incfed.service.client.verification import over_http, verify_folder
+from support.cli import invoke
+from support.coordinator_app import Site
+from support.serving import serving
+from support.sqlite import unguarded
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, str, Path]]:
+    """A client has shared in two rounds; its folder is closed."""
+    folder = tmp_path_factory.mktemp("site")
+    made = Site(folder)
+    made.clock.now = 0.0
+    with serving(made.app) as url, made.http:
+        made.http.base_url = httpx.URL(url)
+        with incfed.Client(url, made.tokens[0], folder / "state", cost=2.0) as client:
+            for n in range(2):
+                client.learn(np.array([0.9, 0.1]), 0.5)
+                while client.epoch == n:
+                    client.learn(np.array([0.1 * n, 0.9]), 0.5)
+                    client.sync(60.0)
+        (folder / "token").write_text(made.tokens[0])
+        yield made, url, folder
+    made.store.close()
+
+
+def test_every_act_has_a_receipt_and_is_proved(shared: tuple[Site, str, Path]) -> None:
+    made, url, folder = shared
+    kept = list(read_receipts(folder / "state"))
+    assert [one.kind for one in kept] == ["uploaded", "answered", "delivered"] * 2
+    numbers = [one.entry or 0 for one in kept]
+    assert numbers == sorted(set(numbers))
+    assert all(0 < number <= one.head.number for number, one in zip(numbers, kept, strict=True))
+    verdict = verify_folder(folder / "state", over_http(url, made.tokens[0]))
+    assert (verdict.findings, verdict.acts) == ([], 6)
+    token = ("--token-file", "token")
+    for source in (("sqlite:///ledger.db",), (url, *token)):
+        done = invoke(folder, "ledger", "verify", *source, "--folder", "state")
+        assert done.returncode == 0, done.stderr
+        assert "6 acts of this client" in done.stdout
+        assert done.stdout.strip().endswith("proved")
+
+
+def test_proofs_show_nobody_else(shared: tuple[Site, str, Path]) -> None:
+    made, *_ = shared
+    for round in (0, 1, 2, 3):
+        reply = made(1, "GET", f"/v1/proof?round={round}", headers={"Accept": "application/json"})
+        assert reply.json()["entries"] == []
+    assert made(1, "GET", "/v1/proof?since=9999").status_code == 409
+
+
+def forged(folder: Path, copy: Path, change: str) -> str:
+    """Somebody with all rights changes the ledger, and makes all hashes fit."""
+    shutil.copy(folder / "ledger.db", copy)
+    for suffix in ("-wal", "-shm"):
+        if (folder / f"ledger.db{suffix}").exists():
+            shutil.copy(folder / f"ledger.db{suffix}", f"{copy}{suffix}")
+    with unguarded(copy) as outside:
+        bodies = [json.loads(one) for (one,) in outside.execute("SELECT body FROM entries")]
+        [first, *_] = [one for one in bodies if one["kind"] == "uploaded"]
+        if change == "price":
+            first["cost"] = 1.0
+        elif change == "dropped":
+            bodies.remove(first)
+        elif change == "twice":
+            bodies.insert(first["number"], {**first})
+        elif change == "forged":
+            bodies.append({**first, "round": 2, "kind": "answered", "attempt": 7, "accepted": True})
+        elif change == "key":
+            bodies.insert(5, {"kind": "key", "client": 0, "key": "A" * 43 + "=", "at": 0.0})
+        outside.execute("DELETE FROM entries")
+        previous = "0" * 64
+        for number, body in enumerate(bodies, 1):
+            text = canonical({**body, "number": number})
+            previous = link(previous, text)
+            outside.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, text, previous))
+    done = invoke(folder, "ledger", "verify", f"sqlite:///{copy}", "--folder", "state")
+    assert done.returncode == (1 if change else 0)
+    return " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("price", "what this client uploaded was changed"),
+        ("dropped", "what this client uploaded is not in the ledger"),
+        ("twice", "what this client uploaded is in the ledger 2 times"),
+        ("forged", "says that this client answered, without its signature"),
+        ("key", "1 other key of this client"),
+        ("", ""),
+    ],
+)
+def test_what_was_forged_shows(
+    shared: tuple[Site, str, Path], tmp_path: Path, change: str, said: str
+) -> None:
+    found = forged(shared[2], tmp_path / "copy.db", change)
+    assert said in found
+    assert ("does not extend" in found) == (change not in ("", "forged"))
+
+
+def test_another_head_of_the_same_number_is_a_fork(shared: tuple[Site, str, Path]) -> None:
+    made, _, folder = shared
+    receipts = Receipts(folder / "state")
+    head = receipts.last
+    receipts.see({"incfed-head": str(head)})
+    receipts.see({"incfed-head": "nonsense"})
+    with pytest.raises(Fork, match=f"it shows another entry {head.number} than before"):
+        receipts.see({"incfed-head": str(head._replace(root="0" * 64))})
+    receipts.check(200, made(0, "GET", receipts.question().path).json())
+    for wrong in ({"consistency": ["0" * 64]}, {"root": "0" * 64}, {"number": 3}):
+        reply = made(0, "GET", f"/v1/proof?since={head.number - 1}").json()
+        receipts.last = head._replace(number=head.number - 1)
+        with pytest.raises(Fork, match="does not extend"):
+            receipts.check(200, reply | wrong)
+    with pytest.raises(Fork, match="does not extend"):
+        receipts.check(409, {"field": "since", "message": "at most 3"})
+
+
+def test_a_client_halts_at_a_fork(shared: tuple[Site, str, Path], tmp_path: Path) -> None:
+    """The coordinator comes back with a ledger of the same length that says something else."""
+    _, _, folder = shared
+    state = tmp_path / "state"
+    shutil.copytree(folder / "state", state)
+    lines = (state / "receipts").read_text().splitlines()
+    last = json.loads(lines[-1])
+    number, hash, root = last["head"].split()
+    last["head"] = f"{number} {hash} {root[::-1]}"
+    (state / "receipts").write_text("\n".join([*lines[:-1], json.dumps(last)]) + "\n")
+    with pytest.raises(Fork, match=r"docs/ledger\.md"):
+        incfed.Client(shared[1], shared[0].tokens[0], state)
+
+
+def test_replies_carry_the_head(shared: tuple[Site, str, Path]) -> None:
+    made, _, folder = shared
+    reply = made(0, "GET", "/v1/state")
+    with made.store.read() as connection:
+        head = LedgerTree().follow(connection)
+    assert reply.headers[wire.HEAD] == str(head)
+    assert wire.HEAD not in made.http.get("/healthz").headers
+    with sqlite3.connect(folder / "ledger.db") as outside:
+        last = outside.execute("SELECT max(number) FROM entries").fetchone()[0]
+    outside.close()
+    assert head.number == last
