@@ -120,6 +120,8 @@ def test_a_federation_of_version_0_1_keeps_its_settings_when_it_is_taken_over() 
     assert [one.partition(":")[0] for one in taken_over.warnings] == [
         "this federation has no limits, as version 0.1 had none",
         "this federation has no money_digits, as version 0.1 had none",
+        "this federation goes on without silent_rounds, round_interval, false_calls, as version "
+        "0.1 had none. Set them in the config",
         "no budget is set",
     ]
     asked_for = read(threshold=1.0, limits={}).completed(present)

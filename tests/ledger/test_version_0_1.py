@@ -150,8 +150,10 @@ def test_it_takes_minor_units(store: Database, tmp_path: Path) -> None:
     """The open round ends with floats, the next is paid in cents; what was spent before counts,
     rounded up."""
     settings = replace(SETTINGS, money_digits=2)
-    coordinator = SingleCoordinator(store, settings, lambda: 1_000_300.0)
-    coordinator.tick()
+    clock = Clock()
+    clock.now += 300.0
+    coordinator = SingleCoordinator(store, settings, clock)
+    _pass_deadline(coordinator, clock)
     _deliver(coordinator, 6, np.zeros(2))
     before = coordinator.overview().spent
     assert 100 * before == pytest.approx(round(100 * before), abs=1e-9)
