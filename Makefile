@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # each check already uses the cores, and their output should not mix
-.PHONY: help demo test lint format types imports tests generic coverage bench bench-service soak lowest setup lock clean
+.PHONY: help demo test lint format types imports tests generic coverage attack bench bench-service soak lowest setup lock clean
 
 help: ## list these commands
 	@echo 'incfed: incentivized federated bandits. Needs Python 3.11 or newer and make; the rest'
@@ -64,6 +64,9 @@ bench: $(READY) ## measure the speed; print and store the figures
 
 bench-service: $(READY) ## measure a coordinator: rounds with 100 and 500 clients
 	$(BIN)/python benchmarks/run.py client service
+
+attack: $(READY) ## attack a real federation; what it cost the attacker and the others
+	$(BIN)/python attacks/run.py --lifted
 
 soak: $(READY) ## run the randomised tests with far more examples
 	INCFED_SCHEDULES=5000 INCFED_MISREPORTS=10000 $(BIN)/pytest $(PARALLEL) --hypothesis-profile soak

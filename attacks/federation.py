@@ -40,6 +40,7 @@ answer_time = 2.0
 [server]
 database = "sqlite:///{database}"
 port = {port}
+operator_port = 0
 log_level = "INFO"
 """
 
@@ -145,6 +146,11 @@ class Federation:
     def payments(self) -> list[Any]:
         with self.store.read() as connection:
             return list(connection.execute(select(tables.payments)).all())
+
+    def paid(self) -> int:
+        """How often honest clients were paid money."""
+        honest = (row for row in self.payments() if row.client < len(self.honest))
+        return sum((row.amount_units or 0) > 0 for row in honest)
 
     def shares(self, *, honest: bool) -> int:
         """How often honest clients, or the attacker, took part in a round."""

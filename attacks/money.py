@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from federation import BUDGET, DIM, Attacker, Federation, attacker
-from outcome import Attack, Outcome
+from outcome import PAYING, Attack, Outcome
 
 SHARE = 0.05  # of the budget: more than this is a loss
 TIME = 8.0  # seconds for an upload to be taken or refused
@@ -83,9 +83,7 @@ def greedy_price(federation: Federation) -> Outcome:
             one.make_up(*plausible(chance, 20), 20)
             federation.wait(lambda: federation.closed() > last, TIME)  # noqa: B023
         earned = one.earned
-    paid = sum(
-        row.amount > 0 for row in federation.payments() if row.client < len(federation.honest)
-    )
+    paid = federation.paid()
     cost = f"honest clients were paid {paid} times"
     return Outcome(money(earned, budget), cost, paid > 0 and not earned)
 
@@ -111,12 +109,11 @@ def no_budget(federation: Federation) -> Outcome:
 EFFICIENT = 'budget = 10000.0\nmechanism = { kind = "PaymentEfficient", beta = 0.7 }'
 SMALL = 'budget = 100.0\nmechanism = "PayEveryone"'
 ATTACKS = [
-    Attack("1e9 made-up steps at the price of the whole budget", made_up_steps),
-    Attack("made-up steps at a price of 5, 50, 500, 5,000", rising_price),
-    Attack("V_g and b_g, just downloaded, sold back as one's own, six times", resale),
-    Attack(
-        "1e6 made-up steps for nothing, so that others' data is worth less", crowding_out, EFFICIENT
-    ),
-    Attack("a price above what is left, so that nobody is paid", greedy_price, SMALL),
+    Attack("1e9 made-up steps at the price of the whole budget", made_up_steps, lifted=PAYING),
+    Attack("made-up steps at a price of 5, 50, 500, 5,000", rising_price, lifted=PAYING),
+    Attack("V_g and b_g, just downloaded, sold back as one's own", resale, lifted=PAYING),
+    Attack("made-up steps for nothing, so that others' data is worth less", crowding_out,
+           EFFICIENT, lifted=EFFICIENT),
+    Attack("a price above what is left, so that nobody is paid", greedy_price, SMALL, lifted=SMALL),
     Attack("a federation whose operator forgot the budget", no_budget),
-]
+]  # fmt: skip

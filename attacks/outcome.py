@@ -7,6 +7,13 @@ from typing import NamedTuple
 
 from federation import DIM, HONEST, Federation
 
+PAYING = 'budget = 10000.0\nmechanism = "PayEveryone"'
+LIFTED = (  # no limit but the budget
+    '\nlimits = { per_round = "none", per_payment = "none", per_client = "none", '
+    'price_rise = "none", steps_per_upload = "none", least_sharers = 1, least_steps = 1, '
+    "refuse_resale = false }\n"
+)
+
 
 class Outcome(NamedTuple):
     gained: str  # by the attacker
@@ -17,8 +24,8 @@ class Outcome(NamedTuple):
 class Attack(NamedTuple):
     what: str  # is tried
     run: Callable[[Federation], Outcome]
-    settings: str = 'budget = 10000.0\nmechanism = "PayEveryone"'
+    settings: str = PAYING
     dim: int = DIM
     honest: int = HONEST  # clients
     pause: float = 0.05  # seconds between two steps of each
-    lifted: str = ""  # settings without the limits that stop it; empty: it has none
+    lifted: str = ""  # settings to run it with and without limits; empty: only with the defaults

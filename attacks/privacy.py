@@ -8,7 +8,7 @@ import numpy as np
 
 from federation import DIM, Federation, attacker
 from incfed.service import wire
-from outcome import Attack, Outcome
+from outcome import PAYING, Attack, Outcome
 
 TIME = 15.0  # seconds of listening
 SAME = 1e-6
@@ -52,5 +52,6 @@ def _same(x: np.ndarray, y: float, other: np.ndarray, reward: float) -> bool:
 
 SLOW = 1.0
 ATTACKS = [
-    Attack("single observations of others, read off the downloads", single_observations, pause=SLOW)
-]
+    Attack("single observations of others, read off the downloads", single_observations,
+           pause=SLOW, lifted=PAYING),
+]  # fmt: skip

@@ -21,7 +21,7 @@ import door
 import money
 import privacy
 from federation import Federation
-from outcome import Attack, Outcome
+from outcome import LIFTED, Attack, Outcome
 
 ATTACKS = {"Money": money.ATTACKS, "The door": door.ATTACKS, "Privacy": privacy.ATTACKS}
 
@@ -53,7 +53,7 @@ def main() -> int:
     ]
     broken, begin, last = 0, time.monotonic(), ""
     for section, attack, lifted in track(chosen, "attacks", console=Console(stderr=True)):
-        outcome = attempt(attack, attack.lifted if lifted else attack.settings)
+        outcome = attempt(attack, attack.lifted + LIFTED if lifted else attack.settings)
         broken += not (outcome.held or lifted)
         if section != last:
             table.add_section()

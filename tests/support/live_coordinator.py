@@ -20,7 +20,7 @@ import numpy as np
 from sqlalchemy import select
 
 import incfed
-from incfed.ledger import tables
+from incfed.ledger import money, tables
 from incfed.ledger.audit import audit
 from incfed.ledger.clients import enrol
 from incfed.ledger.database import Database
@@ -145,7 +145,8 @@ class Live:
             federation = connection.execute(select(tables.federation)).one()
             V, b = read_epoch(connection, federation.epoch, self.dim)
             rows = connection.execute(select(tables.payments)).all()
-            paid = [(row.round, row.client, row.amount) for row in rows]
+            digits = money.digits_in_force(connection)
+            paid = [(row.round, row.client, money.amount_of(row, "amount", digits)) for row in rows]
             return Books(federation.epoch, V, b, paid, audit(connection).findings)
 
     def logged(self, message: str) -> list[dict[str, Any]]:
