@@ -45,9 +45,7 @@ class Member:
         coordinator, sent = self.federation.coordinator, made(number, 0, X, 2.0)
         signature = self.signed("uploaded", **upload_fields(self.client, sent))
         coordinator.upload(self.client, sent._replace(signature=signature))
-        for _ in range(8):  # a clock that jumps would start the deadline anew
-            self.federation.clock.now += 1.5
-            coordinator.tick()
+        self.federation.wait(12.0)
         yes = {"round": number, "attempt": 1, "accepted": True}
         signature = self.signed("answered", **yes)
         coordinator.answer(self.client, Answer(number, 1, True, signature=signature))

@@ -101,8 +101,7 @@ def test_if_too_few_deliver_nothing_is_shared_and_nobody_paid(memory: Path) -> N
     assert set(federation.offered()) == {0, 1, 2}
     federation.deliver(0, number, X[0])
     federation.deliver(1, number, X[1])
-    federation.clock.now += 15.0
-    federation.coordinator.tick()
+    federation.wait(15.0)
     [closed] = federation.of("closed")
     assert (closed["payments"], closed["short"]) == ({}, "least_sharers")
     with federation.store.read() as connection:
