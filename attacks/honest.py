@@ -17,7 +17,7 @@ import numpy as np
 
 from incfed import Client
 
-COST = 1.0
+COST = 5.0
 
 
 def main(url: str, token: str, who: int, dim: int, pause: float) -> None:

@@ -11,7 +11,7 @@ PAYING = 'budget = 10000.0\nmechanism = "PayEveryone"'
 LIFTED = (  # no limit but the budget
     '\nlimits = { per_round = "none", per_payment = "none", per_client = "none", '
     'price_rise = "none", steps_per_upload = "none", least_sharers = 1, least_steps = 1, '
-    "refuse_resale = false }\n"
+    "refuse_resale = false }\nsilent_rounds = 0\nround_interval = 0.0\nfalse_calls = 0\n"
 )
 
 
@@ -28,4 +28,5 @@ class Attack(NamedTuple):
     dim: int = DIM
     honest: int = HONEST  # clients
     pause: float = 0.05  # seconds between two steps of each
+    known: bool = False  # a weakness that docs/security.md names
     lifted: str = ""  # settings to run it with and without limits; empty: only with the defaults

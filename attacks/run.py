@@ -54,11 +54,12 @@ def main() -> int:
     broken, begin, last = 0, time.monotonic(), ""
     for section, attack, lifted in track(chosen, "attacks", console=Console(stderr=True)):
         outcome = attempt(attack, attack.lifted + LIFTED if lifted else attack.settings)
-        broken += not (outcome.held or lifted)
+        broken += not (outcome.held or lifted or attack.known)
         if section != last:
             table.add_section()
             last = section
-        verdict = "lifted" if lifted else "yes" if outcome.held else "NO"
+        failed = "no (known)" if attack.known else "NO"
+        verdict = "lifted" if lifted else "yes" if outcome.held else failed
         limits = "lifted" if lifted else "default"
         table.add_row(attack.what, limits, outcome.gained, outcome.cost, verdict)
     console = Console(width=None if sys.stdout.isatty() else 140)

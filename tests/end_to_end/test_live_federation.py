@@ -84,7 +84,8 @@ def test_a_trace_with_real_processes(
     trace = recorded()
     trace.save(memory / "trace.npz")
     mechanism = incfed.PaymentEfficient(beta=0.7)
-    run = incfed.Simulation(trace, incfed.IncFedUCB(mechanism, threshold=2.0, costs=COSTS))
+    algorithm = incfed.IncFedUCB(mechanism, threshold=2.0, costs=COSTS, money_digits=2)
+    run = incfed.Simulation(trace, algorithm)
     run.advance(T)
     expected = run.result()
     assert len(expected.rounds) > 5
