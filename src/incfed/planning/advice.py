@@ -213,7 +213,7 @@ def explain(setting: Setting) -> str:
     if setting.trust == AUTO:
         how += "; each client finds out how far to trust others"
     elif setting.trust != math.inf:
-        how += f"; others' data counts for at most {setting.trust:g} observations (trust)"
+        how += f"; others' data counts for at most {setting.trust:g} of their observations (trust)"
     return f"{who} {when}; {how}."
 
 

@@ -99,7 +99,8 @@ class Behaviour(_Settings, ABC):
         if self.clients is not None:
             several = len(self.clients) > 1
             ids = ", ".join(map(str, self.clients))
-            who = f"clients {ids} act" if several else f"client {ids} acts"
+            noun, verb = ("clients", "act") if several else ("client", "acts")
+            who = f"{noun} {ids} {verb}"
         options = {
             name: x for name, x in self.settings().items() if name not in ("kind", "clients")
         }
