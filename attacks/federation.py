@@ -148,8 +148,14 @@ class Federation:
             return list(connection.execute(select(tables.payments)).all())
 
     def paid(self) -> int:
-        """How often honest clients were paid money."""
-        honest = (row for row in self.payments() if row.client < len(self.honest))
+        """How often honest clients were paid money, in rounds to which the attacker uploaded."""
+        with self.store.read() as connection:
+            uploads = tables.uploads.c
+            own = select(uploads.round).where(uploads.client == len(self.honest))
+            beside = set(connection.scalars(own.where(uploads.steps > 0)))
+        honest = (
+            row for row in self.payments() if row.client < len(self.honest) and row.round in beside
+        )
         return sum((row.amount_units or 0) > 0 for row in honest)
 
     def shares(self, *, honest: bool) -> int:

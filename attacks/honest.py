@@ -17,7 +17,7 @@ import numpy as np
 
 from incfed import Client
 
-COST = 5.0
+COST = 50.0  # more than data alone is worth: they are paid if anybody is
 
 
 def main(url: str, token: str, who: int, dim: int, pause: float) -> None:
