@@ -11,7 +11,7 @@ import numpy as np
 from federation import BUDGET, DIM, Attacker, Federation, attacker
 from outcome import PAYING, Attack, Outcome
 
-SHARE = 0.1  # of the budget: more than this is a loss
+SHARE = 0.05  # of the budget: more than this is a loss
 TIME = 8.0  # seconds for an upload to be taken or refused
 
 
@@ -110,7 +110,8 @@ EFFICIENT = 'budget = 10000.0\nmechanism = { kind = "PaymentEfficient", beta = 0
 SMALL = 'budget = 1000.0\nmechanism = "PayEveryone"'
 ATTACKS = [
     Attack("1e9 made-up steps at the price of the whole budget", made_up_steps, lifted=PAYING),
-    Attack("made-up steps at a price of 5, 50, 500, 5,000", rising_price, lifted=PAYING),
+    Attack("made-up steps at a price of 5, 50, 500, 5,000", rising_price, known=True,
+           lifted=PAYING),
     Attack("V_g and b_g, just downloaded, sold back as one's own", resale, known=True,
            lifted=PAYING),
     Attack("made-up steps for nothing, so that others' data is worth less", crowding_out,
