@@ -64,8 +64,9 @@ def findings(one: Federation) -> list[str]:
         return audit(connection).findings
 
 
-def test_signed_acts_are_recorded_and_audited(tmp_path: Path) -> None:
-    two = federation(tmp_path / "ledger.db")
+@pytest.mark.parametrize("digits", [None, 2])  # in minor units, the entry has a whole number
+def test_signed_acts_are_recorded_and_audited(tmp_path: Path, digits: int | None) -> None:
+    two = federation(tmp_path / "ledger.db", money_digits=digits)
     member = Member(two, 0)
     two.coordinator.open_round(0)
     member.share(1)
