@@ -95,7 +95,7 @@ def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport
             report.findings.append(f"the kept head is of another federation, {saved.federation}")
     report.findings += broken_guards(connection)
     for name in ("federation", "settings", "clients", "rounds", "uploads", "offers", "deliveries",
-                 "epochs", "payments", "payouts", "withdrawals"):  # fmt: skip
+                 "epochs", "payments", "payouts", "withdrawals", "operators"):  # fmt: skip
         _compare(connection, report, replay, tables.metadata.tables[name])
     if len(report.findings) > MOST:
         report.findings[MOST:] = [f"and {len(report.findings) - MOST} more"]

@@ -29,19 +29,57 @@ def apply_settings(connection: Connection, settings: Settings, at: float) -> Non
     present = read_body(connection, row.settings)
     settings = settings.completed(present)
     settings = replace(settings, identity=present.get("identity", ""))
-    if not _in_force(connection, row.settings, settings):
+    if not _in_force(connection, _configured(connection), settings):
         settings.check(present)
-        _write(connection, settings, row.settings + 1, at)
-        if settings.download != present.get("download", EVERYONE):
-            connection.execute(delete(tables.grants))  # as if all had just joined
-        connection.execute(
-            update(tables.federation).values(settings=row.settings + 1, version=row.version + 1)
-        )
+        _put_in_force(connection, settings, at)
     running = connection.execute(
         select(tables.rounds.c.settings).where(tables.rounds.c.stage.in_(RUNNING))
     ).first()
     if running is not None:  # it ends with the settings that it began with: is their code loaded?
         read_settings(connection, running.settings)
+
+
+def change_settings(
+    connection: Connection, changes: Mapping[str, Any], by: str, at: float
+) -> Settings:
+    """Change some settings in force, in the name of an operator. They stay until the config says
+    something new."""
+    number = connection.scalar(select(tables.federation.c.settings)) or 0
+    present = read_body(connection, number)
+    settings = replace(read_settings(connection, number), **changes)
+    settings.check(present)
+    if settings.body() == present:
+        raise InputError("nothing would change: these settings are in force")
+    _put_in_force(connection, settings, at, by)
+    return settings
+
+
+def set_paused(connection: Connection, paused: bool, by: str, at: float) -> None:
+    """No new round is opened while the federation is paused; one in progress goes on."""
+    row = connection.execute(select(tables.federation)).one()
+    if row.paused == paused:
+        raise InputError("rounds are paused already" if paused else "rounds are not paused")
+    values = {"paused": paused, "version": row.version + 1}
+    connection.execute(update(tables.federation).values(values))
+    append(connection, "paused" if paused else "resumed", at, by=by)
+
+
+def _configured(connection: Connection) -> int:
+    """The number of the last settings that a config gave: an operator may have changed some."""
+    settings = tables.settings.c
+    query = select(func.max(settings.number)).where(settings.by.is_(None))
+    return connection.scalar(query) or 0
+
+
+def _put_in_force(
+    connection: Connection, settings: Settings, at: float, by: str | None = None
+) -> None:
+    row = connection.execute(select(tables.federation)).one()
+    number, present = row.settings + 1, read_body(connection, row.settings)
+    _write(connection, settings, number, at, by)
+    if settings.download != present.get("download", EVERYONE):
+        connection.execute(delete(tables.grants))  # as if all had just joined
+    connection.execute(update(tables.federation).values(settings=number, version=row.version + 1))
 
 
 def create(connection: Connection, settings: Settings, at: float) -> None:
@@ -72,6 +110,7 @@ def create(connection: Connection, settings: Settings, at: float) -> None:
             spent=0.0,
             reserved_units=0,
             posted_units=0,
+            paused=False,
         )
     )
     connection.execute(insert(tables.epochs).values(number=0, round=0, V=V, b=b))
@@ -145,7 +184,8 @@ def _same(settings: Settings, present: Mapping[str, Any]) -> None:
 def _same_code(settings: Settings, connection: Connection) -> None:
     """Refuse a mechanism's file that has changed since any of the settings recorded it."""
     mechanism = settings.mechanism.settings()
-    rows = select(tables.settings).order_by(tables.settings.c.number)
+    settings_of = tables.settings.c
+    rows = select(settings_of.number, settings_of.body).order_by(settings_of.number)
     for number, body in connection.execute(rows):
         recorded = json.loads(body)["mechanism"]
         if recorded["kind"] == mechanism["kind"] and recorded.get(HASH) != mechanism.get(HASH):
@@ -156,7 +196,10 @@ def _same_code(settings: Settings, connection: Connection) -> None:
             )
 
 
-def _write(connection: Connection, settings: Settings, number: int, at: float) -> None:
+def _write(
+    connection: Connection, settings: Settings, number: int, at: float, by: str | None = None
+) -> None:
     body = settings.body()
-    connection.execute(insert(tables.settings).values(number=number, body=canonical(body)))
-    append(connection, "settings", at, settings=number, body=body)
+    connection.execute(insert(tables.settings).values(number=number, body=canonical(body), by=by))
+    who = {} if by is None else {"by": by}
+    append(connection, "settings", at, settings=number, body=body, **who)

@@ -30,6 +30,7 @@ class Replay:
         self.payments: dict[tuple[str, int, int], Row] = {}
         self.payouts: dict[tuple[str, int, int], Row] = {}
         self.withdrawals: dict[int, Row] = {}
+        self.operators: dict[str, Row] = {}
         self.pruned_round, self.pruned_epoch = 0, 0
         self._digits: dict[int, int | None] = {}  # by number of the settings
         self.interrupted: set[int] = set()  # rounds with a silence of the coordinator in this stage
@@ -93,15 +94,19 @@ class Replay:
             "withdrawn": self._withdrawn,
             "pruned": self._pruned,
             "paid_out": self._paid_out,
+            "operator": self._operator,
+            "paused": self._paused,
+            "resumed": self._paused,
         }[e["kind"]](e)
 
     def _founded(self, e: Row) -> None:
         row = {"name": e["name"], "settings": 1, "version": 1, "round": 0, "epoch": 0}
-        self.federation[1] = {**row, "spent": 0.0, "reserved_units": 0, "posted_units": 0}
+        self.federation[1] = {**row, "spent": 0.0, "reserved_units": 0, "posted_units": 0,
+                              "paused": False}  # fmt: skip
         self.epochs[0] = {"round": 0, "V": e["V"], "b": e["b"]}
 
     def _settings(self, e: Row) -> None:
-        self.settings[e["settings"]] = {"body": canonical(e["body"])}
+        self.settings[e["settings"]] = {"body": canonical(e["body"]), "by": e.get("by")}
         self._digits[e["settings"]] = e["body"].get("money_digits")
         if e["settings"] > 1:
             self.now["settings"] = e["settings"]
@@ -205,6 +210,14 @@ class Replay:
         for round in e["payments"]:
             key = self.now["name"], int(round), e["client"]
             self.payouts[key] = {"by": e["by"], "at": e["at"]}
+
+    def _operator(self, e: Row) -> None:
+        row = {name: e[name] for name in ("token", "role", "revoked")}
+        self.operators[e["name"]] = row
+
+    def _paused(self, e: Row) -> None:
+        self.now["paused"] = e["kind"] == "paused"
+        self.now["version"] += 1
 
     def _end(self, e: Row, stage: str) -> None:
         self.rounds[e["round"]].update(stage=stage, ended=e["at"], deadline=None)

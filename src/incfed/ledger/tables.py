@@ -38,6 +38,7 @@ federation = Table(
     Column("spent", Double, nullable=False),  # in rounds without minor units
     Column("reserved_units", BigInteger, nullable=False),  # for the offers that stand
     Column("posted_units", BigInteger, nullable=False),  # all payments
+    Column("paused", Boolean, nullable=False),  # no new round is opened
 )
 
 settings = Table(
@@ -45,6 +46,34 @@ settings = Table(
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("body", Text, nullable=False),  # canonical JSON
+    Column("by", Text),  # the operator who changed them; NULL: a config
+)
+
+# People who may look at the federation, or change it.
+operators = Table(
+    "operators",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("token", Text, nullable=False, unique=True),  # its SHA-256
+    Column("role", Text, nullable=False),  # viewer, operator
+    Column("revoked", Boolean, nullable=False),
+)
+
+# By which the coordinators of a federation know the sessions of operators: one row, no evidence.
+session_key = Table(
+    "session_key",
+    metadata,
+    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+    Column("key", LargeBinary, nullable=False),
+)
+
+# What is done now and then, and when it was done last: no evidence.
+chores = Table(
+    "chores",
+    metadata,
+    Column("name", Text, primary_key=True),  # audit, export
+    Column("at", Double, nullable=False),
+    Column("outcome", Text, nullable=False),
 )
 
 clients = Table(
@@ -226,6 +255,40 @@ payments = Table(
     Column("amount_units", BigInteger),
     PrimaryKeyConstraint("federation", "round", "client"),
     Index("payments_of_client", "client", "epoch"),  # asked for at every upload and download
+)
+
+# What the console shows of closed rounds, and of what clients did in them: read at once, where the
+# evidence would have to be added up.
+round_summaries = Table(
+    "round_summaries",
+    metadata,
+    Column("round", Integer, ForeignKey("rounds.number"), primary_key=True, autoincrement=False),
+    Column("ended", Double, nullable=False),
+    Column("for_data", Integer, nullable=False),  # participants that are not paid,
+    Column("for_money", Integer, nullable=False),  # that are,
+    Column("no_cost", Integer, nullable=False),  # and that have no cost
+    Column("passed_over", Integer, nullable=False),  # clients with data that did not share it
+    Column("payment", Double, nullable=False),  # to all
+    Column("communication", BigInteger, nullable=False),  # scalars
+    Column("ratio", Double, nullable=False),
+)
+removals = Table(  # whom the decisions of a round left out
+    "removals",
+    metadata,
+    Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
+    Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+    Column("limit", Text, nullable=False),  # which it exceeded
+    PrimaryKeyConstraint("round", "client"),
+)
+client_summaries = Table(
+    "client_summaries",
+    metadata,
+    Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
+    Column("rounds", Integer, nullable=False),  # that it took part in with data
+    Column("steps", BigInteger, nullable=False),  # that it shared
+    Column("nats", Double, nullable=False),  # by which its data made log det V_g grow, alone
+    Column("paid", Double, nullable=False),
+    Column("last_round", Integer, nullable=False),
 )
 
 # Payments that were made outside, as an operator says.

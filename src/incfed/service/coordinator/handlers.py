@@ -72,6 +72,8 @@ def open_round(transaction: RoundTransaction, client: int, message: Open) -> Non
     if after is not None and after != last and not transaction.running:
         raise Conflict("after", after, f"{last}, the last round: ask for the state first")
     if not transaction.running:
+        if transaction.federation.paused:
+            raise Conflict("round", None, "called for later: the operator has paused rounds")
         conduct.check_call(transaction.connection, client, transaction.settings, transaction.now)
     transaction.open(client)
 

@@ -26,6 +26,7 @@ from ...ledger.records import (
     upload_entry,
     upload_row,
 )
+from ...ledger.summaries import note_removed, summarise
 from ...protocol import deciding
 from ...protocol.deciding import Offers, RoundInputs
 from ...protocol.limits import NO_PAST
@@ -137,7 +138,7 @@ class RoundTransaction:
         rows = self.settings.rule.streams == ROWS
         nonce = self._nonces.get(client)
         new = listening.hear(self.connection, client, signal, self.settings.dim, rows, nonce)
-        if not new or self.running:
+        if not new or self.running or self.federation.paused:
             return
         try:
             conduct.check_call(self.connection, client, self.settings, self.now)
@@ -347,6 +348,8 @@ class RoundTransaction:
         body |= {"gap": offers.gap} if offers.gap else {}  # version 0.1 had none
         removed = {str(client): limit for client, limit in offers.removed.items()}
         body |= {"removed": removed} if removed else {}
+        if removed or attempt > 1:
+            note_removed(self.connection, number, offers.removed)
         sums = self._sums(reserved=offers.payments.values())
         if failed:
             sums |= self._sums(voided=[self._payment(one) for one in failed])
@@ -379,6 +382,7 @@ class RoundTransaction:
             listening.forget(self.connection, payments)
         digits = self.settings.money_digits
         write_past(self.connection, number, self.settings.limits, payments, digits)
+        summarise(self.connection, number, self.now, inputs, payments, closed)
         self._update_round(stage=CLOSED, ended=self.now, deadline=None)
         sums = self._sums(posted=payments.values())
         self.record("closed", round=number, epoch=epoch, payments=self._by_client(payments),

@@ -4,9 +4,12 @@ what was paid out. Keys of clients, withdrawals, and what outages and twins need
 
 from __future__ import annotations
 
+import json
+
 from alembic import op
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Double,
@@ -84,6 +87,106 @@ def upgrade() -> None:
         Column("numbers", LargeBinary, nullable=False),
     )
     _money()
+    _summaries()
+    _operators()
+
+
+def _operators() -> None:
+    """People who look at the federation, and what they may change."""
+    op.add_column(
+        "federation", Column("paused", Boolean, nullable=False, server_default=text("FALSE"))
+    )
+    op.add_column("settings", Column("by", Text))
+    op.create_table(
+        "operators",
+        Column("name", Text, primary_key=True),
+        Column("token", Text, nullable=False, unique=True),
+        Column("role", Text, nullable=False),
+        Column("revoked", Boolean, nullable=False),
+    )
+    op.create_table(
+        "session_key",
+        Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
+        Column("key", LargeBinary, nullable=False),
+    )
+    op.create_table(
+        "chores",
+        Column("name", Text, primary_key=True),
+        Column("at", Double, nullable=False),
+        Column("outcome", Text, nullable=False),
+    )
+
+
+def _summaries() -> None:
+    """What the console shows, of the rounds so far too. What clients' data was worth in them was
+    not recorded."""
+    op.create_table(
+        "round_summaries",
+        Column(
+            "round", Integer, ForeignKey("rounds.number"), primary_key=True, autoincrement=False
+        ),
+        Column("ended", Double, nullable=False),
+        Column("for_data", Integer, nullable=False),
+        Column("for_money", Integer, nullable=False),
+        Column("no_cost", Integer, nullable=False),
+        Column("passed_over", Integer, nullable=False),
+        Column("payment", Double, nullable=False),
+        Column("communication", BigInteger, nullable=False),
+        Column("ratio", Double, nullable=False),
+    )
+    op.create_table(
+        "removals",
+        Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
+        Column("client", Integer, ForeignKey("clients.id"), nullable=False),
+        Column("limit", Text, nullable=False),
+        PrimaryKeyConstraint("round", "client"),
+    )
+    op.create_table(
+        "client_summaries",
+        _client(),
+        Column("rounds", Integer, nullable=False),
+        Column("steps", BigInteger, nullable=False),
+        Column("nats", Double, nullable=False),
+        Column("paid", Double, nullable=False),
+        Column("last_round", Integer, nullable=False),
+    )
+    op.execute(
+        "INSERT INTO client_summaries (client, rounds, steps, nats, paid, last_round) "
+        "SELECT p.client, COUNT(*), SUM(u.steps), 0, SUM(p.amount), MAX(p.round) "
+        "FROM payments p JOIN uploads u ON u.round = p.round AND u.client = p.client "
+        "GROUP BY p.client"
+    )
+    bind = op.get_bind()
+    counts = {
+        row.round: row
+        for row in bind.execute(
+            text(
+                "SELECT u.round, "
+                "SUM(CASE WHEN p.amount = 0 AND u.cost > 0 THEN 1 ELSE 0 END) AS for_data, "
+                "SUM(CASE WHEN p.amount > 0 THEN 1 ELSE 0 END) AS for_money, "
+                "SUM(CASE WHEN p.amount = 0 AND u.cost = 0 THEN 1 ELSE 0 END) AS no_cost, "
+                "SUM(CASE WHEN p.amount IS NULL THEN 1 ELSE 0 END) AS passed_over "
+                "FROM uploads u "
+                "LEFT JOIN payments p ON p.round = u.round AND p.client = u.client "
+                "WHERE u.steps > 0 GROUP BY u.round"
+            )
+        )
+    }
+    names = ("for_data", "for_money", "no_cost", "passed_over")
+    bodies = text("SELECT body FROM entries WHERE body LIKE '%closed%' ORDER BY number")
+    columns = (*names, "round", "ended", "payment", "communication", "ratio")
+    into = text(
+        f"INSERT INTO round_summaries ({', '.join(columns)}) "
+        f"VALUES ({', '.join(':' + name for name in columns)})"
+    )
+    for body in bind.execute(bodies).scalars().all():
+        entry = json.loads(body)
+        if entry["kind"] == "closed":
+            row = {name: entry[name] for name in ("round", "communication", "ratio")}
+            known = counts.get(entry["round"])
+            row |= {name: 0 if known is None else getattr(known, name) for name in names}
+            row |= {"ended": entry["at"], "payment": sum(entry["payments"].values())}
+            bind.execute(into, row)
 
 
 def _money() -> None:

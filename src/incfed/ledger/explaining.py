@@ -1,0 +1,186 @@
+"""A closed round, explained: who could share, in which order, for what, and why others did not.
+
+Recomputed from what clients uploaded, as the audit does; once that is pruned, only what was paid
+is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from ..mechanisms.base import Round
+from ..support.inputs import refuse
+from . import money, tables
+from .records import CLOSED, Pruned, read_round_inputs, read_settings
+
+LIMITS = {
+    "budget": "the budget left",
+    "per_round": "the limit of a round",
+    "per_payment": "the limit of one payment",
+    "per_client": "the limit of one client",
+    "reserve": "the reserve price",
+    "price_rise": "the limit on how fast a price may rise",
+    "least_sharers": "the least number of clients",
+    "least_steps": "the least number of steps",
+}
+
+
+@dataclass(frozen=True)
+class Share:
+    """A client with data in a round."""
+
+    client: int
+    name: str
+    steps: int
+    cost: float
+    nats: float | None  # by which its data alone makes log det V_g grow; None: pruned
+    incentive: float | None  # I^d of Eq. 4: what the data of all participants is worth to it
+    joined: bool
+    payment: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Explained:
+    number: int
+    stage: str
+    opened: float
+    ended: float | None
+    called_by: str
+    epoch: int
+    attempts: int
+    mechanism: str
+    beta: float | None
+    ratio: float | None
+    communication: int | None
+    payment: float
+    idle: int  # clients without new data, which take part and are not listed
+    digits: int | None
+    shares: list[Share]  # the largest contribution first
+    removed: dict[str, str]  # by name: which limit
+    pruned: bool
+
+
+def explain(connection: Connection, number: int) -> Explained:
+    rounds, clients = tables.rounds.c, tables.clients.c
+    row = connection.execute(select(tables.rounds).where(rounds.number == number)).first()
+    if row is None:
+        last = connection.scalar(select(tables.federation.c.round)) or 0
+        raise refuse("round", number, f"from 1 to {last}")
+    settings = read_settings(connection, row.settings)
+    digits = settings.money_digits
+    names = {one.id: one.name for one in connection.execute(select(clients.id, clients.name))}
+    uploads = _rows(connection, tables.uploads, number)
+    payments = {
+        client: money.amount_of(one, "amount", digits)
+        for client, one in _rows(connection, tables.payments, number).items()
+    }
+    offers = _rows(connection, tables.offers, number)
+    failed = {client for client, one in offers.items() if one.failed}
+    removed = _removed(connection, number)
+    summaries = tables.round_summaries
+    summary = connection.execute(select(summaries).where(summaries.c.round == number)).first()
+    active = {client: one for client, one in uploads.items() if one.steps}
+    nats: Mapping[int, float] = {}
+    worth: Mapping[int, float] = {}
+    pruned = False
+    try:
+        inputs = read_round_inputs(
+            connection, settings, round=number, epoch=row.epoch, trigger=row.trigger,
+            spent=0.0, out=(),
+        )  # fmt: skip
+        nats, worth = _measures(inputs.open()[1], payments)
+    except Pruned:
+        pruned = True
+    shares = []
+    for client, one in active.items():
+        cost, paid = money.amount_of(one, "cost", digits), payments.get(client)
+        said = _why(
+            cost, paid, worth.get(client), client in failed, removed.get(client),
+            offers.get(client), row.stage, digits,
+        )  # fmt: skip
+        shares.append(
+            Share(
+                client, names[client], one.steps, cost, nats.get(client), worth.get(client),
+                paid is not None, paid or 0.0, said,
+            )
+        )  # fmt: skip
+    shares.sort(key=lambda one: (-(one.nats or 0.0), one.client))
+    kind = settings.mechanism.settings()
+    return Explained(
+        number=number,
+        stage=row.stage,
+        opened=row.opened,
+        ended=row.ended,
+        called_by=names[row.trigger],
+        epoch=row.epoch,
+        attempts=row.attempt,
+        mechanism=str(kind["kind"]),
+        beta=kind.get("beta"),
+        ratio=None if summary is None else summary.ratio,
+        communication=None if summary is None else summary.communication,
+        payment=sum(payments.values()),
+        idle=len(uploads) - len(active),
+        digits=digits,
+        shares=shares,
+        removed={names[client]: limit for client, limit in removed.items()},
+        pruned=pruned,
+    )
+
+
+def _rows(connection: Connection, table: Any, number: int) -> dict[int, Any]:
+    query = select(table).where(table.c.round == number).order_by(table.c.client)
+    if table is tables.uploads:  # without what they hold
+        names = ("client", "steps", "cost", "cost_units")
+        query = query.with_only_columns(*(table.c[name] for name in names))
+    return {row.client: row for row in connection.execute(query)}
+
+
+def _removed(connection: Connection, number: int) -> dict[int, str]:
+    """Whom the decisions of a round left out, and by which limit."""
+    removals = tables.removals.c
+    query = select(removals.client, removals.limit).where(removals.round == number)
+    return {row.client: row.limit for row in connection.execute(query)}
+
+
+def _measures(
+    round: Round, payments: Mapping[int, float]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """For each client with data: its contribution in nats, and its data incentive beside the
+    participants."""
+    S = np.isin(round.clients, list(payments))
+    clients = round.clients.tolist()
+    nats = dict(zip(clients, round.contributions(round.nobody).tolist(), strict=True))
+    worth = dict(zip(clients, round.incentives(S).tolist(), strict=True))
+    return nats, worth
+
+
+def _why(
+    cost: float, paid: float | None, worth: float | None, failed: bool, removed: str | None,
+    offer: Any, stage: str, digits: int | None,
+) -> str:  # fmt: skip
+    def sum_of(amount: float) -> str:
+        return f"{amount:,.{2 if digits is None else digits}f}"
+
+    if paid is not None:
+        if not cost:
+            return "Sharing costs it nothing."
+        data = "" if worth is None else f", and what the others shared is worth {sum_of(worth)}"
+        if not paid:
+            return f"Sharing costs it {sum_of(cost)}{data}: no money was needed."
+        if worth is not None and worth >= cost:
+            return f"Sharing costs it {sum_of(cost)}{data}; the mechanism pays it {sum_of(paid)}."
+        return f"Sharing costs it {sum_of(cost)}{data}: {sum_of(paid)} in money covers the rest."
+    if failed:
+        declined = offer is not None and offer.accepted is False
+        return "It declined the offer." if declined else "It did not deliver in time."
+    if removed is not None:
+        return f"Passed over: its price exceeds {LIMITS.get(removed, removed)}."
+    if stage != CLOSED:
+        return "Not decided yet."
+    return "Passed over: the others' data was enough, or cheaper."

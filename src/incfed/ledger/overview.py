@@ -1,0 +1,221 @@
+"""A federation at a glance: who is there, the round in progress, what is spent, what to look at.
+
+One look is a few indexed queries, however long the ledger is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, and_, case, func, select
+
+from ..support.inputs import counted
+from . import money, tables
+from .records import OFFERED, OPEN, RUNNING, read_body
+
+DAY = 86_400.0
+PACE_OVER = 7 * DAY  # by what was paid in this time, it is said when the budget runs out
+OVERDUE = 7 * DAY  # after which an audit, or a saved head, is
+NAMED = 5  # clients that are named; the others are counted
+AUDIT, HEAD = "audit", "head"  # chores
+LIVE, AWAY, BARRED, REVOKED = STATES = ("live", "away", "barred", "revoked")
+
+
+@dataclass(frozen=True)
+class RoundNow:
+    """The round in progress, step by step."""
+
+    number: int
+    stage: str
+    opened: float
+    deadline: float | None
+    called_by: str
+    attempt: int  # how often it was decided
+    uploaded: int
+    awaited: list[str]  # who has to upload, or to deliver
+    offered: int
+    answered: int
+    delivered: int
+
+
+@dataclass(frozen=True)
+class Spending:
+    spent: float
+    reserved: float  # for the offers that stand
+    budget: float | None
+    digits: int | None  # of money
+    per_day: float | None  # None: nothing was paid of late
+    runs_out: float | None  # when, at this pace
+
+
+@dataclass(frozen=True)
+class Attention:
+    """Something that an operator should look at."""
+
+    kind: str
+    text: str
+    link: str  # of the console
+
+
+@dataclass(frozen=True)
+class Now:
+    federation: str
+    version: int  # grows when rounds, settings or members change
+    at: float
+    paused: bool
+    epoch: int
+    rounds: int  # opened so far
+    members: dict[str, int]  # by state
+    round: RoundNow | None
+    spending: Spending
+    attention: list[Attention]
+
+
+def version(connection: Connection) -> int:
+    """Of what `look` shows, but for who is live."""
+    return connection.scalar(select(tables.federation.c.version)) or 0
+
+
+def look(connection: Connection, at: float) -> Now:
+    federation = connection.execute(select(tables.federation)).one()
+    settings = read_body(connection, federation.settings)
+    round = _round(connection, federation.round)
+    spending = _spending(connection, federation, settings, at)
+    return Now(
+        federation=federation.name,
+        version=federation.version,
+        at=at,
+        paused=federation.paused,
+        epoch=federation.epoch,
+        rounds=federation.round,
+        members=_members(connection, federation, settings, at),
+        round=round,
+        spending=spending,
+        attention=list(_attention(connection, settings, spending, at)),
+    )
+
+
+def member_state(federation: Any, settings: dict[str, Any], at: float) -> Any:
+    """An SQL expression: the state of a row of `clients`, joined with `presence`."""
+    clients, heard, near = tables.clients.c, tables.presence.c.heard, settings["live_time"]
+    return case(
+        (clients.revoked.is_(True), REVOKED),
+        (clients.barred > federation.round, BARRED),
+        (heard.between(at - near, at + near), LIVE),
+        else_=AWAY,
+    )
+
+
+def _members(
+    connection: Connection, federation: Any, settings: dict[str, Any], at: float
+) -> dict[str, int]:
+    state = member_state(federation, settings, at).label("state")
+    query = select(state, func.count()).select_from(tables.clients.outerjoin(tables.presence))
+    found = {row[0]: row[1] for row in connection.execute(query.group_by(state))}
+    return {name: found.get(name, 0) for name in STATES}
+
+
+def _round(connection: Connection, number: int) -> RoundNow | None:
+    rounds, clients = tables.rounds.c, tables.clients
+    query = select(tables.rounds, clients.c.name).join(clients, clients.c.id == rounds.trigger)
+    row = connection.execute(query.where(rounds.number == number)).first()
+    if row is None or row.stage not in RUNNING:
+        return None
+    uploads, deliveries = (
+        select(table.c.client).where(table.c.round == number)
+        for table in (tables.uploads, tables.deliveries)
+    )
+    offers = tables.offers.c
+    standing = and_(offers.round == number, offers.failed.is_(False))
+
+    def count(query: Any) -> int:
+        return connection.scalar(select(func.count()).select_from(query.subquery())) or 0
+
+    awaited: list[str] = []
+    if row.stage == OFFERED:
+        late = standing & offers.accepted.is_not(False) & offers.client.not_in(deliveries)
+        who = select(clients.c.name).join(tables.offers, offers.client == clients.c.id)
+        awaited = list(connection.scalars(who.where(late).order_by(clients.c.id).limit(NAMED)))
+    elif row.stage == OPEN:
+        near = tables.presence.c.heard > row.opened - DAY
+        who = select(clients.c.name).join(tables.presence)
+        who = who.where(near, clients.c.revoked.is_(False), clients.c.id.not_in(uploads))
+        awaited = list(connection.scalars(who.order_by(clients.c.id).limit(NAMED)))
+    return RoundNow(
+        number=number,
+        stage=row.stage,
+        opened=row.opened,
+        deadline=row.deadline,
+        called_by=row.name,
+        attempt=row.attempt,
+        uploaded=count(uploads),
+        awaited=awaited,
+        offered=count(select(offers.client).where(standing)),
+        answered=count(select(offers.client).where(standing, offers.accepted.is_not(None))),
+        delivered=count(deliveries),
+    )
+
+
+def _spending(
+    connection: Connection, federation: Any, settings: dict[str, Any], at: float
+) -> Spending:
+    digits, budget = settings.get("money_digits"), settings.get("budget")
+    spent = money.spent(federation.spent, federation.posted_units, digits)
+    reserved = money.spent(0.0, federation.reserved_units, digits)
+    summaries = tables.round_summaries.c
+    first = connection.scalar(select(func.min(summaries.ended)).where(summaries.payment > 0))
+    recent = connection.scalar(
+        select(func.sum(summaries.payment)).where(summaries.ended > at - PACE_OVER)
+    )
+    per_day = runs_out = None
+    if first is not None and recent and at > first:
+        per_day = recent / (min(PACE_OVER, at - first) / DAY)
+        if budget is not None:
+            runs_out = at + max(0.0, budget - spent) / per_day * DAY
+    return Spending(spent, reserved, budget, digits, per_day, runs_out)
+
+
+def _attention(
+    connection: Connection, settings: dict[str, Any], spending: Spending, at: float
+) -> Any:
+    """Things to look at, the most urgent first."""
+    if spending.budget is not None and spending.spent >= spending.budget:
+        yield Attention("budget", "The budget is spent: clients share for data alone.", "now")
+    elif spending.runs_out is not None and spending.runs_out - at < OVERDUE:
+        yield Attention("budget", "The budget runs out within a week at this pace.", "now")
+    if most := settings.get("silent_rounds", 0):
+        conduct, clients = tables.conduct.c, tables.clients.c
+        query = select(clients.name).join(tables.conduct, conduct.client == clients.id)
+        query = query.where(conduct.silent >= most, clients.revoked.is_(False))
+        names = list(connection.scalars(query.order_by(clients.id)))
+        if names:
+            said = f"{counted(len(names), 'client')} did not answer when last awaited: "
+            yield Attention("silent", said + some(names), "clients?state=away")
+    chores = {row.name: row for row in connection.execute(select(tables.chores))}
+    last = chores.get(AUDIT)
+    if last is not None and last.outcome != "clean":
+        yield Attention("audit", "The last audit found problems.", "ledger")
+    for name, never, long in (
+        (AUDIT, "The ledger was never audited.", "The last audit was more than a week ago."),
+        (HEAD, "No back-up was recorded: save `incfed ledger head` with each.",
+         "The last recorded back-up is more than a week old."),
+    ):  # fmt: skip
+        if name not in chores:
+            yield Attention(name, never, "ledger")
+        elif at - chores[name].at > OVERDUE:
+            yield Attention(name, long, "ledger")
+
+
+def some(names: list[str]) -> str:
+    """The first few of a list."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def note_chore(connection: Connection, name: str, outcome: str, at: float) -> None:
+    """A chore was done; with what outcome."""
+    own = tables.chores.c.name == name
+    values = {"at": at, "outcome": outcome}
+    if not connection.execute(tables.chores.update().where(own).values(values)).rowcount:
+        connection.execute(tables.chores.insert().values(name=name, **values))

@@ -1,0 +1,206 @@
+"""The clients as a list to search, sort and page through, and each client's history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, select
+
+from ..support.inputs import choice, integer, refuse
+from . import money, tables
+from .explaining import LIMITS, Share, explain
+from .overview import STATES, member_state
+from .records import read_body
+
+PAGE = 50
+_clients, _own = tables.clients.c, tables.client_summaries.c
+SORTS = {
+    "id": _clients.id,
+    "name": func.lower(_clients.name),
+    "rounds": func.coalesce(_own.rounds, 0),
+    "steps": func.coalesce(_own.steps, 0),
+    "nats": func.coalesce(_own.nats, 0.0),
+    "paid": func.coalesce(_own.paid, 0.0),
+    "last_seen": func.coalesce(tables.presence.c.heard, 0.0),
+}
+
+
+@dataclass(frozen=True)
+class ClientRow:
+    id: int
+    name: str
+    state: str
+    last_seen: float | None
+    rounds: int
+    steps: int
+    nats: float
+    paid: float
+    last_round: int
+
+
+@dataclass(frozen=True)
+class Roster:
+    """One page of it."""
+
+    rows: list[ClientRow]
+    total: int  # that match
+    page: int
+    pages: int
+    digits: int | None
+
+
+@dataclass(frozen=True)
+class ClientRound:
+    """What a client did in a round."""
+
+    round: int
+    opened: float
+    ended: float | None
+    steps: int
+    cost: float
+    payment: float | None  # None: it did not take part
+    paid_out: float | None  # when
+    outcome: str
+
+
+@dataclass(frozen=True)
+class ClientHistory:
+    client: ClientRow
+    signs: bool
+    silent: int  # rounds in a row
+    paid_out: float
+    digits: int | None
+    history: list[ClientRound]  # the last round first
+    older: int | None  # ask with before = this for more
+    last_paid: str  # why it was paid what it was, last
+
+
+def roster(
+    connection: Connection,
+    at: float,
+    *,
+    search: str = "",
+    state: str | None = None,
+    sort: str = "id",
+    descending: bool = False,
+    page: int = 1,
+) -> Roster:
+    choice("sort", sort, SORTS)
+    integer("page", page, low=1, high=10**6)
+    query = _rows(connection, at)
+    if search:
+        query = query.where(_clients.name.icontains(search, autoescape=True))
+    if state is not None:
+        choice("state", state, STATES)
+        query = query.where(query.selected_columns.state == state)
+    total = connection.scalar(select(func.count()).select_from(query.subquery())) or 0
+    key = SORTS[sort].desc() if descending else SORTS[sort].asc()
+    chosen = query.order_by(key, _clients.id).limit(PAGE).offset((page - 1) * PAGE)
+    rows = [_row(one) for one in connection.execute(chosen)]
+    return Roster(rows, total, page, max(1, -(-total // PAGE)), money.digits_in_force(connection))
+
+
+def history(
+    connection: Connection, client: int, at: float, before: int | None = None
+) -> ClientHistory:
+    """A client, and its last rounds (`before`: earlier than this one)."""
+    found = connection.execute(_rows(connection, at).where(_clients.id == client)).first()
+    if found is None:
+        raise refuse("client", client, "the id of a client")
+    digits = money.digits_in_force(connection)
+    rows = connection.execute(_past(client, before)).all()
+    rounds = [_round(row, digits) for row in rows[:PAGE]]
+    marked, paid = tables.payouts.c, tables.payments.c
+    out = connection.execute(
+        select(tables.payments)
+        .join(tables.payouts, (marked.round == paid.round) & (marked.client == paid.client))
+        .where(paid.client == client)
+    )
+    conduct = tables.conduct.c
+    silent = connection.scalar(select(conduct.silent).where(conduct.client == client)) or 0
+    last = next((one for one in rounds if one.payment), None)
+    return ClientHistory(
+        client=_row(found),
+        signs=found.key is not None,
+        silent=silent,
+        paid_out=sum(money.amount_of(one, "amount", digits) for one in out),
+        digits=digits,
+        history=rounds,
+        older=rounds[-1].round if len(rows) > PAGE else None,
+        last_paid="" if last is None else why_paid(connection, last.round, client),
+    )
+
+
+def why_paid(connection: Connection, number: int, client: int) -> str:
+    """Why a client was paid what it was paid in a round, in a sentence with the numbers."""
+    own = next((one for one in explain(connection, number).shares if one.client == client), None)
+    return "" if own is None else f"Round {number}: {_sentence(own)}"
+
+
+def _sentence(own: Share) -> str:
+    steps = f"{own.steps:,} step{'s' if own.steps != 1 else ''}"
+    return f"{own.name} shared {steps}. {own.why}"
+
+
+def _rows(connection: Connection, at: float) -> Select[Any]:
+    federation = connection.execute(select(tables.federation)).one()
+    settings = read_body(connection, federation.settings)
+    state = member_state(federation, settings, at).label("state")
+    own = tables.client_summaries
+    joined = tables.clients.outerjoin(tables.presence).outerjoin(own, _own.client == _clients.id)
+    return select(
+        _clients.id, _clients.name, _clients.key, state, tables.presence.c.heard,
+        _own.rounds, _own.steps, _own.nats, _own.paid, _own.last_round,
+    ).select_from(joined)  # fmt: skip
+
+
+def _row(row: Any) -> ClientRow:
+    return ClientRow(
+        row.id, row.name, row.state, row.heard, row.rounds or 0, row.steps or 0, row.nats or 0.0,
+        row.paid or 0.0, row.last_round or 0,
+    )  # fmt: skip
+
+
+def _past(client: int, before: int | None) -> Select[Any]:
+    """The rounds that a client had data in, the last one first."""
+    uploads, rounds, offers = tables.uploads.c, tables.rounds.c, tables.offers
+    paid, marks, removed = tables.payments, tables.payouts, tables.removals
+
+    def same(table: Any) -> Any:
+        return (table.c.round == uploads.round) & (table.c.client == uploads.client)
+
+    query = (
+        select(
+            uploads.round, uploads.steps, uploads.cost, uploads.cost_units, rounds.opened,
+            rounds.ended, rounds.stage, paid.c.amount, paid.c.amount_units, paid.c.epoch,
+            marks.c.at, offers.c.accepted, offers.c.failed, removed.c.limit,
+        )
+        .join(tables.rounds, rounds.number == uploads.round)
+        .outerjoin(paid, same(paid))
+        .outerjoin(marks, same(marks))
+        .outerjoin(offers, same(offers))
+        .outerjoin(removed, same(removed))
+        .where(uploads.client == client, uploads.steps > 0)
+    )  # fmt: skip
+    if before is not None:
+        query = query.where(uploads.round < before)
+    return query.order_by(uploads.round.desc()).limit(PAGE + 1)
+
+
+def _round(row: Any, digits: int | None) -> ClientRound:
+    payment = None if row.epoch is None else money.amount_of(row, "amount", digits)
+    cost = money.amount_of(row, "cost", digits)
+    return ClientRound(
+        row.round, row.opened, row.ended, row.steps, cost, payment, row.at, _outcome(row, payment)
+    )
+
+
+def _outcome(row: Any, payment: float | None) -> str:
+    if payment is not None:
+        return "shared, paid" if payment else "shared for data"
+    if row.failed:
+        return "declined" if row.accepted is False else "did not deliver"
+    if row.limit is not None:
+        return f"passed over: {LIMITS.get(row.limit, row.limit)}"
+    return "in progress" if row.ended is None else "passed over"

@@ -1,0 +1,116 @@
+"""Summaries of closed rounds and of clients: a read model, kept up to date as rounds close.
+
+The evidence (entries, uploads, payments) says the same, but would have to be added up each time
+that somebody looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+
+from ..protocol.deciding import RoundInputs
+from ..protocol.server import Closed
+from . import tables
+
+_own, _rounds = tables.client_summaries, tables.round_summaries
+# Statements are built once: building one takes longer than running it.
+KNOWN = select(_own.c.client).where(_own.c.client.in_(bindparam("clients", expanding=True)))
+ADD = (
+    update(_own)
+    .where(_own.c.client == bindparam("who"))
+    .values(
+        rounds=_own.c.rounds + 1,
+        steps=_own.c.steps + bindparam("more_steps"),
+        nats=_own.c.nats + bindparam("more_nats"),
+        paid=_own.c.paid + bindparam("more_paid"),
+        last_round=bindparam("this_round"),
+    )
+)
+
+
+def summarise(
+    connection: Connection,
+    number: int,
+    at: float,
+    inputs: RoundInputs,
+    payments: Mapping[int, float],
+    closed: Closed,
+) -> None:
+    """Round `number` has closed with these participants and payments."""
+    _, round = inputs.open()
+    nats = dict(
+        zip(round.clients.tolist(), round.contributions(round.nobody).tolist(), strict=True)
+    )
+    costs = dict(zip(round.clients.tolist(), round.costs.tolist(), strict=True))
+    connection.execute(
+        insert(_rounds).values(
+            round=number,
+            ended=at,
+            for_data=sum(not paid and costs[client] > 0 for client, paid in payments.items()),
+            for_money=sum(paid > 0 for paid in payments.values()),
+            no_cost=sum(not paid and not costs[client] for client, paid in payments.items()),
+            passed_over=len(round) - len(payments),
+            payment=float(np.sum(list(payments.values()))),
+            communication=closed.communication,
+            ratio=closed.ratio,
+        )
+    )
+    if not payments:
+        return
+    known = set(connection.scalars(KNOWN, {"clients": sorted(payments)}))
+    new = [
+        {"client": client, "rounds": 0, "steps": 0, "nats": 0.0, "paid": 0.0, "last_round": 0}
+        for client in sorted(payments)
+        if client not in known
+    ]
+    if new:
+        connection.execute(insert(_own), new)
+    connection.execute(
+        ADD,
+        [
+            {
+                "who": client,
+                "more_steps": inputs.uploads[client].steps,
+                "more_nats": nats[client],
+                "more_paid": payments[client],
+                "this_round": number,
+            }
+            for client in sorted(payments)
+        ],
+    )
+
+
+def note_removed(connection: Connection, number: int, removed: Mapping[int, str]) -> None:
+    """A decision of this round left these clients out, by a limit; it takes the place of what an
+    earlier decision said."""
+    connection.execute(delete(tables.removals).where(tables.removals.c.round == number))
+    if removed:
+        rows = [
+            {"round": number, "client": client, "limit": limit}
+            for client, limit in sorted(removed.items())
+        ]
+        connection.execute(insert(tables.removals), rows)
+
+
+def series(connection: Connection, points: int) -> list[dict[str, Any]]:
+    """Closed rounds in order, for a chart: so many points at most, each the mean of a few rounds
+    in a row (`first` to `last`)."""
+    count = connection.scalar(select(func.count()).select_from(_rounds)) or 0
+    width = max(1, -(-count // points))
+    place = func.row_number().over(order_by=_rounds.c.round)
+    numbered = select(_rounds, ((place - 1) / width).label("bucket")).subquery()
+    c = numbered.c
+    names = ("for_data", "for_money", "no_cost", "passed_over", "payment", "communication", "ratio")
+    query = (
+        select(
+            func.min(c.round).label("first"), func.max(c.round).label("last"),
+            func.max(c.ended).label("ended"), *(func.avg(c[name]).label(name) for name in names),
+        )
+        .group_by(c.bucket)
+        .order_by(c.bucket)
+    )  # fmt: skip
+    return [dict(row._mapping) for row in connection.execute(query)]
