@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .base import app
 
-from . import experiments, planning, data, service, ledger  # noqa: F401  # isort: skip
+from . import experiments, planning, data, service, ledger, console  # noqa: F401  # isort: skip
 
 __all__ = ["app"]

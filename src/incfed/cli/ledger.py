@@ -29,7 +29,7 @@ ledger = group("ledger", "Audit and export what was decided and paid.", PANEL)
 
 
 @contextmanager
-def _opened(
+def opened(
     path: Path, *, new: bool = False, load: bool = False
 ) -> Iterator[tuple[Terminal, Database, Config]]:
     """The database of a config. `new`: create it if it does not exist; `load`: load mechanisms of
@@ -59,7 +59,7 @@ def enrol(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) 
     """Enrol a client and print its token. Only a hash of the token is kept."""
     import time
 
-    with _opened(config, new=True, load=True) as (terminal, store, found):
+    with opened(config, new=True, load=True) as (terminal, store, found):
         from ..ledger import clients
         from ..ledger.federation import create
 
@@ -75,7 +75,7 @@ def revoke(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT)
     """Revoke a client's token. What it shared and was paid stays."""
     import time
 
-    with _opened(config) as (terminal, store, _):
+    with opened(config) as (terminal, store, _):
         from ..ledger import clients
 
         with store.write() as connection:
@@ -91,7 +91,7 @@ def reset_key(
     """Forget the key of a client that has lost it. The next one that it sends is registered."""
     import time
 
-    with _opened(config) as (terminal, store, _):
+    with opened(config) as (terminal, store, _):
         from ..ledger import clients
 
         with store.write() as connection:
@@ -114,7 +114,7 @@ def withdraw(
 
     Its token stays valid: to keep it from sharing again, revoke it first.
     """
-    with _opened(config) as (terminal, store, _):
+    with opened(config) as (terminal, store, _):
         from ..ledger import clients
         from ..support.inputs import counted
 
@@ -156,7 +156,7 @@ def _withdraw(store: Database, client: int, partial: bool, wait: float) -> Withd
 @client.command("list")
 def list_clients(config: ConfigFile = DEFAULT) -> None:
     """List all clients: id, name, last seen, and what they were paid."""
-    with _opened(config) as (terminal, store, _):
+    with opened(config) as (terminal, store, _):
         from ..ledger.views import clients_table
         from ..results.document import Document
         from ..results.terminal import show
@@ -182,8 +182,8 @@ def audit(
     Exits with 1 on any disagreement, and with 2 if it cannot audit: a mechanism's code is missing.
     """
     files = mechanism_file or []
-    opened = _opened(config, load=not files) if export is None else _exported(export)
-    with opened as (terminal, store, _):
+    found = opened(config, load=not files) if export is None else _exported(export)
+    with found as (terminal, store, _):
         from ..ledger.audit import audit as run
         from ..ledger.audit import read_head
         from ..mechanisms.registry import load_code
@@ -208,7 +208,7 @@ def audit(
 @ledger.command("head", epilog="[bold]incfed ledger head > /elsewhere/head.json[/bold]")
 def show_head(config: ConfigFile = DEFAULT) -> None:
     """Print the last entry's number and hash. Keep them where the database's owner cannot write."""
-    with _opened(config) as (terminal, store, _):
+    with opened(config) as (terminal, store, _):
         from ..ledger.audit import write_head
 
         with store.read() as connection:
@@ -279,7 +279,7 @@ def export(
     config: ConfigFile = DEFAULT,
 ) -> None:
     """Export payments, offers, rounds or entries to a file."""
-    with _opened(config) as (terminal, store, _):
+    with opened(config) as (terminal, store, _):
         from ..ledger.full_export import write_full
         from ..ledger.views import export as write
         from ..support.inputs import counted
@@ -300,7 +300,7 @@ def mark_paid_out(
     """Mark a client's payments as paid out: all that are not marked yet, or some. Marks stay."""
     import time
 
-    with _opened(config) as (terminal, store, _):
+    with opened(config) as (terminal, store, _):
         from ..ledger.payouts import mark_paid_out as mark
         from ..support.inputs import counted, refuse
 
@@ -321,7 +321,7 @@ def prune(
     import time
     from datetime import UTC, datetime
 
-    with _opened(config) as (terminal, store, _):
+    with opened(config) as (terminal, store, _):
         from ..ledger.federation import prune as delete
         from ..support.inputs import refuse
 

@@ -22,7 +22,7 @@ DEFAULT = Path("federation.toml")
 
 
 @contextmanager
-def service_installed() -> Iterator[None]:
+def service_installed(extra: str = "service") -> Iterator[None]:
     """Say how to install what an import of the service lacks."""
     from ..support.extras import install
     from ..support.places import missing
@@ -30,7 +30,7 @@ def service_installed() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise missing(error.name or "a package", f"installed: {install('service')}") from None
+        raise missing(error.name or "a package", f"installed: {install(extra)}") from None
 
 
 @app.command(epilog="[bold]incfed serve --config federation.toml[/bold]", rich_help_panel=PANEL)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from ..mechanisms.registry import MissingCode
 from ..protocol.statements import FIELDS
 from ..support.inputs import InputError, counted
 from . import tables
-from .chain import START, Head, canonical, digest, link
+from .chain import START, Head, canonical, digest, head, link
 from .guards import broken_guards
 from .proofs import LedgerTree
 from .recompute import disagreements, round_settings
@@ -68,9 +69,14 @@ def write_head(connection: Connection) -> str:
     return json.dumps({**last._asdict(), "federation": federation})
 
 
-def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport:
-    """Check everything. MissingCode if a decision was made by code that is not loaded."""
-    report, replay = AuditReport(), Replay()
+def audit(
+    connection: Connection,
+    saved: SavedHead | None = None,
+    watch: Callable[[int, int], None] = lambda done, total: None,
+) -> AuditReport:
+    """Check everything. MissingCode if a decision was made by code that is not loaded. `watch` is
+    called with the entries done, and all."""
+    report, replay, total = AuditReport(), Replay(), head(connection).number
     seen = None if saved is None or saved.number else START
     for row in connection.execute(select(tables.entries).order_by(tables.entries.c.number)):
         _check_link(report, row)
@@ -79,6 +85,7 @@ def audit(connection: Connection, saved: SavedHead | None = None) -> AuditReport
         if saved is not None and row.number == saved.number:
             seen = row.hash
         _follow(connection, report, replay, row)
+        watch(report.entries, total)
     if not report.entries:
         report.findings.append("there are no entries: no federation was ever founded here")
     if saved is not None and saved.number > report.head.number:

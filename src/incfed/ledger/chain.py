@@ -70,6 +70,11 @@ class Chain:
             self._rows = []
 
 
+def said_by(operator: str | None) -> dict[str, str]:
+    """What an entry says of who did it; nothing, if it was done on the command line."""
+    return {} if operator is None else {"by": operator}
+
+
 def append(connection: Connection, kind: str, at: float, **what: Any) -> None:
     """Write a single entry."""
     chain = Chain(connection)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from ..support import inputs
-from .chain import append
+from .chain import append, said_by
 from .tables import clients, presence, starts
 
 ALL = (
@@ -54,15 +54,16 @@ def enrol(connection: Connection, name: str, at: float) -> tuple[int, str]:
     return count, token
 
 
-def revoke(connection: Connection, name: str, at: float) -> int:
-    """Revoke a client's token. Its name and its payments stay on record."""
+def revoke(connection: Connection, name: str, at: float, by: str | None = None) -> int:
+    """Revoke a client's token, in the name of an operator. Its name and its payments stay on
+    record."""
     found = connection.execute(select(clients).where(clients.c.name == name)).first()
     if found is None:
         raise inputs.refuse("name", name, "that of an enrolled client: see incfed client list")
     if not found.revoked:
         chosen = update(clients).where(clients.c.id == found.id)
         connection.execute(chosen.values(revoked=True))
-        append(connection, "revoked", at, client=found.id)
+        append(connection, "revoked", at, client=found.id, **said_by(by))
     return int(found.id)
 
 

@@ -41,6 +41,9 @@ RETRY = 1.0  # seconds before an unreachable database is tried again
 LOCK = 41969  # of the advisory lock that processes take when they start (PostgreSQL)
 
 
+DatabaseError = SQLAlchemyError  # whatever goes wrong with it
+
+
 class Database:
     """Transactions over the database at `url`, whose schema is migrated to the latest. `new`: a
     missing file is created."""
@@ -84,6 +87,13 @@ class Database:
             if not self.sqlite:
                 _lock_row(connection)
             yield connection
+
+    @contextmanager
+    def change(self) -> Iterator[Connection]:
+        """The same, and other processes are told of it."""
+        with self.write() as connection:
+            yield connection
+            notify(connection, self.name)
 
     @contextmanager
     def touch(self) -> Iterator[Connection]:

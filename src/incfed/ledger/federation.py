@@ -15,7 +15,7 @@ from ..mechanisms.registry import HASH, MissingCode
 from ..protocol.protocols import EVERYONE
 from ..support.inputs import InputError, refuse
 from . import tables
-from .chain import append, canonical, digest
+from .chain import append, canonical, digest, said_by
 from .records import RUNNING, pack_epoch, read_body, read_settings
 from .settings import Settings
 
@@ -52,6 +52,12 @@ def change_settings(
         raise InputError("nothing would change: these settings are in force")
     _put_in_force(connection, settings, at, by)
     return settings
+
+
+def settings_in_force(connection: Connection) -> tuple[Settings, bool]:
+    """The settings, and whether rounds are paused."""
+    row = connection.execute(select(tables.federation)).one()
+    return read_settings(connection, row.settings), bool(row.paused)
 
 
 def set_paused(connection: Connection, paused: bool, by: str, at: float) -> None:
@@ -201,5 +207,4 @@ def _write(
 ) -> None:
     body = settings.body()
     connection.execute(insert(tables.settings).values(number=number, body=canonical(body), by=by))
-    who = {} if by is None else {"by": by}
-    append(connection, "settings", at, settings=number, body=body, **who)
+    append(connection, "settings", at, settings=number, body=body, **said_by(by))

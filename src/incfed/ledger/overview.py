@@ -219,3 +219,8 @@ def note_chore(connection: Connection, name: str, outcome: str, at: float) -> No
     values = {"at": at, "outcome": outcome}
     if not connection.execute(tables.chores.update().where(own).values(values)).rowcount:
         connection.execute(tables.chores.insert().values(name=name, **values))
+
+
+def chore(connection: Connection, name: str) -> Any:
+    """When a chore was done last, and with what outcome; None: never."""
+    return connection.execute(select(tables.chores).where(tables.chores.c.name == name)).first()

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 from ..protocol.deciding import RoundInputs
 from ..protocol.server import Closed
 from . import tables
+from .records import read_body
 
 _own, _rounds = tables.client_summaries, tables.round_summaries
 # Statements are built once: building one takes longer than running it.
@@ -114,3 +115,10 @@ def series(connection: Connection, points: int) -> list[dict[str, Any]]:
         .order_by(c.bucket)
     )  # fmt: skip
     return [dict(row._mapping) for row in connection.execute(query)]
+
+
+def beta_in_force(connection: Connection) -> float | None:
+    """Of the mechanism in force, if it has one: the ratio that rounds reach."""
+    number = connection.scalar(select(tables.federation.c.settings)) or 0
+    beta = read_body(connection, number).get("mechanism", {}).get("beta")
+    return None if beta is None else float(beta)

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from ..kernels.factor import Floats
 from ..support.inputs import InputError, counted, refuse
 from . import tables
-from .chain import append, digest
+from .chain import append, digest, said_by
 from .records import (
     RUNNING,
     Pruned,
@@ -64,9 +64,11 @@ class RoundInProgress(InputError):
     """A withdrawal has to wait for the end of the round."""
 
 
-def withdraw(connection: Connection, client: int, at: float, *, partial: bool = False) -> Withdrawn:
-    """Take out all that a client has shared. Refused if some of it was pruned, unless `partial`:
-    then what was not pruned is taken out."""
+def withdraw(
+    connection: Connection, client: int, at: float, *, partial: bool = False, by: str | None = None
+) -> Withdrawn:
+    """Take out all that a client has shared, in the name of an operator. Refused if some of it was
+    pruned, unless `partial`: then what was not pruned is taken out."""
     federation = connection.execute(select(tables.federation)).one()
     running = select(tables.rounds.c.number).where(tables.rounds.c.stage.in_(RUNNING))
     if (number := connection.scalar(running)) is not None:
@@ -100,7 +102,7 @@ def withdraw(connection: Connection, client: int, at: float, *, partial: bool = 
         update(tables.federation).values(epoch=epoch, version=federation.version + 1)
     )
     append(connection, "withdrawn", at, client=client, first=new.first, round=new.last,
-           epoch=epoch, V=digest(V), b=digest(b))  # fmt: skip
+           epoch=epoch, V=digest(V), b=digest(b), **said_by(by))  # fmt: skip
     return Withdrawn(epoch, rounds, sum(sent[round].steps for round in rounds), pruned)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI
@@ -13,6 +14,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..._version import __version__
+from ...console.app import make_console
 from ...ledger.database import Database
 from ...ledger.settings import Settings
 from .config import ServerConfig
@@ -69,6 +71,8 @@ def make_app(
     )
     app.include_router(for_clients)
     app.include_router(for_operators)
+    if find_spec("plotly") is not None:  # an extra
+        app.mount("/console", make_console(store))
     add_exception_handlers(app, metrics)
     app.add_middleware(HeadMiddleware, coordinator=coordinator)
     app.add_middleware(RequestMiddleware, metrics=metrics, largest=largest_body(settings.dim))

@@ -1,0 +1,1 @@
+"""The console: web pages over a ledger and over saved results."""

@@ -1,0 +1,108 @@
+"""Who may look, and who may change: operators by their session, and anybody on the machine where
+`incfed console` runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import Depends, HTTPException, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from ..ledger import operators
+from ..ledger.database import Database
+from ..ledger.operators import OPERATOR, Operator
+from . import sessions
+from .sessions import COOKIE, LASTS, Attempts
+
+LOCAL = Operator("local", OPERATOR)  # whoever can read the files
+SAFE = ("GET", "HEAD")
+
+
+@dataclass
+class Console:
+    """What the endpoints use: `app.state.console`."""
+
+    store: Database | None = None  # None: only saved results
+    folder: Any = None  # with saved results; None: only a federation
+    login: bool = True  # False: `incfed console` on this machine
+    attempts: Attempts = field(default_factory=Attempts)
+    key: bytes = b""
+
+    def session_key(self) -> bytes:
+        if not self.key and self.store is not None:
+            with self.store.write() as connection:
+                self.key = operators.key_of_sessions(connection)
+        return self.key
+
+
+def get_console(request: Request) -> Console:
+    console: Console = request.app.state.console
+    return console
+
+
+ConsoleDep = Annotated[Console, Depends(get_console)]
+
+
+async def viewer(request: Request, console: ConsoleDep) -> Operator:
+    """Whose session this is. Of a change, the Origin is checked: other sites' pages may not."""
+    if request.method not in SAFE:
+        check_origin(request)
+    if not console.login:
+        return LOCAL
+    found = await run_in_threadpool(_operator, console, request.cookies.get(COOKIE, ""))
+    if found is None:
+        raise HTTPException(401, "log in first: the session is missing or has expired")
+    return found
+
+
+async def operator(who: Annotated[Operator, Depends(viewer)]) -> Operator:
+    """The same, of somebody who may change things."""
+    if not who.may_change:
+        raise HTTPException(403, "a viewer may look, and not change: ask an operator")
+    return who
+
+
+Viewer = Annotated[Operator, Depends(viewer)]
+Changer = Annotated[Operator, Depends(operator)]
+
+
+def check_origin(request: Request) -> None:
+    origin = request.headers.get("Origin")
+    own = f"{request.url.scheme}://{request.headers.get('Host', '')}"
+    if origin != own:
+        raise HTTPException(403, "a change must come from a page of this console")
+
+
+def log_in(console: Console, request: Request, response: Response, token: str) -> Operator:
+    """Give a session to the owner of this token."""
+    address = request.client.host if request.client else "unknown"
+    if wait := console.attempts.wait(address):
+        raise HTTPException(429, f"too many attempts: wait {wait:.0f} seconds")
+    if console.store is None or not console.login:
+        return LOCAL
+    with console.store.read() as connection:
+        found = operators.find(connection, token=token.strip())
+    if found is None:
+        console.attempts.fail(address)
+        raise HTTPException(401, "no operator has this token, or it was revoked")
+    response.set_cookie(
+        COOKIE, sessions.sign(console.session_key(), found.name, time.time()), max_age=int(LASTS),
+        httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/console",
+    )  # fmt: skip
+    return found
+
+
+def log_out(response: Response) -> None:
+    response.delete_cookie(COOKIE, path="/console", httponly=True, samesite="strict")
+
+
+def _operator(console: Console, cookie: str) -> Operator | None:
+    if console.store is None or not cookie:
+        return None
+    name = sessions.read(console.session_key(), cookie, time.time())
+    if name is None:
+        return None
+    with console.store.read() as connection:
+        return operators.find(connection, name=name)

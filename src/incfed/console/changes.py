@@ -1,0 +1,128 @@
+"""What an operator may change. Each change stands in the ledger with the operator's name."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fastapi import APIRouter
+
+from ..ledger import clients
+from ..ledger.federation import change_settings, set_paused, settings_in_force
+from ..ledger.payouts import mark_paid_out
+from ..ledger.withdrawal import withdraw
+from ..protocol.limits import Limits
+from ..support.inputs import InputError, counted
+from .access import Changer, Viewer
+from .federation import Store
+
+changing = APIRouter(prefix="/api/changes", tags=["changes"])
+CAPS = ("per_round", "per_payment", "per_client", "reserve")
+
+
+@dataclass(frozen=True)
+class SettingsView:
+    """The settings that can be changed here. A cap that is null is no limit."""
+
+    beta: float | None  # null: the mechanism has none
+    threshold: float | None
+    budget: float | None
+    per_round: float | None
+    per_payment: float | None
+    per_client: float | None
+    reserve: float | None
+    paused: bool = False
+
+
+@dataclass(frozen=True)
+class PaidOut:
+    """Payments to a client that were made outside: all that are not marked yet, through a round
+    (null: the last one)."""
+
+    through: int | None = None
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was done, in a sentence."""
+
+    text: str
+
+
+@changing.get("/settings")
+def settings(store: Store, who: Viewer) -> SettingsView:
+    """As they are in force."""
+    with store.read() as connection:
+        found, paused = settings_in_force(connection)
+    limits = found.limits or Limits()
+    caps = {name: getattr(limits, name) for name in CAPS}
+    beta = getattr(found.mechanism, "beta", None)
+    return SettingsView(beta, found.threshold, found.budget, **caps, paused=paused)
+
+
+@changing.post("/settings")
+def set_settings(store: Store, who: Changer, new: SettingsView) -> Done:
+    """From the next round on. They stay in force until the config is changed."""
+    with store.change() as connection:
+        found, _ = settings_in_force(connection)
+        changes: dict[str, Any] = {"threshold": new.threshold, "budget": new.budget}
+        if new.beta is not None:
+            changes["mechanism"] = _with_beta(found.mechanism, new.beta)
+        caps = {name: getattr(new, name) for name in CAPS}
+        if found.limits is not None or any(one is not None for one in caps.values()):
+            changes["limits"] = replace(found.limits or Limits(), **caps)
+        change_settings(connection, changes, who.name, time.time())
+    return Done("The new settings are in force from the next round on.")
+
+
+@changing.post("/pause")
+def pause(store: Store, who: Changer) -> Done:
+    """No new round is opened; one in progress goes on."""
+    with store.change() as connection:
+        set_paused(connection, True, who.name, time.time())
+    return Done("Rounds are paused. Clients go on learning by themselves.")
+
+
+@changing.post("/resume")
+def resume(store: Store, who: Changer) -> Done:
+    with store.change() as connection:
+        set_paused(connection, False, who.name, time.time())
+    return Done("Rounds go on.")
+
+
+@changing.post("/clients/{client}/revoke")
+def revoke(store: Store, who: Changer, client: int) -> Done:
+    """Its token is no longer valid. What it shared and was paid stays."""
+    with store.change() as connection:
+        member = clients.find(connection, str(client))
+        clients.revoke(connection, member.name, time.time(), who.name)
+    return Done(f"{member.name} is revoked.")
+
+
+@changing.post("/clients/{client}/withdraw")
+def take_out(store: Store, who: Changer, client: int) -> Done:
+    """All that it shared is taken out of the model. What it was paid stays."""
+    with store.change() as connection:
+        member = clients.find(connection, str(client))
+        done = withdraw(connection, client, time.time(), by=who.name)
+    rounds = counted(len(done.rounds), "round")
+    return Done(
+        f"{counted(done.steps, 'observation')} of {member.name}, of {rounds}, were taken out. "
+        f"Epoch {done.epoch} has the corrected model."
+    )
+
+
+@changing.post("/clients/{client}/paid-out")
+def paid_out(store: Store, who: Changer, client: int, what: PaidOut) -> Done:
+    """Mark payments as paid out."""
+    with store.change() as connection:
+        member = clients.find(connection, str(client))
+        done = mark_paid_out(connection, member.name, who.name, time.time(), through=what.through)
+    return Done(f"{done.amount:,} to {member.name} are marked as paid out.")
+
+
+def _with_beta(mechanism: Any, beta: float) -> Any:
+    if not hasattr(mechanism, "beta"):
+        raise InputError(f"beta: {type(mechanism).__name__} has none")
+    return replace(mechanism, beta=beta)

@@ -1,0 +1,312 @@
+"""Saved results in a folder: experiments, sweeps, plans and single runs, listed and compared."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, HTTPException, Query, Response
+
+from ..experiments.checkpoint import NAME as CELLS
+from ..experiments.checkpoint import read_cells
+from ..experiments.run_folders import INDEX, collect
+from ..experiments.sweep_report import PointSummary, summarise
+from ..planning.report import DATA as PLAN
+from ..results import interactive
+from ..results.comparison import Comparison
+from ..results.numbers import finite
+from ..results.records import Result
+from ..results.storage import INDEX as RUN
+from ..results.storage import load
+from ..results.tables import METRICS, ComparisonRow
+from ..support.files import write_text
+from ..support.inputs import InputError, choice
+from .access import Changer, ConsoleDep, viewer
+
+KINDS = {INDEX: "experiment", CELLS: "sweep", PLAN: "plan", RUN: "run"}
+TAGS = ".incfed-tags.json"
+MOST = 2000  # folders that are listed
+saved = APIRouter(prefix="/api/runs", tags=["saved results"], dependencies=[Depends(viewer)])
+
+
+def get_folder(console: ConsoleDep) -> Path:
+    if console.folder is None:
+        raise HTTPException(404, "this console shows a federation only, no saved results")
+    folder: Path = console.folder
+    return folder
+
+
+Folder = Annotated[Path, Depends(get_folder)]
+Ids = Annotated[list[str], Query(alias="id", min_length=1, max_length=20)]
+
+
+@dataclass(frozen=True)
+class SavedItem:
+    id: str  # the folder, relative to that of the console
+    kind: str
+    changed: float
+    tags: list[str]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The mean of each metric over the seeds, its standard deviation, and the paired difference to
+    the first row with its 95 % interval; null: unknown."""
+
+    label: str
+    seeds: int
+    mean: dict[str, float | None]
+    sd: dict[str, float | None]
+    difference: dict[str, tuple[float, float, float] | None]
+
+
+@dataclass(frozen=True)
+class SavedView:
+    title: str
+    kind: str
+    rows: list[Figures]
+    metrics: list[str]
+    words: list[str]  # what a plan advises, or how much of a sweep is there
+    charts: list[str]  # that can be asked for
+
+
+@dataclass(frozen=True)
+class NewTags:
+    tags: list[str]
+
+
+@saved.get("")
+def runs(folder: Folder) -> list[SavedItem]:
+    """All that is saved below the folder, the last one first."""
+    tags = _tags(folder)
+    found = [
+        SavedItem(name, kind, mark.stat().st_mtime, tags.get(name, []))
+        for name, kind, mark in _below(folder)
+    ]
+    return sorted(found, key=lambda one: -one.changed)
+
+
+@saved.get("/view")
+def view(folder: Folder, ids: Ids) -> SavedView:
+    """One saved folder, or several compared."""
+    if len(ids) == 1 and _kind(folder, ids[0]) == "plan":
+        return _plan_view(folder / ids[0])
+    if len(ids) == 1 and _kind(folder, ids[0]) == "sweep":
+        return _sweep_view(folder / ids[0])
+    comparison = Comparison(_runs(folder, ids))
+    metrics = [name for name in METRICS if any(_known(row, name) for row in comparison.rows)]
+    rows = [_figures(comparison, row, metrics) for row in comparison.rows]
+    kind = _kind(folder, ids[0]) if len(ids) == 1 else "comparison"
+    curves = [name for name in metrics if name != "rounds"]
+    return SavedView(", ".join(ids), kind, rows, metrics, [], [*curves, "tradeoff"])
+
+
+@saved.get("/chart")
+def chart(folder: Folder, ids: Ids, name: str) -> dict[str, Any]:
+    """A Plotly figure."""
+    if len(ids) == 1 and _kind(folder, ids[0]) == "plan":
+        return _plan_chart(folder / ids[0], name)
+    if len(ids) == 1 and _kind(folder, ids[0]) == "sweep":
+        return _sweep_chart(folder / ids[0], name)
+    found = _runs(folder, ids)
+    if name == "tradeoff":
+        return interactive.tradeoff(Comparison(found).rows)
+    return interactive.curves(found, name)
+
+
+@saved.get("/table.csv")
+def table(folder: Folder, ids: Ids) -> Response:
+    """The figures as CSV."""
+    shown = view(folder, ids)
+    target = io.StringIO()
+    out = csv.writer(target)
+    out.writerow(["label", "seeds", *(f"{m}{end}" for m in shown.metrics for end in ("", "_sd"))])
+    for row in shown.rows:
+        figures = [one for m in shown.metrics for one in (row.mean.get(m), row.sd.get(m))]
+        out.writerow([row.label, row.seeds, *figures])
+    headers = {"Content-Disposition": 'attachment; filename="results.csv"'}
+    return Response(target.getvalue(), media_type="text/csv", headers=headers)
+
+
+@saved.put("/tags")
+def tag(folder: Folder, who: Changer, id: str, new: NewTags) -> list[str]:
+    """Replace the tags of a saved folder. They are kept beside the results."""
+    _kind(folder, id)
+    words = sorted({one.strip() for one in new.tags if one.strip()})
+    if any(len(one) > 40 for one in words) or len(words) > 20:
+        raise InputError("tags: must be at most 20, each of at most 40 characters")
+    known = _tags(folder)
+    known[id] = words
+    kept = {name: each for name, each in known.items() if each}
+    write_text(folder / TAGS, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+    return words
+
+
+def _tags(folder: Path) -> dict[str, list[str]]:
+    """By id; what cannot be read is no tag."""
+    try:
+        found = json.loads((folder / TAGS).read_text(encoding="utf-8"))
+        return {str(name): [str(one) for one in each] for name, each in found.items()}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
+
+
+def _below(folder: Path) -> Iterator[tuple[str, str, Path]]:
+    """Relative name, kind, and the file that marks it. Runs inside an experiment are not listed."""
+    count = 0
+    stack = [folder]
+    while stack and count < MOST:
+        here = stack.pop()
+        mark = next((here / name for name in KINDS if (here / name).is_file()), None)
+        if mark is not None:
+            count += 1
+            yield here.relative_to(folder).as_posix(), KINDS[mark.name], mark
+        inner = here / "earlier" if mark is not None else here
+        if inner.is_dir():
+            stack += sorted(
+                (one for one in inner.iterdir() if one.is_dir() and not one.name.startswith(".")),
+                reverse=True,
+            )
+
+
+def _kind(folder: Path, id: str) -> str:
+    """Refuses what is not below the folder."""
+    place = (folder / id).resolve()
+    if not place.is_relative_to(folder.resolve()):
+        raise InputError(f"id: got {id!r}, must be a folder below {folder.name}")
+    for name, kind in KINDS.items():
+        if (place / name).is_file():
+            return kind
+    raise HTTPException(404, f"{id}: nothing is saved there")
+
+
+def _runs(folder: Path, ids: Sequence[str]) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {}
+    for id in ids:
+        kind, place = _kind(folder, id), folder / id
+        if kind not in ("experiment", "run"):
+            raise InputError(f"id: {id} is a {kind}: only experiments and runs can be compared")
+        each = {"": [load(place)]} if kind == "run" else collect(place).runs
+        for label, results in each.items():
+            shown = id if not label else label if len(ids) == 1 else f"{id}: {label}"
+            found[shown] = list(results)
+    return found
+
+
+def _figures(comparison: Comparison, row: ComparisonRow, metrics: Sequence[str]) -> Figures:
+    first = comparison.rows[0].label
+    differences: dict[str, tuple[float, float, float] | None] = {}
+    for name in metrics:
+        differences[name] = None
+        if row.label != first:
+            one = comparison.difference(row.label, name)
+            if math.isfinite(one.mean) and math.isfinite(one.low):
+                differences[name] = (one.mean, one.low, one.high)
+    return Figures(row.label, row.seeds, *_means(row, metrics), differences)
+
+
+def _means(row: ComparisonRow, metrics: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    spreads = {name: getattr(row, name) for name in metrics}
+    return (
+        {name: finite(one.mean) for name, one in spreads.items()},
+        {name: finite(one.sd) for name, one in spreads.items()},
+    )
+
+
+def _known(row: ComparisonRow, metric: str) -> bool:
+    return math.isfinite(getattr(row, metric).mean)
+
+
+# --------------------------------------------------------------------------------------- sweeps
+
+
+def _points(folder: Path) -> list[PointSummary]:
+    found = summarise(sorted(read_cells(folder / CELLS), key=lambda one: one.seed))
+    if not found:
+        raise HTTPException(404, "no run of this sweep is finished yet")
+    return found
+
+
+def _sweep_view(folder: Path) -> SavedView:
+    points = _points(folder)
+    metrics = [name for name in METRICS if any(_known(one.row, name) for one in points)]
+    rows = [Figures(one.row.label, one.row.seeds, *_means(one.row, metrics), {}) for one in points]
+    words = [f"{len(points)} points over {', '.join(_axes(points))}"]
+    charts = [*(metrics if len(_axes(points)) == 2 else []), "tradeoff"]
+    return SavedView(folder.name, "sweep", rows, metrics, words, charts)
+
+
+def _axes(points: Sequence[PointSummary]) -> list[str]:
+    """The parameters that differ."""
+    names = dict.fromkeys(name for one in points for name in one.point)
+    return [name for name in names if len({str(one.point.get(name)) for one in points}) > 1]
+
+
+def _sweep_chart(folder: Path, name: str) -> dict[str, Any]:
+    points = _points(folder)
+    if name == "tradeoff":
+        return interactive.tradeoff([one.row for one in points])
+    choice("name", name, METRICS)
+    axes = _axes(points)
+    if len(axes) != 2:
+        raise InputError(f"name: a heat map needs two swept parameters, and this has {len(axes)}")
+    across, down = (_values(points, axis) for axis in axes)
+    cells = {
+        (str(one.point.get(axes[0])), str(one.point.get(axes[1]))): getattr(one.row, name).mean
+        for one in points
+    }
+    values = [[finite(cells.get((str(x), str(y)))) for x in across] for y in down]
+    return interactive.heat_map((axes[0], across), (axes[1], down), values, name)
+
+
+def _values(points: Sequence[PointSummary], axis: str) -> list[Any]:
+    found = list(dict.fromkeys(one.point.get(axis) for one in points))
+    numbers = all(isinstance(one, int | float) for one in found)
+    return sorted(found) if numbers else found
+
+
+# ---------------------------------------------------------------------------------------- plans
+
+
+def _read_plan(folder: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder.name}: the plan cannot be read: {error}") from None
+    return found
+
+
+def _plan_view(folder: Path) -> SavedView:
+    plan = _read_plan(folder)
+    metrics = ("regret", "reward", "payment", "communication")
+    known = {"The advice": plan["figures"], **plan["references"]}
+    known |= {f"Frontier {n}": one for n, one in enumerate(plan["frontier"], 1)}
+    rows = [
+        Figures(label, len(plan["held_out_seeds"]), _of(one, "mean", metrics), {}, {})
+        for label, one in known.items()
+    ]
+    used = [name for name in metrics if any(row.mean[name] is not None for row in rows)]
+    charts = ["search", "frontier"] if plan.get("tried") else ["frontier"]
+    return SavedView(folder.name, "plan", rows, used, [plan["advice"]], charts)
+
+
+def _of(figures: Mapping[str, Any], what: str, metrics: Sequence[str]) -> dict[str, float | None]:
+    return {name: (figures.get(name) or {}).get(what) for name in metrics}
+
+
+def _plan_chart(folder: Path, name: str) -> dict[str, Any]:
+    plan = _read_plan(folder)
+    choice("name", name, ("search", "frontier"))
+    if name == "search":
+        tried = plan.get("tried", [])
+        columns = {key: [one[key] for one in tried] for key in (tried[0] if tried else {})}
+        return interactive.parallel(columns, plan["aim"])
+    x, y = "payment", plan["aim"] if plan["aim"] != "payment" else "regret"
+    points = [one for one in plan["frontier"] if one[y]["mean"] is not None]
+    return interactive.frontier(points, x, y)

@@ -1,0 +1,47 @@
+"""A console on one's own machine: listens on loopback, and opens the browser."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvicorn
+from fastapi import FastAPI
+
+from ..ledger.database import Database
+from ..support.inputs import InputError
+from .app import make_console
+
+if TYPE_CHECKING:
+    from ..support.terminal import Terminal
+
+HOST = "127.0.0.1"
+PATH = "/console"
+
+
+def serve(
+    terminal: Terminal,
+    *,
+    store: Database | None = None,
+    folder: Path | None = None,
+    port: int = 0,
+    view: str = "",
+    browser: bool = True,
+) -> None:
+    """Until Ctrl-C."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.mount(PATH, make_console(store, folder, login=False))
+    try:
+        listening = socket.create_server((HOST, port))
+    except OSError as error:
+        raise InputError(f"port: cannot listen on {port}: {error.strerror}") from None
+    with listening:
+        address = f"http://{HOST}:{listening.getsockname()[1]}{PATH}/{view}"
+        terminal.note(f"The console is at {address}. Stop it with Ctrl-C.")
+        if browser:
+            threading.Timer(0.5, webbrowser.open, [address]).start()
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
+        server.run(sockets=[listening])

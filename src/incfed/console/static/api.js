@@ -1,0 +1,37 @@
+// Requests to this server, and what may go wrong with them.
+
+export const root = document.body.dataset.root;
+
+export class Failure extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status; // 0: no answer at all
+  }
+}
+
+async function ask(method, path, body) {
+  let reply;
+  try {
+    const shape = body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+    reply = await fetch(`${root}/api/${path}`, { method, credentials: "same-origin", ...shape });
+  } catch {
+    throw new Failure(0, "The server does not answer. This page tries again by itself.");
+  }
+  const said = reply.status === 204 ? null : await reply.json().catch(() => null);
+  if (!reply.ok) throw new Failure(reply.status, said?.message ?? said?.detail ?? `The server answered ${reply.status}.`);
+  return said;
+}
+
+export const get = (path) => ask("GET", path);
+export const post = (path, body) => ask("POST", path, body);
+export const put = (path, body) => ask("PUT", path, body);
+
+export function query(values) {
+  const found = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value === "" || value === null || value === undefined || value === false) continue;
+    for (const one of Array.isArray(value) ? value : [value]) found.append(name, one);
+  }
+  const text = found.toString();
+  return text ? `?${text}` : "";
+}

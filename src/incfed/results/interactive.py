@@ -1,0 +1,226 @@
+"""Plotly figures as plain tables: the console draws them, and notebooks, the same ones.
+
+Backgrounds are transparent and inks are left to the page, so that they suit light and dark. No
+WebGL traces: a strict page does not allow what they need.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..support.extras import needs
+from ..support.inputs import choice
+from .axes import TITLES, band
+from .curves import curve
+from .numbers import finite, human
+from .palette import LIGHT, SOLID, Pen, Pens, pens_for
+from .plots import METRICS
+from .tables import ComparisonRow, Runs, checked, compare
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Table = dict[str, Any]
+SMALLEST, LARGEST = 10.0, 38.0  # diameters of points
+SCALE = [[0.0, "#f7fbff"], [0.5, "#6baed6"], [1.0, "#08306b"]]  # one hue: safe for all readers
+
+
+def curves(runs: Runs, metric: str, *, pens: Pens | None = None) -> Table:
+    """One metric over the steps: the mean over seeds, and one standard deviation as a band."""
+    choice("metric", metric, METRICS)
+    chosen = {**pens_for(checked(runs)), **(pens or {})}
+    data: list[Table] = []
+    for label, results in runs.items():
+        line = curve(results, metric)
+        if line.empty:
+            continue
+        x, pen = [int(one) for one in line.x], chosen[label]
+        low, high = band(line, metric)
+        if any(math.isfinite(one) for one in line.sd):
+            data.append(_band(label, x, low, high, pen))
+        data.append(_line(label, x, _plain(line.mean), pen))
+    title, note = TITLES[metric]
+    return {"data": data, "layout": _layout("step", f"{title}: {note}")}
+
+
+def tradeoff(rows: Sequence[ComparisonRow]) -> Table:
+    """Payment against regret, the size is traffic. Settings that no other one beats in all three
+    are marked as efficient."""
+    known = [row for row in rows if math.isfinite(row.regret.mean)]
+    most = max((row.communication.mean for row in known), default=0.0) or 1.0
+    efficient = {row.label for row in known if not any(_beats(one, row) for one in known)}
+    pens = pens_for(row.label for row in known)
+    data = [
+        {
+            "type": "scatter",
+            "mode": "markers+text",
+            "name": row.label,
+            "x": [finite(row.payment.mean)],
+            "y": [finite(row.regret.mean)],
+            "error_x": _error(row.payment.sd),
+            "error_y": _error(row.regret.sd),
+            "text": [row.label],
+            "textposition": "top center",
+            "marker": {
+                "size": SMALLEST
+                + (LARGEST - SMALLEST) * math.sqrt(max(0.0, row.communication.mean) / most),
+                "color": pens[row.label].colour,
+                "symbol": "circle" if row.label in efficient else "circle-open",
+                "line": {"width": 2, "color": pens[row.label].colour},
+            },
+            "hovertemplate": (
+                f"{_safe(row.label)}<br>regret %{{y:,.4g}}<br>paid %{{x:,.4g}}"
+                f"<br>{human(row.communication.mean)} scalars"
+                f"<br>{'efficient' if row.label in efficient else 'another one is better'}"
+                "<extra></extra>"
+            ),
+        }
+        for row in known
+    ]
+    layout = _layout("payment", "regret")
+    layout["showlegend"] = False
+    return {"data": data, "layout": layout}
+
+
+def heat_map(
+    across: tuple[str, Sequence[Any]], down: tuple[str, Sequence[Any]],
+    values: Sequence[Sequence[float | None]], metric: str,
+) -> Table:  # fmt: skip
+    """A figure over two parameters, with its values in the cells."""
+    cells = [["" if one is None else human(one) for one in row] for row in values]
+    data = {
+        "type": "heatmap",
+        "x": [str(one) for one in across[1]],
+        "y": [str(one) for one in down[1]],
+        "z": [list(row) for row in values],
+        "text": cells,
+        "texttemplate": "%{text}",
+        "colorscale": SCALE,
+        "colorbar": {"title": {"text": metric}},
+        "hovertemplate": (
+            f"{_safe(across[0])} %{{x}}<br>{_safe(down[0])} %{{y}}<br>{metric} %{{text}}"
+            "<extra></extra>"
+        ),
+    }
+    layout = _layout(across[0], down[0])
+    layout["xaxis"]["type"] = layout["yaxis"]["type"] = "category"
+    return {"data": [data], "layout": layout}
+
+
+def parallel(columns: Mapping[str, Sequence[Any]], colour: str) -> Table:
+    """A line for each setting, through its value on every axis; `colour` names the axis by which
+    lines are coloured."""
+    axes = [_axis(name, values) for name, values in columns.items()]
+    data = {
+        "type": "parcoords",
+        "dimensions": axes,
+        "line": {
+            "color": [finite(float(one)) for one in columns[colour]],
+            "colorscale": SCALE,
+            "showscale": True,
+            "colorbar": {"title": {"text": colour}},
+        },
+    }
+    return {"data": [data], "layout": {**_layout("", ""), "margin": {"t": 60, "l": 80, "r": 40}}}
+
+
+def frontier(points: Sequence[Mapping[str, Any]], across: str, up: str) -> Table:
+    """What money buys: held-out means with 95 % intervals, by rising `across`."""
+    x, y = [one[across] for one in points], [one[up] for one in points]
+    data = {
+        "type": "scatter", "mode": "lines+markers", "x": [one["mean"] for one in x],
+        "y": [one["mean"] for one in y], "line": {"color": LIGHT[0]}, "marker": {"size": 9},
+        "error_y": {
+            "type": "data", "symmetric": False, "thickness": 1,
+            "array": [one["high"] - one["mean"] for one in y],
+            "arrayminus": [one["mean"] - one["low"] for one in y],
+        },
+    }  # fmt: skip
+    return {"data": [data], "layout": _layout(across, up)}
+
+
+def figure(table: Table) -> go.Figure:
+    """As an object of Plotly, which notebooks show."""
+    with needs("plotly", "figure()", "console"):
+        import plotly.graph_objects as go
+    return go.Figure(table)
+
+
+def of_runs(runs: Runs, metric: str | None) -> go.Figure:
+    """One metric of some runs (None: regret, or reward where that is unknown)."""
+    known = metric or ("regret" if math.isfinite(compare(runs)[0].regret.mean) else "reward")
+    return figure(curves(runs, known))
+
+
+def _axis(name: str, values: Sequence[Any]) -> Table:
+    if all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
+        return {"label": name, "values": [finite(float(one)) for one in values]}
+    words = sorted({str(one) for one in values})
+    places = {word: n for n, word in enumerate(words)}
+    return {
+        "label": name,
+        "values": [places[str(one)] for one in values],
+        "tickvals": list(range(len(words))),
+        "ticktext": words,
+    }
+
+
+def _line(label: str, x: list[int], y: list[float | None], pen: Pen) -> Table:
+    dash = "solid" if pen.dashes == SOLID else "dash"
+    return {
+        "type": "scatter", "mode": "lines", "name": label, "legendgroup": label, "x": x, "y": y,
+        "line": {"color": pen.colour, "width": 2, "dash": dash},
+        "hovertemplate": f"%{{y:,.4g}}<extra>{_safe(label)}</extra>",
+    }  # fmt: skip
+
+
+def _band(label: str, x: list[int], low: Any, high: Any, pen: Pen) -> Table:
+    return {
+        "type": "scatter", "mode": "lines", "legendgroup": label, "showlegend": False,
+        "x": x + x[::-1], "y": _plain(high) + _plain(low)[::-1], "fill": "toself",
+        "fillcolor": _faint(pen.colour), "line": {"width": 0}, "hoverinfo": "skip",
+    }  # fmt: skip
+
+
+def _layout(across: str, up: str) -> Table:
+    return {
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "colorway": list(LIGHT),
+        "hovermode": "x unified",
+        "margin": {"t": 30, "l": 64, "r": 20, "b": 52},
+        "legend": {"orientation": "h", "y": 1.12, "x": 0},
+        "xaxis": {"title": {"text": across}, "zeroline": False, "automargin": True},
+        "yaxis": {"title": {"text": up}, "rangemode": "tozero", "automargin": True},
+    }
+
+
+def _error(sd: float) -> Table:
+    known = math.isfinite(sd) and sd > 0
+    return {"type": "data", "array": [sd if known else 0.0], "visible": known, "thickness": 1}
+
+
+def _beats(one: ComparisonRow, other: ComparisonRow) -> bool:
+    """No worse in regret, payment and traffic, and better in one of them."""
+    pairs = [
+        (getattr(one, name).mean, getattr(other, name).mean)
+        for name in ("regret", "payment", "communication")
+    ]
+    return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
+
+
+def _plain(values: Any) -> list[float | None]:
+    return [finite(float(one)) for one in values]
+
+
+def _faint(colour: str) -> str:
+    red, green, blue = (int(colour[n : n + 2], 16) for n in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.15)"
+
+
+def _safe(text: str) -> str:
+    """Plotly reads some HTML in texts, and %{...} in templates."""
+    kept = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return kept.replace("%", "&#37;")
