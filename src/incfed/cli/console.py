@@ -11,9 +11,7 @@ from .base import app, flag, group, option, plainly
 from .ledger import opened
 from .service import DEFAULT, PANEL, ConfigFile, service_installed
 
-operator = group(
-    "operator", "Who may look at a federation's console, or change things there.", PANEL
-)
+operator = group("operator", "Who may look at a federation, or change it, in the console.", PANEL)
 
 
 @app.command(
@@ -70,9 +68,7 @@ def add(
 
         with store.write() as connection:
             token = operators.add(connection, name, role, time.time())
-        terminal.note(
-            f"{name} is {'a viewer' if role == 'viewer' else 'an operator'}. The token, which cannot be shown again:"
-        )
+        terminal.note(f"Added {name}, {role}. The token, which cannot be shown again:")
         terminal.say(token)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -18,7 +18,8 @@ ROLES = VIEWER, OPERATOR = "viewer", "operator"
 PREFIX = "incfed_op_"  # by which scanners recognise a leaked token
 
 
-class Operator(NamedTuple):
+@dataclass(frozen=True)
+class Operator:
     name: str
     role: str
     revoked: bool = False
