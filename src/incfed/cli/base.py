@@ -61,6 +61,21 @@ app = typer.Typer(
 )
 
 
+OpenConsole = Annotated[bool, flag("--open", "Then look at it in a browser: see incfed console.")]
+
+
+def show_in_console(terminal: Terminal, folder: Path) -> None:
+    """Serve what was written to `folder` until Ctrl-C."""
+    from ..support.extras import install
+    from ..support.places import missing
+
+    try:
+        from ..console.serve import serve
+    except ImportError as error:
+        raise missing(error.name or "plotly", f"installed: {install('console')}") from None
+    serve(terminal, folder=folder, view="runs?id=.")
+
+
 def group(name: str, help: str, panel: str | None = None) -> typer.Typer:
     """A command with commands of its own."""
     made = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help=help)

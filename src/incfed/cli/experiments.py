@@ -13,6 +13,7 @@ from .base import (
     Dask,
     Fresh,
     Jobs,
+    OpenConsole,
     Output,
     Resume,
     Seeds,
@@ -23,6 +24,7 @@ from .base import (
     path,
     plainly,
     same_command,
+    show_in_console,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -125,6 +127,7 @@ def run(
     resume: Resume = False,
     fresh: Fresh = False,
     dry_run: DryRun = False,
+    open_console: OpenConsole = False,
 ) -> None:
     """Run every algorithm of a config with every seed, and compare them.
 
@@ -140,6 +143,8 @@ def run(
             _describe(terminal, suite)
             return
         _run(terminal, suite, jobs=jobs, dask=dask, resume=resume, fresh=fresh)
+        if open_console:
+            show_in_console(terminal, suite.output)
 
 
 @app.command(

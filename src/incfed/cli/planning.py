@@ -7,7 +7,20 @@ from typing import Annotated
 
 import typer
 
-from .base import Dask, Fresh, Jobs, Output, app, flag, option, path, plainly, same_command
+from .base import (
+    Dask,
+    Fresh,
+    Jobs,
+    OpenConsole,
+    Output,
+    app,
+    flag,
+    option,
+    path,
+    plainly,
+    same_command,
+    show_in_console,
+)
 
 
 @app.command(
@@ -51,6 +64,7 @@ def plan(
     jobs: Jobs = None,
     dask: Dask = None,
     fresh: Fresh = False,
+    open_console: OpenConsole = False,
 ) -> None:
     """Find settings that fit your limits, and what they will cost.
 
@@ -75,6 +89,8 @@ def plan(
                 begin=lambda case, goal: introduce(terminal, case, goal),
             )  # fmt: skip
         show_plan(terminal, made, output)
+        if open_console:
+            show_in_console(terminal, output)
 
 
 @app.command(

@@ -3,6 +3,7 @@ console`. Its pages load nothing from elsewhere."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -107,6 +108,7 @@ def _add_pages(app: FastAPI) -> None:
             runs=console.folder is not None,
             login=console.login,
             version=__version__,
+            styled=_styled(),
         )
         return HTMLResponse(text, 200 if known else 404)
 
@@ -144,6 +146,13 @@ def _plotly() -> Path:
     import plotly
 
     return Path(plotly.__file__).parent / "package_data"
+
+
+@cache
+def _styled() -> tuple[str, ...]:
+    """Ids of style elements that Plotly adds unless they are there: the policy forbids these."""
+    script = (_plotly() / "plotly.min.js").read_text(encoding="utf-8")
+    return tuple(dict.fromkeys(re.findall(r'getElementById\("([0-9a-f]{64})"\)', script)))
 
 
 class Guard:

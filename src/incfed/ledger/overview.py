@@ -16,6 +16,7 @@ from .records import OFFERED, OPEN, RUNNING, read_body
 
 DAY = 86_400.0
 PACE_OVER = 7 * DAY  # by what was paid in this time, it is said when the budget runs out
+LEAST_TIME = 3600.0  # since the first payment: sooner, nobody can tell the pace
 OVERDUE = 7 * DAY  # after which an audit, or a saved head, is
 NAMED = 5  # clients that are named; the others are counted
 AUDIT, HEAD = "audit", "head"  # chores
@@ -45,7 +46,7 @@ class Spending:
     reserved: float  # for the offers that stand
     budget: float | None
     digits: int | None  # of money
-    per_day: float | None  # None: nothing was paid of late
+    per_day: float | None  # None: nothing was paid of late, or only just now
     runs_out: float | None  # when, at this pace
 
 
@@ -169,7 +170,7 @@ def _spending(
         select(func.sum(summaries.payment)).where(summaries.ended > at - PACE_OVER)
     )
     per_day = runs_out = None
-    if first is not None and recent and at > first:
+    if first is not None and recent and at - first > LEAST_TIME:
         per_day = recent / (min(PACE_OVER, at - first) / DAY)
         if budget is not None:
             runs_out = at + max(0.0, budget - spent) / per_day * DAY
@@ -192,6 +193,13 @@ def _attention(
         if names:
             said = f"{counted(len(names), 'client')} did not answer when last awaited: "
             yield Attention("silent", said + some(names), "clients?state=away")
+    refused, clients = tables.refusals.c, tables.clients.c
+    query = select(clients.name, refused.field).join(tables.refusals, refused.client == clients.id)
+    rows = connection.execute(query.where(refused.at > at - DAY).order_by(clients.id)).all()
+    if rows:
+        names = [f"{row.name} ({row.field})" for row in rows]
+        said = f"Messages of {counted(len(rows), 'client')} were refused in the last day: "
+        yield Attention("refused", said + some(names), "clients")
     chores = {row.name: row for row in connection.execute(select(tables.chores))}
     last = chores.get(AUDIT)
     if last is not None and last.outcome != "clean":

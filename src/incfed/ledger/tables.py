@@ -67,6 +67,16 @@ session_key = Table(
     Column("key", LargeBinary, nullable=False),
 )
 
+# Messages of each client that were refused: no evidence.
+refusals = Table(
+    "refusals",
+    metadata,
+    Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
+    Column("count", BigInteger, nullable=False),
+    Column("field", Text, nullable=False),  # of the last one
+    Column("at", Double, nullable=False),
+)
+
 # What is done now and then, and when it was done last: no evidence.
 chores = Table(
     "chores",

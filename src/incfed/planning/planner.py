@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
 from ..algorithms import IncFedUCB
 from ..experiments.checkpoint import NAME, CellsFile, Checkpoint
 from ..experiments.config import build_algorithm
 from ..experiments.engine import Session, executor_for
-from ..results import markdown
+from ..results import interactive, markdown
 from ..results.intervals import Interval
 from ..results.settings import plain
 from ..support import inputs
@@ -24,11 +24,14 @@ from .case import MANY, Case, read_case
 from .config_files import config_text, federation_text
 from .goals import Figures, Goal, read_goal
 from .judging import Judged, Judgement, LimitCheck, judge
-from .report import DATA, PAGE, check_free, plan_document, publish
+from .report import DATA, PAGE, as_data, check_free, plan_document, publish
 from .search import RunsFailed, Search, Watch
 from .selection import RUNGS
 from .space import Setting
 from .study import BATCH, check_optuna
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 TRIALS, HELD_OUT = 160, 20
 
@@ -109,6 +112,11 @@ class Plan:
         made: IncFedUCB
         made = build_algorithm(table, "algorithm", case.world, case.steps, case.folder).value
         return made
+
+    def figure(self) -> go.Figure:
+        """A Plotly figure of what money buys: the frontier, with 95 % intervals."""
+        points = as_data(self)["frontier"]
+        return interactive.figure(interactive.frontier(points, "payment", self.goal.bought))
 
     def save(self, folder: str | Path) -> Path:
         """Write plan.html, plan.json and the configs to a folder; the path of the page."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..results.intervals import Interval
     from ..support.terminal import Bar, Terminal
     from .case import Case
-    from .goals import Goal
+    from .goals import Figures, Goal
     from .judging import Judged
     from .planner import Plan
     from .search import Update
@@ -161,6 +161,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "references": {one.label: _figures(one) for one in judgement.references},
         "relax": advice.relax(plan),
         "settings_tried": len(plan.tried),
+        "tried": [_tried(setting, means) for setting, means in plan.tried],
         "runs": plan.runs,
         "search_seeds": list(plan.search_seeds),
         "held_out_seeds": list(plan.held_out),
@@ -175,6 +176,11 @@ def _figures(one: Judged) -> dict[str, Any]:
 def _setting(setting: Setting) -> dict[str, Any]:
     """Trust is null if it is infinite, which JSON does not have."""
     return {**asdict(setting), "trust": None if setting.trust == math.inf else setting.trust}
+
+
+def _tried(setting: Setting, means: Figures) -> dict[str, Any]:
+    """A setting of the search with the search's own means: for figures only."""
+    return {**_setting(setting), **{name: finite(float(x)) for name, x in means.items()}}
 
 
 def introduce(terminal: Terminal, case: Case, goal: Goal) -> None:

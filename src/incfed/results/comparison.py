@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..support.inputs import choice, counted
-from . import html, markdown
+from . import html, interactive, markdown
 from .arrays import FrameRecord
 from .differences import difference_blocks, paired_difference
 from .document import Block, Document, Figure
@@ -25,6 +25,7 @@ from .tables import METRICS, ComparisonRow, Runs, checked, compare, comparison_t
 
 if TYPE_CHECKING:
     import pandas
+    import plotly.graph_objects as go
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
@@ -76,6 +77,10 @@ class Comparison(FrameRecord):
         if metric is None and ax is None:
             return overview(self.runs)
         return plot(self.runs, metric or self._first, ax=ax)
+
+    def figure(self, metric: str | None = None) -> go.Figure:
+        """A Plotly figure of one metric over the steps (None: the first one that is known)."""
+        return interactive.of_runs(self.runs, metric)
 
     def report(self, path: str | PathLike[str], title: str = "Comparison") -> Path:
         """Write a page with tables, curves, and who gains and loses; returns its path."""

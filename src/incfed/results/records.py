@@ -18,6 +18,7 @@ from .rounds import RoundRecord, Rounds
 from .settings import plain
 
 if TYPE_CHECKING:
+    import plotly.graph_objects as go
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -117,6 +118,10 @@ class Result(FrameRecord):
     def plot(self, metric: str | None = None, ax: Axes | None = None) -> Figure:
         """A matplotlib figure of one metric, or of the four main ones; with `ax`, drawn there."""
         return self._alone().plot(metric, ax)
+
+    def figure(self, metric: str | None = None) -> go.Figure:
+        """A Plotly figure of one metric over the steps (None: the first one that is known)."""
+        return self._alone().figure(metric)
 
     def _alone(self) -> Comparison:
         from .comparison import Comparison

@@ -100,7 +100,16 @@ document.addEventListener("visibilitychange", () => {
 
 // ------------------------------------------------------------------------------- the session
 
+// A link may bring the token along, after "#", which browsers do not send.
+async function useLink() {
+  if (!location.hash.startsWith("#token=")) return;
+  const token = decodeURIComponent(location.hash.slice(7));
+  history.replaceState(null, "", location.pathname + location.search);
+  await post("login", { token }).catch((error) => toast(error.message, true));
+}
+
 async function start() {
+  await useLink();
   fill(document.getElementById("nav"), VIEWS.map(([key, title]) => h("a", { href: `${root}/${key}`, "data-view": key }, title)));
   const done = await attempt(async () => { session.who = await get("me"); });
   if (!done) return;

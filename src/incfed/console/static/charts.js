@@ -19,14 +19,15 @@ export function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-function dressed(layout) {
+function dressed(layout, narrow) {
   const ink = colour("ink"), line = colour("line");
   const axis = (own) => ({ gridcolor: line, linecolor: line, zerolinecolor: line, ...own });
   const axes = Object.fromEntries(Object.entries(layout).filter(([key]) => /^[xy]axis/.test(key)).map(([key, own]) => [key, axis(own)]));
+  const below = narrow ? { legend: { orientation: "h", y: -0.3, yanchor: "top", x: 0 } } : {};
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 13 },
     hoverlabel: { bgcolor: colour("card"), bordercolor: line, font: { color: ink } },
-    margin: { t: 30, l: 60, r: 20, b: 48 }, autosize: true, ...layout, ...axes,
+    margin: { t: 30, l: 60, r: 20, b: 48 }, autosize: true, ...layout, ...axes, ...below,
   };
 }
 
@@ -36,7 +37,7 @@ export async function draw(place, data, layout, name = "chart") {
   const Plotly = await load();
   if (!place.isConnected) return;
   shown.set(place, { data, layout, name });
-  await Plotly.react(place, data, dressed(layout), {
+  await Plotly.react(place, data, dressed(layout, place.clientWidth < 520), {
     responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d"],
     toImageButtonOptions: { filename: `incfed-${name}`, scale: 2 },
   });

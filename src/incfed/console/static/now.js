@@ -36,7 +36,7 @@ function spending(now) {
   const bar = budget === null ? null : h("div", { class: "track", role: "img", "aria-label": `${money(spent, digits)} of ${money(budget, digits)} spent` },
     part("spent", spent / budget), part("reserved", reserved / budget));
   const left = budget === null ? "No budget is set." : `of ${money(budget, digits)}`;
-  const until = pace === null ? "Nothing was paid in the last days."
+  const until = pace === null ? (spent ? "Too early to tell for how long it lasts." : "Nothing was paid yet.")
     : `${money(pace, digits)} a day of late` + (end === null ? "." : end - now.at > 3e9 ? "." : `: the budget lasts until ${day(end)}.`);
   return card("Spent", h("p", { class: "figure-number" }, money(spent, digits)), h("p", { class: "muted" }, left), bar,
     h("p", { class: "small muted" }, until, reserved ? ` ${money(reserved, digits)} are reserved for offers.` : ""));

@@ -37,7 +37,7 @@ function paint(context) {
     h("form", { class: "row", onsubmit: open }, h("label", { class: "inline", for: "jump" }, "Round", jump), h("button", {}, "Open"),
       h("span", { class: "muted small" }, "or click a bar")),
     card("Who shared, and why", context.charts.who), h("div", { class: "grid" }, card("Paid", context.charts.money), card("Traffic", context.charts.traffic),
-      card("Share of everyone's data reached", context.charts.ratio)));
+      card("Information reached, of everyone's", context.charts.ratio)));
 }
 
 async function drawAll(places, points, beta) {
@@ -62,7 +62,7 @@ async function one(context, number_) {
   const facts = [
     ["Opened by", round.called_by], ["Opened", moment(round.opened)], ["Ended", round.ended === null ? "in progress" : moment(round.ended)],
     ["Mechanism", round.beta === null ? round.mechanism : `${round.mechanism}, beta ${round.beta}`], ["Decided", counted(round.attempts, "time")],
-    ["Reached", round.ratio === null ? "–" : `${number(100 * round.ratio, 1)} % of everyone's data`], ["Paid", money(round.payment, digits)],
+    ["Reached (det ratio)", number(round.ratio, 3)], ["Paid", money(round.payment, digits)],
     ["Traffic", round.communication === null ? "–" : counted(round.communication, "scalar")],
   ];
   const columns = [

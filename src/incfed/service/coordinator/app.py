@@ -23,6 +23,7 @@ from .errors import TooLarge, add_exception_handlers
 from .heads import HeadMiddleware
 from .monitoring import LOG, Metrics, log_event
 from .notifications import Notifications
+from .refusals import Refusals
 from .routes import Services, for_clients, for_operators
 
 TICK = 0.25  # seconds between checks of the deadlines
@@ -41,7 +42,7 @@ def make_app(
 ) -> FastAPI:
     """The application, as operators see it. Closing the store is up to the caller."""
     metrics = Metrics()
-    notifications = Notifications(store)
+    notifications, refusals = Notifications(store), Refusals()
 
     def on_event(event: dict[str, Any]) -> None:
         log_event(event)
@@ -54,7 +55,7 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         notifications.start()
-        ticker = asyncio.create_task(_check_deadlines(coordinator, notifications))
+        ticker = asyncio.create_task(_check_deadlines(coordinator, notifications, refusals))
         yield
         await notifications.stop()
         await ticker
@@ -73,7 +74,7 @@ def make_app(
     app.include_router(for_operators)
     if find_spec("plotly") is not None:  # an extra
         app.mount("/console", make_console(store))
-    add_exception_handlers(app, metrics)
+    add_exception_handlers(app, metrics, refusals)
     app.add_middleware(HeadMiddleware, coordinator=coordinator)
     app.add_middleware(RequestMiddleware, metrics=metrics, largest=largest_body(settings.dim))
     return app
@@ -84,11 +85,14 @@ def largest_body(dim: int) -> int:
     return 4096 + 2 * 8 * dim * (dim + 1) // 2
 
 
-async def _check_deadlines(coordinator: Coordinator, notifications: Notifications) -> None:
+async def _check_deadlines(
+    coordinator: Coordinator, notifications: Notifications, refusals: Refusals
+) -> None:
     last_error = ""  # logged once, not four times a second
     while not notifications.stopping:
         try:
             await asyncio.to_thread(coordinator.tick)
+            await asyncio.to_thread(refusals.flush, coordinator.store, coordinator.clock())
             last_error = ""
         except Exception as error:  # the database may answer again the next time
             if last_error != (last_error := type(error).__name__):

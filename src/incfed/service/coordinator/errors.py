@@ -17,6 +17,7 @@ from ...protocol.checks import Refusal
 from ...protocol.messages import VERSION
 from ...support.inputs import counted
 from .monitoring import LOG, Metrics
+from .refusals import Refusals
 
 HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}}
 
@@ -67,7 +68,7 @@ class RepeatedKey(HTTPException):
         super().__init__(400, "must not have the same key twice in an object")
 
 
-def add_exception_handlers(app: FastAPI, metrics: Metrics) -> None:
+def add_exception_handlers(app: FastAPI, metrics: Metrics, refusals: Refusals) -> None:
     def answer(
         status: int,
         field: str,
@@ -88,6 +89,9 @@ def add_exception_handlers(app: FastAPI, metrics: Metrics) -> None:
     async def refused(request: Request, error: Refusal) -> JSONResponse:
         status, message = getattr(error, "status", 422), f"must be {error.allowed}"
         headers, quiet = HEADERS.get(status), getattr(error, "quiet", False)
+        visit = getattr(request.state, "visit", None)
+        if visit is not None and not quiet and status != 409:  # a conflict is no fault
+            refusals.note(visit.client.id, error.field)
         return answer(status, error.field, error.value, message, headers=headers, quiet=quiet)
 
     @app.exception_handler(RequestValidationError)

@@ -8,11 +8,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ...ledger import clients
+from ...ledger import clients, operators
 from ...ledger.audit import AuditReport, audit
 from ...ledger.chain import entries_after
 from ...ledger.database import Database
 from ...ledger.federation import create
+from ...ledger.operators import OPERATOR
 from ...protocol.limits import NONE
 from ...support.files import claim, write_text
 from ...support.inputs import refuse
@@ -74,6 +75,7 @@ class TourFolder:
         given["limits"] = "\n".join(f"{key} = {toml(one)}" for key, one in limits.items())
         write_text(self.config, CONFIG.format(**given, port=port, operator_port=operator_port))
         self._store = Database(f"sqlite:///{self.path / 'federation.db'}")
+        self.token = self.path / "console-token"  # of the operator "tour"
         self._read = 0  # the number of the last entry
         with self._store.write() as connection:
             create(connection, options.settings, time.time())
@@ -81,7 +83,14 @@ class TourFolder:
             for name in options.names:
                 if name not in known:
                     _, token = clients.enrol(connection, name, time.time())
-                    _write_token(self.client(name), token)
+                    _write_token(self.client(name) / "token", token)
+            if not self.token.exists() and operators.find(connection, name="tour") is None:
+                _write_token(self.token, operators.add(connection, "tour", OPERATOR, time.time()))
+
+    def console(self, port: int) -> str:
+        """The link to the console. The token is in the part that browsers do not send."""
+        token = self.token.read_text(encoding="ascii") if self.token.exists() else ""
+        return f"http://127.0.0.1:{port}/console/" + (f"#token={token}" if token else "")
 
     def close(self) -> None:
         self._store.close()
@@ -112,8 +121,8 @@ def _check_same(path: Path, fixed: dict[str, int]) -> None:
             raise refuse(f"--{name}", value, allowed)
 
 
-def _write_token(folder: Path, token: str) -> None:
+def _write_token(file: Path, token: str) -> None:
     """Readable by its owner only."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "token").touch(mode=0o600)
-    (folder / "token").write_text(token, encoding="ascii")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch(mode=0o600)
+    file.write_text(token, encoding="ascii")

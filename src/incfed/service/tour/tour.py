@@ -42,7 +42,8 @@ def run(
     port, operators, path = _find_port(port), _find_port(None), find_folder(folder)
     with alone_in(path), closing(TourFolder(options, path, port, operators)) as made:
         tour = Tour(options, made, port, serve)
-        _watch(screen, tour, f"{_title(options)}   http://127.0.0.1:{operators}/docs")
+        screen.note(f"Watch it in a browser, once it runs: {made.console(operators)}")
+        _watch(screen, tour, _title(options))
         return _conclude(screen, made, tour.state)
 
 

@@ -110,6 +110,13 @@ def _operators() -> None:
         Column("key", LargeBinary, nullable=False),
     )
     op.create_table(
+        "refusals",
+        _client(),
+        Column("count", BigInteger, nullable=False),
+        Column("field", Text, nullable=False),
+        Column("at", Double, nullable=False),
+    )
+    op.create_table(
         "chores",
         Column("name", Text, primary_key=True),
         Column("at", Double, nullable=False),
