@@ -20,7 +20,7 @@ from ..experiments.sweep_report import PointSummary, summarise
 from ..planning.report import DATA as PLAN
 from ..results import interactive
 from ..results.comparison import Comparison
-from ..results.numbers import finite
+from ..results.numbers import finite, human
 from ..results.records import Result
 from ..results.storage import INDEX as RUN
 from ..results.storage import load
@@ -29,7 +29,7 @@ from ..support.files import write_text
 from ..support.inputs import InputError, choice
 from .access import Changer, ConsoleDep, viewer
 
-KINDS = {INDEX: "experiment", CELLS: "sweep", PLAN: "plan", RUN: "run"}
+KINDS = {PLAN: "plan", INDEX: "experiment", CELLS: "sweep", RUN: "run"}  # a plan has cells, too
 TAGS = ".incfed-tags.json"
 MOST = 2000  # folders that are listed
 saved = APIRouter(prefix="/api/runs", tags=["saved results"], dependencies=[Depends(viewer)])
@@ -61,6 +61,7 @@ class Figures:
 
     label: str
     seeds: int
+    text: dict[str, str]  # as people read them
     mean: dict[str, float | None]
     sd: dict[str, float | None]
     difference: dict[str, tuple[float, float, float] | None]
@@ -211,9 +212,13 @@ def _figures(comparison: Comparison, row: ComparisonRow, metrics: Sequence[str])
     return Figures(row.label, row.seeds, *_means(row, metrics), differences)
 
 
-def _means(row: ComparisonRow, metrics: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _means(
+    row: ComparisonRow, metrics: Sequence[str]
+) -> tuple[dict[str, str], dict[str, Any], dict[str, Any]]:
+    """Text, mean and standard deviation of each metric."""
     spreads = {name: getattr(row, name) for name in metrics}
     return (
+        {name: str(one) for name, one in spreads.items()},
         {name: finite(one.mean) for name, one in spreads.items()},
         {name: finite(one.sd) for name, one in spreads.items()},
     )
@@ -230,7 +235,13 @@ def _points(folder: Path) -> list[PointSummary]:
     found = summarise(sorted(read_cells(folder / CELLS), key=lambda one: one.seed))
     if not found:
         raise HTTPException(404, "no run of this sweep is finished yet")
-    return found
+    return sorted(found, key=lambda one: [_place(value) for value in one.point.values()])
+
+
+def _place(value: Any) -> tuple[bool, float, str]:
+    """To sort by: numbers first, by size."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return not number, float(value) if number else 0.0, str(value)
 
 
 def _sweep_view(folder: Path) -> SavedView:
@@ -288,7 +299,7 @@ def _plan_view(folder: Path) -> SavedView:
     known = {"The advice": plan["figures"], **plan["references"]}
     known |= {f"Frontier {n}": one for n, one in enumerate(plan["frontier"], 1)}
     rows = [
-        Figures(label, len(plan["held_out_seeds"]), _of(one, "mean", metrics), {}, {})
+        Figures(label, len(plan["held_out_seeds"]), _words(one, metrics), _of(one, metrics), {}, {})
         for label, one in known.items()
     ]
     used = [name for name in metrics if any(row.mean[name] is not None for row in rows)]
@@ -296,8 +307,17 @@ def _plan_view(folder: Path) -> SavedView:
     return SavedView(folder.name, "plan", rows, used, [plan["advice"]], charts)
 
 
-def _of(figures: Mapping[str, Any], what: str, metrics: Sequence[str]) -> dict[str, float | None]:
-    return {name: (figures.get(name) or {}).get(what) for name in metrics}
+def _of(figures: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, float | None]:
+    return {name: (figures.get(name) or {}).get("mean") for name in metrics}
+
+
+def _words(figures: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, str]:
+    known = {name: figures.get(name) or {} for name in metrics}
+    return {
+        name: f"{human(one['mean'])} ({human(one['low'])} to {human(one['high'])})"
+        for name, one in known.items()
+        if one.get("mean") is not None and one.get("low") is not None
+    }
 
 
 def _plan_chart(folder: Path, name: str) -> dict[str, Any]:
@@ -305,8 +325,15 @@ def _plan_chart(folder: Path, name: str) -> dict[str, Any]:
     choice("name", name, ("search", "frontier"))
     if name == "search":
         tried = plan.get("tried", [])
-        columns = {key: [one[key] for one in tried] for key in (tried[0] if tried else {})}
+        columns = {key: [_scalar(one[key]) for one in tried] for key in (tried[0] if tried else ())}
         return interactive.parallel(columns, plan["aim"])
     x, y = "payment", plan["aim"] if plan["aim"] != "payment" else "regret"
     points = [one for one in plan["frontier"] if one[y]["mean"] is not None]
     return interactive.frontier(points, x, y)
+
+
+def _scalar(value: Any) -> float | str:
+    """A value of a setting on an axis; what is unknown or infinite is at its end."""
+    if value is None:
+        return math.inf
+    return value if isinstance(value, int | float | str) else str(value)

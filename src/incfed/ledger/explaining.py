@@ -25,8 +25,6 @@ LIMITS = {
     "per_client": "the limit of one client",
     "reserve": "the reserve price",
     "price_rise": "the limit on how fast a price may rise",
-    "least_sharers": "the least number of clients",
-    "least_steps": "the least number of steps",
 }
 
 
@@ -179,6 +177,8 @@ def _why(
     if failed:
         declined = offer is not None and offer.accepted is False
         return "It declined the offer." if declined else "It did not deliver in time."
+    if removed in ("least_sharers", "least_steps"):
+        return "Too little was shared in this round for anything to be."
     if removed is not None:
         return f"Passed over: its price exceeds {LIMITS.get(removed, removed)}."
     if stage != CLOSED:

@@ -201,6 +201,8 @@ def _outcome(row: Any, payment: float | None) -> str:
         return "shared, paid" if payment else "shared for data"
     if row.failed:
         return "declined" if row.accepted is False else "did not deliver"
+    if row.limit in ("least_sharers", "least_steps"):
+        return "too little was shared"
     if row.limit is not None:
-        return f"passed over: {LIMITS.get(row.limit, row.limit)}"
+        return f"passed over: above {LIMITS.get(row.limit, row.limit)}"
     return "in progress" if row.ended is None else "passed over"

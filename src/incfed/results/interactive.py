@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 SMALLEST, LARGEST = 10.0, 38.0  # diameters of points
+SHADES = 6  # of lines in parallel coordinates
 SCALE = [[0.0, "#f7fbff"], [0.5, "#6baed6"], [1.0, "#08306b"]]  # one hue: safe for all readers
 
 
@@ -97,8 +98,10 @@ def heat_map(
         "z": [list(row) for row in values],
         "text": cells,
         "texttemplate": "%{text}",
+        "xgap": 2,  # also: without gaps, Plotly scales an image by a style
+        "ygap": 2,
         "colorscale": SCALE,
-        "colorbar": {"title": {"text": metric}},
+        "showscale": False,  # the values are in the cells; a scale needs styles, too
         "hovertemplate": (
             f"{_safe(across[0])} %{{x}}<br>{_safe(down[0])} %{{y}}<br>{metric} %{{text}}"
             "<extra></extra>"
@@ -111,19 +114,27 @@ def heat_map(
 
 def parallel(columns: Mapping[str, Sequence[Any]], colour: str) -> Table:
     """A line for each setting, through its value on every axis; `colour` names the axis by which
-    lines are coloured."""
-    axes = [_axis(name, values) for name, values in columns.items()]
-    data = {
-        "type": "parcoords",
-        "dimensions": axes,
-        "line": {
-            "color": [finite(float(one)) for one in columns[colour]],
-            "colorscale": SCALE,
-            "showscale": True,
-            "colorbar": {"title": {"text": colour}},
-        },
-    }
-    return {"data": [data], "layout": {**_layout("", ""), "margin": {"t": 60, "l": 80, "r": 40}}}
+    lines are coloured, the darkest the lowest. Drawn as plain lines: Plotly's own needs WebGL."""
+    axes = {name: _scaled(values) for name, values in columns.items() if len(set(values)) > 1}
+    names, aims = list(axes), axes[colour][0] if colour in axes else []
+    shades: dict[int, Table] = {}
+    for n in sorted(range(len(aims)), key=lambda n: -aims[n]):
+        bin = min(SHADES - 1, int(aims[n] * SHADES))
+        line = shades.setdefault(bin, _shade(bin))
+        line["x"] += [*names, None]
+        line["y"] += [*(axes[name][0][n] for name in names), None]
+        words = ", ".join(f"{name} {_value(columns[name][n])}" for name in names)
+        line["text"] += [*[_safe(words)] * len(names), None]
+    layout = _layout("", "")
+    layout |= {"showlegend": False, "hovermode": "closest", "margin": {"t": 40, "l": 60, "r": 60}}
+    layout["yaxis"] = {"visible": False, "range": [-0.08, 1.08]}
+    layout["xaxis"] = {"type": "category", "showgrid": True, "automargin": True, "tickangle": 0}
+    layout["annotations"] = [
+        {"x": name, "y": y, "text": _safe(word), "showarrow": False, "font": {"size": 11}}
+        for name in names
+        for y, word in ((-0.06, axes[name][1]), (1.06, axes[name][2]))
+    ]
+    return {"data": [shades[bin] for bin in sorted(shades, reverse=True)], "layout": layout}
 
 
 def frontier(points: Sequence[Mapping[str, Any]], across: str, up: str) -> Table:
@@ -154,17 +165,33 @@ def of_runs(runs: Runs, metric: str | None) -> go.Figure:
     return figure(curves(runs, known))
 
 
-def _axis(name: str, values: Sequence[Any]) -> Table:
-    if all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
-        return {"label": name, "values": [finite(float(one)) for one in values]}
+def _scaled(values: Sequence[Any]) -> tuple[list[float], str, str]:
+    """The values from 0 to 1, and what the ends of the axis are. Words in alphabetical order."""
     words = sorted({str(one) for one in values})
-    places = {word: n for n, word in enumerate(words)}
+    if all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
+        known = [float(one) for one in values]
+    else:
+        known = [float(words.index(str(one))) for one in values]
+    sound = [one for one in known if math.isfinite(one)] or [0.0]
+    low, high = min(sound), max(sound)
+    places = [min(1.0, max(0.0, (one - low) / ((high - low) or 1.0))) for one in known]
+    if isinstance(values[0], str):
+        return places, words[0], words[-1]
+    return places, human(low), human(max(known))
+
+
+def _shade(bin: int) -> Table:
+    share = bin / (SHADES - 1)
+    red, green, blue = (round(a + (b - a) * share) for a, b in ((0, 190), (80, 205), (150, 220)))
     return {
-        "label": name,
-        "values": [places[str(one)] for one in values],
-        "tickvals": list(range(len(words))),
-        "ticktext": words,
-    }
+        "type": "scatter", "mode": "lines", "x": [], "y": [], "text": [], "opacity": 0.8,
+        "line": {"color": f"rgb({red},{green},{blue})", "width": 1.2},
+        "hovertemplate": "%{text}<extra></extra>",
+    }  # fmt: skip
+
+
+def _value(one: Any) -> str:
+    return human(one) if isinstance(one, int | float) else str(one)
 
 
 def _line(label: str, x: list[int], y: list[float | None], pen: Pen) -> Table:

@@ -2,7 +2,7 @@
 
 import { get, put, query, root } from "./api.js";
 import { draw } from "./charts.js";
-import { card, fill, h, moment, number, short, state, table, toast } from "./dom.js";
+import { card, fill, h, moment, short, state, table, toast } from "./dom.js";
 
 const TITLES = { tradeoff: "Payment and regret", search: "The search", frontier: "What money buys" };
 const titled = (name) => TITLES[name] ?? name[0].toUpperCase() + name.slice(1);
@@ -60,10 +60,7 @@ async function tag(context, row) {
 async function compare(context, ids) {
   const found = await get(`runs/view${query({ id: ids })}`);
   const figure = (row, metric) => {
-    const mean = row.mean[metric], sd = row.sd?.[metric];
-    if (mean === null || mean === undefined) return "–";
-    if (metric === "participation") return `${number(100 * mean, 0)} %`;
-    return [short(mean), sd === null || sd === undefined ? "" : h("span", { class: "muted" }, ` ± ${short(sd)}`), difference(row, metric)];
+    return [row.text[metric] ?? "–", metric === "participation" ? null : difference(row, metric)];
   };
   const columns = [{ title: "", kind: "name", value: (row) => row.label, hint: (row) => row.label },
     ...found.metrics.map((metric) => ({ title: titled(metric), kind: "number", value: (row) => figure(row, metric) }))];
@@ -74,7 +71,7 @@ async function compare(context, ids) {
   fill(context.place, h("h1", {}, ids.length > 1 ? "Comparison" : found.title === "." ? "This folder" : found.title, h("small", {}, found.kind)),
     found.words.map((one) => h("p", { class: "callout" }, one)),
     card(null, tabs, place), card("Figures", table(columns, found.rows, { label: "figures" }),
-      h("p", { class: "small muted" }, "Mean ± standard deviation over seeds", ids.length > 1 || found.kind === "experiment" ? "; below, the paired difference to the first row with its 95 % interval." : "."),
+      h("p", { class: "small muted" }, found.kind === "plan" ? "Held-out means with 95 % intervals" : "Mean ± standard deviation over seeds", ids.length > 1 || found.kind === "experiment" ? "; below, the paired difference to the first row with its 95 % interval." : "."),
       h("a", { class: "button", download: true, href: `${root}/api/runs/table.csv${query({ id: ids })}` }, "Figures as CSV")));
   if (name) {
     const chart = await get(`runs/chart${query({ id: ids, name })}`);
