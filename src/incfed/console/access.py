@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -13,11 +14,13 @@ from starlette.concurrency import run_in_threadpool
 from ..ledger import operators
 from ..ledger.database import Database
 from ..ledger.operators import OPERATOR, Operator
+from ..support.addresses import is_loopback
 from . import sessions
 from .sessions import COOKIE, LASTS, Attempts
 
 LOCAL = Operator("local", OPERATOR)  # whoever can read the files
 SAFE = ("GET", "HEAD")
+PATH = "/console"  # where the console is mounted
 
 
 @dataclass
@@ -27,6 +30,7 @@ class Console:
     store: Database | None = None  # None: only saved results
     folder: Any = None  # with saved results; None: only a federation
     login: bool = True  # False: `incfed console` on this machine
+    clock: Callable[[], float] = time.time
     attempts: Attempts = field(default_factory=Attempts)
     key: bytes = b""
 
@@ -43,6 +47,13 @@ def get_console(request: Request) -> Console:
 
 
 ConsoleDep = Annotated[Console, Depends(get_console)]
+
+
+def get_time(console: ConsoleDep) -> float:
+    return console.clock()
+
+
+At = Annotated[float, Depends(get_time)]  # the time of the request
 
 
 async def viewer(request: Request, console: ConsoleDep) -> Operator:
@@ -88,20 +99,20 @@ def log_in(console: Console, request: Request, response: Response, token: str) -
         console.attempts.fail(address)
         raise HTTPException(401, "no operator has this token, or it was revoked")
     response.set_cookie(
-        COOKIE, sessions.sign(console.session_key(), found.name, time.time()), max_age=int(LASTS),
-        httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/console",
+        COOKIE, sessions.sign(console.session_key(), found.name, console.clock()), max_age=int(LASTS),
+        httponly=True, samesite="strict", secure=not is_loopback(request.url.hostname or ""), path=PATH,
     )  # fmt: skip
     return found
 
 
 def log_out(response: Response) -> None:
-    response.delete_cookie(COOKIE, path="/console", httponly=True, samesite="strict")
+    response.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="strict")
 
 
 def _operator(console: Console, cookie: str) -> Operator | None:
     if console.store is None or not cookie:
         return None
-    name = sessions.read(console.session_key(), cookie, time.time())
+    name = sessions.read(console.session_key(), cookie, console.clock())
     if name is None:
         return None
     with console.store.read() as connection:

@@ -4,6 +4,8 @@ console`. Its pages load nothing from elsewhere."""
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -52,7 +54,11 @@ class Token:
 
 
 def make_console(
-    store: Database | None = None, folder: Path | None = None, *, login: bool = True
+    store: Database | None = None,
+    folder: Path | None = None,
+    *,
+    login: bool = True,
+    clock: Callable[[], float] = time.time,
 ) -> FastAPI:
     """A console over a federation's database, a folder of saved results, or both."""
     app = FastAPIOffline(
@@ -63,7 +69,7 @@ def make_console(
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
-    app.state.console = Console(store, folder, login)
+    app.state.console = Console(store, folder, login, clock)
     app.include_router(reading)
     app.include_router(changing)
     app.include_router(saved)

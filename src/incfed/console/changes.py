@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from ..ledger.payouts import mark_paid_out
 from ..ledger.withdrawal import withdraw
 from ..protocol.limits import Limits
 from ..support.inputs import InputError, counted
-from .access import Changer, Viewer
+from .access import At, Changer, Viewer
 from .federation import Store
 
 changing = APIRouter(prefix="/api/changes", tags=["changes"])
@@ -62,7 +61,7 @@ def settings(store: Store, who: Viewer) -> SettingsView:
 
 
 @changing.post("/settings")
-def set_settings(store: Store, who: Changer, new: SettingsView) -> Done:
+def set_settings(store: Store, at: At, who: Changer, new: SettingsView) -> Done:
     """From the next round on. They stay in force until the config is changed."""
     with store.change() as connection:
         found, _ = settings_in_force(connection)
@@ -72,40 +71,40 @@ def set_settings(store: Store, who: Changer, new: SettingsView) -> Done:
         caps = {name: getattr(new, name) for name in CAPS}
         if found.limits is not None or any(one is not None for one in caps.values()):
             changes["limits"] = replace(found.limits or Limits(), **caps)
-        change_settings(connection, changes, who.name, time.time())
+        change_settings(connection, changes, who.name, at)
     return Done("The new settings are in force from the next round on.")
 
 
 @changing.post("/pause")
-def pause(store: Store, who: Changer) -> Done:
+def pause(store: Store, at: At, who: Changer) -> Done:
     """No new round is opened; one in progress goes on."""
     with store.change() as connection:
-        set_paused(connection, True, who.name, time.time())
+        set_paused(connection, True, who.name, at)
     return Done("Rounds are paused. Clients go on learning by themselves.")
 
 
 @changing.post("/resume")
-def resume(store: Store, who: Changer) -> Done:
+def resume(store: Store, at: At, who: Changer) -> Done:
     with store.change() as connection:
-        set_paused(connection, False, who.name, time.time())
+        set_paused(connection, False, who.name, at)
     return Done("Rounds go on.")
 
 
 @changing.post("/clients/{client}/revoke")
-def revoke(store: Store, who: Changer, client: int) -> Done:
+def revoke(store: Store, at: At, who: Changer, client: int) -> Done:
     """Its token is no longer valid. What it shared and was paid stays."""
     with store.change() as connection:
         member = clients.find(connection, str(client))
-        clients.revoke(connection, member.name, time.time(), who.name)
+        clients.revoke(connection, member.name, at, who.name)
     return Done(f"{member.name} is revoked.")
 
 
 @changing.post("/clients/{client}/withdraw")
-def take_out(store: Store, who: Changer, client: int) -> Done:
+def take_out(store: Store, at: At, who: Changer, client: int) -> Done:
     """All that it shared is taken out of the model. What it was paid stays."""
     with store.change() as connection:
         member = clients.find(connection, str(client))
-        done = withdraw(connection, client, time.time(), by=who.name)
+        done = withdraw(connection, client, at, by=who.name)
     rounds = counted(len(done.rounds), "round")
     return Done(
         f"{counted(done.steps, 'observation')} of {member.name}, of {rounds}, were taken out. "
@@ -114,11 +113,11 @@ def take_out(store: Store, who: Changer, client: int) -> Done:
 
 
 @changing.post("/clients/{client}/paid-out")
-def paid_out(store: Store, who: Changer, client: int, what: PaidOut) -> Done:
+def paid_out(store: Store, at: At, who: Changer, client: int, what: PaidOut) -> Done:
     """Mark payments as paid out."""
     with store.change() as connection:
         member = clients.find(connection, str(client))
-        done = mark_paid_out(connection, member.name, who.name, time.time(), through=what.through)
+        done = mark_paid_out(connection, member.name, who.name, at, through=what.through)
     return Done(f"{done.amount:,} to {member.name} are marked as paid out.")
 
 

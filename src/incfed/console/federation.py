@@ -21,7 +21,7 @@ from ..ledger.entries import EntriesPage, page_of_entries
 from ..ledger.explaining import Explained, explain
 from ..ledger.overview import AUDIT, Now
 from ..ledger.roster import ClientHistory, Roster
-from .access import Changer, ConsoleDep, viewer
+from .access import At, Changer, ConsoleDep, viewer
 
 POINTS = 400  # of a chart
 
@@ -105,10 +105,10 @@ _audit = AuditJob()
 
 
 @reading.get("/now")
-def now(store: Store) -> Now:
+def now(store: Store, at: At) -> Now:
     """The federation at this moment."""
     with store.read() as connection:
-        return overview.look(connection, time.time())
+        return overview.look(connection, at)
 
 
 @reading.get("/version")
@@ -136,6 +136,7 @@ def round(store: Store, number: int) -> Explained:
 @reading.get("/clients")
 def clients(
     store: Store,
+    at: At,
     search: Annotated[str, Query(max_length=80)] = "",
     state: str | None = None,
     sort: str = "id",
@@ -145,16 +146,16 @@ def clients(
     """A page of the clients."""
     with store.read() as connection:
         return roster.roster(
-            connection, time.time(), search=search, state=state or None, sort=sort,
+            connection, at, search=search, state=state or None, sort=sort,
             descending=descending, page=page,
         )  # fmt: skip
 
 
 @reading.get("/clients/{client}")
-def client(store: Store, client: int, before: int | None = None) -> ClientHistory:
+def client(store: Store, at: At, client: int, before: int | None = None) -> ClientHistory:
     """A client and its rounds, the last one first."""
     with store.read() as connection:
-        return roster.history(connection, client, time.time(), before)
+        return roster.history(connection, client, at, before)
 
 
 @reading.get("/clients/{client}/rounds/{number}")

@@ -13,13 +13,13 @@ from fastapi import FastAPI
 
 from ..ledger.database import Database
 from ..support.inputs import InputError
+from .access import PATH
 from .app import make_console
 
 if TYPE_CHECKING:
     from ..support.terminal import Terminal
 
 HOST = "127.0.0.1"
-PATH = "/console"
 
 
 def serve(

@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from incfed.service.addresses import caller, is_loopback
 from incfed.service.coordinator import connections
 from incfed.service.coordinator.admission import Visit
 from incfed.service.coordinator.connections import RESERVED
+from incfed.support.addresses import caller, is_loopback
 from support.coordinator_app import Site
 from support.live_coordinator import SETTINGS, live
 from support.serving import serving

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from ...protocol.messages import VERSION
 from ...support import inputs
+from ...support.addresses import is_loopback
 from ...support.extras import needs
-from ..addresses import is_loopback
 from ..binary import PACKED
 from ..wire import SIGNATURE, START, Request
 from .validation import URL_ALLOWED

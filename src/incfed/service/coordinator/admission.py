@@ -20,7 +20,7 @@ from fastapi.routing import APIRoute
 
 from ...ledger.clients import Member
 from ...protocol.messages import VERSION
-from ..addresses import caller
+from ...support.addresses import caller
 from .config import ServerConfig
 from .errors import RepeatedKey, TooMany, Unauthorized, UnknownProtocol
 from .monitoring import BurstLog

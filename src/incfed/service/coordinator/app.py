@@ -14,6 +14,7 @@ from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..._version import __version__
+from ...console.access import PATH
 from ...console.app import make_console
 from ...ledger.database import Database
 from ...ledger.settings import Settings
@@ -73,7 +74,7 @@ def make_app(
     app.include_router(for_clients)
     app.include_router(for_operators)
     if find_spec("plotly") is not None:  # an extra
-        app.mount("/console", make_console(store))
+        app.mount(PATH, make_console(store, clock=clock))
     add_exception_handlers(app, metrics, refusals)
     app.add_middleware(HeadMiddleware, coordinator=coordinator)
     app.add_middleware(RequestMiddleware, metrics=metrics, largest=largest_body(settings.dim))

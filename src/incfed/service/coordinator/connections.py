@@ -17,7 +17,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from ..addresses import caller
+from ...support.addresses import caller
 from .config import ServerConfig
 from .monitoring import BurstLog, Metrics
 

@@ -33,8 +33,8 @@ from ...protocol.limits import SMALL
 from ...protocol.messages import Upload
 from ...protocol.packing import pack_matrix, pack_rows
 from ...protocol.shared import Shared
+from ...support.addresses import is_loopback
 from ...support.inputs import counted, refuse
-from ..addresses import is_loopback
 from .app import PublicApp, make_app
 from .config import Config, ServerConfig
 from .connections import Connections, LimitedConnection, raise_file_limit
