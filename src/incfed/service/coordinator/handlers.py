@@ -24,7 +24,7 @@ from ...protocol.protocols import EVERYONE
 from ...protocol.statements import ANSWERED, DELIVERED, UPLOADED
 from ...support.inputs import counted
 from ...support.signing import KEY_BYTES, read_bytes
-from ..wire import SIGNATURE
+from ..requests import SIGNATURE
 from . import conduct
 from .errors import Conflict
 from .round import RoundTransaction
