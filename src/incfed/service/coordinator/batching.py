@@ -92,17 +92,35 @@ LAST_SHARED = (
 KEYS = select(tables.clients.c.id, tables.clients.c.key).where(tables.clients.c.id.in_(CLIENTS))
 KEPT_EPOCHS = select(tables.epochs.c.number).where(tables.epochs.c.V.is_not(None))
 FIRST_EPOCH = select(func.min(tables.epochs.c.number)).where(tables.epochs.c.V.is_not(None))
-RECENT_EPOCHS = (
-    select(tables.epochs)
+_recent = (
+    select(tables.epochs.c.number)
     .where(tables.epochs.c.V.is_not(None))
     .order_by(tables.epochs.c.number.desc())
     .limit(RECENT)
 )
+RECENT_NUMBERS = _recent
+RECENT_EPOCHS = _recent.with_only_columns(tables.epochs.c.V)
 ACCEPT = (
     update(tables.offers)
     .where(_offers.round == bindparam("of_round"), _offers.client == bindparam("of_client"))
     .values(accepted=bindparam("accepted"))
 )
+
+
+class RecentEpochs:
+    """V_g of the last epochs, as far as they were not pruned. An epoch never changes, so that they
+    are kept between transactions."""
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[int, ...], Downloaded] = (), Downloaded([])
+
+    def read(self, connection: Connection) -> tuple[tuple[int, ...], Downloaded]:
+        """Their numbers, and what clients have downloaded with them."""
+        numbers = tuple(connection.scalars(RECENT_NUMBERS))
+        if numbers != self._last[0]:
+            found = map(read_triangle, connection.scalars(RECENT_EPOCHS))
+            self._last = numbers, Downloaded(list(found))
+        return self._last
 
 
 class BatchRows:
@@ -141,12 +159,6 @@ class BatchRows:
     def kept_epochs(self) -> set[int]:
         """The epochs that were not pruned."""
         return set(self._connection.scalars(KEPT_EPOCHS))
-
-    @cached_property
-    def downloaded(self) -> Downloaded:
-        """V_g of the last epochs."""
-        rows = self._connection.execute(RECENT_EPOCHS)
-        return Downloaded([read_triangle(row.V) for row in rows])
 
     def add(self, table: Table, **row: Any) -> None:
         self._read(table, row["round"])[row["client"]] = SimpleNamespace(**row)

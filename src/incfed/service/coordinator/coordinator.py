@@ -29,10 +29,9 @@ from ..wire import StateView
 from . import conduct
 from .batching import CLIENTS
 from .errors import Conflict, Unauthorized
-from .handlers import SentMessage
-from .listening import Judge
+from .handlers import Handler, SentMessage, long_checks
 from .monitoring import Overview
-from .round import LIVE_COUNT, RoundTransaction, mark_seen
+from .round import LIVE_COUNT, Caches, RoundTransaction, mark_seen
 from .starts import Starts
 from .views import Downloads, Wanted, view_states
 
@@ -57,7 +56,7 @@ class Coordinator:
         self.clock = clock
         self._on_event = on_event
         self._downloads = Downloads()
-        self._judge = Judge()
+        self._caches = Caches()
         self._tree = LedgerTree()
         with store.write() as connection:
             apply_settings(connection, settings, clock())
@@ -90,6 +89,13 @@ class Coordinator:
                 transaction.advance()
             states = view_states(transaction, clients)
         return [refused.get(n, state) for n, state in enumerate(states)]
+
+    def screen(self, client: int, handler: Handler, message: Any) -> None:
+        """Make the checks of a message that may take long, before `handle` holds the lock."""
+        with self._read([client]) as transaction:
+            checks = list(long_checks(transaction, client, handler, message))
+        for check in checks:
+            self._caches.outcomes.make(check)
 
     def tick(self) -> None:
         """Act on what has changed with time: deadlines, and clients that are no longer live."""
@@ -165,15 +171,15 @@ class Coordinator:
     # --------------------------------------------------------------------------- transactions
 
     @contextmanager
-    def _read(self) -> Iterator[RoundTransaction]:
+    def _read(self, clients: Sequence[int] = ()) -> Iterator[RoundTransaction]:
         with self.store.read() as connection:
-            yield RoundTransaction(connection, self.clock())
+            yield RoundTransaction(connection, self.clock(), clients, self._caches)
 
     @contextmanager
     def _write(self, clients: Sequence[int] = ()) -> Iterator[RoundTransaction]:
         with self.store.write() as connection:
             # Read the clock once the lock is held: the time must not go back between transactions.
-            transaction = RoundTransaction(connection, self.clock(), clients, self._judge)
+            transaction = RoundTransaction(connection, self.clock(), clients, self._caches)
             yield transaction
             if transaction.finish():
                 notify(connection, self.store.name)

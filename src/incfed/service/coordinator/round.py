@@ -34,9 +34,10 @@ from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
 from . import conduct, heartbeat, listening, scores
-from .batching import NUMBER, BatchRows
+from .batching import NUMBER, BatchRows, RecentEpochs
 from .entitlements import allowed_epochs
 from .errors import TooMany
+from .screening import Outcomes
 from .starts import Start, Starts
 
 # Statements are built once: building one takes longer than running it.
@@ -72,15 +73,24 @@ FEDERATION = select(tables.federation)
 ROUND = select(tables.rounds).where(tables.rounds.c.number == NUMBER)
 
 
+class Caches:
+    """What a coordinator need not read, or compute, again in each transaction."""
+
+    def __init__(self) -> None:
+        self.judge = listening.Judge()
+        self.outcomes = Outcomes()
+        self.epochs = RecentEpochs()
+
+
 class RoundTransaction:
     """The federation and its last round, read and changed in one transaction."""
 
     def __init__(
         self, connection: Connection, now: float, clients: Iterable[int] = (),
-        judge: listening.Judge | None = None,
+        caches: Caches | None = None,
     ) -> None:  # fmt: skip
         self.connection = connection
-        self._judge = judge or listening.Judge()
+        self.caches = caches or Caches()
         self.now = now
         self.federation = connection.execute(FEDERATION).one()
         self.events: list[dict[str, Any]] = []  # to be logged after the commit
@@ -146,7 +156,8 @@ class RoundTransaction:
         live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
         barred = {one.id for one in members(self.connection) if one.barred > self.federation.round}
         epoch, clients = self.federation.epoch, live - barred
-        worthwhile = self._judge.opens if rows else self._judge.calls
+        judge = self.caches.judge
+        worthwhile = judge.opens if rows else judge.calls
         if worthwhile(self.connection, self.settings, epoch, clients):
             self.open(client)
             if rows:

@@ -26,6 +26,7 @@ from .coordinator import Coordinator
 from .handlers import Handler, SentMessage
 from .monitoring import CONTENT_TYPE, Metrics
 from .notifications import Notifications
+from .screening import Screening
 from .views import Wanted, view_federation
 
 LONGEST_WAIT = 30.0  # seconds that a long poll may last
@@ -63,6 +64,7 @@ class Services:
         database = OperationalError  # it is down, or its disk is full: that hits every request
         authenticate = Batcher[str, Member | None](coordinator.authenticate, database)
         self.admission = Admission(authenticate, server)
+        self.screen = Screening(coordinator.screen, settings.dim)
         self.state = Batcher[int, wire.StateView](coordinator.states, database)
         self.download = Batcher[Wanted, Download](coordinator.downloads, database)
         self.handle = Batcher[SentMessage, wire.StateView](coordinator.handle, database)
@@ -108,6 +110,7 @@ async def act(
     services: Services, client: Member, handler: handlers.Handler, message: Any, response: Response
 ) -> wire.StateView:
     """Handle what goes into the ledger; a header of the reply says which entry it is."""
+    await services.screen(client.id, handler, message)
     recorded = handlers.Recorded(handler)
     state = await services.handle(sent(client, recorded, message))
     if recorded.entry:
@@ -204,6 +207,7 @@ async def signal(
         message = codec.read_signal_body(body, dim)
     else:
         message = binary.read_signal(packed, dim)
+    await services.screen(client.id, handlers.signal, message)
     return await services.handle(sent(client, handlers.signal, message))
 
 
