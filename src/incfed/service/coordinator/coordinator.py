@@ -36,9 +36,6 @@ from .starts import Starts
 from .views import Downloads, Wanted, view_states
 
 LAST_SEEN = select(tables.presence).where(tables.presence.c.client.in_(CLIENTS))
-REVOKED = select(tables.clients.c.id).where(
-    tables.clients.c.id.in_(CLIENTS), tables.clients.c.revoked.is_(True)
-)
 
 
 class Coordinator:
@@ -71,11 +68,10 @@ class Coordinator:
         clients = [sent[0] for sent in batch]
         refused: dict[int, Refusal] = {}
         with self._write(clients) as transaction:
-            values = {"clients": transaction.rows.clients}
-            revoked = set(transaction.connection.scalars(REVOKED, values))
+            members = transaction.rows.members
             for n, (client, handler, message, *start) in enumerate(batch):
                 try:
-                    if client in revoked:
+                    if members[client].revoked:
                         raise Unauthorized  # since its token was checked
                     transaction.admit(client, *start)
                     handler(transaction, client, message)
@@ -85,7 +81,8 @@ class Coordinator:
             if seen:
                 mark_seen(transaction.connection, seen, transaction.now)
                 if transaction.settings.silent_rounds:
-                    conduct.spoke(transaction.connection, seen)
+                    silent = {client for client in seen if members[client].silent}
+                    conduct.spoke(transaction.connection, silent)
                 transaction.advance()
             states = view_states(transaction, clients)
         return [refused.get(n, state) for n, state in enumerate(states)]

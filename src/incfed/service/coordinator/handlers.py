@@ -29,7 +29,7 @@ from . import conduct
 from .errors import Conflict
 from .round import RoundTransaction
 from .scores import capped
-from .screening import Check
+from .screening import Check, is_large
 from .starts import Start
 
 FIXED = ("steps", "cost", "cost_units", "form", "numbers")  # of an upload, once it is there
@@ -150,7 +150,8 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
         if message.scores is not None:
             kept = to_bytes(capped(message.scores, transaction.settings.reward_bound))
             rows.add(tables.scores, round=number, client=client, numbers=kept)
-        rows.accept(offer, True)  # a delivery is an acceptance
+        if offer.accepted is None:
+            rows.accept(offer, True)  # a delivery is an acceptance
         transaction.record(DELIVERED, **entry, **signed)
     elif delivered.db != db:
         raise Conflict("db", None, "the same as in your first delivery")
@@ -251,8 +252,12 @@ def long_checks(
 
 
 def _make(transaction: RoundTransaction, checks: Iterable[Check]) -> None:
+    outcomes = transaction.caches.outcomes
     for check in checks:
-        transaction.caches.outcomes.make(check)
+        if is_large(transaction.settings.dim):
+            outcomes.make(check)
+        else:
+            check.run(*check.given)
 
 
 def _signal_checks(transaction: RoundTransaction, message: Signal) -> Iterator[Check]:
@@ -263,7 +268,7 @@ def _upload_checks(transaction: RoundTransaction, message: Upload) -> Iterator[C
     settings, dV, steps = transaction.settings, message.dV, message.steps
     yield Check("upload", check_upload, (message, settings.bounds))
     if steps and settings.limits is not None and settings.limits.refuse_resale:
-        epochs, downloaded = transaction.caches.epochs.read(transaction.connection)
+        epochs, downloaded = transaction.recent_epochs
         yield Check(("resale", epochs), downloaded.check_resale, (dV, steps))
 
 

@@ -28,6 +28,11 @@ THREADS = 2
 KEPT = 1000  # outcomes
 
 
+def is_large(dim: int) -> bool:
+    """Are messages of so many dimensions screened?"""
+    return dim >= LARGE
+
+
 class Check(NamedTuple):
     """A check that may take long; `kind` and `given` are all that its outcome depends on."""
 
@@ -78,7 +83,7 @@ class Screening:
         self._turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
     async def __call__(self, client: int, *message: Any) -> None:
-        if self._dim < LARGE:
+        if not is_large(self._dim):
             return
         turn = self._turns.setdefault(client, asyncio.Lock())
         async with turn:
