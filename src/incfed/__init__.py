@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         FedLinUCB,
         IncFedUCB,
         Independent,
+        LinUCB,
         thresholds,
     )
     from .environments import BadRows, MovieLens, ReplayLog, Synthetic, Trace, World
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
     )
     from .results import Comparison, Result, load
     from .service.client.client import Client
-    from .simulation import Simulation, compare, simulate
+    from .simulation import Federation, Simulation, compare, simulate
     from .support.inputs import InputError
 
 _HOMES = {
@@ -70,6 +71,7 @@ _HOMES = {
         "FedLinUCB",
         "IncFedUCB",
         "Independent",
+        "LinUCB",
     ),
     "environments": ("BadRows", "MovieLens", "ReplayLog", "Synthetic", "Trace", "World"),
     "experiments": ("sweep",),
@@ -98,7 +100,6 @@ _HOMES = {
         "DriftingCosts",
         "GrowthRatio",
         "Limits",
-        "Limits",
         "News",
         "Patient",
         "Privacy",
@@ -110,7 +111,7 @@ _HOMES = {
     ),
     "results": ("Comparison", "Result", "load"),
     "service.client.client": ("Client",),
-    "simulation": ("Simulation", "compare", "simulate"),
+    "simulation": ("Federation", "Simulation", "compare", "simulate"),
 }
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
 
@@ -132,11 +133,13 @@ __all__ = [
     "Estimate",
     "Exact",
     "FedLinUCB",
+    "Federation",
     "GrowthRatio",
     "IncFedUCB",
     "Independent",
     "InputError",
     "Limits",
+    "LinUCB",
     "Mechanism",
     "MechanismError",
     "MovieLens",
