@@ -38,6 +38,8 @@ def simulate(
     `progress` is called with the number of finished steps.
     """
     steps = run_length(world, steps)
+    if isinstance(algorithm, Algorithm):
+        algorithm = algorithm.for_run(steps=steps, clients=world.count, dim=world.dim)
     run = Simulation(world, algorithm, seed=seed)
     while run.steps < steps:
         run.advance(min(CHUNK, steps - run.steps))
