@@ -22,7 +22,18 @@ if TYPE_CHECKING:
         LinUCB,
         thresholds,
     )
-    from .environments import BadRows, MovieLens, ReplayLog, Synthetic, Trace, World
+    from .environments import (
+        BadRows,
+        Env,
+        Events,
+        MovieLens,
+        ReplayLog,
+        Stream,
+        Synthetic,
+        Trace,
+        World,
+        check_world,
+    )
     from .experiments import sweep
     from .mechanisms import (
         BudgetFeasible,
@@ -73,7 +84,18 @@ _HOMES = {
         "Independent",
         "LinUCB",
     ),
-    "environments": ("BadRows", "MovieLens", "ReplayLog", "Synthetic", "Trace", "World"),
+    "environments": (
+        "BadRows",
+        "Env",
+        "Events",
+        "MovieLens",
+        "ReplayLog",
+        "Stream",
+        "Synthetic",
+        "Trace",
+        "World",
+        "check_world",
+    ),
     "experiments": ("sweep",),
     "support.inputs": ("InputError",),
     "mechanisms": (
@@ -130,7 +152,9 @@ __all__ = [
     "DisLinUCB",
     "DrawnCosts",
     "DriftingCosts",
+    "Env",
     "Estimate",
+    "Events",
     "Exact",
     "FedLinUCB",
     "Federation",
@@ -158,6 +182,7 @@ __all__ = [
     "Shading",
     "ShapleySplit",
     "Simulation",
+    "Stream",
     "Synthetic",
     "Threshold",
     "Trace",
@@ -167,6 +192,7 @@ __all__ = [
     "World",
     "__version__",
     "check_mechanism",
+    "check_world",
     "compare",
     "estimate",
     "load",
