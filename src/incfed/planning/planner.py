@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 TRIALS, HELD_OUT = 160, 20
+PLAY_OFF = 16  # seeds that settings are chosen with, after those of the race
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,7 @@ def plan(
             within=found.within,
             judgement=judgement,
             tried=[(one, evidence.means(one)) for one in evidence.settings],
-            runs=evidence.runs,
+            runs=evidence.runs + search.play_off.runs,
             search_seeds=search_seeds,
             held_out=held,
         )
@@ -219,7 +220,7 @@ def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     of `seed`."""
     start = 2 * MANY * seed
     return (
-        tuple(range(start, start + RUNGS[-1])),
+        tuple(range(start, start + RUNGS[-1] + PLAY_OFF)),
         tuple(range(start + MANY, start + MANY + judges)),
     )
 
