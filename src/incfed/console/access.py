@@ -99,9 +99,14 @@ def log_in(console: Console, request: Request, response: Response, token: str) -
         console.attempts.fail(address)
         raise HTTPException(401, "no operator has this token, or it was revoked")
     response.set_cookie(
-        COOKIE, sessions.sign(console.session_key(), found.name, console.clock()), max_age=int(LASTS),
-        httponly=True, samesite="strict", secure=not is_loopback(request.url.hostname or ""), path=PATH,
-    )  # fmt: skip
+        COOKIE,
+        sessions.sign(console.session_key(), found.name, console.clock()),
+        max_age=int(LASTS),
+        httponly=True,
+        samesite="strict",
+        secure=not is_loopback(request.url.hostname or ""),
+        path=PATH,
+    )
     return found
 
 

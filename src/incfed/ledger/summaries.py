@@ -103,7 +103,7 @@ def series(connection: Connection, points: int) -> list[dict[str, Any]]:
     count = connection.scalar(select(func.count()).select_from(_rounds)) or 0
     width = max(1, -(-count // points))
     place = func.row_number().over(order_by=_rounds.c.round)
-    numbered = select(_rounds, ((place - 1) / width).label("bucket")).subquery()
+    numbered = select(_rounds, ((place - 1) // width).label("bucket")).subquery()
     c = numbered.c
     names = ("for_data", "for_money", "no_cost", "passed_over", "payment", "communication", "ratio")
     query = (
