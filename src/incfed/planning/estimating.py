@@ -110,13 +110,13 @@ def estimate(
     dim: int = 25,
     beta: float = 1.0,
     cost: float = 10.0,
-    threshold: float | None = None,
+    threshold: float | str | None = None,
     ridge: float = 0.1,
 ) -> Estimate:
     """What N, T, d, beta and the cost of sharing lead to: bounds from the proofs, and one run.
 
-    `threshold` is D_c; by default that of the theorem (for beta = 0, which the theorem does not
-    cover: that of the paper's Table 1).
+    `threshold` is D_c, a number or the name of a formula; by default that of the theorem (for
+    beta = 0, which the theorem does not cover: that of the paper's Table 1).
     """
     beta = inputs.number("beta", beta, low=0.0, high=1.0)
     cost = inputs.number("cost", cost, low=0.0, high=1e15)
@@ -127,6 +127,8 @@ def estimate(
         threshold = thresholds.theory(**size, beta=beta, ridge=ridge)
     elif threshold is None:
         threshold = thresholds.high(**size)
+    elif isinstance(threshold, str):
+        threshold = thresholds.named(threshold, **size, beta=beta, ridge=ridge)
     inputs.number("threshold", threshold, low=0.0)
     algorithm = IncFedUCB(PaymentEfficient(beta), threshold=threshold, costs=cost, ridge=ridge)
     result = simulate(world, algorithm, steps=steps).summary()
