@@ -1,0 +1,60 @@
+"""A browser, where there is one: Debian's Chromium, driven by Playwright's Python package."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # nothing from elsewhere
+]
+Opened = Callable[..., "Page"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    sync = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    with sync.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Opened]:
+    """Opens a page in a browser of its own. What the page complains of fails the test: errors of
+    scripts, and what its policy forbids."""
+    complaints: list[str] = []
+    with ExitStack() as stack:
+
+        def open(url: str, *, expected: str = "", **options: Any) -> Page:
+            options = {"viewport": {"width": 1200, "height": 900}, **options}
+            context = browser.new_context(**options)
+            stack.callback(context.close)
+            context.set_default_timeout(60_000.0)
+            page = context.new_page()
+
+            def heard(message: Any) -> None:
+                refused = expected and expected in message.text
+                if message.type in ("error", "warning") and not refused:
+                    complaints.append(message.text)
+
+            page.on("console", heard)
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.goto(url)
+            return page
+
+        yield open
+        assert complaints == []
