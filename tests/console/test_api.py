@@ -347,7 +347,7 @@ def test_refused_messages_need_attention(tmp_path: Path) -> None:
     refusals.flush(four.store, four.clock() + 6.0)
     with four.store.read() as connection:
         row = connection.execute(select(tables.refusals)).one()
-    assert (row.client, row.count, row.field) == (1, 4, "cost")
+    assert row._asdict() == {"client": 1, "count": 4, "field": "cost", "at": four.clock() + 6.0}
     with asking(four, "viewer") as viewer:
         said = viewer.get("api/now").json()["attention"]
     assert any("client 1 (cost)" in one["text"] for one in said)

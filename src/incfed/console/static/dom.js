@@ -10,12 +10,12 @@ export function h(tag, attributes = {}, ...children) {
     else if (value === true) element.setAttribute(name, "");
     else element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((one) => one !== null && one !== undefined && one !== false));
+  element.append(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false));
   return element;
 }
 
 export function fill(place, ...children) {
-  place.replaceChildren(...children.flat().filter((one) => one !== null && one !== undefined));
+  place.replaceChildren(...children.flat(Infinity).filter((one) => one !== null && one !== undefined));
 }
 
 const decimals = new Map();

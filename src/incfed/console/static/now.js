@@ -26,7 +26,7 @@ function attention(now) {
 
 function members(now) {
   const { live, away, barred, revoked } = now.members;
-  const count = (state, words, figure) => h("li", {}, h("a", { href: `${root}/clients?state=${state}` }, h("b", {}, number(figure)), words));
+  const count = (state, words, figure) => h("li", {}, h("a", { href: `${root}/clients?state=${state}` }, h("b", {}, number(figure)), " ", words));
   return card("Clients", h("ul", { class: "counts" }, count("live", "live", live), count("away", "away", away),
     count("barred", "barred", barred), count("revoked", "revoked", revoked)));
 }
