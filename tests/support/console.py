@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -52,8 +52,9 @@ def token_of(four: Federation, name: str, role: str) -> str:
 def app_of(four: Federation | None = None, **options: Any) -> FastAPI:
     """The console where a coordinator has it."""
     outer = FastAPI()
-    own = {} if four is None else {"store": four.store, "clock": four.clock}
-    outer.mount(PATH, make_console(**own | options))
+    if four is not None:
+        options = {"store": four.store, "clock": four.clock, **options}
+    outer.mount(PATH, make_console(**options))
     return outer
 
 
@@ -72,6 +73,3 @@ def served(app: FastAPI) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join()
-
-
-Watched = Callable[[], list[str]]
