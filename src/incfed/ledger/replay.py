@@ -9,6 +9,7 @@ from typing import Any
 from ..protocol.limits import Past, recorded_limits
 from . import money
 from .chain import canonical
+from .clients import is_barred
 from .past import remember
 from .records import CLOSED, OFFERED, OPEN, VOID
 
@@ -50,10 +51,14 @@ class Replay:
     def delivered(self, round: int) -> set[int]:
         return self._sent.get(round, set())
 
-    def out(self, round: int) -> set[int]:
+    def out(self, round: int, barred_time: float) -> set[int]:
         """Clients that are excluded from the round: barred, or failed in it."""
         failed = {who for who, row in self._offered.get(round, {}).items() if row["failed"]}
-        return failed | {client for client, row in self.clients.items() if row["barred"] >= round}
+        opened = self.rounds[round]["opened"]
+        return failed | {
+            who for who, row in self.clients.items()
+            if is_barred(row["barred"], row["barred_until"], round, opened, barred_time)
+        }  # fmt: skip
 
     @property
     def money_digits(self) -> int | None:
@@ -109,7 +114,7 @@ class Replay:
 
     def _enrolled(self, e: Row) -> None:
         row = {"name": e["name"], "token": e["token"], "revoked": False, "barred": 0}
-        row["key"] = None
+        row |= {"barred_until": None, "key": None}
         self.clients[e["client"]] = row
 
     def _revoked(self, e: Row) -> None:
@@ -163,7 +168,10 @@ class Replay:
         self.offers[e["round"], e["client"]]["accepted"] = True
 
     def _barred(self, e: Row) -> None:
-        self.clients[e["client"]]["barred"] = e["until"]
+        if "until" in e:
+            self.clients[e["client"]]["barred"] = e["until"]
+        else:
+            self.clients[e["client"]]["barred_until"] = e["until_time"]
 
     def _closed(self, e: Row) -> None:
         self.epochs[e["epoch"]] = {"round": e["round"], "V": e["V"], "b": e["b"]}

@@ -48,6 +48,7 @@ def _add_past() -> None:
 def upgrade() -> None:
     _add_past()
     _outages()
+    op.add_column("clients", Column("barred_until", Double))
     op.add_column("clients", Column("key", Text))
     op.create_table(
         "withdrawals",
