@@ -58,7 +58,7 @@ def enrol(connection: Connection, name: str, at: float) -> tuple[int, str]:
     count = connection.scalar(select(func.count()).select_from(clients)) or 0
     token = PREFIX + secrets.token_urlsafe(32)
     row = {"id": count, "name": name, "token": hashed(token), "revoked": False, "barred": 0}
-    connection.execute(insert(clients).values(row))
+    connection.execute(insert(clients).values(**row, enrolled=at))
     connection.execute(insert(presence).values(client=count, heard=None))
     append(connection, "enrolled", at, client=count, name=name, token=hashed(hashed(token)))
     return count, token

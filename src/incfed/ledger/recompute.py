@@ -100,7 +100,10 @@ def _uploaded(connection: Connection, replay: Replay, e: Row) -> list[str]:
         return [f"client {e['client']} had uploaded before"]
     row = read_own(connection, tables.uploads, e["round"], e["client"])
     check_upload(read_upload(row, settings), settings.bounds)
-    return _fractions(replay, e, [e["cost"]])
+    found = _fractions(replay, e, [e["cost"]])
+    if e["steps"] > settings.most_steps(e["at"] - replay.unshared_since(e["client"])):
+        found.append(f"client {e['client']}: more steps than steps_per_second allows")
+    return found
 
 
 def _delivered(connection: Connection, replay: Replay, e: Row) -> list[str]:

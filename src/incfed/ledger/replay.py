@@ -38,6 +38,7 @@ class Replay:
         self._sent: dict[int, set[int]] = {}
         self._prices: dict[int, dict[int, float]] = {}  # of clients with data, by round
         self.past: dict[int, Past] = {}  # what limits depend on
+        self._last_shared: dict[int, int] = {}  # in which round each client did
 
     @property
     def now(self) -> Row:
@@ -59,6 +60,13 @@ class Replay:
             who for who, row in self.clients.items()
             if is_barred(row["barred"], row["barred_until"], round, opened, barred_time)
         }  # fmt: skip
+
+    def unshared_since(self, client: int) -> float:
+        """When the round opened in which a client last shared, or when it enrolled: what it has not
+        shared is younger."""
+        last = self._last_shared.get(client)
+        found: float = self.clients[client]["enrolled"]
+        return found if last is None else float(self.rounds[last]["opened"])
 
     @property
     def money_digits(self) -> int | None:
@@ -114,7 +122,7 @@ class Replay:
 
     def _enrolled(self, e: Row) -> None:
         row = {"name": e["name"], "token": e["token"], "revoked": False, "barred": 0}
-        row |= {"barred_until": None, "key": None}
+        row |= {"enrolled": e["at"], "barred_until": None, "key": None}
         self.clients[e["client"]] = row
 
     def _revoked(self, e: Row) -> None:
@@ -179,6 +187,7 @@ class Replay:
             key = self.now["name"], e["round"], int(client)
             row = self._money("amount", amount, e["round"])
             self.payments[key] = {"epoch": e["epoch"], **row}
+            self._last_shared[int(client)] = e["round"]
         if self.digits(e["round"]) is None:
             self.now["spent"] += math.fsum(e["payments"].values())
         else:

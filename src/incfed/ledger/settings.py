@@ -35,12 +35,17 @@ from ..support import inputs, places
 
 # What a new federation has where its config says nothing. One of version 0.1 goes on as it was.
 SAFE_DIGITS = 2  # money_digits
-CAREFUL = {"silent_rounds": 2, "round_interval": 0.5, "false_calls": 3, "barred_time": 300.0}
+CAREFUL = {
+    "silent_rounds": 2, "round_interval": 0.5, "false_calls": 3, "barred_time": 300.0,
+    "steps_per_second": 1000.0,
+}  # fmt: skip
+BURST = 1.0  # seconds' worth of steps that are allowed at once
 OPEN = ("budget", "limits", "money_digits", "barred_rounds", *CAREFUL)  # what a config may omit
 # Recorded if they differ from version 0.1.
 LATER = (
     "trigger", "download", "width", "width_scale", "trust", "money_digits", "limits", "privacy",
-    "signatures", "barred_time", "silent_rounds", "round_interval", "false_calls", "ignored_time",
+    "signatures", "barred_time", "steps_per_second", "silent_rounds", "round_interval",
+    "false_calls", "ignored_time",
 )  # fmt: skip
 
 
@@ -70,6 +75,7 @@ class Settings:
     round_interval: float = 0.0  # between two rounds that the same client calls for
     false_calls: int = 0  # without reason, in a row, after which a client's are ignored; 0: never
     ignored_time: float = 60.0  # that they are ignored
+    steps_per_second: float = 0.0  # the most that a client can learn; 0: no limit
     lag: int = 16  # epochs that an upload may be behind
     identity: str = ""  # the name and a random part: made with the federation, in no config
     trigger: Trigger | None = None  # if it is not the paper's, which `threshold` describes
@@ -110,6 +116,7 @@ class Settings:
         inputs.number("round_interval", self.round_interval, low=0.0, high=1e7)
         inputs.integer("false_calls", self.false_calls, low=0, high=10**6)
         inputs.number("ignored_time", self.ignored_time, low=0.0, high=1e7)
+        inputs.number("steps_per_second", self.steps_per_second, low=0.0, high=1e9)
         inputs.integer("lag", self.lag, low=0, high=10**6)
         self._check_trigger()
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
@@ -232,6 +239,12 @@ class Settings:
         if self.budget is None:
             found.append("no budget is set: nothing limits what is paid in all")
         return found
+
+    def most_steps(self, seconds: float) -> float:
+        """That a client can have learned in this time."""
+        if not self.steps_per_second:
+            return math.inf
+        return math.floor(self.steps_per_second * (max(0.0, seconds) + BURST))
 
     def bar(self, round: int, now: float) -> dict[str, float]:
         """What an entry says of a client that fails to deliver now: until when, or up to which

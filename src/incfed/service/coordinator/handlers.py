@@ -25,7 +25,7 @@ from ...protocol.statements import ANSWERED, DELIVERED, UPLOADED
 from ...support.inputs import counted
 from ...support.signing import KEY_BYTES, read_bytes
 from ..wire import SIGNATURE
-from . import conduct
+from . import conduct, rates
 from .errors import Conflict
 from .round import RoundTransaction
 from .scores import capped
@@ -83,6 +83,7 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
         return  # the settings have changed since the client read them
     message = message._replace(cost=next_unit(message.cost, settings.money_digits))
     check_signal(message, settings.bounds)
+    _check_rate(transaction, client, message.steps)
     # no n steps with arms of at most L make log det grow by more
     most = message.steps * settings.arm_norm**2 / (settings.ridge * settings.dim)
     bound = settings.dim * math.log1p(most)
@@ -211,6 +212,7 @@ def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -
     if current is None or message.round != current.number or current.stage != OPEN:
         raise Conflict("round", message.round, "a round that is open for uploads")
     check_upload(message, settings.bounds)
+    _check_rate(transaction, client, message.steps)
     if message.steps and settings.limits is not None and settings.limits.refuse_resale:
         rows.downloaded.check_resale(message.dV, message.steps)
     epoch = transaction.federation.epoch
@@ -225,6 +227,13 @@ def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -
         raise Conflict("epoch", message.epoch, "one that was not pruned: download first")
     if not oldest <= message.epoch <= epoch:
         raise Conflict("epoch", message.epoch, f"from {oldest} to {epoch}: download first")
+
+
+def _check_rate(transaction: RoundTransaction, client: int, steps: int) -> None:
+    """Can the client have learned so much since it last shared?"""
+    connection, settings = transaction.connection, transaction.settings
+    if refusal := rates.excess(connection, {client: steps}, settings, transaction.now):
+        raise refusal[client]
 
 
 def _find_offer(transaction: RoundTransaction, client: int, round: int) -> Any:

@@ -33,7 +33,7 @@ from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
-from . import conduct, heartbeat, listening, scores
+from . import conduct, heartbeat, listening, rates, scores
 from .batching import NUMBER, BatchRows
 from .entitlements import allowed_epochs
 from .errors import TooMany
@@ -155,6 +155,10 @@ class RoundTransaction:
     def _take_streams(self, clients: set[int]) -> None:
         """The rows that clients have streamed are their uploads: nobody has to send them again."""
         sent = listening.streamed(self.connection, self.settings, self.round.epoch, clients)
+        for client in rates.excess(
+            self.connection, {who: one.steps for who, one in sent.items()}, self.settings, self.now
+        ):  # said before the limit was set
+            del sent[client]
         listening.take(self.connection, sent)
         nothing = Packed(FACTOR, self.settings.dim, np.empty(0))
         for client in sorted(clients):
