@@ -3,6 +3,7 @@ has gone on since."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from pathlib import Path
@@ -11,14 +12,19 @@ from urllib.parse import urlsplit
 import httpx
 import numpy as np
 import pytest
+from sqlalchemy import select
 
 import incfed
+from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.database import Database
+from incfed.ledger.withdrawal import withdraw
+from incfed.protocol.messages import Answer
 from incfed.service.client import state_folder
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.coordinator.app import make_app
 from support.coordinator_app import Site
+from support.federation import eventful
 from support.serving import serving
 
 OTHER = r"^state: .*another history.*new folder.*docs/deployment\.md"
@@ -114,3 +120,28 @@ def test_a_client_that_has_just_joined_knows_its_history(tmp_path: Path) -> None
     assert kept[0].history == kept[1].history
     assert kept[0].history.startswith("1-")
     made.store.close()
+
+
+def test_each_epoch_has_the_hash_of_the_entry_that_made_it(tmp_path: Path) -> None:
+    """Also one that was made by a withdrawal, and by another process."""
+    four = eventful(tmp_path / "l.db")
+    for k, (attempt, _) in four.offered().items():
+        four.coordinator.answer(k, Answer(6, attempt, False))
+    four.wait(20.0)
+    with four.store.write() as connection:
+        withdrawn = withdraw(connection, 0, four.clock())
+    with four.store.read() as connection:
+        rows = connection.execute(select(tables.entries)).all()
+    made = {
+        body["epoch"]: f"{body['epoch']}-{row.hash[:16]}"
+        for row in rows
+        if (body := json.loads(row.body))["kind"] in ("closed", "withdrawn")
+    }
+    assert withdrawn.epoch in made
+    for coordinator in (four.coordinator, four.another()):
+        assert {epoch: coordinator.history(epoch) for epoch in made} == made
+        assert (coordinator.history(0), coordinator.history(len(made) + 1)) == ("", "")
+        for known in made.values():
+            assert coordinator.knows(known)
+            coordinator.check_history(known)
+    four.store.close()
