@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..results.document import Document, Text
+from ..results.notebook import Shown
 from ..support import inputs, places
 from ..support.extras import needs
 from ..support.inputs import counted, noun, refuse
@@ -18,7 +20,7 @@ from .config import Recipe, check_outline, load, override
 from .engine import Outcome, executor_for, run_cells
 from .outputs import not_included
 from .parameters import Names, Parameter, names_of
-from .points import PointSummary, is_number, summarise
+from .points import PointSummary, is_number, points_table, summarise
 from .suite import Suite
 from .sweep_report import cells_frame, curves_frame, publish_sweep, show_points
 
@@ -113,7 +115,7 @@ def _without(table: Mapping[str, Any], paths: Sequence[Sequence[str]]) -> dict[s
 
 
 @dataclass(frozen=True)
-class Swept:
+class Swept(Shown):
     """A finished sweep: `records` has one entry a run."""
 
     title: str
@@ -140,6 +142,11 @@ class Swept:
     def summary(self) -> list[PointSummary]:
         """The points in order, each with the mean and spread of its figures over the seeds."""
         return summarise(self.records)
+
+    def document(self) -> Document:
+        """What was swept, and the figures of every point."""
+        table = (points_table(self.summary(), self.names),) if self.records else ()
+        return Document(repr(self)[1:-1], (Text(self.intro), *table))
 
     def save(self, folder: str | Path) -> Path:
         """Write tables and a report to `folder`; the path of the report."""
