@@ -12,7 +12,8 @@ from typing import Any
 
 import griffe
 
-MEANING = re.compile(r"(`?[a-z]\w*`?(?:, `?[a-z]\w*`?)*): (.+)")
+NAME = r"(?:[a-z]\w*|D_c)"
+MEANING = re.compile(rf"({NAME}(?:, {NAME})*): (.+)")
 
 
 def meanings(docstring: str) -> dict[str, str]:
@@ -52,7 +53,7 @@ def _entries(paragraph: str) -> list[tuple[list[str], str]]:
     found: list[tuple[list[str], str]] = []
     for line in paragraph.splitlines():
         if match := MEANING.fullmatch(line):
-            found.append((match[1].replace("`", "").split(", "), match[2]))
+            found.append((match[1].split(", "), match[2]))
         elif not found:
             return []
         else:

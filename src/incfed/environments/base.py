@@ -41,7 +41,12 @@ class Stream(ABC):
 
 
 class World(ABC):
-    """A world; `open` starts a run. The same seed gives every algorithm the same run."""
+    """A world; `open` starts a run. The same seed gives every algorithm the same run.
+
+    >>> world = incfed.Synthetic(clients=3, dim=2)
+    >>> world.count, world.dim, world.arms_per_step, world.length
+    (3, 2, 25, None)
+    """
 
     slow: bool = False  # whether steps are slow to draw, so that they are kept; see `Remembered`
 

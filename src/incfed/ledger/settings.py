@@ -48,14 +48,14 @@ LATER = (
 class Settings:
     """Times are in seconds, money in the units of the clients' costs."""
 
-    dim: int
-    mechanism: Mechanism
+    dim: int  # d: the number of features of an arm
+    mechanism: Mechanism  # who takes part in a round, and what each is paid
     threshold: float | None = None  # D_c; None: another trigger, or clients never ask for a round
-    name: str = "federation"
-    ridge: float = 0.1
-    noise: float = 0.1
-    delta: float = 0.1
-    exploration: float | None = None
+    name: str = "federation"  # shown to clients and in the ledger
+    ridge: float = 0.1  # lambda
+    noise: float = 0.1  # sigma, the noise of rewards that the confidence bound assumes
+    delta: float = 0.1  # the probability with which the confidence bound may fail
+    exploration: float | None = None  # a number to use as alpha instead of its formula
     arm_norm: float = 1.0  # L: no arm is longer
     reward_bound: float = 1.0  # Y: no reward is larger, up or down
     cost_limit: float = 1e6  # no cost is larger
@@ -74,7 +74,7 @@ class Settings:
     trigger: Trigger | None = None  # if it is not the paper's, which `threshold` describes
     download: Literal["everyone", "one-for-one"] = "everyone"  # who gets the new model
     width: Literal["paper", "mixture"] = "paper"  # of the confidence set
-    width_scale: float = 1.0
+    width_scale: float = 1.0  # multiplies the formula of alpha
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
     limits: Limits | None = None  # None: as in version 0.1, only the budget
     money_digits: int | None = None  # decimal digits of money, in whole minor units; None: floats
