@@ -15,12 +15,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from incfed.algorithms import Algorithm
-from incfed.experiments.config import ALGORITHMS, CUT, RUN_KEYS, WORLDS
+from incfed.experiments.config import (
+    ALGORITHMS,
+    CUT,
+    RUN_KEYS,
+    WORLDS,
+    Recipe,
+    check_outline,
+)
 from incfed.ledger.settings import CAREFUL, SAFE_DIGITS, Settings
 from incfed.mechanisms.registry import MECHANISMS
-from incfed.planning.case import FIXED
+from incfed.planning.case import FIXED, SHARE
 from incfed.planning.costs import DISTRIBUTIONS
-from incfed.planning.space import KEYS
+from incfed.planning.space import CHOICES, KEYS, read_space
 from incfed.protocol.limits import Limits, safe_limits
 from incfed.protocol.privacy import Privacy
 from incfed.protocol.strategy import BEHAVIOURS, COSTS
@@ -30,6 +37,7 @@ from incfed.service.coordinator.config import ServerConfig
 from .docstrings import meanings
 
 REQUIRED = "required"
+CUT_DEFAULTS = dict(zip(CUT, ("[0.0, 1.0]", "false"), strict=True))
 OWN = ("identity", "unsaid")  # of Settings, in no config
 # What a federation has where its config says nothing; the other defaults are those of version 0.1.
 OPEN: dict[str, Any] = CAREFUL | {"money_digits": SAFE_DIGITS}
@@ -56,18 +64,32 @@ def tables() -> dict[str, list[Table]]:
     """All tables, by part of the page."""
     return {
         "`incfed run` and `incfed sweep`": [
-            Table("`[run]`", "How long, how often, and where to.", _template("experiments", "run")),
+            Table(
+                "`[run]`",
+                "How long, how often, and where to.",
+                _template("experiments", "run", _run_defaults()),
+            ),
             *_kinds(WORLDS, '`[world]`, kind `"{}"`'),
-            Table("`[world]`, every recorded kind", "", _template("experiments", "world", CUT)),
+            Table(
+                "`[world]`, every recorded kind",
+                "",
+                _template("experiments", "world", CUT_DEFAULTS),
+            ),
             Table("`[[algorithm]]`, every kind", _about(Algorithm), [LABEL, *of(Algorithm)]),
             *_algorithms(),
         ],
         "`incfed plan`": [
-            Table("`[run]` of a plan", "", _template("planning", "run")),
+            Table(
+                "`[run]` of a plan",
+                "",
+                _template("planning", "run", {"steps": _run_defaults()["steps"]}),
+            ),
             Table("`costs`", "A number, a list with one for each client, or one of", _costs()),
             Table("`[algorithm]` of a plan", "What is not searched, as in a run.", _fixed()),
             Table(
-                "`[search]`", "A range to search, or one value.", _template("planning", "search")
+                "`[search]`",
+                "A range to search, or one value.",
+                _template("planning", "search", _search_defaults()),
             ),
         ],
         "`incfed serve`: federation.toml": [
@@ -185,19 +207,43 @@ def _fixed() -> list[Setting]:
     return [known[name] for name in (*FIXED, "ridge")]
 
 
-def _template(room: str, table: str, only: Sequence[str] = ()) -> list[Setting]:
+def _template(room: str, table: str, defaults: Mapping[str, str]) -> list[Setting]:
     """The settings of a table in the config that `incfed init` writes, set or commented out."""
     text = resources.files(f"incfed.{room}").joinpath("template.toml").read_text(encoding="utf-8")
-    found: dict[str, Setting] = {}
+    said: dict[str, str] = {}
     inside = ""
     for line in text.splitlines():
         bare = line.removeprefix("# ")
         if head := re.fullmatch(r"\[+(\w+)\]+", bare.strip()):
             inside = head[1]
         elif (match := re.fullmatch(r"(\w+) = (.+?)\s+# (.+)", bare)) and inside == table:
-            found.setdefault(match[1], Setting(match[1], "", match[3]))
-    names = {"run": RUN_KEYS if room == "experiments" else ("steps",), "search": KEYS}
-    return [found.get(name, Setting(name, "", "")) for name in only or names[table]]
+            said.setdefault(match[1], match[3])
+    return [Setting(name, default, said.get(name, "")) for name, default in defaults.items()]
+
+
+def _run_defaults() -> dict[str, str]:
+    """What a config has that says nothing of it."""
+    empty = check_outline(Recipe({"world": {}, "algorithm": [{"kind": "Independent"}]}))
+    steps = "required; of a recorded world, all of it"
+    known = {"steps": steps, "seeds": str(len(empty.seeds)), "output": f'"{empty.output.name}"'}
+    return {name: known.get(name, "") for name in RUN_KEYS}
+
+
+def _search_defaults() -> dict[str, str]:
+    """What is searched if a config says nothing of it."""
+    space = read_space({}, {}, usual=1.0)
+    known: dict[str, Any] = {
+        "mechanisms": list(space.candidates),
+        "first": SHARE,
+        "clients_may_lie": False,
+        **{name: list(getattr(space, name)) for name in CHOICES},
+        **{name: [one.low, one.high] for name, one in space.ranges.items()},
+        "signal": space.signal,
+    }
+    shown = {name: _shown(known[name]) if name in known else "" for name in KEYS}
+    shown["threshold"] += " times the paper's"
+    shown["trust"] += " times the mean squared length of arms"
+    return shown
 
 
 def _shown(value: Any) -> str:
@@ -219,7 +265,7 @@ def _code(default: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return text.replace("|", "\\|").replace("None:", "not set:")
 
 
 def missing() -> list[str]:
