@@ -13,6 +13,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from generate.commands import commands_page
+from generate.examples import examples_page
 from generate.settings import settings_page
 
 ROOT = Path(__file__).parents[1]
@@ -29,6 +30,7 @@ def changelog_page() -> str:
 PAGES = {
     "changelog.md": changelog_page,
     "commands.md": commands_page,
+    "examples.md": examples_page,
     "settings.md": settings_page,
 }
 
