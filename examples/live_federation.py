@@ -21,6 +21,7 @@ threshold = 2.0
 budget = 100.0
 [server]
 port = {port}
+operator_port = 0  # any that is free
 """)
 COMMAND, URL = [sys.executable, "-m", "incfed"], f"http://127.0.0.1:{port}"
 enrol = [*COMMAND, "client", "enrol"]
@@ -30,8 +31,8 @@ tokens = {  # in a real federation, each is given to one member
 }
 coordinator = subprocess.Popen([*COMMAND, "serve"], stderr=subprocess.DEVNULL)
 try:
-    while True:  # until it answers
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"{URL}/healthz"):
+    while coordinator.poll() is None:  # until it answers
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"{URL}/healthz", timeout=10):
             break
         time.sleep(0.05)
     chance, taste = np.random.default_rng(0), np.array([0.6, 0.0, 0.8])

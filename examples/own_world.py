@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 import incfed
-from incfed.environments import Events, Stream
 
 
 class Season(incfed.World):
@@ -13,20 +12,20 @@ class Season(incfed.World):
 
     count, dim, arms_per_step = 2, 4, 5
 
-    def open(self, seed: np.random.SeedSequence) -> Stream:
+    def open(self, seed: np.random.SeedSequence) -> incfed.Stream:
         return SeasonStream(np.random.default_rng(seed))
 
     def settings(self) -> dict[str, Any]:
         return {"kind": "Season"}
 
 
-class SeasonStream(Stream):
+class SeasonStream(incfed.Stream):
     def __init__(self, chance: np.random.Generator) -> None:
         self.chance, self.day = chance, 0
         self.items = chance.standard_normal((30, 4)) / 2
         self.tastes = chance.standard_normal((2, 4)) / 2  # of summer and of winter
 
-    def take(self, n: int) -> Events:
+    def take(self, n: int) -> incfed.Events:
         clients, arms = np.empty(n, np.int64), np.empty((n, 5), np.int64)
         expected, noise = np.empty((n, 5)), np.empty((n, 1))
         for k in range(n):  # step by step: the same, however it is divided into calls
@@ -35,9 +34,10 @@ class SeasonStream(Stream):
             expected[k] = self.items[arms[k]] @ self.tastes[self.day % 365 // 183]
             noise[k] = 0.1 * self.chance.standard_normal()
             self.day += 1
-        return Events(clients, arms, expected + noise, expected)
+        return incfed.Events(clients, arms, expected + noise, expected)
 
 
+print(incfed.check_world(Season()), "steps tried, no rule broken")
 for name, algorithm in {"alone": incfed.Independent(), "shared": incfed.DisLinUCB(0.5)}.items():
     result = incfed.simulate(Season(), algorithm, steps=730)
     half = result.regret[182]

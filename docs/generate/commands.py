@@ -32,9 +32,15 @@ def commands_page() -> str:
     return "\n".join([HEAD, *(_section(name, command) for name, command in walk())])
 
 
+def shown(command: Any) -> list[Any]:
+    """Its arguments and options; not those that are only understood for the sake of old scripts."""
+    return [one for one in command.params if not getattr(one, "hidden", False)]
+
+
 def _section(name: str, command: Any) -> str:
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [one for one in command.params if one.param_type_name == "option"]
+    known = shown(command)
+    arguments = [one for one in known if one.param_type_name == "argument"]
+    options = [one for one in known if one.param_type_name == "option"]
     usage = " ".join([name, *(_usage(one) for one in arguments), "[OPTIONS]"])
     lines = [f"## {name}\n", f"```text\n{usage}\n```\n", _plain(command.help), ""]
     rows = [f"| `{_usage(one)}` | {_cell(one.help)} | {_default(one)} |" for one in arguments]

@@ -14,7 +14,7 @@ import pytest
 
 import incfed
 from generate import commands, docstrings, settings
-from incfed.experiments.config import FORMULAS
+from incfed.algorithms.thresholds import FORMULAS
 from incfed.ledger.settings import Settings
 from incfed.planning.case import FIXED
 from incfed.planning.space import KEYS
@@ -88,7 +88,7 @@ def test_every_command_is_listed_with_its_options() -> None:
     assert {"incfed run", "incfed serve", "incfed ledger audit"} <= sections.keys()
     for name, command in found:
         assert command.help.splitlines()[0] in sections[name]
-        for one in command.params:
+        for one in commands.shown(command):
             assert one.help, (name, one.name)
             if one.param_type_name == "option":
                 assert all(f"`{word}" in sections[name] for word in one.opts), (name, one.name)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from ..mechanisms.pay_everyone import PayEveryone
 from ..protocol.protocols import Pooled, Protocol, Synchronous
 from ..protocol.triggers import Threshold
-from ..support import inputs
+from . import thresholds
 from .base import Algorithm
 from .trust import Trusting
 
@@ -16,7 +17,7 @@ from .trust import Trusting
 class DisLinUCB(Trusting):
     """Everyone shares for free whenever a client's trigger fires (Wang et al., 2020).
 
-    threshold: D_c, how much new data triggers a round: 0 at every step, infinity never.
+    threshold: D_c, a number or the name of a formula, as of `IncFedUCB`.
 
     >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
     >>> result = incfed.simulate(world, incfed.DisLinUCB(threshold=1.0), steps=200)
@@ -24,15 +25,23 @@ class DisLinUCB(Trusting):
     19 rounds, 0 paid
     """
 
-    threshold: float
+    threshold: float | str
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        inputs.number("threshold", self.threshold, low=0.0, finite=False)
+        thresholds.check(self.threshold)
 
     @property
     def protocol(self) -> Protocol:
-        return Synchronous(Threshold(self.threshold), PayEveryone())
+        return Synchronous(Threshold(thresholds.number(self.threshold)), PayEveryone())
+
+    def for_run(self, *, steps: int, clients: int, dim: int) -> Self:
+        if not isinstance(self.threshold, str):
+            return self
+        value = thresholds.named(
+            self.threshold, steps=steps, clients=clients, dim=dim, beta=1.0, ridge=self.ridge
+        )
+        return replace(self, threshold=value)
 
 
 @dataclass(frozen=True)
