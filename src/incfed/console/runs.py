@@ -15,8 +15,8 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Response
 
 from ..experiments.checkpoint import NAME as CELLS
 from ..experiments.checkpoint import read_cells
+from ..experiments.points import PointSummary, summarise
 from ..experiments.run_folders import INDEX, collect
-from ..experiments.sweep_report import PointSummary, summarise
 from ..planning.report import DATA as PLAN
 from ..results import interactive
 from ..results.comparison import Comparison

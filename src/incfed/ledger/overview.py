@@ -100,9 +100,11 @@ def look(connection: Connection, at: float) -> Now:
 def member_state(federation: Any, settings: dict[str, Any], at: float) -> Any:
     """An SQL expression: the state of a row of `clients`, joined with `presence`."""
     clients, heard, near = tables.clients.c, tables.presence.c.heard, settings["live_time"]
+    latest = at + settings.get("barred_time", 0.0) + 1.0  # as in `clients.is_barred`
+    barred = (clients.barred_until > at) & (clients.barred_until <= latest)
     return case(
         (clients.revoked.is_(True), REVOKED),
-        (clients.barred > federation.round, BARRED),
+        ((clients.barred > federation.round) | barred, BARRED),
         (heard.between(at - near, at + near), LIVE),
         else_=AWAY,
     )
