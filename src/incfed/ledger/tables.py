@@ -205,6 +205,14 @@ epochs = Table(
     Column("b", LargeBinary),
 )
 
+# By which resale of V_g is recognised, also of epochs that were pruned: no evidence.
+sketches = Table(
+    "sketches",
+    metadata,
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("numbers", LargeBinary, nullable=False),
+)
+
 # From this epoch on, V_g and b_g hold nothing of what the client shared in these rounds.
 withdrawals = Table(
     "withdrawals",

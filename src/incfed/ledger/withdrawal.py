@@ -29,6 +29,7 @@ from .records import (
     read_pooled_scores,
     to_bytes,
 )
+from .sketches import add_sketches
 
 
 class Share(NamedTuple):
@@ -93,6 +94,7 @@ def withdraw(connection: Connection, client: int, at: float, *, partial: bool = 
     V, b = pack_epoch(*remaining(connection, shares, [*earlier, new], dim))
     row = {"number": epoch, "round": federation.round, "V": V, "b": b}
     connection.execute(insert(tables.epochs).values(row))
+    add_sketches(connection)
     connection.execute(insert(tables.withdrawals).values(new._asdict()))
     _pool_scores(connection, epoch, *_split(shares, [*earlier, new]))
     connection.execute(delete(tables.grants))  # one for one: everybody gets the corrected model

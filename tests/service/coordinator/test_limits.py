@@ -7,13 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 
 import incfed
+from incfed.ledger import tables
 from incfed.ledger.audit import audit
+from incfed.ledger.federation import prune
 from incfed.ledger.records import read_epoch
 from incfed.protocol.checks import Refusal
-from incfed.protocol.messages import Upload
-from incfed.protocol.packing import pack_matrix
+from incfed.protocol.messages import Signal, Upload
+from incfed.protocol.packing import pack_matrix, pack_rows
+from reference.mechanisms import FloatArray
 from support.federation import Federation
 
 CHANCE = np.random.default_rng(5)
@@ -70,18 +74,63 @@ def test_a_client_is_paid_so_much_in_all(memory: Path) -> None:
     clean(federation)
 
 
+def resold(federation: Federation, V: FloatArray) -> None:
+    """It is refused, whatever the scale."""
+    state = federation.coordinator.open_round(2)
+    assert state.round is not None
+    for scale in (1.0, 0.3, 0.01):
+        upload = Upload(state.round.number, state.epoch, 24, 1.0, pack_matrix(scale * V))
+        with pytest.raises(Refusal, match=r"^dV: .*limits.refuse_resale"):
+            federation.coordinator.upload(2, upload)
+
+
 def test_what_was_downloaded_is_not_bought_back(memory: Path) -> None:
     federation = founded(memory, refuse_resale=True)
     for n in range(2):
         share(federation, [1.0, 1.0, 1.0], 3 * n)
-    news = federation.coordinator.download(2, None)
-    state = federation.coordinator.open_round(2)
-    assert state.round is not None
-    for scale in (1.0, 0.3):
-        resold = pack_matrix(scale * news.V.matrix())
-        upload = Upload(state.round.number, state.epoch, 24, 1.0, resold)
-        with pytest.raises(Refusal, match=r"^dV: .*limits.refuse_resale"):
-            federation.coordinator.upload(2, upload)
+    resold(federation, federation.coordinator.download(2, None).V.matrix())
+    clean(federation)
+
+
+def test_what_was_downloaded_long_ago_is_not_bought_back(memory: Path) -> None:
+    """However many rounds ago, and if it was pruned since; by another coordinator, too."""
+    federation = founded(memory, refuse_resale=True)
+    seen = [np.zeros((3, 3))]
+    for n in range(10):
+        share(federation, [1.0, 1.0, 1.0], 3 * n)
+        seen.append(federation.coordinator.download(2, None).V.matrix())
+    federation.clock.now += 1.0
+    with federation.store.write() as connection:
+        prune(connection, federation.clock(), federation.clock())
+        connection.execute(update(tables.epochs).where(tables.epochs.c.number < 9).values(V=None))
+    federation.coordinator = federation.another()
+    for V in (seen[1], seen[3], seen[4] - seen[2], seen[9] - seen[1]):
+        resold(federation, V)
+    federation.store.close()
+
+
+def test_what_was_downloaded_is_not_streamed_back(memory: Path) -> None:
+    """As rows one by one, or as dV at once; rows of one's own are heard."""
+    federation = Federation(
+        memory / "books.db", 3, dim=3, ridge=1.0, trigger=incfed.News(1.0), budget=10_000.0,
+        mechanism=incfed.PayEveryone(), limits=incfed.Limits(refuse_resale=True),
+    )  # fmt: skip
+    here = federation.coordinator
+    here.signal(1, Signal(0, 4, 4, 1.0, 0.0, dV=pack_matrix(X[1].T @ X[1])))
+    here.signal(0, Signal(0, 40, 40, 4.0, 0.0, dV=pack_matrix(10.0 * X[0].T @ X[0])))
+    federation.deliver(0, 1, X[0])
+    federation.deliver(1, 1, X[1])
+    V = here.download(2, None).V.matrix()
+    assert V.any()
+    with pytest.raises(Refusal, match=r"^dV: .*limits.refuse_resale"):
+        here.signal(2, Signal(1, 9, 9, 0.1, 0.0, dV=pack_matrix(V / 9.0)))
+    values, vectors = np.linalg.eigh(V / 9.0)
+    rows = (vectors * np.sqrt(values)).T
+    here.signal(2, Signal(1, 1, 1, 0.01, 0.0, dV=pack_rows(rows[:1])))
+    here.signal(2, Signal(1, 2, 2, 0.02, 0.0, rows=rows[1:2]))
+    with pytest.raises(Refusal, match=r"^dV: .*limits.refuse_resale"):
+        here.signal(2, Signal(1, 3, 3, 0.1, 0.0, rows=rows[2:]))
+    here.signal(2, Signal(1, 3, 3, 0.1, 0.0, rows=X[2][:1]))
     clean(federation)
 
 

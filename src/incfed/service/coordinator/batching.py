@@ -17,8 +17,6 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import BindParameter, Connection, Table, bindparam, func, insert, select, update
 
 from ...ledger import tables
-from ...ledger.records import read_triangle
-from ...protocol.checks import Downloaded
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -74,8 +72,6 @@ class Batcher(Generic[Item, Result]):
             return [result for item in batch for result in self._results([item])]
 
 
-RECENT = 5  # epochs that are compared with uploads
-
 # Statements are built once: building one takes longer than running it.
 NUMBER: BindParameter[int] = bindparam("number")
 CLIENTS: BindParameter[list[int]] = bindparam("clients", expanding=True)
@@ -92,12 +88,6 @@ LAST_SHARED = (
 KEYS = select(tables.clients.c.id, tables.clients.c.key).where(tables.clients.c.id.in_(CLIENTS))
 KEPT_EPOCHS = select(tables.epochs.c.number).where(tables.epochs.c.V.is_not(None))
 FIRST_EPOCH = select(func.min(tables.epochs.c.number)).where(tables.epochs.c.V.is_not(None))
-RECENT_EPOCHS = (
-    select(tables.epochs)
-    .where(tables.epochs.c.V.is_not(None))
-    .order_by(tables.epochs.c.number.desc())
-    .limit(RECENT)
-)
 ACCEPT = (
     update(tables.offers)
     .where(_offers.round == bindparam("of_round"), _offers.client == bindparam("of_client"))
@@ -141,12 +131,6 @@ class BatchRows:
     def kept_epochs(self) -> set[int]:
         """The epochs that were not pruned."""
         return set(self._connection.scalars(KEPT_EPOCHS))
-
-    @cached_property
-    def downloaded(self) -> Downloaded:
-        """V_g of the last epochs."""
-        rows = self._connection.execute(RECENT_EPOCHS)
-        return Downloaded([read_triangle(row.V) for row in rows])
 
     def add(self, table: Table, **row: Any) -> None:
         self._read(table, row["round"])[row["client"]] = SimpleNamespace(**row)

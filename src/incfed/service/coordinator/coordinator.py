@@ -21,6 +21,7 @@ from ...ledger.federation import apply_settings
 from ...ledger.proofs import Entry, LedgerTree
 from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
+from ...ledger.sketches import Sketches, add_sketches
 from ...protocol.checks import Refusal
 from ...protocol.heads import Head, Proof
 from ...protocol.messages import Download
@@ -58,9 +59,11 @@ class Coordinator:
         self._on_event = on_event
         self._downloads = Downloads()
         self._judge = Judge()
+        self._sketches = Sketches()
         self._tree = LedgerTree()
         with store.write() as connection:
             apply_settings(connection, settings, clock())
+            add_sketches(connection)
         with store.read() as connection:
             self._tree.follow(connection)
 
@@ -173,7 +176,8 @@ class Coordinator:
     def _write(self, clients: Sequence[int] = ()) -> Iterator[RoundTransaction]:
         with self.store.write() as connection:
             # Read the clock once the lock is held: the time must not go back between transactions.
-            transaction = RoundTransaction(connection, self.clock(), clients, self._judge)
+            kept = self._judge, self._sketches
+            transaction = RoundTransaction(connection, self.clock(), clients, *kept)
             yield transaction
             if transaction.finish():
                 notify(connection, self.store.name)

@@ -211,8 +211,8 @@ def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -
     if current is None or message.round != current.number or current.stage != OPEN:
         raise Conflict("round", message.round, "a round that is open for uploads")
     check_upload(message, settings.bounds)
-    if message.steps and settings.limits is not None and settings.limits.refuse_resale:
-        rows.downloaded.check_resale(message.dV, message.steps)
+    if message.steps:
+        transaction.check_resale(message.dV)
     epoch = transaction.federation.epoch
     # Before its last round, a client's dV may hold what it has shared already; and against an epoch
     # that was pruned, nothing can be checked.

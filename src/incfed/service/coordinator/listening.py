@@ -9,7 +9,7 @@ only truth: another coordinator may write to it, and a transaction may be undone
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,14 +51,17 @@ FIGURES_KEPT, STREAMS_KEPT = FIGURES.where(KEPT), STREAMS.where(KEPT)
 
 def hear(
     connection: Connection, client: int, signal: Signal, dim: int, rows: bool,
-    nonce: str | None = None,
+    nonce: str | None = None, check: Callable[[Packed], None] | None = None,
 ) -> bool:  # fmt: skip
     """Store it; is it of a later step than the one before? Conflict if rows are missing. `nonce`:
-    of the client's start, whose rows continue none of another one's."""
+    of the client's start, whose rows continue none of another one's. `check`: of all that it has
+    streamed and not shared, which may become its upload."""
     own = _signals.c.client == client
     before = connection.execute(select(_signals).where(own)).first()
     same = before is not None and before.nonce == nonce
     dV = _stream(before if same else None, signal, dim) if rows else None
+    if dV is not None and check is not None and signal.steps:
+        check(dV)
     values: dict[str, Any] = dict(zip(Signal._fields[:5], signal[:5], strict=True))
     if dV is not None:
         values |= {"form": dV.form, "numbers": to_bytes(dV.numbers)}

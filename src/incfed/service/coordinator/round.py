@@ -26,6 +26,7 @@ from ...ledger.records import (
     upload_entry,
     upload_row,
 )
+from ...ledger.sketches import Sketches, add_sketches
 from ...protocol import deciding
 from ...protocol.deciding import Offers, RoundInputs
 from ...protocol.limits import NO_PAST
@@ -77,10 +78,11 @@ class RoundTransaction:
 
     def __init__(
         self, connection: Connection, now: float, clients: Iterable[int] = (),
-        judge: listening.Judge | None = None,
+        judge: listening.Judge | None = None, sketches: Sketches | None = None,
     ) -> None:  # fmt: skip
         self.connection = connection
         self._judge = judge or listening.Judge()
+        self._sketches = sketches or Sketches()
         self.now = now
         self.federation = connection.execute(FEDERATION).one()
         self.events: list[dict[str, Any]] = []  # to be logged after the commit
@@ -136,7 +138,9 @@ class RoundTransaction:
         """What a client says between rounds. If it is of a new step, it may call for a round."""
         rows = self.settings.rule.streams == ROWS
         nonce = self._nonces.get(client)
-        new = listening.hear(self.connection, client, signal, self.settings.dim, rows, nonce)
+        check = self.check_resale if rows else None
+        dim = self.settings.dim
+        new = listening.hear(self.connection, client, signal, dim, rows, nonce, check)
         if not new or self.running:
             return
         try:
@@ -162,6 +166,11 @@ class RoundTransaction:
             row = upload_row(client, one._replace(round=self.round.number), self.settings)
             self.rows.add(tables.uploads, **row)
             self.record("uploaded", **upload_entry(row, self.settings.money_digits))
+
+    def check_resale(self, dV: Packed) -> None:
+        """Refusal if it is only what clients have downloaded."""
+        if self.settings.limits is not None and self.settings.limits.refuse_resale:
+            self._sketches.downloaded(self.connection).check(dV)
 
     @property
     def spent(self) -> float:
@@ -368,6 +377,7 @@ class RoundTransaction:
         V, b = pack_epoch(shared.V, shared.b)
         new = {"number": epoch, "round": number, "V": V, "b": b}
         self.connection.execute(insert(tables.epochs).values(new))
+        add_sketches(self.connection)
         scores.pool(self.connection, number, epoch, payments)
         row = {"federation": self.federation.name, "round": number, "epoch": epoch}
         booked = [

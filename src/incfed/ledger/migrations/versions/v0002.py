@@ -45,8 +45,18 @@ def _add_past() -> None:
     )
 
 
+def _add_sketches() -> None:
+    """By which resale is recognised; the coordinator adds those of old epochs when it starts."""
+    op.create_table(
+        "sketches",
+        Column("epoch", Integer, primary_key=True, autoincrement=False),
+        Column("numbers", LargeBinary, nullable=False),
+    )
+
+
 def upgrade() -> None:
     _add_past()
+    _add_sketches()
     _outages()
     op.add_column("clients", Column("key", Text))
     op.create_table(
