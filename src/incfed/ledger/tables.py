@@ -109,7 +109,8 @@ past = Table(
     metadata,
     Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
     Column("paid", Double, nullable=False),  # in all
-    Column("price", Double),  # declared last, as far as it was allowed to rise
+    Column("price", Double),  # the highest declared, as far as it was allowed to rise
+    Column("steps", BigInteger, nullable=False),  # shared
 )
 
 # What each client said last between rounds, where the server decides when one opens: no evidence.

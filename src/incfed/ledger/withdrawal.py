@@ -17,6 +17,7 @@ from ..kernels.factor import Floats
 from ..support.inputs import InputError, counted, refuse
 from . import tables
 from .chain import append, digest
+from .past import forget_shared
 from .records import (
     RUNNING,
     Pruned,
@@ -96,6 +97,7 @@ def withdraw(connection: Connection, client: int, at: float, *, partial: bool = 
     connection.execute(insert(tables.epochs).values(row))
     add_sketches(connection)
     connection.execute(insert(tables.withdrawals).values(new._asdict()))
+    forget_shared(connection, client)
     _pool_scores(connection, epoch, *_split(shares, [*earlier, new]))
     connection.execute(delete(tables.grants))  # one for one: everybody gets the corrected model
     connection.execute(

@@ -15,10 +15,10 @@ from incfed.ledger.audit import audit
 from incfed.ledger.federation import prune
 from incfed.ledger.records import read_epoch
 from incfed.protocol.checks import Refusal
-from incfed.protocol.messages import Signal, Upload
+from incfed.protocol.messages import Delivery, Signal, Upload
 from incfed.protocol.packing import pack_matrix, pack_rows
 from reference.mechanisms import FloatArray
-from support.federation import Federation
+from support.federation import Federation, made
 
 CHANCE = np.random.default_rng(5)
 X = [CHANCE.standard_normal((4, 3)) / 3.0 for _ in range(40)]
@@ -63,6 +63,38 @@ def test_a_price_may_not_rise_tenfold(memory: Path) -> None:
         paid = share(federation, [5.0, 5.0, price], 3 * n)
         assert ("2" in paid) == (n == 0)
     assert federation.of("decided")[-1]["removed"] == {"2": "price_rise"}
+    clean(federation)
+
+
+def test_a_price_is_measured_by_what_the_others_want(memory: Path) -> None:
+    """A high price from the start, or one that rises slowly, brings no more than the others'."""
+    federation = founded(memory, price_rise=1.1, price_spread=5.0)
+    assert set(share(federation, [50.0, 50.0, 251.0], 0)) == {"0", "1"}
+    assert federation.of("decided")[-1]["removed"] == {"2": "price_spread"}
+    assert set(share(federation, [50.0, 50.0, 249.0], 3)) == {"0", "1", "2"}
+    assert set(share(federation, [50.0, 1.0, 251.0], 6)) == {"0", "1", "2"} - {"2"}
+    clean(federation)
+
+
+def test_free_data_crowds_nobody_out(memory: Path) -> None:
+    """A million made-up steps wait, until the others have shared a third as many."""
+    federation = founded(memory, largest_share=0.75)
+    share(federation, [0.0, 0.0, 0.0], 0)  # 4 steps each
+    for steps, taken in ((10**6, False), (69, False), (92, True)):
+        state = federation.coordinator.open_round(0)
+        assert state.round is not None
+        number = state.round.number
+        for client in (0, 1):
+            federation.coordinator.upload(client, made(number, state.epoch, X[client + 9], 0.0))
+        made_up = pack_matrix(steps / 3.0 * np.eye(3))
+        federation.coordinator.upload(2, Upload(number, state.epoch, steps, 0.0, made_up))
+        assert (2 in federation.offered()) == taken
+        removed = {} if taken else {"2": "largest_share"}
+        assert federation.of("decided")[-1].get("removed", {}) == removed
+        for client in (0, 1):
+            federation.deliver(client, number, X[client + 9])
+        if taken:
+            federation.coordinator.deliver(2, Delivery(number, np.zeros(3)))
     clean(federation)
 
 

@@ -13,6 +13,7 @@ import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch, read_round_inputs
 from incfed.protocol.checks import Refusal
+from incfed.protocol.deciding import worthwhile
 from incfed.protocol.messages import Signal
 from incfed.protocol.packing import pack_rows
 from incfed.service.coordinator import coordinator as coordinators
@@ -170,7 +171,7 @@ def test_what_is_kept_in_memory_changes_no_judgement(
                 connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=()
             )
             uploads = streamed(connection, settings, epoch, clients)
-            exact = bool(uploads) and rule.opens(inputs._replace(uploads=uploads).open()[1])
+            exact = bool(uploads) and worthwhile(rule, inputs._replace(uploads=uploads))
             judged.append(said)
             assert said == exact
             return said

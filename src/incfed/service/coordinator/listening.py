@@ -20,6 +20,8 @@ from ...kernels.factor import Floats
 from ...kernels.signals import Signals, know, worthwhile
 from ...kernels.store import PENDING, SERVER, empty_store
 from ...ledger import tables
+from ...ledger.clients import members
+from ...ledger.past import read_past
 from ...ledger.records import (
     CLOSED,
     Pruned,
@@ -30,6 +32,8 @@ from ...ledger.records import (
     to_bytes,
 )
 from ...ledger.settings import Settings
+from ...protocol import deciding
+from ...protocol.limits import NO_PAST
 from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed, add_rows, gather
 from ...protocol.protocols import EVERYONE
@@ -145,10 +149,12 @@ class Judge:
         if not self._promising(connection, settings, epoch, said):
             return False
         inputs = read_round_inputs(
-            connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=()
-        )
+            connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=(),
+            past=NO_PAST if settings.limits is None else read_past(connection),
+            members=_members(connection),
+        )  # fmt: skip
         uploads = streamed(connection, settings, epoch, clients)
-        return settings.rule.opens(inputs._replace(uploads=uploads).open()[1])
+        return deciding.worthwhile(settings.rule, inputs._replace(uploads=uploads))
 
     def calls(
         self, connection: Connection, settings: Settings, epoch: int, clients: Collection[int]
@@ -160,6 +166,12 @@ class Judge:
         ids = sorted(said.keys() | known.keys())
         if not ids:
             return False
+        limits = settings.limits
+        if limits is not None:
+            steps = {client: one.steps for client, one in [*known.items(), *said.items()]}
+            count = _members(connection)
+            if limits.shortfall(count, len(ids), sum(steps.values())) is not None:
+                return False
         costs, logdets, grown = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
         for k, client in enumerate(ids):
             upload, signal = known.get(client), said.get(client)
@@ -272,6 +284,10 @@ class Judge:
             know(signals, where, V, factor, now.logdet, settings.ridge, pending)
             self._exact[key] = signals.exact.copy()
         return self._exact[key]
+
+
+def _members(connection: Connection) -> int:
+    return sum(not one.revoked for one in members(connection))
 
 
 def _worthwhile(settings: Settings, signals: Signals, logdets: Floats, shared: float) -> bool:
