@@ -1,8 +1,8 @@
 """Receipts: what this client did, and the heads of the ledger that the coordinator showed it.
 
 A line of the file is written, durably, when the coordinator has confirmed an act. With it, `incfed
-ledger verify` proves that the ledger holds that act, once and unchanged. If the coordinator shows a ledger
-that does not extend an earlier one, it is a *fork*, and the client halts.
+ledger verify` proves that the ledger holds that act, once and unchanged. If the coordinator shows a
+ledger that does not extend an earlier one, it is a *fork*, and the client halts.
 """
 
 from __future__ import annotations

@@ -107,6 +107,12 @@ def streamed(
     }  # fmt: skip
 
 
+def claim(connection: Connection, client: int) -> Any:
+    """What this client said last, if it has said anything: its `epoch` and `growth`."""
+    columns = _signals.c.epoch, _signals.c.growth
+    return connection.execute(select(*columns).where(_signals.c.client == client)).first()
+
+
 def forget(connection: Connection, clients: Collection[int]) -> None:
     """These clients have shared what they said."""
     connection.execute(delete(_signals).where(_signals.c.client.in_(sorted(clients))))

@@ -33,7 +33,7 @@ from ...protocol.limits import NO_PAST
 from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
-from ...protocol.triggers import ROWS
+from ...protocol.triggers import GROWTH, ROWS
 from . import conduct, heartbeat, listening, scores
 from .batching import NUMBER, BatchRows
 from .entitlements import allowed_epochs
@@ -137,6 +137,8 @@ class RoundTransaction:
     def hear(self, client: int, signal: Signal) -> None:
         """What a client says between rounds. If it is of a new step, it may call for a round."""
         rows = self.settings.rule.streams == ROWS
+        if self.running and not rows and client == self.round.trigger:
+            return  # what it called for the round with stands until that is verified
         nonce = self._nonces.get(client)
         check = self.check_resale if rows else None
         dim = self.settings.dim
@@ -277,9 +279,13 @@ class RoundTransaction:
         if settings.silent_rounds:
             conduct.missed(connection, connection.scalars(AWAITED, self._awaited_values).all())
         if settings.false_calls:
-            upload = inputs.uploads.get(caller)
-            base = None if upload is None else inputs.shared(upload.epoch)
-            just = conduct.justified(upload, settings, base)
+            upload, claim = inputs.uploads.get(caller), None
+            if settings.rule.streams == GROWTH:
+                claim = listening.claim(connection, caller)
+            on = claim if claim is not None else upload
+            base = None if on is None else inputs.shared(on.epoch)
+            claimed = None if claim is None else claim.growth
+            just = conduct.justified(upload, settings, base, claimed)
             conduct.judged(connection, caller, settings, self.now, just)
 
     def _undelivered(self) -> bool:
