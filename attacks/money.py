@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from outcome import PAYING, Attack, Outcome
 
 SHARE = 0.05  # of the budget: more than this is a loss
 TIME = 8.0  # seconds for an upload to be taken or refused
+LONG = 45.0  # seconds in which honest clients must share again
 
 
 def offer(one: Attacker, federation: Federation, V: np.ndarray, b: np.ndarray, steps: int) -> bool:
@@ -68,22 +70,23 @@ def resale(federation: Federation) -> Outcome:
 
 
 def crowding_out(federation: Federation) -> Outcome:
-    def honest(seconds: float) -> int:
-        before = federation.shares(honest=True)
-        federation.wait(lambda: False, seconds)
-        return federation.shares(honest=True) - before
-
-    usual = honest(TIME)
+    start = federation.shares(honest=True)
+    federation.wait(lambda: False, TIME)
+    usual = federation.shares(honest=True) - start
     steps, given = 10**6, 0
     with attacker(federation) as one:
-        for _ in range(4):  # as much as possible, then as much as is taken beside the others
+        for _ in range(3):  # as much as possible, then as much as is taken beside the others
             if offer(one, federation, steps / DIM * np.eye(DIM), np.zeros(DIM), steps):
                 given += steps
             others = np.trace(one.model[0]) - given
             steps = max(1, math.floor(2.9 * others) - given)
-    left = honest(TIME)
-    cost = f"honest shares: {usual} before, {left} after {given:,} made-up steps"
-    return Outcome("nothing", cost, left >= usual / 4)
+    before, begin = federation.shares(honest=True), time.monotonic()
+    again = federation.wait(lambda: federation.shares(honest=True) > before, LONG)
+    seconds = (
+        f"the next after {time.monotonic() - begin:.0f} s" if again else f"none in {LONG:.0f} s"
+    )
+    cost = f"{usual} honest shares in {TIME:.0f} s; after {given:,} made-up steps, {seconds}"
+    return Outcome("nothing", cost, again)
 
 
 def greedy_price(federation: Federation) -> Outcome:

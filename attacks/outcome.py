@@ -29,6 +29,5 @@ class Attack(NamedTuple):
     dim: int = DIM
     honest: int = HONEST  # clients
     pause: float = 0.05  # seconds between two steps of each
-    known: bool = False  # a weakness that docs/security.md names
     lifted: str = ""  # settings to run it with and without limits; empty: only with the defaults
     old: bool = False  # without limits: as version 0.1 decided
