@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..protocol.protocols import Alone, Protocol, Synchronous
 from ..protocol.strategy import Behaviour, VaryingCosts
 from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs
+from ..support.described import Setting
 
 # A setting that the first version did not have. A result does not record it at its default, which
 # is what that version did: so the same run is recognised as the same.
@@ -26,7 +27,7 @@ LATER = {"later": True}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Algorithm:
+class Algorithm(Setting):
     """How each client learns and chooses: ridge regression and an upper confidence bound (Eq. 2).
 
     ridge, noise, delta are lambda, sigma and delta of the paper. `exploration`: a number to use as
@@ -73,6 +74,11 @@ class Algorithm:
     def check(self, count: int) -> None:
         """InputError if its settings do not fit so many clients."""
         self.prices(count)
+
+    def for_run(self, *, steps: int, clients: int, dim: int) -> Self:
+        """The same for a run of this size: a setting that is the name of a formula becomes its
+        value."""
+        return self
 
     def rules(self, dim: int) -> Rules:
         """What the kernels need of it."""

@@ -3,6 +3,8 @@ when the epoch itself is pruned. No evidence: they follow from V_g."""
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 from sqlalchemy import Connection, func, insert, select
 
@@ -36,14 +38,18 @@ class Sketches:
     """Those of a federation, kept in memory: V_g of an epoch never changes."""
 
     def __init__(self) -> None:
-        self._last, self._known = -1, list[Sketch]()
-        self._downloaded = Downloaded([])
+        self._known = list[Sketch]()
+        self._last = -1, Downloaded([])
+        self._lock = threading.Lock()
 
-    def downloaded(self, connection: Connection) -> Downloaded:
-        """What clients may have downloaded by now."""
-        new = select(_sketches).where(_sketches.c.epoch > self._last).order_by(_sketches.c.epoch)
-        if rows := connection.execute(new).all():
-            kept = [from_bytes(row.numbers) for row in rows]
-            self._known += [Sketch(one[:-1], float(one[-1])) for one in kept]
-            self._last, self._downloaded = rows[-1].epoch, Downloaded(self._known)
-        return self._downloaded
+    def read(self, connection: Connection) -> tuple[int, Downloaded]:
+        """The last epoch, and what clients may have downloaded by now."""
+        with self._lock:
+            later = _sketches.c.epoch > self._last[0]
+            if rows := connection.execute(
+                select(_sketches).where(later).order_by(_sketches.c.epoch)
+            ).all():
+                kept = [from_bytes(row.numbers) for row in rows]
+                self._known += [Sketch(one[:-1], float(one[-1])) for one in kept]
+                self._last = rows[-1].epoch, Downloaded(self._known)
+            return self._last

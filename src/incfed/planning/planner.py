@@ -14,7 +14,9 @@ from ..experiments.checkpoint import NAME, CellsFile, Checkpoint
 from ..experiments.config import build_algorithm
 from ..experiments.engine import Session, executor_for
 from ..results import markdown
+from ..results.document import Document
 from ..results.intervals import Interval
+from ..results.notebook import Shown
 from ..results.settings import plain
 from ..support import inputs
 from ..support.files import fingerprint
@@ -31,10 +33,11 @@ from .space import Setting
 from .study import BATCH, check_optuna
 
 TRIALS, HELD_OUT = 160, 20
+PLAY_OFF = 16  # seeds that settings are chosen with, after those of the race
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shown):
     """Advice. All figures come from the `held_out` seeds (and, of a log, from its second part),
     which were not used to choose settings. `str()` is the whole plan as text."""
 
@@ -114,8 +117,12 @@ class Plan:
         """Write plan.html, plan.json and the configs to a folder; the path of the page."""
         return publish(self, inputs.path("folder", folder))
 
+    def document(self) -> Document:
+        """The whole plan, as text, tables and figures."""
+        return plan_document(self)
+
     def __str__(self) -> str:
-        return markdown.render(plan_document(self)).rstrip("\n")
+        return markdown.render(self.document()).rstrip("\n")
 
     def __repr__(self) -> str:
         return f"<Plan: {self.setting}: {self.goal.aim} {self.judgement.chosen[self.goal.aim]}>"
@@ -197,7 +204,7 @@ def plan(
             within=found.within,
             judgement=judgement,
             tried=[(one, evidence.means(one)) for one in evidence.settings],
-            runs=evidence.runs,
+            runs=evidence.runs + search.play_off.runs,
             search_seeds=search_seeds,
             held_out=held,
         )
@@ -211,7 +218,7 @@ def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     of `seed`."""
     start = 2 * MANY * seed
     return (
-        tuple(range(start, start + RUNGS[-1])),
+        tuple(range(start, start + RUNGS[-1] + PLAY_OFF)),
         tuple(range(start + MANY, start + MANY + judges)),
     )
 

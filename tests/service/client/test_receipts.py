@@ -16,7 +16,7 @@ import pytest
 import incfed
 from incfed.ledger.chain import canonical, link
 from incfed.ledger.proofs import LedgerTree
-from incfed.service import wire
+from incfed.service import requests
 from incfed.service.client.receipts import Fork, Receipts, read_receipts
 from incfed.service.client.verification import over_http, verify_folder
 from support.cli import invoke
@@ -49,11 +49,11 @@ def test_a_receipt_is_durable_and_outlives_a_line_cut_off(
 ) -> None:
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", synced.append)
-    request = wire.get_state()._replace(signature="c2lnbmVk")
+    request = requests.get_state()._replace(signature="c2lnbmVk")
     for n in (1, 2):
         receipts = Receipts(tmp_path)
-        receipts.see({wire.HEAD.lower(): f"{n} {'0' * 64} {'0' * 64}"})
-        receipts.keep(request, "uploaded", {"round": n}, {wire.ENTRY.lower(): str(n)})
+        receipts.see({requests.HEAD.lower(): f"{n} {'0' * 64} {'0' * 64}"})
+        receipts.keep(request, "uploaded", {"round": n}, {requests.ENTRY.lower(): str(n)})
         assert len(synced) == n + 1  # with the name of the file, the first time
         with open(tmp_path / "receipts", "a", encoding="ascii") as file:
             file.write('{"head": ')  # cut off by a crash
@@ -171,8 +171,8 @@ def test_replies_carry_the_head(shared: tuple[Site, str, Path]) -> None:
     reply = made(0, "GET", "/v1/state")
     with made.store.read() as connection:
         head = LedgerTree().follow(connection)
-    assert reply.headers[wire.HEAD] == str(head)
-    assert wire.HEAD not in made.http.get("/healthz").headers
+    assert reply.headers[requests.HEAD] == str(head)
+    assert requests.HEAD not in made.http.get("/healthz").headers
     with sqlite3.connect(folder / "ledger.db") as outside:
         last = outside.execute("SELECT max(number) FROM entries").fetchone()[0]
     outside.close()

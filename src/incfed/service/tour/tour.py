@@ -18,7 +18,8 @@ from ...support.files import alone_in
 from ...support.inputs import InputError, counted, refuse
 from ...support.terminal import COMPILING, Terminal, short
 from ..client.durable_learner import warm_up
-from ..wire import FederationView, read
+from ..codec import read
+from ..wire import FederationView
 from .display import Display, figures
 from .example_client import ClientTask, read_report
 from .folder import TourFolder, find_folder
@@ -219,7 +220,7 @@ def _conclude(screen: Terminal, folder: TourFolder, state: TourState) -> bool:
 Everything is in {where}: the config, the ledger, a log and a folder for each client.
 Try next:
   incfed ledger audit --config {config}
-  incfed ledger export payments.csv --config {config}
+  incfed ledger export payments --config {config}
   incfed client list --config {config}
   incfed up -o {shlex.quote(where)}   continues this federation
 To run your own federation: docs/service.md"""
