@@ -12,7 +12,7 @@ LIFTED = (  # no limit but the budget
     '\nlimits = { per_round = "none", per_payment = "none", per_client = "none", '
     'price_rise = "none", price_spread = "none", steps_per_upload = "none", '
     'largest_share = "none", least_sharers = 1, least_steps = 1, refuse_resale = false }\n'
-    "silent_rounds = 0\nround_interval = 0.0\nfalse_calls = 0\n"
+    "silent_rounds = 0\nround_interval = 0.0\nfalse_calls = 0\nsteps_per_second = 0\n"
 )
 
 
