@@ -25,6 +25,8 @@ LIMITS = {
     "per_client": "the limit of one client",
     "reserve": "the reserve price",
     "price_rise": "the limit on how fast a price may rise",
+    "price_spread": "the limit on how far a price may be above the others'",
+    "largest_share": "the largest share of all data that one client may have",
 }
 
 
