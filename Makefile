@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # each check already uses the cores, and their output should not mix
-.PHONY: help demo test lint format types imports tests generic coverage docs attack bench bench-service soak lowest release dist setup lock clean
+.PHONY: help demo test lint format types imports tests test-browser generic coverage docs attack bench bench-service soak lowest release dist setup lock clean
 
 help: ## list these commands
 	@echo 'incfed: incentivized federated bandits. Needs Python 3.11 or newer and make; the rest'
@@ -44,6 +44,9 @@ imports: $(READY) ## check that each room imports only from rooms below it (impo
 
 tests: $(READY) ## run all tests (pytest)
 	$(BIN)/pytest $(PARALLEL)
+
+test-browser: $(READY) ## run the tests of the console in a browser, which `tests` does too
+	$(BIN)/pytest tests/console
 
 # As in end_to_end/test_other_processors.py; the two share their compiled kernels.
 generic: export NUMBA_CPU_NAME := generic

@@ -53,6 +53,6 @@ def test_no_other_way_is_told() -> None:
     for file in sorted(source.rglob("*.py")):
         if file.name != "extras.py":
             assert "pip install" not in file.read_text(encoding="utf-8"), file
-    assert {"plot", "pandas", "dask", "movielens", "plan", "client", "service"} <= set(
+    assert {"plot", "pandas", "dask", "movielens", "plan", "client", "console", "service"} <= set(
         extra["optional-dependencies"]
     )
