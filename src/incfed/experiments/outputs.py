@@ -14,12 +14,9 @@ from ..results import (
     METRICS,
     Runs,
     Section,
-    compare,
     human,
     markdown,
-    overview,
     pens_for,
-    plot,
     write_report,
 )
 from ..results.comparison import Comparison
@@ -88,19 +85,20 @@ def write_summary(
     return write_report(folder / "report.html", tables.title, intro, sections, footer=footer())
 
 
-def draw(folder: Path, runs: Runs) -> Path | None:
+def draw(folder: Path, comparison: Comparison) -> Path | None:
     """The plots as PNG and SVG in folder/plots; None without matplotlib."""
     if not can_plot():
         return None
-    save_figure(overview(runs), folder / "plots" / "overview")
+    runs = comparison.runs
+    save_figure(comparison.plot(), folder / "plots" / "overview")
     points = tradeoff(runs)
     if points is not None:
         save_figure(points, folder / "plots" / "tradeoff")
     if members := memberships(runs):
         save_figure(membership_figure(members, pens=pens_for(runs)), folder / "plots" / "gains")
-    for metric in known_metrics(compare(runs)):  # a trace need not know its regret
+    for metric in known_metrics(comparison.rows):  # a trace need not know its regret
         if metric in METRICS:
-            save_figure(plot(runs, metric), folder / "plots" / metric)
+            save_figure(comparison.plot(metric), folder / "plots" / metric)
     return folder / "plots"
 
 

@@ -14,6 +14,8 @@ from typing import ClassVar
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
+from ..results.collection import INDEX
+from ..results.comparison import Comparison
 from ..results.terminal import show
 from ..support import places
 from ..support.files import fingerprint, slugs
@@ -24,7 +26,7 @@ from .cell_runner import CellRunner
 from .cells import Cell
 from .config import Component, Recipe, build_algorithm, check_outline, check_steps, load
 from .engine import Outcome
-from .run_folders import INDEX, RunFolders, last_earlier
+from .run_folders import RunFolders, last_earlier
 from .suite import Suite
 
 
@@ -79,7 +81,7 @@ class Experiment(Suite):
         with terminal.busy("drawing plots, writing the report"):
             words, chapter = intro(self, outcome), Chapter("Comparison", runs, text)
             report = publish(self.output, title, words, [chapter])
-            plots = draw(self.output, runs)
+            plots = draw(self.output, Comparison(runs))
         show(terminal, Chapter(title, runs, text).document())
         drawn = {"plots": plots} if plots else {}
         before = last_earlier(self.output)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..results.collection import INDEX, collect
 from ..results.comparison import Comparison
 from ..results.document import Column, DefinitionList, Document, Table, TableRow, Text
 from ..results.numbers import finite, human
@@ -20,7 +21,6 @@ from ..support.terminal import Terminal, short
 from .checkpoint import NAME as CELLS
 from .checkpoint import read_cells
 from .outputs import Chapter, matching
-from .run_folders import INDEX, collect
 from .sweep_report import show_points
 
 PAGES = ("report.html", "plan.html", "reproduction.html")

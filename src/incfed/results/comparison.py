@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..support import inputs
 from ..support.inputs import choice, counted
 from . import markdown
 from .arrays import FrameRecord
+from .collection import collect
 from .differences import difference_blocks, paired_difference
 from .document import Block, Document, Figure
 from .intervals import Interval
@@ -51,6 +53,11 @@ class Comparison(Shown, FrameRecord):
 
     def __len__(self) -> int:
         return len(self.runs)
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Comparison:
+        """The comparison that `incfed run` wrote to this folder: its finished runs."""
+        return cls(collect(inputs.path("folder", folder)).runs)
 
     def difference(self, label: str, metric: str = "regret") -> Interval:
         """By how much this label's figure exceeds that of the first, seed by seed: the mean and
