@@ -40,7 +40,7 @@ def same(world: incfed.Trace, algorithm: incfed.Algorithm) -> incfed.Federation:
     return federation
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(traces(), mechanisms(), st.data())
 def test_driving_a_trace_is_simulating_it(
     world: incfed.Trace, mechanism: Kind, data: st.DataObject
