@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..support.inputs import choice, counted
-from . import html, markdown
+from . import markdown
 from .arrays import FrameRecord
 from .differences import difference_blocks, paired_difference
 from .document import Block, Document, Figure
 from .intervals import Interval
 from .membership import membership_blocks
+from .notebook import Shown
 from .palette import pens_for
 from .plots import can_plot, overview, plot
 from .records import Result
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
-class Comparison(FrameRecord):
+class Comparison(Shown, FrameRecord):
     """The results of several algorithms, by label; each label has one result a seed.
 
     `comparison["name"]` is the list of its results. As a frame it has one row a label: for each
@@ -125,6 +126,3 @@ class Comparison(FrameRecord):
 
     def __str__(self) -> str:
         return markdown.render(self.document(figure=False))
-
-    def _repr_html_(self) -> str:
-        return html.render_fragment(self.document())

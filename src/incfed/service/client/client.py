@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from ...protocol.privacy import Privacy
 from ...protocol.trust import check_trust
 from ...support import inputs
+from ...support.described import Described
 from ..codec import read
-from ..requests import get_download, get_federation, get_state
+from ..requests import HISTORY, get_download, get_federation, get_state
 from ..wire import FederationView, StateView
 from . import state_folder
 from .agent import Agent
@@ -39,7 +40,7 @@ from .validation import check_arms, check_ca, check_cost, check_step, check_toke
 Connect = Callable[[], Transport]
 
 
-class Client:
+class Client(Described):
     """A client of the coordinator at `url`, which knows it by its `token`.
 
     state: the folder for what it learns; one for each client, used by one process at a time.
@@ -209,6 +210,19 @@ class Client:
         """What keeps this client from being up to date; None: nothing it knows of."""
         return self._durable.problem or self._agent.problem
 
+    def _facts(self) -> dict[str, Any]:
+        names = ("name", "dim", "epoch", "steps", "pending", "earned", "problem")
+        return {name: getattr(self, name) for name in names}
+
+    def __repr__(self) -> str:
+        if self._closed:
+            return "<Client: closed>"
+        steps = inputs.counted(self.steps, "step")
+        return (
+            f"<Client {self.name!r}: {steps} learned, {self.pending:,} not shared, "
+            f"epoch {self.epoch}, earned {self.earned:,.10g}>"
+        )
+
     def _check_thread(self, what: str) -> None:
         if self._background.is_current:  # it would wait for itself
             raise RuntimeError(f"{what}: cannot be called by a cost or accept function")
@@ -225,9 +239,13 @@ def _load_or_join(connect: Connect, folder: Path) -> tuple[Any, Snapshot]:
     start = state_folder.load(folder)
     if start is not None:
         try:
-            [federation] = ask(connect, get_federation())
+            [federation] = ask(connect, get_federation()._replace(history=start.history))
         except Unreachable:
             return None, start
+        except ServiceError as refused:
+            if refused.field == HISTORY:
+                raise state_folder.other_history(folder, start.history) from None
+            raise
         settings = read(FederationView, federation)
         state_folder.check_owner(folder, start.settings, settings)
         return federation, start._replace(settings=settings)
@@ -244,7 +262,9 @@ def _handshake(connect: Connect, agent: Agent, federation: Any) -> None:
     new = agent.durable.learner.epoch == 0 and agent.durable.steps == 0
     if not agent.problem and new and federation["epoch"] > 0:
         request = get_download(0, closed=True, model=agent.durable.everyone)
-        agent.replied(request, 200, ask(connect, request)[0], time.monotonic())
+        headers: dict[str, str] = {}
+        [reply] = ask(connect, request, headers=headers)
+        agent.replied(request, 200, reply, time.monotonic(), headers)
     if agent.problem:
         raise agent.problem
 
