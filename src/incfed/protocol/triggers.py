@@ -26,7 +26,11 @@ ROWS, GROWTH = "rows", "growth"
 @dataclass(frozen=True)
 class Trigger(Setting, ABC):
     """The base class of triggers: clients call for a round at a threshold, or the server opens one
-    by what they stream."""
+    by what they stream.
+
+    >>> incfed.Threshold(0.5).streams is None, incfed.Patient(news=2.0).streams
+    (True, 'rows')
+    """
 
     @property
     @abstractmethod
@@ -61,8 +65,13 @@ class Trigger(Setting, ABC):
 class Threshold(Trigger):
     """The paper's trigger (Alg. 1 line 8): delta t * log(det V_i / det(V_i - dV_i)) > D_c.
 
-    delta t counts the client's own steps since the last round. 0 opens a round at every step with
-    new data, infinity opens none.
+    D_c: how much a client must have learned. delta t counts the client's own steps since the last
+    round. 0 opens a round at every step with new data, infinity opens none.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), trigger=incfed.Threshold(1.0))
+    >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
+    19
     """
 
     D_c: float
@@ -81,7 +90,15 @@ class Threshold(Trigger):
 
 @dataclass(frozen=True)
 class GrowthRatio(Trigger):
-    """A client's determinant has grown by a ratio: det V_i > gamma det(V_i - dV_i)."""
+    """A client's determinant has grown by a ratio: det V_i > gamma det(V_i - dV_i).
+
+    gamma: the ratio, at least 1.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), trigger=incfed.GrowthRatio(1.5))
+    >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
+    17
+    """
 
     gamma: float
 
@@ -108,6 +125,13 @@ class News(_Streaming):
 
     L_g = log det V_g, and L_all = log det(V_g + all pending data). Clients stream the rows x of
     their steps, without the rewards.
+
+    above: the news, in nats, that a round is worth.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), trigger=incfed.News(above=2.0))
+    >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
+    8
     """
 
     above: float
@@ -135,12 +159,19 @@ class Patient(_Streaming):
     It succeeds if the stable set S (the largest set whose members are all willing to share for
     data alone) is not empty, and brings news: log det V_g(S) - L_g >= news.
 
+    news: the news, in nats, that a round is worth.
     signal: "rows" streams the rows x of the steps, so that the server knows before it opens the
     round. "growth" streams one number a step, the growth of the client's own log det; the server
     calls when an upper bound of L_all exceeds log det V_i by `factor` times log(1 + D_i) for every
     client with pending data, and learns from the uploads whether that was too early. Clients that
     cost more than the others are passed over once the bound would suffice for the others even if it
     were smaller by `news`.
+    factor: of signal "growth", how far beyond that the bound must be.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), trigger=incfed.Patient(news=2.0))
+    >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
+    8
     """
 
     news: float = 5.0
