@@ -14,12 +14,12 @@ from ..support.extras import needs
 from ..support.inputs import counted, noun, refuse
 from ..support.terminal import Terminal
 from . import grid
-from .cells import Cell, Record, shown
+from .cells import Cell, Record
 from .checkpoint import NAME
 from .config import Recipe, check_outline, load, override
 from .engine import Outcome, executor_for, run_cells
 from .outputs import not_included
-from .parameters import Names, Parameter, names_of
+from .parameters import Names, Parameter, names_of, value_in_words
 from .points import PointSummary, is_number, points_table, summarise
 from .suite import Suite
 from .sweep_report import cells_frame, curves_frame, publish_sweep, show_points
@@ -49,7 +49,7 @@ class Sweep(Suite):
     def intro(self, records: Sequence[Record]) -> str:
         """What was run in which world, and what is swept."""
         swept = "; ".join(
-            f"{self.names[a.column].axis}: {', '.join(map(shown, _sorted(a.values)))}"
+            f"{self.names[a.column].axis}: {', '.join(map(value_in_words, _sorted(a.values)))}"
             for a in self.axes
         )
         sizes = ", ".join(filter(None, [_range(records, "clients"), _range(records, "steps")]))
