@@ -13,7 +13,7 @@ from .arrays import FloatArray, IntArray
 from .records import Result
 
 POINTS = 300
-SMOOTHING = 0.08  # participation: how far the moving average reaches, as a share of all steps
+DOTS = 200  # single rounds that are shown of an algorithm; of more, every second, third, ...
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,19 @@ class Curve:
     mean: FloatArray
     sd: FloatArray
     form: Literal["curve", "points", "level"] = "curve"  # points are marked, a level is thin
+    dots: tuple[FloatArray, FloatArray] | None = None  # what the mean is of: x and y
 
     @property
     def empty(self) -> bool:
         return not np.isfinite(self.mean).any()
+
+    @property
+    def sizes(self) -> list[float]:
+        """How large it is, for the choice of a scale: a curve at its highest, points one by one."""
+        known = self.mean[np.isfinite(self.mean)]
+        if self.form == "points" or not known.size:
+            return [float(value) for value in known]
+        return [float(known.min() if known.min() < 0 else known.max())]
 
 
 def curve(results: Sequence[Result], metric: str) -> Curve:
@@ -38,12 +47,9 @@ def curve(results: Sequence[Result], metric: str) -> Curve:
         raise InputError("runs: a result without steps; allowed is at least one step")
     grid = np.unique(np.linspace(0, steps - 1, min(POINTS, steps)).round().astype(np.int64))
     if metric == "participation":
-        pairs = [_participation(result, grid, steps) for result in results]
-        values, weights = np.array([pair[0] for pair in pairs]), np.array([p[1] for p in pairs])
-    else:
-        values = np.array([getattr(result, metric)[grid] for result in results])
-        weights = np.ones_like(values)
-    return Curve(grid + 1, *mean_and_sd(values, weights))
+        return _participation(results, grid, steps)
+    values = np.array([getattr(result, metric)[grid] for result in results])
+    return Curve(grid + 1, *mean_and_sd(values, np.ones_like(values)))
 
 
 def mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -56,19 +62,22 @@ def mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, Fl
     return mean, np.where(known > 1, np.sqrt(variance), np.nan)
 
 
-def _participation(result: Result, grid: IntArray, steps: int) -> tuple[FloatArray, FloatArray]:
-    """Share of pending clients that joined, averaged over the rounds around each grid point, and
-    how many rounds that is: a seed with more rounds near a point says more about it.
-
-    Single rounds jump between a few clients and all of them; a smooth window shows the trend.
-    Rounds are first counted per grid cell, so that many rounds cost no more than few.
-    """
-    share = result.rounds.participation
-    use = np.isfinite(share) & (result.rounds.step < steps)
-    cell = np.searchsorted(grid, result.rounds.step[use]).clip(max=grid.size - 1)
-    total = np.bincount(cell, weights=share[use], minlength=grid.size)
-    count = np.bincount(cell, minlength=grid.size)
-    distance = (grid[:, None] - grid[None, :]) / max(SMOOTHING * steps, 1.0)
-    window = (1 - np.abs(distance).clip(max=1) ** 3) ** 3  # tricube: ends without a jump
-    weight = window @ count.astype(np.float64)
-    return (window @ total) / np.where(weight > 0, weight, 1.0), weight
+def _participation(results: Sequence[Result], grid: IntArray, steps: int) -> Curve:
+    """Share of pending clients that joined: the rounds one by one, and the mean of all rounds so
+    far, which ends at the figure of the tables. NaN before the first round."""
+    at, shares, means = [], [], []
+    for result in results:
+        share = result.rounds.participation
+        use = np.isfinite(share) & (result.rounds.step < steps)
+        step, share = result.rounds.step[use], share[use]
+        so_far = np.searchsorted(step, grid, side="right")
+        total = np.concatenate([[0.0], np.cumsum(share)])[so_far]
+        means.append(np.where(so_far > 0, total / np.maximum(so_far, 1), np.nan))
+        at.append(step)
+        shares.append(share)
+    values = np.array(means)
+    known = np.isfinite(values)
+    mean, sd = mean_and_sd(np.where(known, values, 0.0), known.astype(np.float64))
+    x, y = np.concatenate(at).astype(np.float64) + 1, np.concatenate(shares)
+    order = np.argsort(x, kind="stable")[:: max(1, -(-x.size // DOTS))]
+    return Curve(grid + 1, mean, sd, dots=(x[order], y[order]))

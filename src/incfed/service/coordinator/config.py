@@ -12,6 +12,7 @@ port = 8470
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, fields
 from ipaddress import ip_network
 from pathlib import Path
@@ -85,7 +86,8 @@ class Config:
 def read_config(path: Path, *, load: bool = True) -> Config:
     """The federation in the file `path`. Runs the files of mechanisms that it names, unless `load`
     is false: then PaymentFree stands in for one's own, and all else is checked."""
-    found = toml.read(path)
+    hint = f"Write one with: incfed init --federation {shlex.quote(str(path))}"
+    found = toml.read(path, hint, readers=("serve --config",))
     folder = path.resolve().parent
     with places.at(str(path)):
         places.known("", found, ["federation", "server"])
