@@ -26,6 +26,7 @@ from rich.text import Text
 TARGET = Path(__file__).parent / "images/views"
 WIDTH = 100  # columns of the terminal
 SCREEN = "1000,1500"  # pixels of a page
+START = "import sys; sys.argv[0] = 'incfed'; from incfed.cli import main; main()"
 THEME = TerminalTheme(
     (24, 26, 31),
     (222, 225, 230),
@@ -155,7 +156,7 @@ def run(command: str, folder: Path) -> str:
     ours, theirs = pty.openpty()
     size = {"TERM": "xterm-256color", "COLUMNS": str(WIDTH), "LINES": "60"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "incfed", *command.split()],
+        [sys.executable, "-c", START, *command.split()],
         stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env={**os.environ, **size},
     )  # fmt: skip
     os.close(theirs)
@@ -165,7 +166,7 @@ def run(command: str, folder: Path) -> str:
             sent += piece
     process.wait()
     os.close(ours)
-    return sent.decode().replace(str(folder), "~").replace("python -m incfed", "incfed")
+    return sent.decode().replace(str(folder), "~")
 
 
 def draw(view: View, sent: str) -> None:
