@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..kernels.factor import Floats
+from ..kernels.pending import Mask
 from ..kernels.signals import Signals, signals
 from ..mechanisms.base import MEETS, Round
 from ..support import inputs, places
@@ -47,9 +48,10 @@ class Trigger(Setting, ABC):
         """What clients send after every step: "rows", "growth" or None, nothing."""
         return None
 
-    def opens(self, round: Round) -> bool:
-        """Whether a round is worth it, by what the server knows; asked if clients stream."""
-        return True
+    def expected(self, round: Round) -> Mask:
+        """Who would share at most if a round opened, by what the server knows; nobody: it is not
+        worth it. Asked if clients stream."""
+        return ~round.nobody
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals | None:
         """What the server learns from the stream; None if there is none."""
@@ -143,8 +145,8 @@ class News(_Streaming):
     def streams(self) -> str:
         return ROWS
 
-    def opens(self, round: Round) -> bool:
-        return bool(round.full_value - round.start_value > self.above)
+    def expected(self, round: Round) -> Mask:
+        return round.nobody | (round.full_value - round.start_value > self.above)
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals:
         return signals(
@@ -187,9 +189,9 @@ class Patient(_Streaming):
     def streams(self) -> str:
         return self.signal
 
-    def opens(self, round: Round) -> bool:
+    def expected(self, round: Round) -> Mask:
         S = round.stable_set()
-        return bool(S.any() and round.value(S) - round.start_value >= self.news - MEETS)
+        return S & (S.any() and round.value(S) - round.start_value >= self.news - MEETS)
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals:
         rows = self.signal == ROWS
