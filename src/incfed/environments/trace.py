@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -58,6 +59,30 @@ class Trace(World):
         if self._count < seen:
             allowed = f"at least {seen}: clients holds the id {seen - 1}"
             raise inputs.refuse("count", count, allowed)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        client: str = "client",
+        features: str | Sequence[str] = "features",
+        reward: str = "reward",
+        expected: str | None = None,
+        event: str | None = None,
+        count: int | None = None,
+    ) -> Trace:
+        """From a pandas or polars data frame, by the names of its columns.
+
+        One row per step, in order: `features` has a list of numbers for each arm, `reward` (and
+        `expected`) one number for each. Or, if `event` names the column that says which rows belong
+        together, one row per arm, and `features` is a list of columns. All steps have the same
+        number of arms. Clients that are whole numbers are ids; names are numbered in sorted order.
+        """
+        from .logs.traces import trace_arrays
+
+        named = {"client": client, "reward": reward, "expected": expected, "event": event}
+        return cls(**trace_arrays(frame, named, features), count=count)
 
     @property
     def count(self) -> int:
