@@ -169,11 +169,14 @@ class TraceStream(Stream):
         self._next += n
 
     def take(self, n: int) -> Events:
-        trace, part = self._trace, slice(self._next, self._next + n)
         self._next += n
-        rewards = trace.rewards[part]
-        expected = np.full_like(rewards, np.nan) if trace.expected is None else trace.expected[part]
-        return Events(trace.clients[part], trace.arms[part], rewards, expected)
+        return self.at(slice(self._next - n, self._next))
+
+    def at(self, steps: slice | Ints) -> Events:
+        trace = self._trace
+        rewards, known = trace.rewards[steps], trace.expected
+        expected = np.full_like(rewards, np.nan) if known is None else known[steps]
+        return Events(trace.clients[steps], trace.arms[steps], rewards, expected)
 
 
 def _all_listed(file: BinaryIO, entries: int) -> None:

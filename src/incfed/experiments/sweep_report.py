@@ -17,7 +17,7 @@ from ..results.numbers import finite
 from ..results.plots import METRICS as PLOTTED
 from ..results.plots import can_plot
 from ..results.records import CURVES
-from ..results.report import BANDS
+from ..results.replays import BANDS, per_matched, skips
 from ..results.settings import plain
 from ..results.tables import METRICS, ComparisonRow, comparison_table, row
 from ..results.terminal import show
@@ -81,11 +81,12 @@ def summarise(records: Sequence[Record]) -> list[PointSummary]:
     groups: dict[tuple[str, str], list[Record]] = {}
     for one in records:
         groups.setdefault((repr(one.point), one.setting), []).append(one)
+    scale = per_matched if skips(one.figures for one in records) else dict
     return [
         PointSummary(
             group[0].point,
             tuple(one.seed for one in group),
-            row(named(group[0].point) or "all", [one.figures for one in group]),
+            row(named(group[0].point) or "all", [scale(one.figures) for one in group]),
         )
         for group in groups.values()
     ]
@@ -100,6 +101,8 @@ def points_table(summaries: Sequence[PointSummary]) -> Table:
     """One line a point, one column for each swept parameter."""
     names, table = headings(summaries), comparison_table([one.row for one in summaries])
     titles = [*map(str.capitalize, names[:1]), *names[1:]]
+    if any(one.row.matched for one in summaries):  # of a log
+        titles[:1] = [table.columns[0].title]
     columns = [Column(title, "right" if n else "left") for n, title in enumerate(titles)]
     rows = []
     for one, line in zip(summaries, table.rows, strict=True):

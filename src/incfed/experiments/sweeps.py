@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ from .sweep_report import (
 if TYPE_CHECKING:
     import pandas
     import polars
+
+LOGS = ("ReplayLog", "Trace")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +121,9 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
         outline = check_outline(recipe)
         axes = grid.axes(recipe.tables.get("sweep"), list(outline.algorithms))
         cells = grid.cells(axes, outline, recipe.folder)
+        if all(_is_log(cell.world) for cell in cells):  # seeds do not change it
+            outline = replace(outline, seeds=outline.seeds[:1])
+            cells = grid.cells(axes, outline, recipe.folder)
     return Sweep(
         name=recipe.name,
         cells=cells,
@@ -127,6 +132,11 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
         axes=tuple(axes),
         seeds=outline.seeds,
     )
+
+
+def _is_log(table: Mapping[str, Any]) -> bool:
+    """Whether runs in the world of this table do not depend on the seed."""
+    return table.get("kind") in LOGS and not (table.get("turn") or "bootstrap" in table)
 
 
 def sweep(

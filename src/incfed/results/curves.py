@@ -1,4 +1,5 @@
-"""From results to lines: mean and spread over seeds, at no more points than a screen shows."""
+"""From results to lines: mean and spread over seeds, at no more points than a screen shows. Steps
+that a replay skipped do not count."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import numpy as np
 from ..support.inputs import InputError
 from .arrays import FloatArray, IntArray
 from .records import Result
+from .replays import bootstrapped
 
 POINTS = 300
 SMOOTHING = 0.08  # participation: how far the moving average reaches, as a share of all steps
@@ -33,17 +35,27 @@ class Curve:
 
 def curve(results: Sequence[Result], metric: str) -> Curve:
     """Mean and sample standard deviation of `metric` over seeds; the shortest run sets the end."""
-    steps = min(result.regret.size for result in results)
-    if not steps:
+    if not all(result.regret.size for result in results):
         raise InputError("runs: a result without steps; allowed is at least one step")
+    steps = max(1, min(int(result.matched[-1]) for result in results))
     grid = np.unique(np.linspace(0, steps - 1, min(POINTS, steps)).round().astype(np.int64))
     if metric == "participation":
         pairs = [_participation(result, grid, steps) for result in results]
         values, weights = np.array([pair[0] for pair in pairs]), np.array([p[1] for p in pairs])
     else:
-        values = np.array([getattr(result, metric)[grid] for result in results])
+        values = np.array([getattr(result, metric)[_places(result, grid)] for result in results])
         weights = np.ones_like(values)
-    return Curve(grid + 1, *mean_and_sd(values, weights))
+    again = np.array([bootstrapped(result.settings) for result in results])
+    own = again if again.all() else ~again
+    mean, sd = mean_and_sd(values[own], weights[own])
+    if again.any():  # one log, and how far bootstrapped ones lie apart
+        sd = mean_and_sd(values[again], weights[again])[1]
+    return Curve(grid + 1, mean, sd)
+
+
+def _places(result: Result, grid: IntArray) -> IntArray:
+    """Where these of its matched steps are; without skipped steps it is the grid itself."""
+    return np.searchsorted(result.matched, grid + 1).clip(max=result.matched.size - 1)
 
 
 def mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -64,8 +76,9 @@ def _participation(result: Result, grid: IntArray, steps: int) -> tuple[FloatArr
     Rounds are first counted per grid cell, so that many rounds cost no more than few.
     """
     share = result.rounds.participation
-    use = np.isfinite(share) & (result.rounds.step < steps)
-    cell = np.searchsorted(grid, result.rounds.step[use]).clip(max=grid.size - 1)
+    place = result.matched[result.rounds.step] - 1
+    use = np.isfinite(share) & (place < steps)
+    cell = np.searchsorted(grid, place[use]).clip(max=grid.size - 1)
     total = np.bincount(cell, weights=share[use], minlength=grid.size)
     count = np.bincount(cell, minlength=grid.size)
     distance = (grid[:, None] - grid[None, :]) / max(SMOOTHING * steps, 1.0)

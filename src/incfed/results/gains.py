@@ -30,8 +30,8 @@ class Gains(FrameRecord):
     reward in the federation less the reward alone (`measure` says which). Money is no part of it:
     `paid` is a column of its own, and so is how often the client `shared`.
 
-    Where steps of a log were skipped, rewards are those of all steps at the rate of the matched
-    ones. The gain of a client without any is NaN; of one that never acts it is 0.
+    Where steps of a log were skipped, rewards and what is paid are those of all steps at the rate
+    of the matched ones. The gain of a client without any is NaN; of one that never acts it is 0.
     """
 
     measure: str
@@ -103,7 +103,7 @@ def gains(result: Result, alone: Result) -> Gains:
         regret=ours.regret,
         regret_alone=theirs.regret,
         shared=ours.shared,
-        paid=ours.paid,
+        paid=ours.paid * (ours.steps.sum() / max(ours.matched.sum(), 1.0)),
     )
 
 

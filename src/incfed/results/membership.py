@@ -20,6 +20,7 @@ from .numbers import human
 from .palette import GRID, INK, MUTED, Pens, pens_for
 from .plots import can_plot, new_figure, visible
 from .records import Result
+from .replays import originals
 from .tables import Runs, Spread, spread
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Membership:
 def memberships(runs: Runs) -> list[Membership]:
     """All algorithms that can be compared with a run alone of the same seed. Of several runs alone
     the one whose settings are most like those of the algorithm."""
+    runs = {label: originals(found) or found for label, found in runs.items()}
     bases = {label: found for label, found in runs.items() if found[0].name == ALONE}
     compared = []
     for label, found in runs.items():

@@ -148,15 +148,19 @@ class ReplayLog(World):
         return False
 
     @property
-    def effective(self) -> float:
-        """The effective sample size: how many live steps a replay is worth, on average. Of K
-        equally likely candidates one in K is the log's; with propensities the share is the smallest
-        one, whatever the algorithm picks."""
+    def match_rate(self) -> float:
+        """Of K equally likely candidates one in K is the log's; with propensities it is the
+        smallest one, whatever the algorithm picks."""
         if self.mode != "replay":
-            return float(self.length)
+            return 1.0
         if self._least is not None:
-            return self._least * self.length
-        return float((1.0 / self._log.size).sum())
+            return self._least
+        return float((1.0 / self._log.size).mean())
+
+    @property
+    def effective(self) -> float:
+        """The effective sample size: how many live steps a replay is worth, on average."""
+        return self.match_rate * self.length
 
     @property
     def notes(self) -> Sequence[str]:
@@ -234,9 +238,9 @@ class LogStream(Stream):
         self._next += n
         return self.at(slice(self._next - n, self._next))
 
-    def at(self, part: slice | Ints) -> Events:
+    def at(self, steps: slice | Ints) -> Events:
         log = self._log
-        start, size = log.start[part, None], log.size[part, None]
+        start, size = log.start[steps, None], log.size[steps, None]
         # Shorter events repeat their last candidate. Ties go to the lowest index, so that a copy is
         # never picked; if it were, it would have the same reward.
         place = np.minimum(self._arms, size - 1)
@@ -246,10 +250,10 @@ class LogStream(Stream):
             keys[there] = self._chance.random(np.count_nonzero(there))  # one per candidate
             place = np.take_along_axis(keys.argsort(axis=1), place, axis=1)
         arms = log.shown[start + place]
-        chosen = arms == log.chosen[part, None]
+        chosen = arms == log.chosen[steps, None]
         if self._accept is not None and self._least is not None and log.propensities is not None:
             # Kept with c / propensity: whatever is picked then matches with probability c.
             draws = self._accept.random(len(chosen))
-            chosen &= (draws * log.propensities[part] < self._least)[:, None]
-        rewards = np.where(chosen, log.rewards[part, None], self._unseen)
-        return Events(log.clients[part], arms, rewards, np.full_like(rewards, np.nan))
+            chosen &= (draws * log.propensities[steps] < self._least)[:, None]
+        rewards = np.where(chosen, log.rewards[steps, None], self._unseen)
+        return Events(log.clients[steps], arms, rewards, np.full_like(rewards, np.nan))
