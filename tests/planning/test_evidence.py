@@ -27,8 +27,14 @@ def test_an_interval_by_hand() -> None:
     assert str(Interval(4.0, 0.01, 3)) == "4.00 ± 0.01"
 
 
-def test_reward_of_a_log_that_skips() -> None:
+def test_all_sums_of_a_log_that_skips_are_for_the_same_steps() -> None:
     figures = {"steps": 100.0, "matched": 20.0, "reward": 5.0, "regret": math.nan}
-    record = Record({}, 0, "", {**figures, "payment": 3.0, "communication": 9.0}, {})
-    assert figures_of(record)["reward"] == 25.0
-    assert figures_of(record)["payment"] == 3.0
+    more = {"payment": 3.0, "communication": 9.0, "rounds": 2.0, "participation": 0.5}
+    for point, scale in (({}, 5.0), ({"steps": 40}, 2.0)):
+        record = Record(point, 0, "", {**figures, **more}, {})
+        found = figures_of(record)
+        assert found["reward"] == scale * 5.0
+        assert found["payment"] == scale * 3.0
+        assert found["communication"] == scale * 9.0
+        assert found["rounds"] == scale * 2.0
+        assert (found["participation"], found["matched"]) == (0.5, 20.0)

@@ -10,16 +10,18 @@ from .goals import METRICS, Figures, Goal, Limit
 from .space import Setting
 
 EXTRA = ("rounds", "participation", "matched")
+SUMS = (*METRICS, "rounds")
 
 
 def figures_of(record: Record) -> dict[str, float]:
-    """The final figures of a run. Where a log skips steps that do not match, the reward is scaled
-    up to all steps, as if they paid like the matched ones: sums over different steps cannot be
-    compared. (If none matched, it is 0.)"""
+    """The final figures of a run, for as many steps as the plan is for. A log skips steps that do
+    not match, so that a run has about as many, and all sums are scaled alike. (If none matched,
+    they are 0.)"""
     found = {name: record.figures[name] for name in (*METRICS, *EXTRA) if name in record.figures}
     steps, matched = record.figures["steps"], record.figures.get("matched", math.nan)
     if matched < steps:
-        found["reward"] *= steps / matched if matched else 0.0
+        scale = float(record.point.get("steps", steps)) / matched if matched else 0.0
+        found |= {name: scale * found[name] for name in SUMS if name in found}
     return found
 
 
