@@ -11,6 +11,7 @@ import pytest
 import incfed
 from incfed.results.curves import curve
 from incfed.results.intervals import Interval, student
+from incfed.results.membership import memberships
 from support.logs import Sample
 
 PAID = incfed.IncFedUCB(incfed.PaymentEfficient(0.8), threshold=0.2, costs=1.0)
@@ -109,3 +110,12 @@ def test_an_interval_of_bootstrapped_logs() -> None:
     many = Interval.bootstrap(5.0, [4.0, 5.0, 9.0] * 50)
     assert many.error == pytest.approx(one.error, rel=0.25)  # not smaller by sqrt(50)
     assert math.isnan(Interval.bootstrap(5.0, [4.0]).half)
+
+
+def test_who_gains_on_a_log_is_uncertain_too(found: incfed.Comparison) -> None:
+    text = str(found)
+    assert "± half of the 95 % interval from 4 bootstrapped logs. Both are for all steps" in text
+    [one] = memberships(found.runs)
+    assert (len(one.gains), len(one.again)) == (1, 4)
+    own = found["paid"][0]
+    assert one.gains[0].paid.sum() == pytest.approx(own.payment[-1] * 400 / own.matched[-1])
