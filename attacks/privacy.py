@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from federation import DIM, Federation, attacker
-from incfed.service import wire
+from incfed.service import codec
 from outcome import PAYING, Attack, Outcome
 
 TIME = 15.0  # seconds of listening
@@ -34,7 +34,7 @@ def _listen(federation: Federation) -> list[tuple[np.ndarray, float]]:
             time.sleep(0.02)
             continue
         reply = federation.ask("GET", f"/v1/download?since={epoch}")
-        news = wire.read_download(reply.json(), DIM)
+        news = codec.read_download(reply.json(), DIM)
         old = (0.0, 0.0) if news.since is None else (V, b)
         dV, db = old[0] + news.V.matrix() - V, old[1] + news.b - b
         values, vectors = np.linalg.eigh(dV)

@@ -13,7 +13,7 @@ from incfed.kernels.ucb import Rules
 from incfed.protocol.client import Learner
 from incfed.protocol.floats import to_text
 from incfed.protocol.messages import VERSION
-from incfed.service import wire
+from incfed.service import codec, requests
 
 
 class Line:
@@ -72,7 +72,7 @@ class Simulated:
             where = f"/v1/rounds/{round['number']}"
             if round["stage"] == "open" and not round["uploaded"]:
                 upload = learner.freeze(round["number"], self.cost)
-                await line.ask("PUT", f"{where}/upload", wire.put_upload(upload).body)
+                await line.ask("PUT", f"{where}/upload", requests.put_upload(upload).body)
             elif round["stage"] == "offered" and round["offer"] and not round["delivered"]:
                 yes = {"attempt": round["offer"]["attempt"], "accepted": True}
                 await line.ask("PUT", f"{where}/answer", yes)
@@ -80,7 +80,7 @@ class Simulated:
                 await line.ask("PUT", f"{where}/delivery", {"db": db})
             elif round["stage"] == "closed" and learner.frozen is not None:
                 said = await line.ask("GET", f"/v1/download?since={learner.epoch}")
-                learner.take_in(wire.read_download(said, learner.dim))
+                learner.take_in(codec.read_download(said, learner.dim))
                 return
 
     async def open(self) -> None:

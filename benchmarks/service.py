@@ -46,8 +46,9 @@ CONFIG = """
 [federation]
 dim = {dim}
 mechanism = {{ kind = "PaymentEfficient", beta = {beta} }}
-threshold = 1.0
+threshold = 1e-9
 budget = "none"
+round_interval = 0.0
 upload_time = 60.0
 answer_time = 60.0
 [server]

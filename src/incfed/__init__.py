@@ -19,9 +19,21 @@ if TYPE_CHECKING:
         FedLinUCB,
         IncFedUCB,
         Independent,
+        LinUCB,
         thresholds,
     )
-    from .environments import BadRows, MovieLens, ReplayLog, Synthetic, Trace, World
+    from .environments import (
+        BadRows,
+        Env,
+        Events,
+        MovieLens,
+        ReplayLog,
+        Stream,
+        Synthetic,
+        Trace,
+        World,
+        check_world,
+    )
     from .experiments import sweep
     from .mechanisms import (
         BudgetFeasible,
@@ -58,7 +70,7 @@ if TYPE_CHECKING:
     )
     from .results import Comparison, Result, load
     from .service.client.client import Client
-    from .simulation import Simulation, compare, simulate
+    from .simulation import Federation, Simulation, compare, simulate
     from .support.inputs import InputError
 
 _HOMES = {
@@ -70,8 +82,20 @@ _HOMES = {
         "FedLinUCB",
         "IncFedUCB",
         "Independent",
+        "LinUCB",
     ),
-    "environments": ("BadRows", "MovieLens", "ReplayLog", "Synthetic", "Trace", "World"),
+    "environments": (
+        "BadRows",
+        "Env",
+        "Events",
+        "MovieLens",
+        "ReplayLog",
+        "Stream",
+        "Synthetic",
+        "Trace",
+        "World",
+        "check_world",
+    ),
     "experiments": ("sweep",),
     "support.inputs": ("InputError",),
     "mechanisms": (
@@ -98,7 +122,6 @@ _HOMES = {
         "DriftingCosts",
         "GrowthRatio",
         "Limits",
-        "Limits",
         "News",
         "Patient",
         "Privacy",
@@ -110,7 +133,7 @@ _HOMES = {
     ),
     "results": ("Comparison", "Result", "load"),
     "service.client.client": ("Client",),
-    "simulation": ("Simulation", "compare", "simulate"),
+    "simulation": ("Federation", "Simulation", "compare", "simulate"),
 }
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
 
@@ -129,14 +152,18 @@ __all__ = [
     "DisLinUCB",
     "DrawnCosts",
     "DriftingCosts",
+    "Env",
     "Estimate",
+    "Events",
     "Exact",
     "FedLinUCB",
+    "Federation",
     "GrowthRatio",
     "IncFedUCB",
     "Independent",
     "InputError",
     "Limits",
+    "LinUCB",
     "Mechanism",
     "MechanismError",
     "MovieLens",
@@ -155,6 +182,7 @@ __all__ = [
     "Shading",
     "ShapleySplit",
     "Simulation",
+    "Stream",
     "Synthetic",
     "Threshold",
     "Trace",
@@ -164,6 +192,7 @@ __all__ = [
     "World",
     "__version__",
     "check_mechanism",
+    "check_world",
     "compare",
     "estimate",
     "load",

@@ -167,3 +167,41 @@ def test_the_confidence_of_eq_2(belief: dict[str, Any]) -> None:
         )
         result = incfed.simulate(trace, incfed.Independent(**belief))
         assert np.diff(result.reward)[0] == pytest.approx(picked, abs=1e-9)
+
+
+SMALL = incfed.Synthetic(clients=3, dim=2, arms=3, pool=9)
+
+
+@pytest.mark.parametrize("name", ["high", "low", "theory"])
+def test_a_threshold_by_name_is_its_formula(name: str) -> None:
+    size = {"steps": 60, "clients": 3, "dim": 2}
+    more = {"beta": 0.7, "ridge": 0.3} if name == "theory" else {}
+    value = getattr(incfed.thresholds, name)(**size, **more)
+    by_name, by_number = (
+        incfed.IncFedUCB(incfed.PaymentEfficient(beta=0.7), threshold=one, ridge=0.3, costs=1.0)
+        for one in (name, value)
+    )
+    expected = incfed.simulate(SMALL, by_number, steps=60)
+    assert incfed.simulate(SMALL, by_name, steps=60) == expected  # its settings, too
+    assert incfed.compare(SMALL, {"a": by_name}, steps=60, seeds=1)["a"] == [expected]
+    everyone = incfed.simulate(SMALL, incfed.DisLinUCB(name, ridge=0.3), steps=60)
+    value = value if name != "theory" else incfed.thresholds.theory(**size, beta=1.0, ridge=0.3)
+    assert everyone == incfed.simulate(SMALL, incfed.DisLinUCB(value, ridge=0.3), steps=60)
+
+
+def test_a_threshold_by_name_needs_the_length_of_the_run() -> None:
+    high = incfed.IncFedUCB(incfed.PaymentFree(), threshold="high")
+    for use in (
+        lambda: incfed.Simulation(SMALL, high),
+        lambda: incfed.Federation(3, 2, high),
+        lambda: incfed.Federation(3, 2, incfed.DisLinUCB("high")),
+    ):
+        with pytest.raises(
+            incfed.InputError, match=r"threshold: got 'high', must be a number here"
+        ):
+            use()
+    with pytest.raises(incfed.InputError, match=r"got 'hihg' \(did you mean 'high'\?\)"):
+        incfed.DisLinUCB("hihg")
+    theory = incfed.IncFedUCB(incfed.PaymentFree(), threshold="theory")
+    with pytest.raises(incfed.InputError, match="the mechanism has none"):
+        incfed.simulate(SMALL, theory, steps=60)

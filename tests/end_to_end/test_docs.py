@@ -152,7 +152,7 @@ def test_the_paper_run_again() -> None:
     places = [("table1", "100", beta) for beta in ("1", "0.7", "0.3")] + [
         ("table5", "theory", "0.7")
     ]
-    mode = Mode(published=True)
+    mode = Mode()
     rows = []
     for name, block, column in places:
         table = TABLES[name]

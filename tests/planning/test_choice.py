@@ -43,7 +43,7 @@ def _judged(factor: float) -> Judged:
 @pytest.mark.parametrize(("factor", "kept"), [(0.92, True), (0.88, False)])
 def test_a_share_is_kept_for_sure_if_it_is_with_every_seed(factor: float, kept: bool) -> None:
     chosen = _judged(factor)
-    judgement = Judgement(chosen, (_judged(1.0),), (), {}, None, {})
+    judgement = Judgement(chosen, (_judged(1.0),), (), {}, chosen, {}, {})
     [found] = judgement.limits(SHARE, chosen)
     assert (found.kept, found.sure) == (kept, True)
     assert found.share is not None
@@ -96,7 +96,7 @@ def test_paying_everyone_may_be_chosen_where_it_is_searched() -> None:
     }  # fmt: skip
     plan = incfed.plan({**CASE, "search": search}, trials=16, held_out=3, jobs=1)
     assert plan.setting == usual
-    assert (len(plan.tried), plan.runs) == (1, 16)
+    assert (len(plan.tried), plan.runs) == (1, 16)  # no rival, no play-off
 
 
 def test_ties_are_broken_by_what_else_matters() -> None:

@@ -26,6 +26,7 @@ from incfed.planning.goals import Goal, Limit
 from incfed.planning.judging import Judged
 from incfed.planning.report import as_data, plan_document
 from incfed.planning.search import Update
+from incfed.planning.selection import RIVALS, RUNGS
 from incfed.planning.study import Study
 from incfed.results import html
 from incfed.results.intervals import student
@@ -74,12 +75,7 @@ def test_what_each_further_sum_buys(made: incfed.Plan) -> None:
 
 def test_less_traffic_is_only_named_if_it_holds_up(made: incfed.Plan) -> None:
     def said(**change: float) -> str:
-        runs = tuple(
-            {**run, **{name: run[name] * factor for name, factor in change.items()}}
-            for run in made.judgement.chosen.runs
-        )
-        other = Judged("another", runs, made.setting)
-        plan = replace(made, judgement=replace(made.judgement, thrifty=other))
+        plan = replace(made, judgement=replace(made.judgement, frontier=(_times(made, **change),)))
         assert all(text in str(plan) and text in _page(plan) for text in advice.thrift(plan))
         return " ".join(advice.thrift(plan))
 
@@ -87,8 +83,74 @@ def test_less_traffic_is_only_named_if_it_holds_up(made: incfed.Plan) -> None:
     assert said(communication=0.9) == ""
     assert said(communication=0.5, regret=1.5) == ""  # clearly worse here
     assert said(communication=0.5, regret=0.5)
-    none = replace(made, judgement=replace(made.judgement, thrifty=None))
-    assert advice.thrift(none) == []
+
+
+def _times(plan: incfed.Plan, **change: float) -> Judged:
+    """Another setting, with figures so many times those of the advice."""
+    runs = plan.judgement.chosen.runs
+    return Judged(
+        "another",
+        tuple({**run, **{name: run[name] * x for name, x in change.items()}} for run in runs),
+        plan.setting,
+    )
+
+
+def _plus(plan: incfed.Plan, **change: float) -> Judged:
+    """So much more than the advice, with every seed."""
+    runs = plan.judgement.chosen.runs
+    return Judged(
+        "another",
+        tuple({**run, **{name: run[name] + x for name, x in change.items()}} for run in runs),
+        plan.setting,
+    )
+
+
+def test_what_is_left_of_a_budget_and_why(made: incfed.Plan) -> None:
+    def said(spending: dict[str, tuple[int, Judged]]) -> str:
+        plan = replace(made, judgement=replace(made.judgement, spending=spending))
+        [text] = advice.unused(plan)
+        assert text in str(plan)
+        assert text in _page(plan)
+        return text
+
+    assert made.payment.mean < 54
+    none = said({})
+    assert none.startswith("Unused: ")
+    assert none.endswith(" No setting was found that keeps the limits and uses more payment.")
+    worse = said({"payment": (7, _plus(made, payment=40.0, regret=1.5))})
+    assert (
+        " of the 60 that may be paid. More payment bought no less regret: the best of 7 " in worse
+    )
+    assert "1.50 more than the advice, seed by seed (another)." in worse
+    assert "within chance" not in worse
+    better = said({"payment": (1, _plus(made, payment=40.0, regret=-0.5))})
+    assert "In held-out runs more payment helps" in better
+    assert ": 0.500 less than the advice, seed by seed (another)." in better
+    spent = replace(made, judgement=replace(made.judgement, chosen=_plus(made, payment=58.0)))
+    assert advice.unused(spent) == []
+
+
+def test_the_setting_that_the_advice_tied_with_is_named(made: incfed.Plan) -> None:
+    def said(leader: Judged) -> list[str]:
+        plan = replace(made, judgement=replace(made.judgement, leader=leader))
+        words = advice.tie_words(plan)
+        assert all(text in str(plan) and text in _page(plan) for text in words)
+        return words
+
+    assert said(made.judgement.chosen) == []
+    [tied] = said(_plus(made, communication=4.0))
+    assert ": another. It has regret " in tied
+    assert tied.endswith("no better than the advice, as far as these runs can tell.")
+    [better] = said(_plus(made, regret=-0.5))
+    assert better.endswith(", better than the advice by 0.500.")
+
+
+def test_a_fair_share_of_the_settings_pays_something_within_the_budget(made: incfed.Plan) -> None:
+    """Half of each batch after the first looks for such settings."""
+    inside = [means["payment"] for _, means in made.tried if 0 < means["payment"] <= 60]
+    assert len(inside) >= len(made.tried) / 4
+    places = sorted([0.0, *(x**0.5 for x in inside), 60**0.5])
+    assert max(b - a for a, b in itertools.pairwise(places)) < 0.25 * 60**0.5
 
 
 def test_where_more_money_buys_nothing(made: incfed.Plan) -> None:
@@ -182,8 +244,9 @@ def test_ctrl_c_while_a_study_is_written_is_ctrl_c(
 def test_racing_gives_hopeless_settings_fewer_seeds(made: incfed.Plan) -> None:
     first = 16  # are not raced
     raced = len(made.tried) - first
-    most = len(made.search_seeds)
-    assert made.runs < (first + 0.8 * raced) * most
+    most = RUNGS[-1]
+    play_off = (1 + RIVALS) * planner.PLAY_OFF
+    assert made.runs < (first + 0.8 * raced) * most + play_off
     assert made.runs >= 2 * len(made.tried)
 
 

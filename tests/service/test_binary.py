@@ -25,7 +25,7 @@ from incfed.service import binary
 from incfed.service.binary import OVERHEAD, PACKED, ROUND_OVERHEAD
 from incfed.service.coordinator.app import make_app
 from incfed.service.coordinator.handlers import delivery
-from incfed.service.wire import Request
+from incfed.service.requests import Request
 from support.federation import Federation, federate, made, synthetic
 from support.in_step import play
 

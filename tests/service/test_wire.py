@@ -23,7 +23,7 @@ from incfed.ledger.database import Database
 from incfed.ledger.settings import Settings
 from incfed.protocol.messages import Answer, Delivery, Upload
 from incfed.protocol.packing import Packed
-from incfed.service import wire
+from incfed.service import codec, requests, wire
 from incfed.service.coordinator.app import make_app
 from incfed.support.inputs import InputError
 from support.serving import serving
@@ -87,52 +87,52 @@ def test_a_client_of_0_1_is_answered_as_before(
 def test_requests_are_those_of_0_1() -> None:
     factor = Packed("factor", 2, np.array([1.0, 0.0]))
     triangle = Packed("triangle", 2, np.array([1.0, 0.5, 1.0]))
-    requests = [
-        wire.get_federation(),
-        wire.get_state(),
-        wire.get_state(1, 25.0),
-        wire.open_round(0),
-        wire.put_upload(Upload(1, 0, 1, 2.0, factor)),
-        wire.put_upload(Upload(1, 0, 2, 3.5, triangle)),
-        wire.put_answer(Answer(1, 1, True)),
-        wire.put_delivery(Delivery(1, np.array([0.25, -0.5]))),
-        wire.get_download(0, closed=True),
+    made = [
+        requests.get_federation(),
+        requests.get_state(),
+        requests.get_state(1, 25.0),
+        requests.open_round(0),
+        requests.put_upload(Upload(1, 0, 1, 2.0, factor)),
+        requests.put_upload(Upload(1, 0, 2, 3.5, triangle)),
+        requests.put_answer(Answer(1, 1, True)),
+        requests.put_delivery(Delivery(1, np.array([0.25, -0.5]))),
+        requests.get_download(0, closed=True),
     ]
     with httpx.Client(base_url="http://here") as http:
-        sent = [http.build_request(one.method, one.path, json=one.body) for one in requests]
+        sent = [http.build_request(one.method, one.path, json=one.body) for one in made]
     recorded = [(one["kind"], one["method"], one["path"], one["body"] or "") for one in GOOD]
-    for request, built in zip(requests, sent, strict=True):
+    for request, built in zip(made, sent, strict=True):
         body = built.content.decode()
         assert (request.kind, request.method, request.path, body) in recorded
-    assert {one.kind for one in requests} == {one["kind"] for one in RECORDED}
+    assert {one.kind for one in made} == {one["kind"] for one in RECORDED}
 
 
 def test_replies_of_0_1_are_understood() -> None:
-    settings = wire.read(wire.FederationView, one("federation"))
+    settings = codec.read(wire.FederationView, one("federation"))
     assert (settings.federation, settings.dim, settings.threshold) == ("IDENTITY", 2, 1.0)
     assert settings.client == wire.ClientView(0, "client 0")
-    assert wire.read(wire.StateView, one("poll")) == wire.StateView(
+    assert codec.read(wire.StateView, one("poll")) == wire.StateView(
         2, 0, wire.RoundView(1, "open", False, None, False, False)
     )
-    closed = wire.read(wire.StateView, one("state"))
+    closed = codec.read(wire.StateView, one("state"))
     assert closed.over(1)
     assert closed.active is None
-    offered = wire.read(wire.StateView, one("state", "offered")).active
+    offered = codec.read(wire.StateView, one("state", "offered")).active
     assert offered is not None
     assert offered.offer is not None
     assert (offered.offer.attempt, offered.answered) == (1, False)
-    assert wire.read(wire.OpenedView, one("open")).round == 1
-    whole = wire.read_download(one("download", "triangle"), 2)
+    assert codec.read(wire.OpenedView, one("open")).round == 1
+    whole = codec.read_download(one("download", "triangle"), 2)
     assert (whole.epoch, whole.since, list(whole.shared)) == (1, None, [1])
     np.testing.assert_array_equal(whole.V.matrix(), [[2.0, 0.5], [0.5, 1.0]])
     np.testing.assert_array_equal(whole.b, [0.75, -0.5])
-    assert wire.read_download(one("download"), 2).V.rank == 0
+    assert codec.read_download(one("download"), 2).V.rank == 0
 
 
 def test_fields_of_a_newer_coordinator_are_ignored() -> None:
     said = one("state")
     newer = {**said, "mood": "good", "round": {**said["round"], "weather": "fine"}}
-    assert wire.read(wire.StateView, newer) == wire.read(wire.StateView, said)
+    assert codec.read(wire.StateView, newer) == codec.read(wire.StateView, said)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_fields_of_a_newer_coordinator_are_ignored() -> None:
 )
 def test_a_reply_that_is_wrong_is_refused_by_field(change: dict[str, Any], error: str) -> None:
     with pytest.raises(InputError) as refused:
-        wire.read(wire.StateView, {**one("state"), **change})
+        codec.read(wire.StateView, {**one("state"), **change})
     assert str(refused.value).startswith(error)
 
 
@@ -156,8 +156,8 @@ def test_both_ends_check_alike() -> None:
     """What pydantic accepts at the coordinator, `read` accepts without it, and the reverse."""
     good = {"epoch": 0, "steps": 1, "cost": 2, "dV": {"form": "factor", "numbers": ""}}
     kind, adapter = wire.UploadBody, TypeAdapter(wire.UploadBody)
-    assert adapter.validate_python(good) == wire.read(kind, good)
-    assert asdict(wire.read(kind, good)) == good
+    assert adapter.validate_python(good) == codec.read(kind, good)
+    assert asdict(codec.read(kind, good)) == good
     for field, value in (
         ("epoch", -1), ("epoch", 2**31), ("epoch", "0"), ("epoch", 1.0), ("epoch", True),
         ("steps", 10**9 + 1), ("cost", -0.1), ("cost", "1"), ("cost", float("nan")),
@@ -167,4 +167,4 @@ def test_both_ends_check_alike() -> None:
         with pytest.raises(ValueError, match=field):
             adapter.validate_python(bad)
         with pytest.raises(InputError, match=field):
-            wire.read(kind, bad)
+            codec.read(kind, bad)

@@ -13,7 +13,8 @@ from incfed.protocol.packing import pack_matrix
 from incfed.service.client import state_folder
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.state_folder import Snapshot
-from incfed.service.wire import FederationView, read
+from incfed.service.codec import read
+from incfed.service.wire import FederationView
 from reference.mechanisms import FloatArray
 from support.fake_coordinator import Fake
 

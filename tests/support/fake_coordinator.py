@@ -16,7 +16,8 @@ import incfed
 from incfed.mechanisms import Decision
 from incfed.mechanisms import Round as Seen
 from incfed.protocol.messages import Upload
-from incfed.service.wire import Matrix, read, read_floats, read_matrix, write_download
+from incfed.service.codec import read, read_floats, read_matrix, write_download
+from incfed.service.wire import Matrix
 from reference.mechanisms import FloatArray
 from support.aggregator import Aggregator
 

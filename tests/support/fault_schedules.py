@@ -23,9 +23,11 @@ from sqlalchemy.exc import OperationalError
 import incfed
 from incfed.ledger.clients import enrol
 from incfed.ledger.settings import Settings
-from incfed.service import wire
+from incfed.service import requests
 from incfed.service.client.sync import PendingSync
-from incfed.service.wire import FederationView, Request, read
+from incfed.service.codec import read
+from incfed.service.requests import Request
+from incfed.service.wire import FederationView
 from support.failpoints import FAILPOINTS, POINTS, client_failpoints, coordinator_failpoints
 from support.federation import WIDE, Clock
 from support.in_process_transport import DIM, Reply, reply
@@ -204,7 +206,7 @@ class Schedule(EventQueue):
         self.later(self.chance.uniform(0, 1), partial(self._learn, twin))
 
     def _rise(self, member: Member) -> None:
-        said = reply(self.coordinator, member.number, wire.get_federation())[1]
+        said = reply(self.coordinator, member.number, requests.get_federation())[1]
         try:
             member.start(read(FederationView, said))
         except Killed:

@@ -13,10 +13,10 @@ from sqlalchemy.exc import OperationalError
 from incfed.ledger.clients import Member
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer
-from incfed.service import binary, wire
+from incfed.service import binary, codec, wire
 from incfed.service.coordinator.errors import Conflict
 from incfed.service.coordinator.views import view_federation
-from incfed.service.wire import Request
+from incfed.service.requests import Request
 from support.single_messages import SingleCoordinator
 
 DIM = 3
@@ -66,12 +66,12 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             if packed is not None:
                 return coordinator.signal(who, binary.read_signal(packed, dim))
             signal = TypeAdapter(wire.SignalBody).validate_json(body)
-            return coordinator.signal(who, wire.read_signal_body(signal, dim))
+            return coordinator.signal(who, codec.read_signal_body(signal, dim))
         case "upload":
             if packed is not None:
                 return coordinator.upload(who, binary.read_upload(number, packed, dim))
             upload = TypeAdapter(wire.UploadBody).validate_json(body)
-            return coordinator.upload(who, wire.read_upload_body(number, upload, dim))
+            return coordinator.upload(who, codec.read_upload_body(number, upload, dim))
         case "answer":
             answer = TypeAdapter(wire.AnswerBody).validate_json(body)
             said = answer.attempt, answer.accepted, answer.upload
@@ -80,7 +80,7 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             if packed is not None:
                 return coordinator.deliver(who, binary.read_delivery(number, packed, dim))
             delivery = TypeAdapter(wire.DeliveryBody).validate_json(body)
-            return coordinator.deliver(who, wire.read_delivery_body(number, delivery, dim))
+            return coordinator.deliver(who, codec.read_delivery_body(number, delivery, dim))
         case "download":
             [since], own = query["since"], tuple(query.get("own", ()))
             named = parse_qs(urlsplit(request.path).query).get("uploaded", [""])[0].partition("-")

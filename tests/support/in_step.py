@@ -17,7 +17,9 @@ from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.policies import PLAIN, Discretion, accept_all, cost_function
 from incfed.service.client.state_folder import Snapshot
 from incfed.service.client.transport import Traffic
-from incfed.service.wire import FederationView, Request, get_federation, read
+from incfed.service.codec import read
+from incfed.service.requests import Request, get_federation
+from incfed.service.wire import FederationView
 from incfed.simulation.presence import Presence
 from incfed.simulation.sharing import noise_stream
 from support.federation import Federation

@@ -14,8 +14,8 @@ from incfed.ledger.database import Database
 from incfed.ledger.settings import Settings
 from incfed.service.client.durable_learner import warm_up
 from incfed.service.coordinator.app import make_app
-from incfed.service.coordinator.serve import warm_up as warm_up_server
 from incfed.service.coordinator.views import view_federation
+from incfed.service.coordinator.warm_up import warm_up as warm_up_server
 from incfed.service.wire import StateView
 from support import client_processes, live_coordinator  # noqa: F401
 

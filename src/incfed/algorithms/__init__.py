@@ -4,6 +4,7 @@ from .asynchronous import AsyncLinUCB, FedLinUCB
 from .base import Algorithm
 from .baselines import Centralized, DisLinUCB, Independent
 from .inc_fed_ucb import IncFedUCB
+from .lin_ucb import LinUCB, Prediction
 
 __all__ = [
     "Algorithm",
@@ -13,4 +14,6 @@ __all__ = [
     "FedLinUCB",
     "IncFedUCB",
     "Independent",
+    "LinUCB",
+    "Prediction",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -73,6 +73,11 @@ class Algorithm:
     def check(self, count: int) -> None:
         """InputError if its settings do not fit so many clients."""
         self.prices(count)
+
+    def for_run(self, *, steps: int, clients: int, dim: int) -> Self:
+        """The same for a run of this size: a setting that is the name of a formula becomes its
+        value."""
+        return self
 
     def rules(self, dim: int) -> Rules:
         """What the kernels need of it."""

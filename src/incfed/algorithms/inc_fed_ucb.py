@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
@@ -23,6 +24,7 @@ from ..protocol.strategy import Behaviour, VaryingCosts, check_reports, groups
 from ..protocol.triggers import Threshold, Trigger
 from ..protocol.trust import AUTO
 from ..support import inputs, places
+from . import thresholds
 from .base import LATER
 from .trust import Trusting
 
@@ -32,7 +34,8 @@ class IncFedUCB(Trusting):
     """An incentive mechanism, a trigger and the clients' costs.
 
     threshold: D_c of the paper's trigger; 0 triggers a round at every step with new data, infinity
-    triggers none. trigger: any other, such as Patient(). Exactly one of the two is given.
+    triggers none. "high", "low" or "theory": the formula of this name in `incfed.thresholds`, for
+    the run at hand. trigger: any other, such as Patient(). Exactly one of the two is given.
     costs: D^p, what sharing costs a client with data to share: a number, or one per client; or
     DrawnCosts() or DriftingCosts(), which change from round to round.
     clocks: whose count of steps a round restarts, "all" or "participants" (Alg. 1 as printed).
@@ -52,7 +55,7 @@ class IncFedUCB(Trusting):
     """
 
     mechanism: Mechanism
-    threshold: float | None = None
+    threshold: float | str | None = None
     costs: float | Sequence[float] | VaryingCosts = 0.0
     clocks: str = "all"
     trigger: Trigger | None = field(default=None, metadata=LATER)
@@ -77,7 +80,7 @@ class IncFedUCB(Trusting):
             if self.threshold is None:
                 allowed = "given, unless trigger is: IncFedUCB needs one of them"
                 raise places.missing("threshold", allowed)
-            inputs.number("threshold", self.threshold, low=0.0, finite=False)
+            thresholds.check(self.threshold)
         else:
             if not isinstance(self.trigger, Trigger):
                 raise inputs.refuse("trigger", self.trigger, "a Trigger, such as Patient(news=5)")
@@ -95,8 +98,8 @@ class IncFedUCB(Trusting):
         object.__setattr__(self, "money_digits", check_digits(self.money_digits))
         if self.limits is not None and not isinstance(self.limits, Limits):
             raise inputs.refuse("limits", self.limits, "Limits(), such as Limits(per_round=100)")
-        for one in self.protocol.behaviours:
-            if one.holds_back and self.protocol.trigger.streams is not None:
+        for one in check_reports(self.reports):
+            if one.holds_back and self._streams is not None:
                 allowed = (
                     f"left out with {type(self.trigger).__name__}: its clients stream every step, "
                     "so none can hold its data back"
@@ -109,7 +112,7 @@ class IncFedUCB(Trusting):
         if not (self.privacy is None or isinstance(self.privacy, Privacy)):
             raise inputs.refuse("privacy", self.privacy, "a Privacy, such as Privacy(epsilon=4)")
         for name, default in (("share_from", 1), ("privacy", None)):
-            if getattr(self, name) != default and self.protocol.trigger.streams is not None:
+            if getattr(self, name) != default and self._streams is not None:
                 allowed = f"left out with {type(self.trigger).__name__}: clients stream every step"
                 raise inputs.refuse(name, getattr(self, name), allowed)
         if self.share_from > 1 and self.trust == AUTO:
@@ -120,11 +123,15 @@ class IncFedUCB(Trusting):
             raise inputs.refuse("trust", self.trust, allowed)
 
     @property
+    def _streams(self) -> str | None:
+        return None if self.trigger is None else self.trigger.streams
+
+    @property
     def protocol(self) -> Synchronous:
         trigger = self.trigger
         if trigger is None:
             assert self.threshold is not None
-            trigger = Threshold(self.threshold)
+            trigger = Threshold(thresholds.number(self.threshold))
         return Synchronous(
             trigger=trigger,
             mechanism=self.mechanism,
@@ -142,8 +149,17 @@ class IncFedUCB(Trusting):
 
     def check(self, count: int) -> None:
         super().check(count)
-        each_available(self.protocol.availability, count)
-        groups(self.protocol.behaviours, count)
+        each_available(check_availability(self.availability), count)
+        groups(check_reports(self.reports), count)
+
+    def for_run(self, *, steps: int, clients: int, dim: int) -> Self:
+        if not isinstance(self.threshold, str):
+            return self
+        value = thresholds.named(
+            self.threshold, steps=steps, clients=clients, dim=dim, beta=self.mechanism.beta,
+            ridge=self.ridge,
+        )  # fmt: skip
+        return replace(self, threshold=value)
 
     def prices(self, count: int) -> Floats:
         if isinstance(self.costs, VaryingCosts):

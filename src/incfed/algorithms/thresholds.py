@@ -1,10 +1,12 @@
-"""The paper's three formulas for the communication threshold D_c."""
+"""The paper's three formulas for the communication threshold D_c, also by name."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
-from ..support import inputs
+from ..support import inputs, places
 
 
 def high(*, steps: int, clients: int, dim: int) -> float:
@@ -30,6 +32,46 @@ def theory(*, steps: int, clients: int, dim: int, beta: float, ridge: float) -> 
     rounds = math.ceil(dim * math.log1p(steps / (ridge * dim)))
     slack = math.sqrt(steps**2 / (clients**2 * dim * rounds * math.log(steps)))
     return base - slack * math.log(beta)
+
+
+FORMULAS: dict[str, Callable[..., float]] = {one.__name__: one for one in (high, low, theory)}
+
+
+def check(value: object) -> float | str:
+    """A threshold, as algorithms take it: a number, or the name of a formula."""
+    if not isinstance(value, str):
+        return inputs.number("threshold", value, low=0.0, finite=False)
+    if value not in FORMULAS:
+        words = ", ".join(f"{word!r}" for word in FORMULAS)
+        close = places.hint(value, FORMULAS)
+        raise inputs.InputError(
+            f"threshold: got {value!r}{close}, must be a number or one of {words}"
+        )
+    return value
+
+
+def named(
+    name: str, *, steps: int, clients: int, dim: int, beta: float | None, ridge: float | None
+) -> float:
+    """The value of the formula of this name; `beta`: of the mechanism, None if it has none."""
+    known: dict[str, Any] = {"steps": steps, "clients": clients, "dim": dim}
+    if check(name) == theory.__name__:
+        if beta is None:
+            allowed = "a number or a formula without beta: the mechanism has none"
+            raise inputs.refuse("threshold", name, allowed)
+        known |= {"beta": beta, "ridge": ridge}
+    try:
+        return FORMULAS[name](**known)
+    except inputs.InputError as error:
+        raise inputs.InputError(f"threshold: {name!r} cannot be computed: {error}") from None
+
+
+def number(value: float | str) -> float:
+    """The threshold where the length of the run is not known."""
+    if isinstance(value, str):
+        allowed = f"a number here, such as incfed.thresholds.{value}(steps=..., clients=..., ...)"
+        raise inputs.refuse("threshold", value, allowed)
+    return float(value)
 
 
 def _check(steps: int, clients: int, dim: int) -> tuple[int, int, int]:

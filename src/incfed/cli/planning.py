@@ -91,7 +91,7 @@ def estimate(
     ] = None,
     ridge: Annotated[float, option("LAMBDA", "lambda.")] = 0.1,
 ) -> None:
-    """Compare the bounds of the theorems with one quick simulation.
+    """One quick simulation, and the bounds of the theorems where they say something.
 
     Rounds, communication and payment are bounded with the constants of the proof;
     for regret, only the growth is known.

@@ -1,6 +1,8 @@
 """Worlds: which client acts, which arms it sees, and the reward of each arm."""
 
 from .base import Events, Stream, World
+from .checks import check_world
+from .env import Env
 from .logs import BadRows, ReplayLog
 from .movielens import MovieLens
 from .synthetic import Synthetic
@@ -8,6 +10,7 @@ from .trace import Trace
 
 __all__ = [
     "BadRows",
+    "Env",
     "Events",
     "MovieLens",
     "ReplayLog",
@@ -15,4 +18,5 @@ __all__ = [
     "Synthetic",
     "Trace",
     "World",
+    "check_world",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..kernels.factor import Floats, Ints
 
@@ -15,12 +16,27 @@ MOST = 10_000_000  # clients or items: more would not fit into memory
 
 
 class Events(NamedTuple):
-    """Consecutive steps."""
+    """Consecutive steps, as arrays of these shapes; `of` makes them of anything like an array."""
 
     clients: Ints  # [n]     the client that acts
     arms: Ints  # [n, K]  the arms it can choose: rows of the stream's `items`
     rewards: Floats  # [n, K]  the reward of each arm; NaN: unknown, and skipped if it is chosen
     expected: Floats  # [n, K]  the reward without noise; NaN: unknown
+
+    @classmethod
+    def of(
+        cls, clients: ArrayLike, arms: ArrayLike, rewards: ArrayLike,
+        expected: ArrayLike | None = None,
+    ) -> Events:  # fmt: skip
+        """With the right types; without `expected`, regret will be unknown."""
+        values = np.array(rewards, np.float64, order="C")
+        unknown = np.full(values.shape, np.nan)
+        return cls(
+            np.array(clients, np.int64, order="C"),
+            np.array(arms, np.int64, order="C"),
+            values,
+            unknown if expected is None else np.array(expected, np.float64, order="C"),
+        )
 
 
 class Stream(ABC):

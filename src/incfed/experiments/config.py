@@ -17,10 +17,9 @@ costs = 10.0
 
 from __future__ import annotations
 
-import inspect
 import warnings
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -45,9 +44,6 @@ CUT = ("part", "turn", "bootstrap")  # keys that every table of a recorded world
 LONGEST_LABEL = 80  # characters
 RUN_KEYS = ("steps", "seeds", "bootstrap", "output")
 MANY = 100_000  # seeds: more is a typing error
-FORMULAS: dict[str, Callable[..., float]] = {
-    one.__name__: one for one in (thresholds.high, thresholds.low, thresholds.theory)
-}
 
 
 @dataclass(frozen=True)
@@ -255,32 +251,14 @@ def build_algorithm(
         default = maker.parameters.get("ridge")
         ridge = given.get("ridge", default.default if default else None)
         beta = given["mechanism"].beta if "mechanism" in given else 1.0
-        given["threshold"] = _threshold(
-            given["threshold"],
-            f"{place}.threshold",
-            steps=steps,
-            clients=world.count,
-            dim=world.dim,
-            ridge=ridge,
-            beta=beta,
-        )
+        with places.at(place, given):
+            given["threshold"] = thresholds.named(
+                given["threshold"], steps=steps, clients=world.count, dim=world.dim, beta=beta,
+                ridge=ridge,
+            )  # fmt: skip
     made = maker(given, place, folder)
     sources.update(made.sources)
     with places.at(place, given):
         made.value.check(world.count)
         plain(made.value.settings())  # can it be saved?
     return Component(made.value, sources, table)
-
-
-def _threshold(name: str, place: str, **known: Any) -> float:
-    if name not in FORMULAS:
-        words = ", ".join(f"{word!r}" for word in FORMULAS)
-        close = places.hint(name, FORMULAS)
-        raise InputError(f"{place}: got {name!r}{close}, must be a number or one of {words}")
-    needed = inspect.signature(FORMULAS[name]).parameters
-    if "beta" in needed and known["beta"] is None:
-        raise refuse(place, name, "a number or a formula without beta: the mechanism has none")
-    try:
-        return FORMULAS[name](**{key: known[key] for key in needed})
-    except InputError as error:
-        raise InputError(f"{place}: {name!r} cannot be computed: {error}") from None

@@ -5,25 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from typing import Any
 
 from numba.core import event
 
 from ..algorithms import Algorithm, FedLinUCB, IncFedUCB
 from ..environments import Synthetic
-from ..mechanisms import (
-    BudgetFeasible,
-    CostAware,
-    Exact,
-    Mechanism,
-    PayEveryone,
-    PaymentEfficient,
-    PaymentFree,
-    PostedPrice,
-    ShapleySplit,
-    Truthful,
-)
+from ..mechanisms import PayEveryone
+from ..mechanisms.small_worlds import for_small_worlds
 from ..protocol.protocols import Asynchronous, Synchronous
 from ..protocol.triggers import Patient, Threshold
 from ..simulation import simulate
@@ -56,30 +45,9 @@ def _small_versions(algorithm: Algorithm) -> list[Algorithm]:
             reads=algorithm.reads,
             download=protocol.download,
         )
-        for mechanism in _mechanisms(protocol.mechanism)
+        for mechanism in for_small_worlds(protocol.mechanism)
         for costs in (1.0, [0.0, 1.0, 1.0, 1.0])
     ]
-
-
-# Options with which every built-in mechanism has something to decide in the small world.
-_SMALL: dict[type[Mechanism], dict[str, Any]] = {
-    BudgetFeasible: {"per_round": 1.5, "total": None},
-    CostAware: {"beta": 0.5},
-    Exact: {"beta": 0.5},
-    PayEveryone: {},
-    PaymentEfficient: {"beta": 0.5},
-    PaymentFree: {},
-    PostedPrice: {"price": 0.5},
-    ShapleySplit: {"pot": 2.0, "samples": 2},
-    Truthful: {"reserve": 2.0},
-}
-
-
-def _mechanisms(mechanism: Mechanism) -> list[Mechanism]:
-    """Mechanisms that use all kernels that this one may use; for one of the user's own, any."""
-    if type(mechanism) in _SMALL:
-        return [replace(mechanism, **_SMALL[type(mechanism)])]  # type: ignore[type-var]
-    return [PaymentEfficient(beta=0.5), PaymentEfficient(beta=0.5, order="ascending")]
 
 
 @contextmanager

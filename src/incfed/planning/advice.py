@@ -14,15 +14,17 @@ from ..results.document import Tone
 from ..results.intervals import Interval
 from ..results.numbers import human
 from ..support.inputs import counted
-from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit
+from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit, loss
 from .judging import Judged, LimitCheck
-from .selection import LESS
+from .selection import LESS, RESOURCES, RUNGS, SPARE
 from .space import ALL, FREE, MIXTURE, PAID, Setting
 
 if TYPE_CHECKING:
     from .planner import Plan
 
 COSTLY = {0.5: "half", 1.0: "as planned", 2.0: "twice"}  # by the factor that costs are off by
+USES = {"payment": "paid", "communication": "sent"}
+RESOURCE_WORDS = {"payment": "payment", "communication": "traffic"}
 LUCKY = "It keeps them in the held-out runs, but not in the search: do not count on it."
 NOTHING_MORE = "In the search, no dearer setting that keeps the other limits was better."
 TWO = "No single limit is in the way: relax at least two of them."
@@ -97,18 +99,75 @@ def limit_words(kept: LimitCheck) -> str:
     return f"{kept.limit}: close ({kept.said}): the mean is {side}, but not the whole interval"
 
 
+def unused(plan: Plan) -> list[str]:
+    """What of the limits on money and traffic is left, and why."""
+    found = []
+    for limit in plan.goal.limits:
+        left = limit.value - plan.judgement.chosen[limit.metric].mean
+        if limit.metric not in RESOURCES or limit.metric == plan.goal.aim:
+            continue
+        if plan.within and left > SPARE * limit.value:
+            of = f"{human(left)} of the {human(limit.value)} that may be {USES[limit.metric]}"
+            found.append(f"Unused: {of}. {_why_unused(plan, limit.metric)}")
+    return found
+
+
+def _why_unused(plan: Plan, metric: str) -> str:
+    what, aim = RESOURCE_WORDS[metric], plan.goal.aim
+    if metric not in plan.judgement.spending:
+        return f"No setting was found that keeps the limits and uses more {what}."
+    count, other = plan.judgement.spending[metric]
+    by = other.worse(plan.judgement.chosen, aim)
+    more = "more" if (by.mean > 0) != (aim in GAINS) else "less"
+    apart = f"{replace(by, mean=abs(by.mean))} {more} than the advice, seed by seed"
+    figures = f"{UNITS[aim].format(other[aim])} for {UNITS[metric].format(other[metric])}"
+    best = f"the best of {counted(count, 'setting')} with more {what} within the limits"
+    if by.high < 0:
+        return f"In held-out runs more {what} helps, {best} has {figures}: {apart} ({other.label})."
+    outcome = f"bought no {'more' if aim in GAINS else 'less'} {aim}"
+    sure = "" if by.low > 0 else ", within chance"
+    return f"More {what} {outcome}: {best} has {figures}, {apart}{sure} ({other.label})."
+
+
+def tie_words(plan: Plan) -> list[str]:
+    """Which setting the advice tied with, and what that would cost."""
+    aim, chosen, leader = plan.goal.aim, plan.judgement.chosen, plan.judgement.leader
+    if leader is chosen:
+        return []
+    by = chosen.worse(leader, aim)
+    apart = "no better than the advice, as far as these runs can tell"
+    if by.low > 0:
+        apart = f"better than the advice by {by}"
+    figures = [UNITS[name].format(leader[name]) for name in dict.fromkeys((aim, *RESOURCES))]
+    best = "most" if aim in GAINS else "least"
+    return [
+        f"The {best} {aim} in the search was that of another setting, which the advice tied with: "
+        f"{leader.label}. It has {', '.join(figures)}, {apart}."
+    ]
+
+
 def thrift(plan: Plan) -> list[str]:
-    """Another setting that does about as well with less traffic, if held-out runs confirm that."""
+    """A setting that does about as well with less traffic in the held-out runs, if one is shown."""
     judgement, goal, aim = plan.judgement, plan.goal, plan.goal.aim
-    other, chosen = judgement.thrifty, judgement.chosen
-    if other is None or judgement.violation(goal, other) > judgement.violation(goal, chosen):
+    chosen = judgement.chosen
+
+    def fits(one: Judged) -> bool:
+        by = one.worse(chosen, aim)
+        return (
+            one.setting is not None
+            and plan.case.space.holds(one.setting)
+            and one["communication"].mean < LESS * chosen["communication"].mean
+            and one["payment"].mean <= chosen["payment"].mean
+            and judgement.violation(goal, one) <= judgement.violation(goal, chosen)
+            and by.mean <= by.error
+        )
+
+    found = [one for one in (*judgement.references, *judgement.frontier) if fits(one)]
+    if not found or aim != goal.performance:  # as cheap is not as good
         return []
-    sent, usually = other["communication"], chosen["communication"].mean
-    worse = chosen.more(other, aim) if aim in GAINS else other.more(chosen, aim)
-    if sent.mean >= LESS * usually or worse.mean > worse.error:
-        return []
-    figures = f"{UNITS[aim].format(other[aim])} and {UNITS['communication'].format(sent)}"
-    share = f"{sent.mean / usually:.0%}"
+    other = min(found, key=lambda one: one["communication"].mean)
+    figures = " and ".join(UNITS[name].format(other[name]) for name in (aim, "communication"))
+    share = f"{other['communication'].mean / chosen['communication'].mean:.0%}"
     return [f"About as good for {share} of the traffic: {other.label}, with {figures}."]
 
 
@@ -147,7 +206,8 @@ def basis(plan: Plan) -> list[str]:
     case, seeds = plan.case, len(plan.held_out)
     tried = (
         f"Tried {counted(len(plan.tried), 'setting')} in {counted(plan.runs, 'run')} with up to "
-        f"{counted(len(plan.search_seeds), 'seed')} each; poor ones got fewer."
+        f"{counted(RUNGS[-1], 'seed')} each; poor ones got fewer. Ties with the best were decided "
+        "with other seeds, for less traffic and then less money."
     )
     means = "± is a 95 % interval of the mean, not the spread of single runs."
     if case.share is None:
@@ -235,6 +295,7 @@ class FrontierStep:
     dear: Judged
     metric: str  # that money buys
     unit: float  # of money
+    tried: int = 0  # settings that the search tried in between
 
     @property
     def bought(self) -> Interval:
@@ -257,7 +318,9 @@ class FrontierStep:
         if math.isnan(rate):
             return f"both at {cheap}: {human(abs(bought.mean))} {more} {self.metric}{sure}"
         what = f"{'buys' if better else 'brings'} {human(abs(rate))} {more} {self.metric}{sure}"
-        return f"from {cheap} to {dear}: each further {self.unit:,g} {what}"
+        some = counted(self.tried, "setting")
+        none = f"; {some} in between looked no better than the cheaper end" if self.tried else ""
+        return f"from {cheap} to {dear}: each further {self.unit:,g} {what}{none}"
 
 
 def frontier_steps(plan: Plan) -> list[FrontierStep]:
@@ -265,7 +328,24 @@ def frontier_steps(plan: Plan) -> list[FrontierStep]:
     unit of a hundredth to a tenth of the largest."""
     top = max((one["payment"].mean for one in plan.frontier), default=0.0)
     unit = 10.0 ** (math.floor(math.log10(top)) - 1) if top > 0 else 1.0
-    return [FrontierStep(*pair, plan.goal.bought, unit) for pair in pairwise(plan.frontier)]
+    return [
+        FrontierStep(*pair, plan.goal.bought, unit, _tried_between(plan, *pair))
+        for pair in pairwise(plan.frontier)
+    ]
+
+
+def _tried_between(plan: Plan, cheap: Judged, dear: Judged) -> int:
+    """How many settings of the search paid more than the one and less than the other, and looked
+    no better than the cheaper one."""
+    found = dict(plan.tried)
+    if cheap.setting not in found or dear.setting not in found:
+        return 0
+    low, high, metric = found[cheap.setting], found[dear.setting], plan.goal.bought
+    return sum(
+        low["payment"] < means["payment"] < high["payment"]
+        and loss(metric, means[metric]) >= loss(metric, low[metric])
+        for means in found.values()
+    )
 
 
 def money_words(plan: Plan) -> list[str]:

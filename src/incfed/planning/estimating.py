@@ -56,39 +56,50 @@ class Estimate:
     bounds: Bounds
     simulated: dict[str, float]  # final figures of one run in the paper's synthetic world
 
+    def telling(self) -> dict[str, float]:
+        """The bounds that say something: below a round in every step, and below every step paid
+        for, which nobody needs a theorem for. There is none for regret."""
+        most, everything = self.bounds, self.cost * self.steps
+        found = {"rounds": most.rounds, "communication": most.communication}
+        found = found if most.rounds < self.steps else {}
+        return found | ({"payment": most.payment} if most.payment < everything else {})
+
     def rows(self) -> list[tuple[str, str, str]]:
-        """Quantity, bound and simulated value as text."""
-        first, second = self.bounds.regret
-        bounds = {name: human(getattr(self.bounds, name)) for name in ROWS if name != "regret"}
-        bounds["regret"] = f"c1 × {human(first)} + c2 × {human(second)}"
-        return [(name, bounds[name], human(self.simulated[name])) for name in ROWS]
+        """Quantity, simulated value, and bound as text; empty where it says nothing."""
+        most = {name: human(bound) for name, bound in self.telling().items()}
+        return [(name, human(self.simulated[name]), most.get(name, "")) for name in ROWS]
 
     def notes(self) -> list[str]:
-        """What the figures mean."""
+        """What the figures mean, and what the proofs say."""
+        telling = self.telling()
+        run = "Simulated: a single run (seed 0) of the paper's synthetic world."
+        said = "At most: what no run exceeds, by the proof of Theorem 2. It is no forecast."
+        if not telling:
+            said = (
+                "The proofs say nothing about a run of this length: their bounds are no better "
+                "than a round in every step, and every step paid for."
+            )
+        elif "payment" not in telling:
+            said += " For the payment it is no better than every step paid for."
         first, second = self.bounds.regret
-        larger = "trigger (D_c)" if second > first else "learning itself (and 1/beta)"
-        theorem = (
-            "The theorem's regret, d sqrt(T) log T at its own D_c, covers this beta."
-            if self.bounds.covered
-            else f"The theorem's regret needs beta >= {self.bounds.least_beta:.4g} "
-            "(e^(-1/N)): this beta is not covered."
+        larger = "the trigger (D_c)" if second > first else "learning itself (and 1/beta)"
+        regret = (
+            "For regret the proofs have no figure, only how it grows; what grows most here is the "
+            f"part of {larger}."
         )
-        vacuous = (
-            " The one on rounds allows one in every step: the theorem is for longer runs."
-            if self.bounds.rounds >= self.steps
-            else ""
-        )
-        return [
-            "Bounds hold for every run and are no forecast; the simulation is a forecast from a "
-            f"single run (seed 0) of the paper's synthetic world.{vacuous}",
-            "Of regret only the shape is known, its constants c1 and c2 are not; its larger term "
-            f"here is that of the {larger}. {theorem}",
-        ]
+        if not self.bounds.covered:
+            regret += (
+                f" The theorem is for beta >= {self.bounds.least_beta:.4g} (e^(-1/N)): it does not "
+                "cover this beta."
+            )
+        return [f"{run} {said}", regret]
 
     def __str__(self) -> str:
-        rows = [("", "bound", "simulated"), *self.rows()]
+        rows = [("", "simulated", "at most"), *self.rows()]
+        if not self.telling():
+            rows = [(name, value, "") for name, value, _ in rows]
         first, second, third = (max(map(len, column)) for column in zip(*rows, strict=True))
-        lines = [f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in rows]
+        lines = [f"{a:{first}}  {b:>{second}}  {c:>{third}}".rstrip() for a, b, c in rows]
         return "\n".join([*lines, *self.notes()])
 
 
@@ -99,13 +110,13 @@ def estimate(
     dim: int = 25,
     beta: float = 1.0,
     cost: float = 10.0,
-    threshold: float | None = None,
+    threshold: float | str | None = None,
     ridge: float = 0.1,
 ) -> Estimate:
     """What N, T, d, beta and the cost of sharing lead to: bounds from the proofs, and one run.
 
-    `threshold` is D_c; by default that of the theorem (for beta = 0, which the theorem does not
-    cover: that of the paper's Table 1).
+    `threshold` is D_c, a number or the name of a formula; by default that of the theorem (for
+    beta = 0, which the theorem does not cover: that of the paper's Table 1).
     """
     beta = inputs.number("beta", beta, low=0.0, high=1.0)
     cost = inputs.number("cost", cost, low=0.0, high=1e15)
@@ -116,6 +127,8 @@ def estimate(
         threshold = thresholds.theory(**size, beta=beta, ridge=ridge)
     elif threshold is None:
         threshold = thresholds.high(**size)
+    elif isinstance(threshold, str):
+        threshold = thresholds.named(threshold, **size, beta=beta, ridge=ridge)
     inputs.number("threshold", threshold, low=0.0)
     algorithm = IncFedUCB(PaymentEfficient(beta), threshold=threshold, costs=cost, ridge=ridge)
     result = simulate(world, algorithm, steps=steps).summary()

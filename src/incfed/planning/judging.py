@@ -52,6 +52,10 @@ class Judged:
         pairs = zip(self.values(metric), other.values(metric), strict=True)
         return self.interval(one - times * two for one, two in pairs)
 
+    def worse(self, other: Judged, metric: str) -> Interval:
+        """By how much it is worse, seed by seed."""
+        return other.more(self, metric) if metric in GAINS else self.more(other, metric)
+
     def share(self, other: Judged, metric: str) -> Interval | None:
         """In percent of `other`, seed by seed; None if the figure of that is not positive."""
         whole = other[metric].mean
@@ -94,7 +98,8 @@ class Judgement:
     references: tuple[Judged, ...]  # everyone paid, nobody paid, nobody shares
     frontier: tuple[Judged, ...]  # the search's settings, by rising payment
     sensitivity: Mapping[float, Judged]  # by the factor that costs are off by, 1 included
-    thrifty: Judged | None  # about as good for much less traffic
+    leader: Judged  # of the search; the chosen one, or one that it tied with
+    spending: Mapping[str, tuple[int, Judged]]  # by resource of which much is left: see `Spending`
     easiest: Mapping[str, Judged]  # by limited metric: closest to that limit, keeps the others
 
     @property
@@ -143,7 +148,7 @@ def judge(
 ) -> Judgement:
     """Run everything that the plan mentions with the held-out seeds, all at once."""
     paid, free = case.everyone, case.nobody
-    more = [] if found.thrifty is None else [found.thrifty]
+    more = [found.leader, *(each.best for each in found.spending.values())]
     settings = dict.fromkeys(
         [found.chosen, paid, free, *found.frontier, *more, *found.easiest.values()]
     )
@@ -169,6 +174,7 @@ def judge(
             sorted((judged[one] for one in found.frontier), key=lambda one: one["payment"].mean)
         ),
         sensitivity=dict(sorted({**off, 1.0: chosen}.items())),
-        thrifty=None if found.thrifty is None else judged[found.thrifty],
+        leader=judged[found.leader],
+        spending={name: (each.count, judged[each.best]) for name, each in found.spending.items()},
         easiest={metric: judged[one] for metric, one in found.easiest.items()},
     )

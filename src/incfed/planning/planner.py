@@ -31,6 +31,7 @@ from .space import Setting
 from .study import BATCH, check_optuna
 
 TRIALS, HELD_OUT = 160, 20
+PLAY_OFF = 16  # seeds that settings are chosen with, after those of the race
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ def plan(
             within=found.within,
             judgement=judgement,
             tried=[(one, evidence.means(one)) for one in evidence.settings],
-            runs=evidence.runs,
+            runs=evidence.runs + search.play_off.runs,
             search_seeds=search_seeds,
             held_out=held,
         )
@@ -211,7 +212,7 @@ def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     of `seed`."""
     start = 2 * MANY * seed
     return (
-        tuple(range(start, start + RUNGS[-1])),
+        tuple(range(start, start + RUNGS[-1] + PLAY_OFF)),
         tuple(range(start + MANY, start + MANY + judges)),
     )
 

@@ -59,7 +59,13 @@ def _header(plan: Plan) -> Iterator[doc.Block]:
 
 
 def _what_it_means(plan: Plan) -> list[str]:
-    return [advice.explain(plan.setting), *advice.lie_words(plan), *advice.thrift(plan)]
+    return [
+        *advice.unused(plan),
+        advice.explain(plan.setting),
+        *advice.lie_words(plan),
+        *advice.tie_words(plan),
+        *advice.thrift(plan),
+    ]
 
 
 def _expectations(plan: Plan) -> Iterator[doc.Block]:
@@ -156,7 +162,8 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "frontier": [
             {**_figures(one), "outside": advice.outside(plan, one)} for one in judgement.frontier
         ],
-        "thrifty": None if judgement.thrifty is None else _figures(judgement.thrifty),
+        "leader": _figures(judgement.leader),
+        "unused": advice.unused(plan),
         "sensitivity": {f"{k:g}": _figures(v) for k, v in judgement.sensitivity.items()},
         "references": {one.label: _figures(one) for one in judgement.references},
         "relax": advice.relax(plan),

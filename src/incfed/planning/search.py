@@ -11,14 +11,28 @@ from ..experiments.engine import Session
 from .alone import Rules, candidates
 from .case import SEARCH, Case
 from .evidence import Evidence, figures_of, means_of
+from .filling import between
 from .goals import Figures, Goal, loss
-from .selection import RUNGS, choose, easiest, front, promising, survivors, thin, thrifty
+from .selection import (
+    RUNGS,
+    Spending,
+    cheapest,
+    choose,
+    easiest,
+    front,
+    promising,
+    rivals,
+    spending,
+    survivors,
+    thin,
+)
 from .space import Setting
 from .study import BATCH, Study
 
 FULL = RUNGS[-1]
 FINALISTS = 12  # settings that get all seeds before one is chosen
 FRONTIER = 8  # its points that are judged
+FILLED = BATCH // 2  # settings of a batch that fill gaps
 BEST_ALONE = 4  # ways to learn alone that get more than the first seeds
 
 
@@ -45,7 +59,8 @@ class SearchResult:
     chosen: Setting
     within: bool  # it keeps all limits in the search
     frontier: list[Setting]
-    thrifty: Setting | None  # as good as the chosen one for much less traffic
+    leader: Setting  # has the best aim; the chosen one is as good, and cheaper, or the same
+    spending: dict[str, Spending]  # by resource of which much is left
     easiest: dict[str, Setting]  # by limited metric: comes closest to that limit, keeps the others
     alone: Rules  # the best way to learn without sharing
 
@@ -55,7 +70,8 @@ class RunsFailed(RuntimeError):
 
 
 class Search:
-    """Searches for settings with the given seeds; `slow` is called if kernels must be compiled."""
+    """Searches for settings. The first seeds are for racing, the others for the play-off between
+    the best; `slow` is called if kernels must be compiled."""
 
     def __init__(
         self,
@@ -67,7 +83,7 @@ class Search:
     ) -> None:
         self._case, self._session, self._watch, self._slow = case, session, watch, slow
         self._now = Update(0, 0, 0)
-        self.evidence = Evidence(seeds)
+        self.evidence, self.play_off = Evidence(seeds[:FULL]), Evidence(seeds[FULL:])
         self._faults: dict[Setting, str] = {}
 
     def _settle(self, goal: Goal) -> Goal:
@@ -89,12 +105,17 @@ class Search:
             if number < study.batches:
                 self._race(study.replay(number), goal)
             else:
-                asked = study.ask(number, first if number == 0 else [])
+                asked = study.ask(number, self._fill(goal) if number else first)
                 self._race([setting for _, setting in asked], goal)
                 for trial, setting in asked:
                     study.tell(trial, setting, self.evidence)
             self._tell(goal, (number + 1) * BATCH, total)
         return self._finish(goal)
+
+    def _fill(self, goal: Goal) -> list[Setting]:
+        """Settings in between those tried so far, for a part of a batch."""
+        leading = promising(self.evidence, goal, RUNGS[0], 1)
+        return between(self.evidence, self._case.space, goal, leading[0], FILLED) if leading else []
 
     def _race(self, settings: Sequence[Setting], goal: Goal) -> None:
         left = list(dict.fromkeys(settings))
@@ -113,17 +134,34 @@ class Search:
         self._run(list(dict.fromkeys(wanted)), FULL)
         full = [one for one in evidence.settings if evidence.count(one) >= FULL]
         self._check(full)
-        chosen = choose(evidence, full, goal)
+        leader = choose(evidence, full, goal)
+        chosen = self._play_off(leader, rivals(evidence, full, goal, leader), goal)
         line = front(evidence, goal, full, FULL)
         return SearchResult(
             evidence=evidence,
             chosen=chosen,
             within=evidence.violation(chosen, goal) == 0,
             frontier=thin(line, [evidence.means(one)["payment"] for one in line], FRONTIER),
-            thrifty=thrifty(evidence, goal, full, chosen),
+            leader=leader,
+            spending=spending(evidence, evidence.settings, goal, chosen),
             easiest=easiest(evidence, goal, full),
             alone=self._alone(goal, chosen),
         )
+
+    def _play_off(self, leader: Setting, others: Sequence[Setting], goal: Goal) -> Setting:
+        """The cheapest of those that are as good as the best, with seeds that chose none of them:
+        with those of the race, the leader looks better than it is."""
+        if not others:
+            return leader
+        again, case = self.play_off, self._case
+        settings = [leader, *others]
+        cells = [case.cells(one, again.seeds, SEARCH) for one in (case.everyone, *settings)]
+        found = run_groups(self._session, cells, self.report, self._slow)
+        [again.everyone] = needed(found[:1])
+        for setting, runs in zip(settings, found[1:], strict=True):
+            if not isinstance(runs, str):
+                again.add(setting, runs)
+        return cheapest(again, again.settings, goal) if again.settings else leader
 
     def _alone(self, goal: Goal, chosen: Setting) -> Rules:
         """The way to learn alone that performs best; the best of the first seeds get more."""

@@ -5,6 +5,9 @@ rung, a setting is given up if, on the same seeds,
 - it exceeds a limit by more than half of it, while another setting keeps all limits; or
 - another setting costs no more, is no further outside the limits, and has a better aim by more than
   two standard errors.
+
+Of the settings with all seeds, the best one and its rivals get as many other seeds; among those
+that are then as good as the best, as far as the runs can tell, the cheapest is chosen.
 """
 
 from __future__ import annotations
@@ -16,13 +19,18 @@ from dataclasses import dataclass
 
 from ..results.intervals import Interval, student
 from .evidence import Evidence
-from .goals import Goal, loss
+from .goals import Figures, Goal, loss
 from .space import Setting
 
 RUNGS = (2, 6, 16)  # how many seeds a setting has had after each
 FAR = 0.5  # a setting that exceeds a limit by this share of it is given up
 SURE = 2.0  # so is one that is worse by this many standard errors
-LESS = 0.8  # a setting is mentioned for its traffic if it sends less than this share
+NEAR = 3.0  # one that is worse by more than this is no rival of the best
+TIED = 1.0  # and by no more than this, with other seeds, as good
+RIVALS = 8  # that get other seeds, to see whether they are as good as the best
+LESS = 0.8  # traffic below this share is much less
+RESOURCES = ("payment", "communication")
+SPARE = 0.1  # a share of a limit that is worth a word
 CONFIDENT = 0.9  # how likely a mean must keep a limit for the setting to count as safe
 
 
@@ -161,29 +169,85 @@ def thin(settings: Sequence[Setting], payments: Sequence[float], count: int) -> 
     return [settings[k] for k in kept]
 
 
-def thrifty(
-    evidence: Evidence, goal: Goal, settings: Sequence[Setting], chosen: Setting
-) -> Setting | None:
-    """The setting that sends least of those that are as good as `chosen` (within a standard error,
-    seed by seed), cost no more, and keep the limits as well; None if none sends much less. A search
-    for the best figure alone would never mention it."""
-    if goal.aim != goal.performance:  # as cheap is not as good
-        return None
-    best = evidence.means(chosen)
+def worse(evidence: Evidence, one: Setting, other: Setting, metric: str) -> Interval:
+    """By how much `one` is worse than `other`, seed by seed."""
+    values = evidence.values(one, metric), evidence.values(other, metric)
+    return Interval.of(loss(metric, x - y) for x, y in zip(*values, strict=True))
 
-    def fits(setting: Setting) -> bool:
-        means = evidence.means(setting)
-        values = evidence.values(setting, goal.aim), evidence.values(chosen, goal.aim)
-        worse = Interval.of(loss(goal.aim, one - two) for one, two in zip(*values, strict=True))
-        return (
-            means["communication"] < LESS * best["communication"]
-            and means["payment"] <= best["payment"]
-            and evidence.violation(setting, goal) <= evidence.violation(chosen, goal)
-            and worse.mean <= worse.error
+
+def as_good(
+    evidence: Evidence, one: Setting, other: Setting, goal: Goal, errors: float = TIED
+) -> bool:
+    """Within so many standard errors: `one` is no worse in the aim and in what that is traded for
+    (it pays no more), and it keeps the limits as well."""
+    if evidence.violation(one, goal) > evidence.violation(other, goal):
+        return False
+    found = (worse(evidence, one, other, metric) for metric in (goal.aim, goal.partner))
+    return all(by.mean <= errors * by.error for by in found)
+
+
+def rivals(
+    evidence: Evidence, settings: Sequence[Setting], goal: Goal, leader: Setting
+) -> list[Setting]:
+    """Settings that send much less than the leader, or pay less for as much traffic, and may be as
+    good: those that send least. The leader was picked for looking best, so that others are compared
+    with it generously; runs with other seeds must confirm them."""
+    best, risk = evidence.means(leader), max(0.0, upper_excess(evidence, leader, goal))
+
+    def cheaper(means: Figures) -> bool:
+        sent, usually = means["communication"], best["communication"]
+        return sent < LESS * usually or (
+            LESS * sent <= usually and means["payment"] < best["payment"]
         )
 
-    fitting = [one for one in settings if fits(one)]
-    return min(fitting, key=lambda one: evidence.means(one)["communication"], default=None)
+    found = [
+        one
+        for one in settings
+        if cheaper(evidence.means(one))
+        and upper_excess(evidence, one, goal) <= risk
+        and as_good(evidence, one, leader, goal, NEAR)
+    ]
+    return sorted(found, key=lambda one: evidence.means(one)["communication"])[:RIVALS]
+
+
+def cheapest(evidence: Evidence, settings: Sequence[Setting], goal: Goal) -> Setting:
+    """Of the best and those that are as good: the one with the least traffic; of those that send
+    little more than it, the one that pays least."""
+    best = choose(evidence, settings, goal)
+    means = {one: evidence.means(one) for one in settings if as_good(evidence, one, best, goal)}
+    least = min(each["communication"] for each in means.values())
+    light = [one for one in means if LESS * means[one]["communication"] <= least]
+    return min(light, key=lambda one: (means[one]["payment"], means[one]["communication"]))
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Settings that use more of a limited resource than the advice, and keep all limits."""
+
+    count: int
+    best: Setting  # of them, by the aim
+
+
+def spending(
+    evidence: Evidence, settings: Sequence[Setting], goal: Goal, chosen: Setting
+) -> dict[str, Spending]:
+    """By limited resource: what using more of it, by a tenth of what is left or more, would bring.
+    Left out is what the advice uses up, and what nobody was found to use."""
+    found: dict[str, Spending] = {}
+    for limit in goal.limits:
+        used, metric = evidence.means(chosen)[limit.metric], limit.metric
+        if metric not in RESOURCES or metric == goal.aim or used > (1 - SPARE) * limit.value:
+            continue
+        more = [
+            one
+            for one in settings
+            if evidence.means(one)[metric] > used + SPARE * (limit.value - used)
+            and evidence.violation(one, goal) == 0
+        ]
+        if more:
+            best = min(more, key=lambda one: goal.order(evidence.means(one)))
+            found[metric] = Spending(len(more), best)
+    return found
 
 
 def easiest(evidence: Evidence, goal: Goal, settings: Sequence[Setting]) -> dict[str, Setting]:

@@ -141,11 +141,26 @@ class Learner:
         """Eq. 2: the index of one of these arms [K, d]."""
         if len(self._ids) != len(arms):
             self._ids, self._z, self._score = np.arange(len(arms)), arms.copy(), np.empty(len(arms))
-        U, t, logdet, ids = self._U, self._t, self._logdet, self._ids
+        (U, t, alpha), ids = self._model(), self._ids
+        return choose_dense(arms, ids, ids, U, t, alpha, self._z, self._score)
+
+    def predict(self, arms: Floats) -> tuple[Floats, Floats]:
+        """The two terms of Eq. 2 for each of these arms [K, d]: x'theta and alpha ||x||."""
+        U, t, alpha = self._model()
+        z = arms @ U.T
+        return z @ t, alpha * np.linalg.norm(z, axis=1)
+
+    def theta(self) -> Floats:
+        """The estimated parameter with which it chooses."""
+        U, t, _ = self._model()
+        return np.asarray(U.T @ t)
+
+    def _model(self) -> tuple[Floats, Floats, float]:
+        """U, t and alpha to choose with."""
+        U, t, logdet = self._U, self._t, self._logdet
         if self._models is not None:
             U, t, logdet = self._models.best(self.own.scores, self.known)
-        alpha = confidence(logdet, self.dim, self.rules)
-        return choose_dense(arms, ids, ids, U, t, alpha, self._z, self._score)
+        return U, t, confidence(logdet, self.dim, self.rules)
 
     def learn(self, x: Floats, y: float) -> bool:
         """Lines 6-8: add an observation; does it call for a round?"""

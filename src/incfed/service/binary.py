@@ -45,8 +45,9 @@ from ..protocol.messages import Delivery, Download, Signal, Upload
 from ..protocol.money import MOST_DIGITS, MOST_UNITS, from_units, to_units
 from ..protocol.packing import Packed, coordinates
 from ..support.inputs import counted
-from . import wire
-from .wire import LARGEST, Request
+from . import requests
+from .requests import Request
+from .wire import LARGEST
 
 PACKED = "application/octet-stream"
 MAGIC = b"IFB1"
@@ -296,11 +297,11 @@ def read_download(data: bytes, dim: int, without: tuple[int, ...] = ()) -> Downl
 
 def put_signal(signal: Signal, dim: int, digits: int | None = None) -> Request:
     body = write_signal(signal, dim, digits)
-    return Request("signal", "PUT", wire.STATE, body, sequence=signal.learned)
+    return Request("signal", "PUT", requests.STATE, body, sequence=signal.learned)
 
 
 def put_upload(upload: Upload, digits: int | None = None) -> Request:
-    path = wire.UPLOAD.format(number=upload.round)
+    path = requests.UPLOAD.format(number=upload.round)
     return Request("upload", "PUT", path, write_upload(upload, digits), number=upload.round)
 
 
@@ -310,7 +311,7 @@ def put_delivery(delivery: Delivery, dV: Packed | None) -> Request:
     if dV is not None and dV.form == packing.FACTOR:
         c = coordinates(dV, delivery.db)
         delivery = delivery if c is None else delivery._replace(db=c, basis=dV.checksum())
-    body, path = write_delivery(delivery, dim), wire.DELIVERY.format(number=number)
+    body, path = write_delivery(delivery, dim), requests.DELIVERY.format(number=number)
     return Request("delivery", "PUT", path, body, number=number)
 
 
@@ -318,6 +319,6 @@ def get_download(
     since: int, closed: bool, model: bool, own: tuple[int, ...], uploaded: str = ""
 ) -> Request:
     """Without this client's own data of the rounds `own`."""
-    request = wire.get_download(since, closed, model, uploaded)
+    request = requests.get_download(since, closed, model, uploaded)
     path = request.path + "".join(f"&own={round}" for round in own)
     return request._replace(path=path, own=own)

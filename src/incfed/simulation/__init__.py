@@ -1,6 +1,7 @@
 """Simulation of a whole federation in one process."""
 
 from .compare import compare
+from .federation import Federation, Member
 from .simulator import Simulation, simulate
 
-__all__ = ["Simulation", "compare", "simulate"]
+__all__ = ["Federation", "Member", "Simulation", "compare", "simulate"]

@@ -75,11 +75,7 @@ class Sharing:
 
     def ranks(self, clients: Ints) -> Ints:
         """Of what these have uploaded, as it is packed."""
-        return self.packed(self._steps[clients])
-
-    def packed(self, ranks: Ints) -> Ints:
-        """The ranks of sums over so many steps: noise goes in every direction."""
-        return ranks if self.privacy is None else np.where(ranks > 0, self._dim, 0)
+        return packed_ranks(self._steps[clients], self._dim, self.privacy)
 
     def deliver(self, sharing: Ints) -> Floats:
         """Line 12."""
@@ -116,6 +112,11 @@ def noise_stream(seed: int, client: int, batch: int) -> np.random.Generator:
     """Of the noise of a client's n-th batch."""
     key = (_STREAM, client, batch)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def packed_ranks(steps: Ints, dim: int, privacy: Privacy | None) -> Ints:
+    """The ranks of sums over so many steps, as they are packed: noise goes in every direction."""
+    return steps if privacy is None else np.where(steps > 0, dim, 0)
 
 
 def check_bounds(privacy: Privacy, items: Floats, rewards: Floats) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from .._version import __version__
 from ..algorithms.base import Algorithm
-from ..environments.base import Events, World
+from ..environments.base import World
+from ..environments.checks import check_events, check_items
 from ..kernels.factor import Floats, Ints
 from ..kernels.step import Steps
 from ..kernels.ucb import bench
@@ -38,6 +39,8 @@ def simulate(
     `progress` is called with the number of finished steps.
     """
     steps = run_length(world, steps)
+    if isinstance(algorithm, Algorithm):
+        algorithm = algorithm.for_run(steps=steps, clients=world.count, dim=world.dim)
     run = Simulation(world, algorithm, seed=seed)
     while run.steps < steps:
         run.advance(min(CHUNK, steps - run.steps))
@@ -58,10 +61,7 @@ class Simulation:
         self._world = world
         self._algorithm = algorithm
         self._stream = world.open(np.random.SeedSequence(self._seed))
-        items = inputs.array("items", self._stream.items, ndim=2, most=inputs.LARGEST)
-        if items.shape[1] != world.dim:
-            allowed = f"{inputs.counted(world.dim, 'feature')} wide, the dim of the world"
-            raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)
+        check_items(world, self._stream)
         self._run = self._start(algorithm.protocol)
         nothing = (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, np.int64))
         self._outcomes: list[tuple[Ints, Floats, Floats, Ints]] = [nothing]
@@ -75,7 +75,7 @@ class Simulation:
         self._whole()
         self._torn = True
         events = self._stream.take(n)
-        _check(self._world, events, n, len(self._stream.items))
+        check_events(self._world, events, n, len(self._stream.items))
         self._run.check(self._stream.items, events.rewards)
         steps = Steps(
             events.clients, events.arms, self._stream.items, events.rewards, events.expected,
@@ -144,25 +144,6 @@ class Simulation:
             "dim": self._world.dim,
             "incfed": __version__,
         }
-
-
-def _check(world: World, events: Events, n: int, items: int) -> None:
-    """Check events from a user's world: the kernels do not check their indices."""
-    shape = (n, world.arms_per_step)
-    for name, field, form, kind, top in (
-        ("clients", events.clients, (n,), np.int64, world.count),
-        ("arms", events.arms, shape, np.int64, items),
-        ("rewards", events.rewards, shape, np.float64, None),
-        ("expected", events.expected, shape, np.float64, None),
-    ):
-        if not isinstance(field, np.ndarray) or field.shape != form or field.dtype != kind:
-            got = getattr(field, "shape", None), str(getattr(field, "dtype", type(field).__name__))
-            raise inputs.refuse(name, got, f"{kind.__name__} of shape {form}, from Stream.take")
-        if not field.flags.c_contiguous:
-            raise inputs.refuse(name, "strided", "C-contiguous, from Stream.take")
-        if n and top is not None and not (field.min() >= 0 and field.max() < top):
-            wrong = int(field.min() if field.min() < 0 else field.max())
-            raise inputs.refuse(name, wrong, f"from 0 to {top - 1}")
 
 
 def run_length(world: World, steps: int | None) -> int:

@@ -24,15 +24,10 @@ from ..protocol.money import Budget, round_up
 from ..protocol.protocols import EVERYONE, Synchronous
 from ..protocol.server import Server, Uploads
 from ..protocol.strategy import Strategy
-from ..protocol.traffic import (
-    packed_matrix,
-    packed_model,
-    packed_vector,
-    round_communication,
-)
+from ..protocol.traffic import round_communication
 from ..protocol.triggers import GROWTH, ROWS, Threshold
 from .presence import Presence
-from .run import Run, StepTraffic
+from .run import Run, StepTraffic, packed_up
 from .sharing import Sharing, check_bounds
 
 ATTEMPTS = 3  # after so many decisions no client is added to a round
@@ -68,7 +63,6 @@ class SynchronousRun(Run):
         self._sharing: Sharing | None = None
         if protocol.share_from > 1 or protocol.privacy is not None:
             self._sharing = Sharing(protocol.share_from, protocol.privacy, count, dim, seed)
-        self._packed: list[int] = []  # scalars sent up in each round
         self._silent = np.full(count, -1)  # pending steps of clients that did not answer
         # Clients that were away when others got the model, and the steps in which they got it.
         self._late = np.zeros(count, np.bool_)
@@ -100,17 +94,9 @@ class SynchronousRun(Run):
                 self._count_late(steps, begin, done, first)
 
     def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:
-        d = self.dim
-        stream = {None: 0, ROWS: d, GROWTH: 1}[self._trigger.streams]
-        scalars = np.where(matched, float(stream), 0.0)
-        ranks = fetched if self._sharing is None else self._sharing.packed(fetched)
-        packed = scalars + packed_model(ranks, d) + self._scores * (fetched > 0)
-        sent = fetched > 0 if self._protocol.download != EVERYONE else self._fetched_late
-        scalars[sent] += d * d + d + self._scores
-        rounds = self.rounds()
-        np.add.at(scalars, rounds.step, rounds.communication)
-        np.add.at(packed, rounds.step, self._packed)
-        return StepTraffic(scalars, packed)
+        return self.synchronous_traffic(
+            self._protocol, self.dim, self._scores, matched, fetched, self._fetched_late
+        )
 
     def _round(self, step: int, acting: int) -> None:
         """One communication round (Alg. 1 lines 9-19), if the trigger wants it."""
@@ -162,11 +148,9 @@ class SynchronousRun(Run):
         self._remember(called, sharing, closed.payments)
         scalars = self._communication(called, len(sharing))
         idle = called.count - len(called)
-        self.log(step, acting, len(called), closed._replace(communication=scalars, idle=idle))
-        up = packed_vector(ranks, self.dim).sum() + self._scores * len(sharing)
-        if trigger.streams != ROWS:
-            up += packed_matrix(sent, self.dim).sum()
-        self._packed.append(int(up))
+        packed = packed_up(self._protocol, self.dim, self._scores, sent, ranks)
+        closed = closed._replace(communication=scalars, idle=idle)
+        self.log(step, acting, len(called), closed, packed)
         if len(sharing) and there is not None and self._protocol.download == EVERYONE:
             self._late = ~there
         if there is not None:

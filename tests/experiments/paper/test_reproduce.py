@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +15,12 @@ from matplotlib.patches import Rectangle
 
 from incfed.experiments.cells import Record
 from incfed.experiments.paper import reproduce
-from incfed.experiments.paper.document import Reproduction, page_document, tables_document
+from incfed.experiments.paper.document import (
+    Reproduction,
+    page_document,
+    result_document,
+    tables_document,
+)
 from incfed.experiments.paper.figures import COSTS, FIGURES, draw
 from incfed.experiments.paper.reproduce import paper_suite
 from incfed.experiments.paper.settings import MOVIELENS, Data, Mode, PaperSetting
@@ -84,13 +90,42 @@ def verdict(within: bool | None, why: str = "") -> FigureVerdict:
 def test_the_page_shows_green_and_amber_with_the_reason() -> None:
     outside = verdict(False, "because <of> this")
     page = html.render(
-        page_document(Reproduction(Mode(published=True), 10, {"table1": [verdict(True), outside]}))
+        page_document(Reproduction(Mode(), 10, {"table1": [verdict(True), outside]}))
     )
     assert "1 of 2 within" in page
     assert "because &lt;of&gt; this" in page
     assert "<of>" not in page
     assert "Run as published" in page
     assert "http" not in page.replace("http-equiv", "")  # nothing from elsewhere
+
+
+def test_one_line_says_what_is_outside() -> None:
+    theory = FigureVerdict("theory", "0.01", "communication", 2.98e6, Spread(2.2e6, 1e5), False)
+    found = {"table1": [verdict(True)] * 5, "table5": [theory, replace(theory, quantity="payment")]}
+    text = markdown.render(result_document(Reproduction(Mode(), 10, found)))
+    assert "table1: 5 of 5 figures as published" in text
+    [line] = [line for line in text.splitlines() if line.startswith("Outside of 12 %")]
+    assert line.endswith(
+        ": 2 of 7 figures (table5 at theoretical D_c, β = 0.01: communication -26.2 %, payment "
+        "-26.2 %)."
+    )
+    del found["table5"]
+    text = markdown.render(result_document(Reproduction(Mode(), 10, found)))
+    assert text.rstrip().endswith(": none of 5 figures.")
+    found["table1"] = [replace(verdict(False), block=str(n)) for n in range(9)]
+    text = markdown.render(result_document(Reproduction(Mode(), 10, found)))
+    assert "; 5 other cells, see the page)." in text
+
+
+def test_reads_are_as_published_unless_fresh_ones_are_asked_for(tmp_path: Path) -> None:
+    def reads(mode: Mode) -> set[object]:
+        return {one.algorithm["reads"] for one in paper_suite(["fig1"], seeds=1, mode=mode).cells}
+
+    assert reads(Mode()) == {"stale"}
+    assert reads(Mode(fresh_reads=True)) == {"fresh"}
+    both = invoke(tmp_path, "reproduce", "table1", "--as-published", "--fresh-reads")
+    assert both.returncode == 2
+    assert "must be one of them" in both.stderr
 
 
 def test_another_data_set_is_marked() -> None:
@@ -161,7 +196,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     cells = polars.read_parquet(folder / "cells.parquet")
     assert cells["seed"].unique().sort().to_list() == [0, 1]
     assert len(cells) == 2 * len(paper_suite(names, seeds=1, mode=Mode()).settings)
-    assert set(cells["reads"]) == {"fresh"}
+    assert set(cells["reads"]) == {"stale"}  # as published
 
     again = invoke(tmp_path, "reproduce", *names, "--seeds", "2", "-o", "out")
     assert again.returncode == 2

@@ -23,9 +23,9 @@ from incfed.experiments.paper.settings import (
 )
 from incfed.experiments.paper.tables import TABLES, Printed
 from incfed.experiments.paper.verdicts import (
+    FRESH,
     OTHER_DATA,
     PART_OF_IT,
-    STALE,
     FigureVerdict,
     is_within,
     judge,
@@ -33,7 +33,7 @@ from incfed.experiments.paper.verdicts import (
 from incfed.results import markdown
 from incfed.results.tables import Spread, spread
 
-PUBLISHED = Mode(published=True)
+PUBLISHED = Mode()
 
 
 def record(setting: PaperSetting, seed: int, **figures: float) -> Record:
@@ -70,7 +70,8 @@ def test_what_is_run_for_a_cell() -> None:
     assert made.algorithm.threshold == expected
     assert made.algorithm.costs == 100.0
     assert made.algorithm.reads == "stale"
-    fresh = CellRunner().build(cell(TABLES["table1"].setting("0", ALTRUISTIC), 0, Mode()))
+    asked = cell(TABLES["table1"].setting("0", ALTRUISTIC), 0, Mode(fresh_reads=True))
+    fresh = CellRunner().build(asked)
     assert isinstance(fresh.algorithm, incfed.DisLinUCB)
     assert fresh.algorithm.threshold == pytest.approx(0.4696, abs=1e-4)
     assert fresh.algorithm.reads == "fresh"
@@ -145,7 +146,7 @@ def test_verdicts() -> None:
     assert payment.why == "No explanation found so far."
     assert place(table, payment) == "D = 100, β = 0.7, payment"
     assert published(payment) == "133,426.01"
-    assert judge(table, {setting: runs}, Mode())[2].why == STALE
+    assert judge(table, {setting: runs}, Mode(fresh_reads=True))[2].why == FRESH
 
 
 def test_what_is_known_of_a_figure_is_said_in_every_mode() -> None:
@@ -165,7 +166,7 @@ def test_other_movielens_data_is_not_judged() -> None:
         (214_729, True, PART_OF_IT),
         (214_729, False, None),
     ):
-        mode = Mode(published=True, quick=quick, data=Data(54, events))
+        mode = Mode(quick=quick, data=Data(54, events))
         reward = judge(table, {setting: [run]}, mode)[0]
         assert (reward.within, reward.why) == ((True, "") if why is None else (None, why))
 

@@ -20,7 +20,8 @@ from incfed.service.client import state_folder
 from incfed.service.client.durable_learner import DurableLearner, rules
 from incfed.service.client.policies import Stake
 from incfed.service.client.state_folder import Snapshot
-from incfed.service.wire import ClientView, FederationView, read
+from incfed.service.codec import read
+from incfed.service.wire import ClientView, FederationView
 from support.client_state import DIM, federation_settings, news, reopen, rows, same
 from support.fake_coordinator import Fake
 

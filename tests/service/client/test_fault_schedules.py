@@ -24,7 +24,9 @@ from incfed.service.client.policies import Accept, accept_all, cost_function
 from incfed.service.client.state_folder import Snapshot
 from incfed.service.client.sync import PendingSync
 from incfed.service.client.transport import Traffic
-from incfed.service.wire import FederationView, Request, read
+from incfed.service.codec import read
+from incfed.service.requests import Request
+from incfed.service.wire import FederationView
 from support.fake_coordinator import Fake
 
 DIM = 4

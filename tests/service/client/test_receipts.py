@@ -15,7 +15,7 @@ import pytest
 import incfed
 from incfed.ledger.chain import canonical, link
 from incfed.ledger.proofs import LedgerTree
-from incfed.service import wire
+from incfed.service import requests
 from incfed.service.client.receipts import Fork, Receipts, read_receipts
 from incfed.service.client.verification import over_http, verify_folder
 from support.cli import invoke
@@ -154,8 +154,8 @@ def test_replies_carry_the_head(shared: tuple[Site, str, Path]) -> None:
     reply = made(0, "GET", "/v1/state")
     with made.store.read() as connection:
         head = LedgerTree().follow(connection)
-    assert reply.headers[wire.HEAD] == str(head)
-    assert wire.HEAD not in made.http.get("/healthz").headers
+    assert reply.headers[requests.HEAD] == str(head)
+    assert requests.HEAD not in made.http.get("/healthz").headers
     with sqlite3.connect(folder / "ledger.db") as outside:
         last = outside.execute("SELECT max(number) FROM entries").fetchone()[0]
     outside.close()

@@ -15,7 +15,7 @@ from incfed.ledger.records import read_epoch, read_round_inputs
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Signal
 from incfed.protocol.packing import pack_rows
-from incfed.service.coordinator import coordinator as coordinators
+from incfed.service.coordinator import listening
 from incfed.service.coordinator.errors import Conflict
 from incfed.service.coordinator.listening import Judge, streamed
 from support.federation import Federation, federate, made, synthetic
@@ -181,7 +181,7 @@ def test_what_is_kept_in_memory_changes_no_judgement(
             assert said == Judge().calls(connection, settings, epoch, clients)
             return said
 
-    monkeypatch.setattr(coordinators, "Judge", Checked)
+    monkeypatch.setattr(listening, "Judge", Checked)
     trace = synthetic(4, 100)
     algorithm = incfed.IncFedUCB(
         incfed.PaymentFree(), costs=[0.0, 0.5, 1.0, 5.0], trigger=rule, download=download

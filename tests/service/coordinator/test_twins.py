@@ -14,15 +14,16 @@ import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
 from incfed.protocol.messages import Answer, Delivery
-from incfed.service import wire
+from incfed.service import requests
 from incfed.service.client import state_folder
 from incfed.service.client.agent import Agent
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.policies import accept_all, cost_function
 from incfed.service.client.state_folder import Snapshot
 from incfed.service.client.transport import Traffic
+from incfed.service.codec import read
 from incfed.service.coordinator.errors import Conflict
-from incfed.service.wire import FederationView, read
+from incfed.service.wire import FederationView
 from support.federation import Federation, made
 from support.in_process_transport import DIM, reply
 
@@ -50,7 +51,7 @@ class Process:
             federation.coordinator,
             np.random.default_rng(ord(folder.name[0])),
         )
-        settings = read(FederationView, reply(self._here, 0, wire.get_federation())[1])
+        settings = read(FederationView, reply(self._here, 0, requests.get_federation())[1])
         kept = state_folder.load(folder) or Snapshot.new(settings)
         self.durable = DurableLearner(folder, kept._replace(settings=settings))
         self.agent = Agent(self.durable, cost_function(1.0), accept_all, Traffic())

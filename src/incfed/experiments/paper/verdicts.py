@@ -26,7 +26,7 @@ KNOWN = {
     ("table5", "theory", "0.01", "communication"): _LOWER,
     ("table5", "theory", "0.01", "payment"): _LOWER,
 }
-STALE = "The published figures come from stale reads, these from fresh ones (see --as-published)."
+FRESH = "The published figures come from stale reads, these from fresh ones (--fresh-reads)."
 PART_OF_IT = "Only the beginning of the data: not to be compared figure by figure."
 OTHER_DATA = "Another data set than the paper's: not to be compared figure by figure."
 
@@ -55,7 +55,7 @@ def judge(table: PaperTable, records: Records, mode: Mode) -> list[FigureVerdict
     """All figures of a table for which there are runs."""
     verdicts = []
     unlike = incomparable(mode) if table.world == MOVIELENS else ""
-    otherwise = "No explanation found so far." if mode.published else STALE
+    otherwise = FRESH if mode.fresh_reads else "No explanation found so far."
     for (block, column), printed in table.figures.items():
         runs = records.get(table.setting(block, column), ())
         if not runs:

@@ -17,8 +17,9 @@ from ...protocol.messages import Answer, Download
 from ...protocol.triggers import ROWS
 from ...protocol.trust import AUTO
 from ...support import inputs
-from .. import binary, wire
-from ..wire import OFFERED, OPEN, FederationView, OfferView, Request, RoundView, StateView
+from .. import binary, codec, requests, wire
+from ..requests import Request
+from ..wire import OFFERED, OPEN, FederationView, OfferView, RoundView, StateView
 from .durable_learner import DurableLearner
 from .policies import Accept, CostFunction, Proposal, decide
 from .sync import PendingSync
@@ -126,7 +127,7 @@ class Agent:
         """The long poll that runs beside the other requests."""
         if self.halted or now < max(self.backoff.until, self._poll_after) or self.state is None:
             return None
-        return wire.get_state(self.state.version, WAIT)._replace(asked=now)
+        return requests.get_state(self.state.version, WAIT)._replace(asked=now)
 
     def pause(self, now: float) -> float | None:
         """Seconds until there may be something to send; None: not before something happens."""
@@ -161,7 +162,7 @@ class Agent:
         if 200 <= status < 300:
             try:
                 self._handle(request, reply)
-            except wire.BadReply as error:
+            except codec.BadReply as error:
                 self.failed(request, error, now)
                 return
             except Exception as error:  # it does not fit this client; or the disk is full
@@ -199,7 +200,7 @@ class Agent:
 
     def _cannot_go_on(self, request: Request, refused: ServiceError) -> inputs.InputError | None:
         """Why this process has to halt; None: it need not."""
-        if refused.field == wire.START:
+        if refused.field == requests.START:
             return self.durable.refused(
                 "used by one process: another one with a copy of this folder was started "
                 f"(start {self.durable.start.number} here). This one has halted, and its folder "
@@ -234,13 +235,13 @@ class Agent:
     def _next(self, now: float) -> Request | None:
         self.durable.rotate_if_large()
         if not self._has_settings:
-            return wire.get_federation()
+            return requests.get_federation()
         state, learner = self.state, self.durable.learner
         if state is None:
             self._state_requests += 1
-            return wire.get_state()._replace(sequence=self._state_requests)
+            return requests.get_state()._replace(sequence=self._state_requests)
         if state.revision != self.durable.settings.revision:
-            return wire.get_federation()
+            return requests.get_federation()
         frozen = learner.frozen
         closed = frozen is None or state.over(frozen.round)
         self._note_round(state)
@@ -258,7 +259,7 @@ class Agent:
         if round.stage == OPEN and not self._is_received("upload", round, round.uploaded):
             upload = self.durable.freeze(round.number, self._cost)
             if not self._packed:
-                return wire.put_upload(upload)
+                return requests.put_upload(upload)
             return binary.put_upload(upload, self.durable.settings.money_digits)
         if round.stage == OFFERED and round.offer is not None:
             return self._handle_offer(round, round.offer)
@@ -297,7 +298,7 @@ class Agent:
             self.backoff.fail(now)
             return None
         last = self.state.round if self.state is not None else None
-        return wire.open_round(epoch, last.number if last is not None else 0)
+        return requests.open_round(epoch, last.number if last is not None else 0)
 
     def _handle_offer(self, round: RoundView, offer: OfferView) -> Request | None:
         frozen, durable, attempt = self.durable.learner.frozen, self.durable, offer.attempt
@@ -308,16 +309,16 @@ class Agent:
             durable.freeze_streamed(round.number, round.taken or 0, round.taken_by)
             frozen = durable.learner.frozen
         if frozen is None:  # it was uploaded from a folder that is gone: there is no db to deliver
-            return None if answered else wire.put_answer(Answer(round.number, attempt, False))
+            return None if answered else requests.put_answer(Answer(round.number, attempt, False))
         if not answered:
             cost, steps = durable.cost or 0.0, frozen.data.steps
             proposal = Proposal(round.number, attempt, offer.payment, cost, steps)
             accepted = durable.answer(round.number, attempt, lambda: decide(self._accept, proposal))
-            return wire.put_answer(Answer(round.number, attempt, accepted, durable.uploaded))
+            return requests.put_answer(Answer(round.number, attempt, accepted, durable.uploaded))
         if durable.answers.get(attempt) and not delivered:
             delivery = durable.deliver(round.number)
             if not self._packed:
-                return wire.put_delivery(delivery)
+                return requests.put_delivery(delivery)
             known = round.number != self._unknown_basis
             return binary.put_delivery(delivery, frozen.sent.packed() if known else None)
         return None
@@ -337,12 +338,12 @@ class Agent:
         signal = self.durable.signal(self._cost, self._said)
         dim, digits = self.durable.settings.dim, self.durable.settings.money_digits
         packed = binary.put_signal(signal, dim, digits) if self._packed else None
-        return (packed or wire.put_signal(signal))._replace(number=settled)
+        return (packed or requests.put_signal(signal))._replace(number=settled)
 
     def _get_download(self, closed: bool, model: bool = True) -> Request:
         learner, digest = self.durable.learner, self.durable.uploaded
         if not self._packed:
-            return wire.get_download(learner.epoch, closed, model)
+            return requests.get_download(learner.epoch, closed, model)
         uploaded = f"{learner.frozen.round}-{digest}" if learner.frozen and digest else ""
         held = learner.held(closed)
         return binary.get_download(learner.epoch, closed, model, held, uploaded)
@@ -358,16 +359,16 @@ class Agent:
         """BadReply if the reply makes no sense, InputError if it does not fit this client."""
         durable = self.durable
         if request.kind == "federation":
-            settings = wire.reply(lambda: wire.read(FederationView, reply))
+            settings = codec.reply(lambda: codec.read(FederationView, reply))
             durable.update_settings(settings)
             self._check_epoch(settings.epoch)
             self._has_settings, self._said = True, None
             if self.state is not None and self.state.revision != settings.revision:
                 self.state = None  # one of the two is older
         elif request.kind in ("state", "poll"):
-            self._update_state(request, wire.reply(lambda: wire.read(StateView, reply)))
+            self._update_state(request, codec.reply(lambda: codec.read(StateView, reply)))
         elif request.kind == "signal":
-            state = wire.reply(lambda: wire.read(StateView, reply))
+            state = codec.reply(lambda: codec.read(StateView, reply))
             self._said = request.number, request.sequence
             self._scalars.signalled(request.sequence, durable.streams == ROWS)
             if state.active is None:
@@ -378,14 +379,14 @@ class Agent:
                 for sync in self._syncs:
                     sync.round_called(state.active.number)
         elif request.kind == "open":
-            number = wire.reply(lambda: wire.read(wire.OpenedView, reply).round)
+            number = codec.reply(lambda: codec.read(wire.OpenedView, reply).round)
             for sync in self._syncs:
                 sync.round_opened(number)
             self.state, self._round_epoch = None, durable.learner.epoch
         elif request.kind == "download":
-            news = wire.reply(lambda: _read_download(reply, durable.settings.dim, request.own))
+            news = codec.reply(lambda: _read_download(reply, durable.settings.dim, request.own))
             if news.since not in (None, durable.learner.epoch) or news.epoch < request.epoch:
-                raise wire.BadReply(
+                raise codec.BadReply(
                     f"the coordinator's reply: a download from epoch {news.since} to {news.epoch}, "
                     f"but this client is at {durable.learner.epoch}"
                 )
@@ -468,4 +469,4 @@ class Agent:
 def _read_download(reply: Any, dim: int, own: tuple[int, ...]) -> Download:
     if isinstance(reply, bytes):
         return binary.read_download(reply, dim, own)
-    return wire.read_download(reply, dim)
+    return codec.read_download(reply, dim)

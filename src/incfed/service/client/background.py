@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Any
 
 from ...support import inputs
-from .. import wire
-from ..wire import Request
+from .. import codec
+from ..requests import Request
 from .agent import Agent
 from .keys import KINDS, Signer
 from .receipts import Fork, Receipts
@@ -132,5 +132,5 @@ class BackgroundThread:
             self._receipts.check(*await transport.send(self._receipts.question()))
         except Fork as error:
             self._agent.halt(error)
-        except (Unreachable, ServiceError, wire.BadReply):
+        except (Unreachable, ServiceError, codec.BadReply):
             pass  # it is asked again after the next round

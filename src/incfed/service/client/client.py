@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 from ...protocol.privacy import Privacy
 from ...protocol.trust import check_trust
 from ...support import inputs
-from ..wire import FederationView, StateView, get_download, get_federation, get_state, read
+from ..codec import read
+from ..requests import get_download, get_federation, get_state
+from ..wire import FederationView, StateView
 from . import state_folder
 from .agent import Agent
 from .background import BackgroundThread

@@ -26,8 +26,8 @@ from ...support.signing import (
     sign,
     to_base64,
 )
-from .. import binary, wire
-from ..wire import Request
+from .. import binary, codec, requests, wire
+from ..requests import Request
 from .durable_learner import DurableLearner
 from .state_folder import sync_names
 
@@ -56,7 +56,7 @@ class Signer:
         return settings.signatures is not None and settings.key != self.public
 
     def registration(self) -> Request:
-        return wire.put_key(self.public)
+        return requests.put_key(self.public)
 
     def registered(self) -> None:
         self._durable.settings = replace(self._durable.settings, key=self.public)
@@ -77,8 +77,8 @@ class Signer:
         if request.kind == "upload":
             if isinstance(body, bytes):
                 return upload_fields(client, binary.read_upload(number, body, dim))
-            sent = wire.read(wire.UploadBody, body)
-            return upload_fields(client, wire.read_upload_body(number, sent, dim))
+            sent = codec.read(wire.UploadBody, body)
+            return upload_fields(client, codec.read_upload_body(number, sent, dim))
         if request.kind == "answer":
             assert isinstance(body, dict)
             return about | body
@@ -87,7 +87,7 @@ class Signer:
         if isinstance(body, bytes):
             delivery = binary.read_delivery(number, body, dim)
         else:
-            delivery = wire.read_delivery_body(number, wire.read(wire.DeliveryBody, body), dim)
+            delivery = codec.read_delivery_body(number, codec.read(wire.DeliveryBody, body), dim)
         db = delivery.db
         if delivery.basis is not None:
             db = combine(frozen.sent.packed(), db)

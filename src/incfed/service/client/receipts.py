@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from ...protocol.heads import Head, Proof
 from ...support.inputs import InputError
-from .. import wire
-from ..wire import Request
+from .. import codec, requests
+from ..requests import Request
 from .transport import ServiceError
 
 RECEIPTS = "receipts"  # the file
@@ -52,7 +52,7 @@ class Receipts:
     def see(self, headers: Mapping[str, str]) -> None:
         """Compare the head of a reply with those seen before."""
         try:
-            head = Head.read(headers.get(wire.HEAD.lower(), ""))
+            head = Head.read(headers.get(requests.HEAD.lower(), ""))
         except ValueError:  # of version 0.1
             return
         if self._heads.get(head.number, head) != head:
@@ -63,7 +63,7 @@ class Receipts:
         self, request: Request, kind: str, fields: Mapping[str, Any], headers: Mapping[str, str]
     ) -> None:
         """An act was confirmed."""
-        said = headers.get(wire.ENTRY.lower(), "")
+        said = headers.get(requests.ENTRY.lower(), "")
         entry = int(said) if said.isdecimal() else None
         if not self.last.number or request.signature is None:
             return
@@ -81,14 +81,14 @@ class Receipts:
         return self.last.number - self._proved >= OFTEN
 
     def question(self) -> Request:
-        return wire.get_proof(self.last.number)
+        return requests.get_proof(self.last.number)
 
     def check(self, status: int, reply: Any) -> None:
         """The reply to `question`: does the ledger extend the one that was last seen?"""
         refused = None if status == 200 else ServiceError(status, reply)
         if refused is not None and refused.field != "since":
             raise refused
-        proof = None if refused else wire.reply(lambda: wire.read_proof(reply))
+        proof = None if refused else codec.reply(lambda: codec.read_proof(reply))
         if proof is None or not proof.head.extends(self.last, proof.consistency):
             raise self._fork(f"it does not extend that of entry {self.last.number}")
         self._remember(proof.head)

@@ -26,7 +26,8 @@ from ...protocol.floats import to_text
 from ...protocol.privacy import Noise
 from ...support import inputs
 from ...support.locks import Lock, Locked
-from ..wire import FederationView, read, read_floats
+from ..codec import read, read_floats
+from ..wire import FederationView
 
 LOCK, SNAPSHOT, JOURNALS = "lock", "snapshot", "journal-*"
 MAGIC = b"incfed-client-1"

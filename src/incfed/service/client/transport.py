@@ -18,7 +18,7 @@ from ...support import inputs
 from ...support.extras import needs
 from ..addresses import is_loopback
 from ..binary import PACKED
-from ..wire import SIGNATURE, START, Request
+from ..requests import SIGNATURE, START, Request
 from .validation import URL_ALLOWED
 
 LARGEST_REPLY = 2**28  # bytes

@@ -14,7 +14,7 @@ from ...protocol.statements import FIELDS, UPLOADED, statement
 from ...protocol.triggers import ROWS
 from ...support.inputs import InputError, counted
 from ...support.signing import public_key, verify
-from .. import wire
+from .. import codec, requests
 from ..wire import FederationView
 from . import state_folder
 from .durable_learner import trigger_of
@@ -92,8 +92,8 @@ def over_http(url: str, token: str, timeout: float = 30.0, ca: str | None = None
             return Transport(url, token, timeout, ca, Traffic())
 
         try:
-            [reply] = ask(connect, wire.get_proof(since, round))
-            return wire.read_proof(reply)
+            [reply] = ask(connect, requests.get_proof(since, round))
+            return codec.read_proof(reply)
         except (ServiceError, Unreachable) as error:
             raise InputError(str(error)) from None
 

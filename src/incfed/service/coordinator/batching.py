@@ -89,20 +89,43 @@ LAST_SHARED = (
     .where(_paid.client.in_(CLIENTS))
     .group_by(_paid.client)
 )
-KEYS = select(tables.clients.c.id, tables.clients.c.key).where(tables.clients.c.id.in_(CLIENTS))
+_clients, _conduct = tables.clients.c, tables.conduct.c
+MEMBERS = (
+    select(_clients.id, _clients.revoked, _clients.key, _conduct.silent)
+    .outerjoin_from(tables.clients, tables.conduct)
+    .where(_clients.id.in_(CLIENTS))
+)
 KEPT_EPOCHS = select(tables.epochs.c.number).where(tables.epochs.c.V.is_not(None))
 FIRST_EPOCH = select(func.min(tables.epochs.c.number)).where(tables.epochs.c.V.is_not(None))
-RECENT_EPOCHS = (
-    select(tables.epochs)
+_recent = (
+    select(tables.epochs.c.number)
     .where(tables.epochs.c.V.is_not(None))
     .order_by(tables.epochs.c.number.desc())
     .limit(RECENT)
 )
+RECENT_NUMBERS = _recent
+RECENT_EPOCHS = _recent.with_only_columns(tables.epochs.c.V)
 ACCEPT = (
     update(tables.offers)
-    .where(_offers.round == bindparam("of_round"), _offers.client == bindparam("of_client"))
+    .where(_offers.round == NUMBER, _offers.client.in_(CLIENTS))
     .values(accepted=bindparam("accepted"))
 )
+
+
+class RecentEpochs:
+    """V_g of the last epochs, as far as they were not pruned. An epoch never changes, so that they
+    are kept between transactions."""
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[int, ...], Downloaded] = (), Downloaded([])
+
+    def read(self, connection: Connection) -> tuple[tuple[int, ...], Downloaded]:
+        """Their numbers, and what clients have downloaded with them."""
+        numbers = tuple(connection.scalars(RECENT_NUMBERS))
+        if numbers != self._last[0]:
+            found = map(read_triangle, connection.scalars(RECENT_EPOCHS))
+            self._last = numbers, Downloaded(list(found))
+        return self._last
 
 
 class BatchRows:
@@ -114,7 +137,7 @@ class BatchRows:
         self._connection = connection
         self._rows: dict[tuple[Table, int], dict[int, SimpleNamespace]] = {}
         self._new: defaultdict[Table, list[dict[str, Any]]] = defaultdict(list)
-        self._answers: list[dict[str, Any]] = []
+        self._answers: defaultdict[tuple[int, bool], list[int]] = defaultdict(list)
 
     def find(self, table: Table, round: int, client: int) -> Any:
         """This client's row, or None."""
@@ -127,10 +150,16 @@ class BatchRows:
         return {row.client: row.epoch for row in rows}
 
     @cached_property
+    def members(self) -> dict[int, Any]:
+        """Of each client: whether it is `revoked`, its `key`, and for how many rounds it was
+        `silent`."""
+        rows = self._connection.execute(MEMBERS, {"clients": self.clients})
+        return {row.id: row for row in rows}
+
+    @cached_property
     def keys(self) -> dict[int, str | None]:
         """The registered public keys."""
-        rows = self._connection.execute(KEYS, {"clients": self.clients})
-        return {row.id: row.key for row in rows}
+        return {client: one.key for client, one in self.members.items()}
 
     @cached_property
     def first_epoch(self) -> int:
@@ -142,28 +171,22 @@ class BatchRows:
         """The epochs that were not pruned."""
         return set(self._connection.scalars(KEPT_EPOCHS))
 
-    @cached_property
-    def downloaded(self) -> Downloaded:
-        """V_g of the last epochs."""
-        rows = self._connection.execute(RECENT_EPOCHS)
-        return Downloaded([read_triangle(row.V) for row in rows])
-
     def add(self, table: Table, **row: Any) -> None:
         self._read(table, row["round"])[row["client"]] = SimpleNamespace(**row)
         self._new[table].append(row)
 
     def accept(self, offer: Any, accepted: bool) -> None:
         offer.accepted = accepted
-        which = {"of_round": offer.round, "of_client": offer.client}
-        self._answers.append({**which, "accepted": accepted})
+        self._answers[offer.round, accepted].append(offer.client)
 
     def write(self) -> None:
         for table, rows in self._new.items():
             self._connection.execute(insert(table), rows)
-        if self._answers:
-            self._connection.execute(ACCEPT, self._answers)
+        for (round, accepted), clients in self._answers.items():
+            values = {"number": round, "clients": clients, "accepted": accepted}
+            self._connection.execute(ACCEPT, values)
         self._new.clear()
-        self._answers = []
+        self._answers.clear()
 
     def _read(self, table: Table, round: int) -> dict[int, SimpleNamespace]:
         if (table, round) not in self._rows:

@@ -39,7 +39,8 @@ def silent_rounds(settings: Settings) -> dict[str, int]:
 
 def spoke(connection: Connection, clients: Collection[int]) -> None:
     """These clients have said something."""
-    connection.execute(SPOKEN, {"clients": sorted(clients)})
+    if clients:
+        connection.execute(SPOKEN, {"clients": sorted(clients)})
 
 
 def missed(connection: Connection, clients: Collection[int]) -> None:

@@ -29,17 +29,13 @@ from ..wire import StateView
 from . import conduct
 from .batching import CLIENTS
 from .errors import Conflict, Unauthorized
-from .handlers import SentMessage
-from .listening import Judge
+from .handlers import Handler, SentMessage, long_checks
 from .monitoring import Overview
-from .round import LIVE_COUNT, RoundTransaction, mark_seen
+from .round import LIVE_COUNT, Caches, RoundTransaction, mark_seen
 from .starts import Starts
 from .views import Downloads, Wanted, view_states
 
 LAST_SEEN = select(tables.presence).where(tables.presence.c.client.in_(CLIENTS))
-REVOKED = select(tables.clients.c.id).where(
-    tables.clients.c.id.in_(CLIENTS), tables.clients.c.revoked.is_(True)
-)
 
 
 class Coordinator:
@@ -57,7 +53,7 @@ class Coordinator:
         self.clock = clock
         self._on_event = on_event
         self._downloads = Downloads()
-        self._judge = Judge()
+        self._caches = Caches()
         self._tree = LedgerTree()
         with store.write() as connection:
             apply_settings(connection, settings, clock())
@@ -72,11 +68,10 @@ class Coordinator:
         clients = [sent[0] for sent in batch]
         refused: dict[int, Refusal] = {}
         with self._write(clients) as transaction:
-            values = {"clients": transaction.rows.clients}
-            revoked = set(transaction.connection.scalars(REVOKED, values))
+            members = transaction.rows.members
             for n, (client, handler, message, *start) in enumerate(batch):
                 try:
-                    if client in revoked:
+                    if members[client].revoked:
                         raise Unauthorized  # since its token was checked
                     transaction.admit(client, *start)
                     handler(transaction, client, message)
@@ -86,10 +81,18 @@ class Coordinator:
             if seen:
                 mark_seen(transaction.connection, seen, transaction.now)
                 if transaction.settings.silent_rounds:
-                    conduct.spoke(transaction.connection, seen)
+                    silent = {client for client in seen if members[client].silent}
+                    conduct.spoke(transaction.connection, silent)
                 transaction.advance()
             states = view_states(transaction, clients)
         return [refused.get(n, state) for n, state in enumerate(states)]
+
+    def screen(self, client: int, handler: Handler, message: Any) -> None:
+        """Make the checks of a message that may take long, before `handle` holds the lock."""
+        with self._read([client]) as transaction:
+            checks = list(long_checks(transaction, client, handler, message))
+        for check in checks:
+            self._caches.outcomes.make(check)
 
     def tick(self) -> None:
         """Act on what has changed with time: deadlines, and clients that are no longer live."""
@@ -165,15 +168,15 @@ class Coordinator:
     # --------------------------------------------------------------------------- transactions
 
     @contextmanager
-    def _read(self) -> Iterator[RoundTransaction]:
+    def _read(self, clients: Sequence[int] = ()) -> Iterator[RoundTransaction]:
         with self.store.read() as connection:
-            yield RoundTransaction(connection, self.clock())
+            yield RoundTransaction(connection, self.clock(), clients, self._caches)
 
     @contextmanager
     def _write(self, clients: Sequence[int] = ()) -> Iterator[RoundTransaction]:
         with self.store.write() as connection:
             # Read the clock once the lock is held: the time must not go back between transactions.
-            transaction = RoundTransaction(connection, self.clock(), clients, self._judge)
+            transaction = RoundTransaction(connection, self.clock(), clients, self._caches)
             yield transaction
             if transaction.finish():
                 notify(connection, self.store.name)

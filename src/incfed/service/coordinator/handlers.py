@@ -7,7 +7,7 @@ Every message may come twice; the second time changes nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ...kernels.factor import Floats
@@ -24,11 +24,12 @@ from ...protocol.protocols import EVERYONE
 from ...protocol.statements import ANSWERED, DELIVERED, UPLOADED
 from ...support.inputs import counted
 from ...support.signing import KEY_BYTES, read_bytes
-from ..wire import SIGNATURE
+from ..requests import SIGNATURE
 from . import conduct
 from .errors import Conflict
 from .round import RoundTransaction
 from .scores import capped
+from .screening import Check, is_large
 from .starts import Start
 
 FIXED = ("steps", "cost", "cost_units", "form", "numbers")  # of an upload, once it is there
@@ -82,7 +83,7 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
     if settings.rule.streams is None:
         return  # the settings have changed since the client read them
     message = message._replace(cost=next_unit(message.cost, settings.money_digits))
-    check_signal(message, settings.bounds)
+    _make(transaction, _signal_checks(transaction, message))
     # no n steps with arms of at most L make log det grow by more
     most = message.steps * settings.arm_norm**2 / (settings.ridge * settings.dim)
     bound = settings.dim * math.log1p(most)
@@ -139,7 +140,7 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
             raise Conflict("round", number, "a round whose offer you did not decline")
         uploaded = rows.find(tables.uploads, number, client)
         sent = read_upload(uploaded, transaction.settings)
-        check_delivery(plain, sent.dV, sent.steps, transaction.settings.bounds)
+        _make(transaction, _delivery_checks(transaction, plain, sent))
         if message.scores is not None:
             check_scores(message.scores, sent.steps)
         entry = {"round": number, "client": client, "db": digest(db)}
@@ -149,7 +150,8 @@ def delivery(transaction: RoundTransaction, client: int, message: Delivery) -> N
         if message.scores is not None:
             kept = to_bytes(capped(message.scores, transaction.settings.reward_bound))
             rows.add(tables.scores, round=number, client=client, numbers=kept)
-        rows.accept(offer, True)  # a delivery is an acceptance
+        if offer.accepted is None:
+            rows.accept(offer, True)  # a delivery is an acceptance
         transaction.record(DELIVERED, **entry, **signed)
     elif delivered.db != db:
         raise Conflict("db", None, "the same as in your first delivery")
@@ -210,9 +212,7 @@ def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -
     current, rows, settings = transaction.round, transaction.rows, transaction.settings
     if current is None or message.round != current.number or current.stage != OPEN:
         raise Conflict("round", message.round, "a round that is open for uploads")
-    check_upload(message, settings.bounds)
-    if message.steps and settings.limits is not None and settings.limits.refuse_resale:
-        rows.downloaded.check_resale(message.dV, message.steps)
+    _make(transaction, _upload_checks(transaction, message))
     epoch = transaction.federation.epoch
     # Before its last round, a client's dV may hold what it has shared already; and against an epoch
     # that was pruned, nothing can be checked.
@@ -225,6 +225,56 @@ def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -
         raise Conflict("epoch", message.epoch, "one that was not pruned: download first")
     if not oldest <= message.epoch <= epoch:
         raise Conflict("epoch", message.epoch, f"from {oldest} to {epoch}: download first")
+
+
+# ------------------------------------------------------------------- checks that may take long
+
+
+def long_checks(
+    transaction: RoundTransaction, client: int, handler: Handler, message: Any
+) -> Iterable[Check]:
+    """Those that a message will need, as far as that can be told before its transaction."""
+    rows, settings, current = transaction.rows, transaction.settings, transaction.round
+    digits = settings.money_digits
+    if handler is signal and settings.rule.streams is not None:
+        message = message._replace(cost=next_unit(message.cost, digits))
+        return _signal_checks(transaction, message)
+    if current is None or handler is signal or message.round != current.number:
+        return ()
+    if handler is upload and current.stage == OPEN:
+        message = message._replace(cost=next_unit(message.cost, digits))
+        return _upload_checks(transaction, message)
+    uploaded = rows.find(tables.uploads, message.round, client)
+    if handler is delivery and current.stage == OFFERED and uploaded is not None:
+        plain = _read_db(transaction, client, message)
+        return _delivery_checks(transaction, plain, read_upload(uploaded, settings))
+    return ()
+
+
+def _make(transaction: RoundTransaction, checks: Iterable[Check]) -> None:
+    outcomes = transaction.caches.outcomes
+    for check in checks:
+        if is_large(transaction.settings.dim):
+            outcomes.make(check)
+        else:
+            check.run(*check.given)
+
+
+def _signal_checks(transaction: RoundTransaction, message: Signal) -> Iterator[Check]:
+    yield Check("signal", check_signal, (message, transaction.settings.bounds))
+
+
+def _upload_checks(transaction: RoundTransaction, message: Upload) -> Iterator[Check]:
+    settings, dV, steps = transaction.settings, message.dV, message.steps
+    yield Check("upload", check_upload, (message, settings.bounds))
+    if steps and settings.limits is not None and settings.limits.refuse_resale:
+        epochs, downloaded = transaction.recent_epochs
+        yield Check(("resale", epochs), downloaded.check_resale, (dV, steps))
+
+
+def _delivery_checks(transaction: RoundTransaction, db: Floats, sent: Upload) -> Iterator[Check]:
+    given = db, sent.dV, sent.steps, transaction.settings.bounds
+    yield Check("delivery", check_delivery, given)
 
 
 def _find_offer(transaction: RoundTransaction, client: int, round: int) -> Any:

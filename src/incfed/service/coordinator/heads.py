@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..wire import HEAD
+from ..requests import HEAD
 from .coordinator import Coordinator
 
 

@@ -9,7 +9,7 @@ only truth: another coordinator may write to it, and a transaction may be undone
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -269,6 +269,16 @@ class Judge:
             know(signals, where, V, factor, now.logdet, settings.ridge, pending)
             self._exact[key] = signals.exact.copy()
         return self._exact[key]
+
+
+def warm_up(settings: Settings, shared: Shared, uploads: Mapping[int, Upload]) -> None:
+    """Compile what a judge needs, by asking it about these uploads."""
+    ids = list(uploads)
+    costs = np.array([uploads[client].cost for client in ids])
+    signals = settings.rule.signals(len(ids), settings.dim, settings.ridge, costs)
+    assert signals is not None
+    Judge()._figures(settings, 0, shared, signals, ids, dict(uploads))
+    _worthwhile(settings, signals, np.full(len(ids), shared.logdet), shared.logdet)
 
 
 def _worthwhile(settings: Settings, signals: Signals, logdets: Floats, shared: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,9 @@ from ...ledger.records import (
     upload_entry,
     upload_row,
 )
+from ...ledger.settings import Settings
 from ...protocol import deciding
+from ...protocol.checks import Downloaded
 from ...protocol.deciding import Offers, RoundInputs
 from ...protocol.limits import NO_PAST
 from ...protocol.messages import Signal, Upload
@@ -34,9 +37,10 @@ from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
 from . import conduct, heartbeat, listening, scores
-from .batching import NUMBER, BatchRows
+from .batching import CLIENTS, NUMBER, BatchRows, RecentEpochs
 from .entitlements import allowed_epochs
 from .errors import TooMany
+from .screening import Outcomes
 from .starts import Start, Starts
 
 # Statements are built once: building one takes longer than running it.
@@ -63,13 +67,36 @@ UNDELIVERED = (
     .where(_offers.client.not_in(DELIVERED))
     .limit(1)
 )
+# Rows are locked in the same order by everybody, so that two coordinators cannot deadlock.
+_in_order = (
+    select(tables.presence.c.client)
+    .where(tables.presence.c.client.in_(CLIENTS))
+    .order_by(tables.presence.c.client)
+    .with_for_update()
+)
 MARK_SEEN = (
     update(tables.presence)
-    .where(tables.presence.c.client == bindparam("id"))
+    .where(tables.presence.c.client.in_(_in_order))
     .values(heard=bindparam("now"))
 )
 FEDERATION = select(tables.federation)
 ROUND = select(tables.rounds).where(tables.rounds.c.number == NUMBER)
+
+
+class Caches:
+    """What a coordinator need not read, or compute, again in each transaction."""
+
+    def __init__(self) -> None:
+        self.judge = listening.Judge()
+        self.outcomes = Outcomes()
+        self.epochs = RecentEpochs()
+        self._settings: dict[int, Settings] = {}
+
+    def settings(self, connection: Connection, number: int) -> Settings:
+        """The settings with this number, which never change."""
+        if number not in self._settings:
+            self._settings[number] = read_settings(connection, number)
+        return self._settings[number]
 
 
 class RoundTransaction:
@@ -77,23 +104,29 @@ class RoundTransaction:
 
     def __init__(
         self, connection: Connection, now: float, clients: Iterable[int] = (),
-        judge: listening.Judge | None = None,
+        caches: Caches | None = None,
     ) -> None:  # fmt: skip
         self.connection = connection
-        self._judge = judge or listening.Judge()
+        self.caches = caches or Caches()
         self.now = now
-        self.federation = connection.execute(FEDERATION).one()
+        self.federation: Any = SimpleNamespace(**connection.execute(FEDERATION).mappings().one())
         self.events: list[dict[str, Any]] = []  # to be logged after the commit
         self._chain = Chain(connection)
         self._version = self.federation.version
-        self.settings = read_settings(connection, self.federation.settings)
-        self.round: Any  # None: there was none yet
-        self._load_round()
+        self.settings = self.caches.settings(connection, self.federation.settings)
+        self.round: Any = None  # there was none yet
+        for last in connection.execute(ROUND, {"number": self.federation.round}).mappings():
+            self.round = SimpleNamespace(**last)
         self.rows = BatchRows(connection, clients)
         self._nonces: dict[int, str] = {}  # of the starts that messages come from
         if self.running:
             # a round keeps the settings that it was opened with
-            self.settings = read_settings(connection, self.round.settings)
+            self.settings = self.caches.settings(connection, self.round.settings)
+
+    @cached_property
+    def recent_epochs(self) -> tuple[tuple[int, ...], Downloaded]:
+        """See `RecentEpochs.read`."""
+        return self.caches.epochs.read(self.connection)
 
     @cached_property
     def _starts(self) -> Starts:
@@ -110,27 +143,25 @@ class RoundTransaction:
         if self.running:
             return
         federation = self.federation
-        self.settings = read_settings(self.connection, federation.settings)
+        self.settings = self.caches.settings(self.connection, federation.settings)
         number, deadline = federation.round + 1, self.now + self.settings.upload_time
-        self.connection.execute(
-            insert(tables.rounds).values(
-                number=number,
-                stage=OPEN,
-                settings=federation.settings,
-                epoch=federation.epoch,
-                trigger=client,
-                opened=self.now,
-                deadline=deadline,
-                attempt=0,
-                ended=None,
-            )
+        self.round = SimpleNamespace(
+            number=number,
+            stage=OPEN,
+            settings=federation.settings,
+            epoch=federation.epoch,
+            trigger=client,
+            opened=self.now,
+            deadline=deadline,
+            attempt=0,
+            ended=None,
         )
+        self.connection.execute(insert(tables.rounds).values(vars(self.round)))
         heartbeat.begin(self.connection, self.now)
         conduct.called(self.connection, client, self.settings, self.now)
         self._update_federation(round=number)
         self.record("opened", round=number, client=client, epoch=federation.epoch,
                     settings=federation.settings, deadline=deadline)  # fmt: skip
-        self._load_round()
 
     def hear(self, client: int, signal: Signal) -> None:
         """What a client says between rounds. If it is of a new step, it may call for a round."""
@@ -146,7 +177,8 @@ class RoundTransaction:
         live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
         barred = {one.id for one in members(self.connection) if one.barred > self.federation.round}
         epoch, clients = self.federation.epoch, live - barred
-        worthwhile = self._judge.opens if rows else self._judge.calls
+        judge = self.caches.judge
+        worthwhile = judge.opens if rows else judge.calls
         if worthwhile(self.connection, self.settings, epoch, clients):
             self.open(client)
             if rows:
@@ -401,7 +433,7 @@ class RoundTransaction:
     def _update_round(self, **changes: Any) -> None:
         statement = update(tables.rounds).where(tables.rounds.c.number == self.round.number)
         self.connection.execute(statement.values(changes))
-        self._load_round()
+        vars(self.round).update(changes)
 
     def _update_offer(self, client: int, **changes: Any) -> None:
         statement = update(tables.offers).where(
@@ -411,12 +443,9 @@ class RoundTransaction:
 
     def _update_federation(self, **changes: Any) -> None:
         """Change the federation's row; its version grows, which wakes waiting clients."""
-        version = self.federation.version + 1
-        self.connection.execute(update(tables.federation).values(version=version, **changes))
-        self.federation = self.connection.execute(FEDERATION).one()
-
-    def _load_round(self) -> None:
-        self.round = self.connection.execute(ROUND, {"number": self.federation.round}).first()
+        changes["version"] = self.federation.version + 1
+        self.connection.execute(update(tables.federation).values(changes))
+        vars(self.federation).update(changes)
 
     def _payment(self, offer: Any) -> float:
         return money.amount_of(offer, "payment", self.settings.money_digits)
@@ -435,6 +464,5 @@ class RoundTransaction:
 
 
 def mark_seen(connection: Connection, clients: set[int], now: float) -> None:
-    """Always in the same order, so that two coordinators cannot deadlock."""
     if clients:
-        connection.execute(MARK_SEEN, [{"id": client, "now": now} for client in sorted(clients)])
+        connection.execute(MARK_SEEN, {"clients": sorted(clients), "now": now})

@@ -16,7 +16,7 @@ from ...ledger.clients import Member
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
 from ...protocol.messages import Answer, Download
-from .. import binary, wire
+from .. import binary, codec, requests, wire
 from ..binary import PACKED
 from . import handlers, starts
 from .admission import Admission, AdmittedRoute, Visit
@@ -26,6 +26,7 @@ from .coordinator import Coordinator
 from .handlers import Handler, SentMessage
 from .monitoring import CONTENT_TYPE, Metrics
 from .notifications import Notifications
+from .screening import Screening
 from .views import Wanted, view_federation
 
 LONGEST_WAIT = 30.0  # seconds that a long poll may last
@@ -63,6 +64,7 @@ class Services:
         database = OperationalError  # it is down, or its disk is full: that hits every request
         authenticate = Batcher[str, Member | None](coordinator.authenticate, database)
         self.admission = Admission(authenticate, server)
+        self.screen = Screening(coordinator.screen, settings.dim)
         self.state = Batcher[int, wire.StateView](coordinator.states, database)
         self.download = Batcher[Wanted, Download](coordinator.downloads, database)
         self.handle = Batcher[SentMessage, wire.StateView](coordinator.handle, database)
@@ -80,7 +82,7 @@ async def get_client(
     request: Request,
     token: Annotated[Any, Depends(bearer)],
     protocol: Annotated[str | None, Header(alias="Incfed-Protocol")] = None,
-    start: Annotated[str | None, Header(alias=wire.START)] = None,
+    start: Annotated[str | None, Header(alias=requests.START)] = None,
 ) -> Member:
     """The client that sent the request, and which start of it. `AdmittedRoute` has checked the
     other headers, which are named here for the OpenAPI page."""
@@ -99,7 +101,7 @@ def sent(client: Member, handler: Handler, message: Any) -> SentMessage:
 CurrentClient = Annotated[Member, Depends(get_client)]
 Signature = Annotated[
     str | None,
-    Header(alias=wire.SIGNATURE, max_length=100, description="Of your key, if you have one."),
+    Header(alias=requests.SIGNATURE, max_length=100, description="Of your key, if you have one."),
 ]
 RoundNumber = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Number of the round.")]
 
@@ -108,10 +110,11 @@ async def act(
     services: Services, client: Member, handler: handlers.Handler, message: Any, response: Response
 ) -> wire.StateView:
     """Handle what goes into the ledger; a header of the reply says which entry it is."""
+    await services.screen(client.id, handler, message)
     recorded = handlers.Recorded(handler)
     state = await services.handle(sent(client, recorded, message))
     if recorded.entry:
-        response.headers[wire.ENTRY] = str(recorded.entry)
+        response.headers[requests.ENTRY] = str(recorded.entry)
     return state
 
 
@@ -141,7 +144,7 @@ def packed_body(request: Request, body: Any) -> bytes | None:
     return body
 
 
-@for_clients.get(wire.FEDERATION, response_model_exclude_defaults=True)
+@for_clients.get(requests.FEDERATION, response_model_exclude_defaults=True)
 async def federation(
     request: Request, services: ServicesDep, client: CurrentClient
 ) -> wire.FederationView:
@@ -152,7 +155,7 @@ async def federation(
     return view_federation(settings, client, state, accepts_packed(request), last)
 
 
-@for_clients.put(wire.KEY, response_model_exclude_defaults=True)
+@for_clients.put(requests.KEY, response_model_exclude_defaults=True)
 async def register_key(
     body: wire.KeyBody, services: ServicesDep, client: CurrentClient
 ) -> wire.StateView:
@@ -160,7 +163,7 @@ async def register_key(
     return await services.handle(sent(client, handlers.register_key, body.key))
 
 
-@for_clients.get(wire.STATE, response_model_exclude_defaults=True)
+@for_clients.get(requests.STATE, response_model_exclude_defaults=True)
 async def state(
     request: Request,
     services: ServicesDep,
@@ -190,7 +193,7 @@ async def state(
             return seen  # nobody reads it; a client that has left must not count as seen
 
 
-@for_clients.put(wire.STATE, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED)
+@for_clients.put(requests.STATE, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED)
 async def signal(
     request: Request,
     body: Annotated[wire.SignalBody, OrPacked],
@@ -201,13 +204,14 @@ async def signal(
     round opens. It may open one now."""
     packed, dim = packed_body(request, body), services.settings.dim
     if packed is None:
-        message = wire.read_signal_body(body, dim)
+        message = codec.read_signal_body(body, dim)
     else:
         message = binary.read_signal(packed, dim)
+    await services.screen(client.id, handlers.signal, message)
     return await services.handle(sent(client, handlers.signal, message))
 
 
-@for_clients.post(wire.ROUNDS)
+@for_clients.post(requests.ROUNDS)
 async def open_round(
     services: ServicesDep,
     client: CurrentClient,
@@ -226,7 +230,7 @@ async def open_round(
     return wire.OpenedView(round=opened.number)
 
 
-@for_clients.put(wire.UPLOAD, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED)
+@for_clients.put(requests.UPLOAD, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED)
 async def upload(
     number: RoundNumber,
     request: Request,
@@ -239,14 +243,14 @@ async def upload(
     """Upload dV, which is fixed for this round from then on."""
     packed, dim = packed_body(request, body), services.settings.dim
     if packed is None:
-        message = wire.read_upload_body(number, body, dim)
+        message = codec.read_upload_body(number, body, dim)
     else:
         message = binary.read_upload(number, packed, dim)
     message = message._replace(signature=signature)
     return await act(services, client, handlers.upload, message, response)
 
 
-@for_clients.put(wire.ANSWER, response_model_exclude_defaults=True)
+@for_clients.put(requests.ANSWER, response_model_exclude_defaults=True)
 async def answer(
     number: RoundNumber, body: wire.AnswerBody, services: ServicesDep, client: CurrentClient,
     response: Response, signature: Signature = None,
@@ -256,7 +260,9 @@ async def answer(
     return await act(services, client, handlers.answer, message, response)
 
 
-@for_clients.put(wire.DELIVERY, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED)
+@for_clients.put(
+    requests.DELIVERY, response_model_exclude_defaults=True, openapi_extra=TAKES_PACKED
+)
 async def delivery(
     number: RoundNumber,
     request: Request,
@@ -269,7 +275,7 @@ async def delivery(
     """Deliver db, as a participant of the round."""
     packed, dim = packed_body(request, body), services.settings.dim
     if packed is None:
-        message = wire.read_delivery_body(number, body, dim)
+        message = codec.read_delivery_body(number, body, dim)
     else:
         message = binary.read_delivery(number, packed, dim)
     message = message._replace(signature=signature)
@@ -277,7 +283,7 @@ async def delivery(
 
 
 @for_clients.get(
-    wire.DOWNLOAD,
+    requests.DOWNLOAD,
     response_model=wire.DownloadView,
     response_model_exclude_defaults=True,
     responses={200: {"content": _BYTES}},
@@ -311,10 +317,10 @@ async def download(
     found = await services.download(wanted)
     if packed:
         return Response(binary.write_download(found), media_type=PACKED)
-    return wire.write_download(found)
+    return codec.write_download(found)
 
 
-@for_clients.get(wire.PROOF)
+@for_clients.get(requests.PROOF)
 async def proof(
     services: ServicesDep,
     client: CurrentClient,
@@ -325,7 +331,7 @@ async def proof(
 ) -> wire.ProofView:
     """That the ledger extends what it was, and holds what you did: Merkle proofs as in RFC 9162."""
     found = await run_in_threadpool(services.coordinator.prove, client.id, since, round)
-    return wire.write_proof(found)
+    return codec.write_proof(found)
 
 
 @for_operators.get("/healthz")

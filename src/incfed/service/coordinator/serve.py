@@ -16,23 +16,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
 import uvicorn
 from sqlalchemy import select
 from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 
-from ...kernels.factor import Floats
 from ...ledger import tables
 from ...ledger.clients import members
 from ...ledger.database import Database
 from ...ledger.records import read_settings
-from ...ledger.settings import Settings
-from ...protocol import deciding
 from ...protocol.limits import SMALL
-from ...protocol.messages import Upload
-from ...protocol.packing import pack_matrix, pack_rows
-from ...protocol.shared import Shared
 from ...support.inputs import counted, refuse
 from ..addresses import is_loopback
 from .app import PublicApp, make_app
@@ -40,6 +33,7 @@ from .config import Config, ServerConfig
 from .connections import Connections, LimitedConnection, raise_file_limit
 from .monitoring import LOG, set_up_logging
 from .routes import Services
+from .warm_up import warm_up
 
 GRACE = 10  # seconds that requests in progress get when the coordinator stops
 BACKLOG = 2048  # connections that wait to be accepted,
@@ -233,23 +227,6 @@ def _readable(sockets: Iterable[Any]) -> bool:
         for one in sockets:
             selector.register(one, selectors.EVENT_READ)
         return bool(selector.select(0))
-
-
-def warm_up(settings: Settings) -> None:
-    """Compile what a decision needs now, not in the first round, while it holds the lock."""
-    d, ridge = settings.dim, settings.ridge
-    past = [Shared.empty(d, ridge), Shared.of(np.eye(d), np.zeros(d), ridge)]
-    rows: Floats = np.eye(d)[: d // 2] * 0.1
-    few = Upload(1, 0, max(1, len(rows)), 1.0, pack_rows(rows))
-    many = Upload(1, 1, d, 1.0, pack_matrix(np.eye(d)))
-    inputs = deciding.RoundInputs(
-        {0: few, 1: many, 2: many}, 0, past.__getitem__, 1, 0, 1, 0.0, np.inf,
-        settings.mechanism, d, ridge,
-    )  # fmt: skip
-    offers = deciding.decide(inputs)
-    again = deciding.decide_again(inputs, {1: 0.0}, add=True)
-    for one in (offers, again):
-        deciding.close(inputs, one, [np.zeros(d)] * len(one.payments))
 
 
 def preflight(server: ServerConfig) -> None:

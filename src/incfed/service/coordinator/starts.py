@@ -15,7 +15,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from ...ledger import tables
 from ...protocol.checks import Refusal
-from ..wire import START
+from ..requests import START
 from .batching import CLIENTS
 from .errors import Conflict
 

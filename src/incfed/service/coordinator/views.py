@@ -20,15 +20,7 @@ from ...protocol.money import next_unit
 from ...protocol.packing import DIGEST, FACTOR, Packed, coordinates, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
-from ..wire import (
-    ClientView,
-    FederationView,
-    OfferView,
-    PrivacyView,
-    RoundView,
-    Stage,
-    StateView,
-)
+from ..wire import ClientView, FederationView, OfferView, PrivacyView, RoundView, Stage, StateView
 from . import scores
 from .batching import CLIENTS, OWN_ROWS
 from .entitlements import grant

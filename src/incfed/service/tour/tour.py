@@ -18,7 +18,8 @@ from ...support.files import alone_in
 from ...support.inputs import InputError, counted, refuse
 from ...support.terminal import COMPILING, Terminal, short
 from ..client.durable_learner import warm_up
-from ..wire import FederationView, read
+from ..codec import read
+from ..wire import FederationView
 from .display import Display, figures
 from .example_client import ClientTask, read_report
 from .folder import TourFolder, find_folder

@@ -1,0 +1,173 @@
+"""LinUCB without a server: one learner, which chooses and learns in your own loop."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..kernels.factor import Floats
+from ..protocol.client import Learner, Observations
+from ..protocol.trust import AUTO
+from ..support import inputs
+from ..support.files import replacing
+from .base import Algorithm
+from .baselines import Independent
+
+FORMAT = 1  # of saved learners
+_SETTINGS = ("ridge", "noise", "delta", "exploration", "width", "width_scale")
+
+
+class Prediction(NamedTuple):
+    """What a learner expects of an arm: the reward, give or take the width of its interval. Of
+    several arms, both are arrays. `choose` takes the arm with the largest sum of the two."""
+
+    reward: Any
+    width: Any
+
+
+class LinUCB:
+    """A contextual bandit for arms of `dim` features: ridge regression and an upper confidence
+    bound (Eq. 2). It is what a client of a federation is between rounds.
+
+    The settings are those of `Algorithm`: `exploration` is alpha itself, if its formula explores
+    too much or too little for you.
+
+    >>> learner = incfed.LinUCB(dim=2)
+    >>> arms = [[1.0, 0.0], [0.0, 1.0]]
+    >>> for _ in range(20):
+    ...     k = learner.choose(arms)
+    ...     learner.learn(arms[k], reward=[0.2, 0.9][k])
+    >>> learner.choose(arms)
+    1
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        *,
+        ridge: float = 0.1,
+        noise: float = 0.1,
+        delta: float = 0.1,
+        exploration: float | None = None,
+        width: str = "paper",
+        width_scale: float = 1.0,
+    ) -> None:
+        dim = inputs.integer("dim", dim, low=1, high=10_000)
+        self._algorithm: Algorithm = Independent(
+            ridge=ridge, noise=noise, delta=delta, exploration=exploration, width=width,
+            width_scale=width_scale,
+        )  # fmt: skip
+        self._learner = Learner(dim, self._algorithm.rules(dim))
+
+    def choose(self, arms: ArrayLike) -> int:
+        """The index of the arm [K, d] with the largest optimistic estimate; the first of equals."""
+        return self._learner.choose(self._checked(arms))
+
+    def learn(self, arm: ArrayLike, reward: ArrayLike) -> None:
+        """Learn the reward of an arm [d]; or the rewards [n] of arms [n, d], one after another."""
+        one = np.ndim(arm) == 1
+        arms = self._checked([arm] if one else arm, "arm")
+        rewards = np.reshape(reward, 1) if one and np.ndim(reward) == 0 else reward
+        checked = inputs.array("reward", rewards, ndim=1, most=inputs.LARGEST)
+        if len(checked) != len(arms):
+            allowed = f"{inputs.counted(len(arms), 'number')}, one for each arm"
+            raise inputs.refuse("reward", inputs.counted(len(checked), "number"), allowed)
+        for x, y in zip(arms, checked.tolist(), strict=True):
+            self._learn(x, y)
+
+    def predict(self, arm: ArrayLike) -> Prediction:
+        """The estimated reward of an arm [d], and the width of its interval; of arms [n, d], arrays
+        of both."""
+        if np.ndim(arm) == 1:
+            reward, width = self._learner.predict(self._checked([arm], "arm"))
+            return Prediction(float(reward[0]), float(width[0]))
+        return Prediction(*self._learner.predict(self._checked(arm, "arm")))
+
+    @property
+    def dim(self) -> int:
+        """d, the number of features."""
+        return self._learner.dim
+
+    @property
+    def steps(self) -> int:
+        """How many rewards it has learned itself."""
+        return self._learner.own.steps
+
+    @property
+    def theta(self) -> Floats:
+        """[d] the estimated parameter: the reward of an arm x is estimated as x @ theta."""
+        return self._learner.theta()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write all that it has learned to a file (.npz), from which `load` makes it again."""
+        one = self._learner
+        pending, own = one.pending, one.own
+        about = {
+            "format": FORMAT,
+            "dim": self.dim,
+            "settings": {name: getattr(self._algorithm, name) for name in _SETTINGS},
+            "trust": str(one.trust),
+            "steps": [pending.steps, own.steps],
+        }
+        arrays: dict[str, Any] = {
+            "V": one.V + one.given.V, "b": one.b + one.given.b,
+            "pending_V": pending.V, "pending_b": pending.b,
+            "own_V": own.V, "own_b": own.b, "scores": own.scores, "known": one.known,
+        }  # fmt: skip
+        target = inputs.path("path", path, "the name of a file")
+        target = target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
+        with replacing(target) as fresh:
+            np.savez(fresh, about=np.array(json.dumps(about)), **arrays)
+        return target
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """The learner that `save` wrote. It goes on as the saved one would, up to rounding."""
+        file = inputs.path("path", path, "the name of a file")
+        try:
+            with np.load(file, allow_pickle=False) as found:
+                about = json.loads(str(found["about"]))
+                if about["format"] != FORMAT:
+                    raise ValueError
+                made = cls(about["dim"], **about["settings"])
+                made._resume(about, {name: found[name] for name in found.files})
+        except FileNotFoundError:
+            raise inputs.InputError(f"path: file not found: {file}") from None
+        except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile):
+            allowed = "a file that LinUCB.save wrote, in this version"
+            raise inputs.refuse("path", str(file), allowed) from None
+        return made
+
+    def _resume(self, about: dict[str, Any], saved: dict[str, Floats]) -> None:
+        (pending, own), scores = about["steps"], saved["scores"]
+        self._learner.resume(
+            0, 0, saved["V"], saved["b"], None,
+            Observations(pending, saved["pending_V"], saved["pending_b"], [], scores),
+            own=Observations(own, saved["own_V"], saved["own_b"], [], scores.copy()),
+            known=saved["known"],
+        )  # fmt: skip
+        trust = about["trust"]
+        self._learner.trust = trust if trust == AUTO else float(trust)
+
+    def _learn(self, x: Floats, y: float) -> None:
+        """One step; x and y are checked."""
+        self._learner.learn(x, y)
+
+    def _checked(self, arms: object, name: str = "arms") -> Floats:
+        allowed = (
+            f"arms of {inputs.counted(self.dim, 'feature')} each, such as an array [K, {self.dim}]"
+        )
+        checked = inputs.array(name, arms, ndim=2, allowed=allowed, most=inputs.LARGEST)
+        if checked.shape[1] != self.dim or not len(checked):
+            raise inputs.refuse(name, f"an array of shape {checked.shape}", allowed)
+        return checked
+
+    def __repr__(self) -> str:
+        size, learned = inputs.counted(self.dim, "feature"), inputs.counted(self.steps, "step")
+        return f"<LinUCB: {size}, {learned} learned>"

@@ -1,0 +1,132 @@
+"""Settings in between: what sums of money buy that nothing tried so far has cost.
+
+A sampler that looks for the best soon proposes settings that pay nothing, and a few that pay far
+too much. So a part of each batch goes to sums in the widest gaps, between 0 and the budget and
+along the frontier. To meet a sum, take two settings that pay less and more than it and are most
+alike, and try what is halfway between their beta and D_c: a bisection, as payments rise with beta
+and fall with D_c. In all else the new setting is as the best one so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from .evidence import Evidence
+from .goals import Goal
+from .selection import RUNGS, front
+from .space import ALL, FREE, PAID, THRESHOLD, Setting, Space
+
+INSIDE = 0.75  # the share that goes between 0 and the budget; the others go along the frontier
+NARROW = 0.02  # a gap that needs no filling, as a share of the scale
+LEAST = 1e-6  # stands for a beta of 0, which has no logarithm
+LEARNING = ("download", "width", "exploration", "width_scale", "trust", "ridge")
+
+
+@dataclass(frozen=True)
+class Lever:
+    """What decides how much is paid. Paying nobody and paying everyone are the ends of beta."""
+
+    mechanism: str  # its name in the search space
+    beta: float | None  # its logarithm; None: it has none
+    threshold: float  # the logarithm of D_c
+
+    def distance(self, other: Lever) -> float:
+        across = 0.0 if self.beta is None or other.beta is None else self.beta - other.beta
+        return math.hypot(across, self.threshold - other.threshold)
+
+    def middle(self, other: Lever) -> Lever:
+        beta = None if self.beta is None or other.beta is None else (self.beta + other.beta) / 2
+        return Lever(self.mechanism, beta, (self.threshold + other.threshold) / 2)
+
+
+def between(
+    evidence: Evidence, space: Space, goal: Goal, best: Setting, count: int
+) -> list[Setting]:
+    """At most `count` settings that were not tried yet; fewer if no gap is left, or none if nothing
+    pays."""
+    paid = {one: evidence.means(one, RUNGS[0])["payment"] for one in evidence.settings}
+    line = [paid[one] for one in front(evidence, goal, evidence.settings, RUNGS[0])]
+    budget = next((x.value for x in goal.limits if x.metric == "payment"), max(paid.values()))
+    sums = {True: sorted([0.0, *(x for x in paid.values() if 0 < x < budget), budget]),
+            False: sorted([0.0, *line])}  # fmt: skip
+    levers = {one: lever for one in paid if (lever := _lever(one, space)) is not None}
+    found: list[Setting] = []
+    for n in range(count):
+        known = sums[n < INSIDE * count]
+        target = widest_gap(known)
+        if target is None:
+            continue
+        known.append(target)
+        known.sort()
+        tried = {*paid, *found}
+        new = (one for one in _meeting(target, paid, levers, space, best) if one not in tried)
+        found += [one for one in [next(new, None)] if one is not None]
+    return found
+
+
+def widest_gap(sums: Sequence[float]) -> float | None:
+    """The middle of the widest gap between sums that rise from 0, on the scale of square roots,
+    which tells small ones apart; None if all gaps are narrow."""
+    places = [math.sqrt(one) for one in sums]
+    low, high = max(pairwise(places), key=lambda pair: pair[1] - pair[0], default=(0.0, 0.0))
+    return ((low + high) / 2) ** 2 if high - low > NARROW * places[-1] else None
+
+
+def _lever(setting: Setting, space: Space) -> Lever | None:
+    """None: of a patient server, which waits until data alone is enough."""
+    if setting.threshold is None:
+        return None
+    mechanism, beta = setting.candidate, setting.beta
+    if mechanism in (FREE, ALL) and _searched(space, PAID):
+        mechanism, beta = PAID, space.beta.low if mechanism == FREE else space.beta.high
+    logarithm = None if beta is None else math.log(max(beta, LEAST))
+    return Lever(mechanism, logarithm, math.log(setting.threshold))
+
+
+def _searched(space: Space, mechanism: str) -> bool:
+    return mechanism in space.candidates and space.candidates[mechanism].searched
+
+
+def _meeting(
+    target: float, paid: Mapping[Setting, float], levers: Mapping[Setting, Lever], space: Space,
+    best: Setting,
+) -> Iterator[Setting]:  # fmt: skip
+    """Settings halfway between one that pays more than the target and the nearest that does not,
+    the nearest pair first. Where none is known to pay less, the end of the range stands for it."""
+    pairs: list[tuple[float, Lever]] = []
+    for dear, above in levers.items():
+        if paid[dear] <= target or above.mechanism not in space.candidates:
+            continue
+        others = [(_end(above, space), 0)]
+        others += [
+            (below, _unlike(cheap, best))
+            for cheap, below in levers.items()
+            if paid[cheap] <= target and below.mechanism == above.mechanism
+        ]
+        far, lever = min(
+            ((above.distance(below) + unlike, above.middle(below)) for below, unlike in others),
+            key=lambda pair: pair[0],
+        )
+        pairs.append((far + _unlike(dear, best), lever))
+    for _, lever in sorted(pairs, key=lambda pair: pair[0]):
+        yield space.make(
+            lever.mechanism, THRESHOLD, best.download, best.width, best.trusting,
+            beta=1.0 if lever.beta is None else math.exp(lever.beta),
+            threshold=math.exp(lever.threshold),
+            **{name: value for name, value in space.numbers(best).items() if name in LEARNING},
+        )  # fmt: skip
+
+
+def _end(lever: Lever, space: Space) -> Lever:
+    """Where the least is paid: the lowest beta, or the highest D_c."""
+    if lever.beta is not None:
+        return replace(lever, beta=math.log(max(space.beta.low, LEAST)))
+    return replace(lever, threshold=math.log(space.threshold.high))
+
+
+def _unlike(one: Setting, best: Setting) -> int:
+    """In how much of how clients learn they differ: it matters for what they are paid."""
+    return sum(bool(getattr(one, name) != getattr(best, name)) for name in LEARNING)

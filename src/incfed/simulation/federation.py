@@ -1,0 +1,360 @@
+"""A federation in one process, for people who drive the loop themselves.
+
+The members are learners (protocol/client.py) and rounds are decided as in a real federation
+(protocol/deciding.py); what is left out is the network. A round is over before anybody acts again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._version import __version__
+from ..algorithms.base import Algorithm
+from ..algorithms.lin_ucb import LinUCB
+from ..kernels.factor import Floats, add_outer
+from ..kernels.signals import LOOSE
+from ..kernels.trust import SCORES
+from ..protocol import deciding
+from ..protocol.deciding import RoundInputs
+from ..protocol.limits import Past
+from ..protocol.messages import Download, Upload
+from ..protocol.money import exact_sum, round_up
+from ..protocol.packing import FACTOR, Packed, pack_matrix
+from ..protocol.privacy import Normals
+from ..protocol.protocols import EVERYONE, Synchronous
+from ..protocol.server import Closed
+from ..protocol.shared import Shared
+from ..protocol.triggers import GROWTH, ROWS
+from ..protocol.trust import AUTO
+from ..results.numbers import human
+from ..results.records import Clients, Result, RoundRecord, Rounds
+from ..support import inputs
+from .run import RoundLog, packed_up
+from .sharing import check_bounds, noise_stream, packed_ranks
+
+
+class Member(LinUCB):
+    """A client of a `Federation`: a `LinUCB` that shares. `cost`: what sharing costs it, which may
+    change from round to round."""
+
+    def __init__(
+        self, federation: Federation, number: int, cost: float, trust: float | str, seed: int
+    ) -> None:
+        algorithm = federation.algorithm
+        super().__init__(
+            federation.dim, ridge=algorithm.ridge, noise=algorithm.noise, delta=algorithm.delta,
+            exploration=algorithm.exploration, width=algorithm.width,
+            width_scale=algorithm.width_scale,
+        )  # fmt: skip
+        self.number, self.cost = number, cost
+        self.paid = 0.0
+        self._federation = federation
+        learner, protocol = self._learner, federation.protocol
+        learner.rules, learner.trust = algorithm.rules(federation.dim), trust
+        learner.share_from, learner.privacy = protocol.share_from, protocol.privacy
+        learner.normals = _normals(seed, number)
+
+    def choose(self, arms: ArrayLike) -> int:
+        self._federation._before_step(self.number)
+        return super().choose(arms)
+
+    def _learn(self, x: Floats, y: float) -> None:
+        federation = self._federation
+        if federation.protocol.privacy is not None:
+            check_bounds(federation.protocol.privacy, x[None], np.array([y]))
+        federation._before_step(self.number)
+        triggered = self._learner.learn(x, y)
+        federation._after_step(self.number, x, y, triggered)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Member {self.number}: {inputs.counted(self.steps, 'step')} learned, "
+            f"{self._learner.pending_steps:,} not shared, paid {self.paid:g}>"
+        )
+
+
+class Federation:
+    """`clients` members that learn arms of `dim` features together, by the rules of `algorithm`.
+
+    `federation[i]` is a `LinUCB`: its `choose` and `learn` are yours to call. After a `learn`, a
+    round takes place if the algorithm's trigger wants it; `communicate()` holds one at any time.
+    `algorithm` has rounds: IncFedUCB or DisLinUCB. `seed`: of the noise, if it has privacy.
+
+    >>> algorithm = incfed.IncFedUCB(incfed.PaymentFree(), threshold=1.0)
+    >>> federation = incfed.Federation(3, dim=2, algorithm=algorithm)
+    >>> arms = [[1.0, 0.0], [0.0, 1.0]]
+    >>> for step in range(30):
+    ...     member = federation[step % 3]
+    ...     k = member.choose(arms)
+    ...     member.learn(arms[k], reward=[0.2, 0.9][k])
+    >>> federation[0].choose(arms), len(federation.rounds) > 0
+    (1, True)
+    """
+
+    def __init__(self, clients: int, dim: int, algorithm: Algorithm, *, seed: int = 0) -> None:
+        number = inputs.integer("clients", clients, low=1, high=100_000)
+        self.dim = inputs.integer("dim", dim, low=1, high=inputs.MOST_DIM)
+        self.algorithm, self.protocol = algorithm, _protocol(algorithm)
+        algorithm.check(number)
+        seed = inputs.integer("seed", seed, low=0)
+        self._ridge = float(algorithm.ridge)
+        trust = getattr(algorithm, "trust", math.inf)
+        each = trust if isinstance(trust, tuple) else (trust,) * number
+        self._scores = SCORES if trust == AUTO else 0
+        prices = round_up(algorithm.prices(number), self.protocol.money_digits)
+        self._members = [
+            Member(self, i, cost, one, seed)
+            for i, (cost, one) in enumerate(zip(prices.tolist(), each, strict=True))
+        ]
+        self._epoch = 0
+        self._shared = {0: Shared.empty(self.dim, self._ridge)}  # by epoch that somebody has
+        self._entitled = [True] * number  # to a download, if they are one for one
+        self._past: dict[int, Past] = {}  # of clients, if there are limits
+        self._pooled = np.zeros(SCORES)  # trust "auto": of all that was shared
+        self._total, self._seen = 0, [0] * number  # observations shared, and had by each member
+        self._signals = self.protocol.trigger.signals(number, self.dim, self._ridge, prices)
+        self._streamed = np.zeros((self.dim, self.dim))  # the sum over all rows that were streamed
+        self._spent = 0.0
+        self._log = RoundLog()
+        self._steps: list[tuple[int, float, int]] = []  # who, its reward, what it had downloaded
+
+    def __getitem__(self, client: int) -> Member:
+        return self._members[client]
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @property
+    def steps(self) -> int:
+        """How often a member has learned."""
+        return len(self._steps)
+
+    @property
+    def spent(self) -> float:
+        """All payments so far."""
+        return self._spent
+
+    @property
+    def rounds(self) -> Rounds:
+        """A record of every round."""
+        return self._log.rounds()
+
+    def result(self) -> Result:
+        """All so far, as `simulate` returns it: curves, rounds, figures by client. What the best
+        arm would have paid is not known, so regret is NaN."""
+        who = np.array([step[0] for step in self._steps], np.int64)
+        reward = np.array([step[1] for step in self._steps], np.float64)
+        fetched = np.array([step[2] for step in self._steps], np.int64)
+        every, rounds = np.ones(len(who), np.bool_), self.rounds
+        payment, regret = np.zeros(len(who)), np.full(len(who), np.nan)
+        np.add.at(payment, rounds.step, rounds.payment)
+        traffic = self._log.synchronous_traffic(
+            self.protocol, self.dim, self._scores, every, fetched, []
+        )
+        return Result(
+            regret=regret,
+            reward=np.cumsum(reward),
+            communication=np.cumsum(traffic.communication),
+            packed=np.cumsum(traffic.packed),
+            payment=np.cumsum(payment),
+            rounds=rounds,
+            settings=self._settings(),
+            clients=Clients.collect(len(self), who, reward, regret, every, rounds),
+        )
+
+    def communicate(self, client: int | None = None) -> RoundRecord:
+        """Hold a round now, whatever the trigger says. `client`: who calls for it; by default the
+        member that learned last."""
+        if not self._steps:
+            raise inputs.InputError("communicate: nobody has learned anything yet")
+        caller = self._steps[-1][0] if client is None else client
+        self._round(inputs.integer("client", caller, low=0, high=len(self) - 1))
+        return self.rounds[-1]
+
+    def _before_step(self, client: int) -> None:
+        """One for one: a member that is entitled to a download gets it when it acts."""
+        if self.protocol.download != EVERYONE and self._entitled[client]:
+            self._entitled[client] = False
+            if self._members[client]._learner.epoch < self._epoch:
+                self._download(client)
+
+    def _after_step(self, client: int, x: Floats, reward: float, triggered: bool) -> None:
+        fetched = 0
+        if self._members[client]._learner.epoch == self._epoch:
+            fetched, self._seen[client] = self._total - self._seen[client], self._total
+        self._steps.append((client, reward, fetched))
+        if self.protocol.trigger.streams == ROWS:
+            add_outer(self._streamed, x)
+            triggered = self._promising() and self._worthwhile()
+        if triggered:
+            self._round(client)
+
+    def _promising(self) -> bool:
+        """What is quickly checked: is there enough news, and somebody who needs no more?"""
+        signals = self._signals
+        assert signals is not None
+        V = self._streamed + self._ridge * np.eye(self.dim)
+        most = float(np.linalg.slogdet(V)[1]) + LOOSE  # no set brings more
+        if most - self._shared[self._epoch].logdet < signals.least:
+            return False
+        waiting = [one for one in self._members if one._learner.pending_steps]
+        needed = (one._learner.logdet + math.log1p(one.cost) for one in waiting)
+        return not signals.patient or any(one <= most for one in needed)
+
+    def _worthwhile(self) -> bool:
+        """Would the server open a round, by the rows that clients stream?"""
+        uploads = {
+            one.number: Upload(
+                0, one._learner.epoch, one._learner.pending_steps, one.cost,
+                one._learner.pending.packed(),
+            )
+            for one in self._members
+        }  # fmt: skip
+        return self.protocol.trigger.opens(self._inputs(uploads, 0).open()[1])
+
+    def _inputs(self, uploads: dict[int, Upload], trigger: int) -> RoundInputs:
+        protocol = self.protocol
+        return RoundInputs(
+            uploads=uploads,
+            others=0,
+            shared=self._shared.__getitem__,
+            epoch=self._epoch,
+            trigger=trigger,
+            rounds=len(self._log),
+            spent=self._spent,
+            budget=protocol.budget,
+            mechanism=protocol.mechanism,
+            dim=self.dim,
+            ridge=self._ridge,
+            rule=protocol.trigger,
+            download=protocol.download,
+            scores=self._scores,
+            money_digits=protocol.money_digits,
+            limits=protocol.limits,
+            past=self._past,
+            members=len(self),
+        )
+
+    def _round(self, trigger: int) -> None:
+        """One communication round (Alg. 1 lines 9-19)."""
+        number, learners = len(self._log) + 1, [one._learner for one in self._members]
+        prices = round_up(
+            np.array([one.cost for one in self._members]), self.protocol.money_digits
+        ).tolist()
+        uploads = {i: one.freeze(number, prices[i]) for i, one in enumerate(learners)}
+        opened = self._inputs(self._allowed(uploads), trigger)
+        offers = deciding.decide_first(opened)
+        db = [learners[i].deliver(number) for i in offers.payments]
+        shared, closed = deciding.close(opened, offers, db)
+        self._record(opened, closed)
+        for i, paid in offers.payments.items():
+            scores = learners[i].scores(number)
+            self._pooled += 0.0 if scores is None else scores
+            self._total += uploads[i].steps
+            self._seen[i] += uploads[i].steps
+            self._entitled[i] = True
+            self._members[i].paid += paid
+        if offers.payments:
+            self._epoch += 1
+            self._shared[self._epoch] = shared
+        for i in range(len(self)):
+            self._close(i, number, offers.payments)
+        held = {one.epoch for one in learners} | {self._epoch}
+        self._shared = {epoch: one for epoch, one in self._shared.items() if epoch in held}
+
+    def _allowed(self, uploads: dict[int, Upload]) -> dict[int, Upload]:
+        """Without uploads of too many steps, which are refused."""
+        limits = self.protocol.limits
+        most = None if limits is None else limits.steps_per_upload
+        return {i: one for i, one in uploads.items() if most is None or one.steps <= most}
+
+    def _record(self, opened: RoundInputs, closed: Closed) -> None:
+        protocol, uploads = self.protocol, opened.uploads
+        paid = dict(zip(closed.participants.tolist(), closed.payments.tolist(), strict=True))
+        costs = np.array([uploads[i].cost for i in paid])
+        sent, shared = (
+            packed_ranks(np.array([uploads[i].steps for i in who]), self.dim, protocol.privacy)
+            for who in (opened.active, paid)
+        )
+        packed = packed_up(protocol, self.dim, self._scores, sent, shared)
+        whole = closed._replace(costs=costs, asked=costs)
+        self._log.log(self.steps - 1, opened.trigger, len(opened.active), whole, packed)
+        self._spent = exact_sum(self._spent, math.fsum(paid.values()), protocol.money_digits)
+        if protocol.limits is not None:
+            for i in opened.active:
+                past = self._past.get(i, Past())
+                self._past[i] = protocol.limits.next(past, uploads[i].cost, paid.get(i))
+
+    def _close(self, client: int, round: int, payments: dict[int, float]) -> None:
+        """Lines 16-19, for one client."""
+        shared = {round: payments[client]} if client in payments else {}
+        if self.protocol.download == EVERYONE:
+            self._download(client, shared)
+            return
+        learner = self._members[client]._learner
+        same = Packed(FACTOR, self.dim, np.empty(0))
+        nothing = Download(learner.epoch, learner.epoch, same, np.zeros(self.dim), shared)
+        learner.take_in(nothing)
+
+    def _download(self, client: int, shared: dict[int, float] | None = None) -> None:
+        now, scores = self._shared[self._epoch], None
+        if self._pooled[-1] and self._seen[client] != self._total:  # with new data of others
+            events = self._pooled[-1]
+            scores = np.append(self._pooled[:-1] / events, np.trace(now.V) / events)
+        news = Download(self._epoch, None, pack_matrix(now.V), now.b, shared or {}, scores=scores)
+        self._members[client]._learner.take_in(news)
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "algorithm": self.algorithm.settings(),
+            "steps": self.steps,
+            "clients": len(self),
+            "dim": self.dim,
+            "incfed": __version__,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Federation: {inputs.counted(len(self), 'client')}, "
+            f"{inputs.counted(self.dim, 'feature')}, {type(self.algorithm).__name__}: "
+            f"{inputs.counted(self.steps, 'step')}, {inputs.counted(len(self._log), 'round')}, "
+            f"{human(self.spent)} paid>"
+        )
+
+
+def _protocol(algorithm: Algorithm) -> Synchronous:
+    """Its protocol, if members who act by themselves can follow it."""
+    allowed = "an algorithm with rounds, such as IncFedUCB(...) or DisLinUCB(...)"
+    if not isinstance(algorithm, Algorithm):
+        raise inputs.refuse("algorithm", algorithm, allowed)
+    protocol = algorithm.protocol
+    if not isinstance(protocol, Synchronous):
+        raise inputs.refuse("algorithm", type(algorithm).__name__, allowed)
+    simulated = "left out: only simulate() knows it"
+    for name, value, plain in (
+        ("reads", algorithm.reads, "fresh"),
+        ("clocks", getattr(algorithm, "clocks", "all"), "all"),
+        ("availability", protocol.availability, 1.0),
+        ("reports", protocol.behaviours, ()),
+        ("costs", protocol.varying, None),
+    ):
+        if value != plain:
+            raise inputs.refuse(name, value, simulated)
+    if protocol.trigger.streams == GROWTH:
+        raise inputs.refuse("trigger.signal", GROWTH, f'"{ROWS}" where you drive the loop')
+    return protocol
+
+
+def _normals(seed: int, client: int) -> Normals:
+    """Of the noise of a client's batches, one after another; as in a simulation."""
+    batches = count()
+    return lambda n: noise_stream(seed, client, next(batches)).standard_normal(n)
