@@ -1,5 +1,5 @@
 """Is what a replayed log says true? In a made-up shop the truth is known. Logs of it by three ways
-to log, with propensities and without; how often intervals from bootstrapped logs hold the truth; and
+to log, with propensities and without; how often intervals from bootstrapped logs hold; and
 what a longer launch costs, beside two ways to tell from the log.
 """
 

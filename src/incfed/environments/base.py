@@ -49,7 +49,7 @@ class Stream(ABC):
     def take(self, n: int) -> Events:
         """The next n steps. The sequence does not depend on how it is divided into calls."""
 
-    def at(self, steps: Ints) -> Events:
+    def gather(self, steps: Ints) -> Events:
         """These steps, of a recorded world without randomness; see `World.bootstrap`. A world of
         your own need not have it."""
         raise NotImplementedError

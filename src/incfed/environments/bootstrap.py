@@ -58,7 +58,7 @@ class BootstrapStream(Stream):
         self._inner, self._order, self._next = inner, order, 0
         self._whole: Events | None = None
         try:
-            inner.at(order[:0])
+            inner.gather(order[:0])
         except NotImplementedError:  # it can only be read from start to end
             self._whole = inner.take(length)
 
@@ -69,6 +69,6 @@ class BootstrapStream(Stream):
         steps = self._order[self._next : self._next + n]
         self._next += n
         if self._whole is None:
-            return self._inner.at(steps)
+            return self._inner.gather(steps)
         clients, arms, rewards, expected = self._whole
         return Events(clients[steps], arms[steps], rewards[steps], expected[steps])

@@ -72,8 +72,8 @@ class PartStream(Stream):
         after = self._inner.take(rest)
         return Events(*(np.concatenate(pair) for pair in zip(before, after, strict=True)))
 
-    def at(self, steps: Ints) -> Events:
-        return self._inner.at(self._skipped + steps)
+    def gather(self, steps: Ints) -> Events:
+        return self._inner.gather(self._skipped + steps)
 
 
 def ends(first: object, last: object) -> tuple[float, float]:

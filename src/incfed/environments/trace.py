@@ -170,9 +170,9 @@ class TraceStream(Stream):
 
     def take(self, n: int) -> Events:
         self._next += n
-        return self.at(slice(self._next - n, self._next))
+        return self.gather(slice(self._next - n, self._next))
 
-    def at(self, steps: slice | Ints) -> Events:
+    def gather(self, steps: slice | Ints) -> Events:
         trace = self._trace
         rewards, known = trace.rewards[steps], trace.expected
         expected = np.full_like(rewards, np.nan) if known is None else known[steps]

@@ -236,9 +236,9 @@ class LogStream(Stream):
 
     def take(self, n: int) -> Events:
         self._next += n
-        return self.at(slice(self._next - n, self._next))
+        return self.gather(slice(self._next - n, self._next))
 
-    def at(self, steps: slice | Ints) -> Events:
+    def gather(self, steps: slice | Ints) -> Events:
         log = self._log
         start, size = log.start[steps, None], log.size[steps, None]
         # Shorter events repeat their last candidate. Ties go to the lowest index, so that a copy is
