@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..results.replays import is_log
 from ..support import inputs, places
 from ..support.extras import needs
 from ..support.inputs import counted, refuse
@@ -30,8 +31,6 @@ from .sweep_report import (
 if TYPE_CHECKING:
     import pandas
     import polars
-
-LOGS = ("ReplayLog", "Trace")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +135,7 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
 
 def _is_log(table: Mapping[str, Any]) -> bool:
     """Whether runs in the world of this table do not depend on the seed."""
-    return table.get("kind") in LOGS and not (table.get("turn") or "bootstrap" in table)
+    return is_log({"world": table})
 
 
 def sweep(

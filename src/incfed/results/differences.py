@@ -57,10 +57,14 @@ def difference_blocks(runs: Runs) -> Iterator[Block]:
         "runs of a seed saw the same clients, arms and noise."
     )
     if compared[0].bootstrap:
+        same = {row.bootstrap for row in compared} == {seeds}
+        many = f"{seeds:,}" if same else f"up to {seeds:,}"
         note = (
-            f"Difference to {first}, ± half of its 95 % interval from {seeds:,} bootstrapped logs, "
+            f"Difference to {first}, ± half of its 95 % interval from {many} bootstrapped logs, "
             "each the same for both."
         )
+    if any(row.repeated for row in compared):
+        return  # of a log with several seeds: an interval would be false certainty
     if compared[0].matched:
         note = f"Per {PER:,} matched steps. {note}"
     columns = (Column(f"Against {first}", "left"), *metric_columns(shown))

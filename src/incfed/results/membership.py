@@ -131,7 +131,7 @@ def membership_table(found: Sequence[Membership], *, pens: Pens | None = None) -
     if logs := len(found[0].again):
         seeds = f" ± half of the 95 % interval from {logs:,} bootstrapped logs."
     if any(one.skipped for each in found for one in each.gains):
-        seeds += " Both are for all steps of the log, at the rate of the matched ones."
+        seeds += " Gains and payments are for all steps of the log, at the rate of matched ones."
     note = (
         "Share of the clients that are better off than alone, and worse off. Gain: "
         f"{MEASURES[found[0].measure]}. Paid: money, in the mean of all clients; it is not part of "

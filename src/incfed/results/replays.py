@@ -12,6 +12,7 @@ from ..support.inputs import counted
 from .records import CURVES, Result
 
 PER = 1000  # matched steps
+LOGS = ("ReplayLog", "Trace")
 BANDS = "Mean over seeds; the bands are one standard deviation wide on each side."
 SUMS = (*CURVES, "packed", "rounds", "paid")
 
@@ -28,6 +29,12 @@ def replicas(results: Sequence[Result]) -> list[Result]:
 
 def bootstrapped(settings: Mapping[str, Any]) -> bool:
     return "bootstrap" in dict(settings.get("world") or {})
+
+
+def is_log(settings: Mapping[str, Any]) -> bool:
+    """Whether the run had one order to follow, whatever its seed."""
+    world = dict(settings.get("world") or {})
+    return world.get("kind") in LOGS and not (world.get("turn") or "bootstrap" in world)
 
 
 def skips(finals: Iterable[Mapping[str, Any]]) -> bool:

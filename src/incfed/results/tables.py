@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..support.inputs import InputError, counted
@@ -16,7 +16,7 @@ from .intervals import student
 from .numbers import human_spread, percent_spread
 from .palette import Pens
 from .records import Result
-from .replays import PER, bootstrapped, finals_of
+from .replays import PER, bootstrapped, finals_of, is_log
 
 Runs = Mapping[str, Sequence[Result]]
 """Results by label: the same algorithm with several seeds under one label."""
@@ -76,6 +76,7 @@ class ComparisonRow:
     participation: Spread
     matched: Spread | None = None
     bootstrap: int = 0  # number of bootstrapped logs
+    repeated: bool = False  # a log with several seeds, as version 0.1 ran it
 
 
 def compare(runs: Runs) -> list[ComparisonRow]:
@@ -87,7 +88,8 @@ def compare(runs: Runs) -> list[ComparisonRow]:
         drawn = [bootstrapped(one.settings) for one in results]
         own = [one for one, again in zip(found, drawn, strict=True) if not again]
         again = [one for one, again in zip(found, drawn, strict=True) if again]
-        rows.append(row(label, own or again, again))
+        repeated = len(own) > 1 and is_log(results[0].settings)
+        rows.append(replace(row(label, own or again, again), repeated=repeated))
     return rows
 
 
@@ -108,10 +110,11 @@ def row(
         return spread(figures(finals, name), share)
 
     skipped = any(one.get("matched", math.inf) < one.get("steps", 0) for one in finals)
+    spreads: dict[str, Any] = {name: summarised(name) for name in METRICS}
     return ComparisonRow(
         label=label,
         seeds=len(finals),
-        **{name: summarised(name) for name in METRICS},
+        **spreads,
         matched=summarised("matched") if skipped else None,
         bootstrap=len(again),
     )
@@ -140,7 +143,10 @@ def comparison_table(
         if skipping:
             own.append(row.matched.cell() if row.matched else TableCell(""))
         lines.append(TableRow((TableCell(row.label, colour=colour), *own, *figures)))
-    return Table(columns, tuple(lines), spread_note(counts, logs))
+    note = spread_note(counts, [row.bootstrap for row in rows])
+    if any(row.repeated for row in rows):
+        note += " Seeds do not change a log: ± does not say how much another log would differ."
+    return Table(columns, tuple(lines), note)
 
 
 def known_metrics(rows: Iterable[ComparisonRow]) -> list[str]:
@@ -155,11 +161,12 @@ def metric_columns(shown: Sequence[str]) -> list[Column]:
     return [Column(name.capitalize(), drop=drops.get(name, 0)) for name in shown]
 
 
-def spread_note(counts: Collection[int], logs: int = 0) -> str:
+def spread_note(counts: Collection[int], logs: Sequence[int] = ()) -> str:
     """What the figures of a table with these numbers of seeds, or of bootstrapped logs, are."""
-    if logs > 1:
+    if max(logs, default=0) > 1:
+        many = f"{max(logs):,}" if min(logs) == max(logs) else f"up to {max(logs):,}"
         return (
-            f"Final figures of the log, ± half of their 95 % interval from {logs:,} bootstrapped "
+            f"Final figures of the log, ± half of their 95 % interval from {many} bootstrapped "
             "logs (events drawn with replacement)."
         )
     if max(counts, default=0) < 2:
