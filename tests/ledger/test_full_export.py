@@ -78,7 +78,7 @@ def test_what_is_no_export_is_refused(export: Path) -> None:
         [first.replace("1", "2"), *rows],
     ):
         export.write_text("\n".join(lines) + "\n")
-        with pytest.raises(incfed.InputError, match="what `incfed ledger export --full` wrote"):
+        with pytest.raises(incfed.InputError, match="what `incfed ledger export full` wrote"):
             audited(export)
 
 

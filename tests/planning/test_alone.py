@@ -111,6 +111,7 @@ def test_a_plan_says_first_whether_sharing_pays(
     assert plan.advice.startswith(said)
     assert ": expect " in plan.advice
     assert str(plan).startswith(said)
+    assert said in plan._repr_html_()
     page = html.render(plan_document(plan, configs=True))
     assert f'<p class="callout {tone}">{said}' in page
     assert page.index(said) < page.index("Asked for")

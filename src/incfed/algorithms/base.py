@@ -19,6 +19,7 @@ from ..protocol.protocols import Alone, Protocol, Synchronous
 from ..protocol.strategy import Behaviour, VaryingCosts
 from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs
+from ..support.described import Setting
 
 # A setting that the first version did not have. A result does not record it at its default, which
 # is what that version did: so the same run is recognised as the same.
@@ -26,7 +27,7 @@ LATER = {"later": True}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Algorithm:
+class Algorithm(Setting):
     """How each client learns and chooses: ridge regression and an upper confidence bound (Eq. 2).
 
     ridge, noise, delta are lambda, sigma and delta of the paper. `exploration`: a number to use as

@@ -15,6 +15,7 @@ from ..kernels.factor import Floats
 from ..protocol.client import Learner, Observations
 from ..protocol.trust import AUTO
 from ..support import inputs
+from ..support.described import Described
 from ..support.files import replacing
 from .base import Algorithm
 from .baselines import Independent
@@ -31,7 +32,7 @@ class Prediction(NamedTuple):
     width: Any
 
 
-class LinUCB:
+class LinUCB(Described):
     """A contextual bandit for arms of `dim` features: ridge regression and an upper confidence
     bound (Eq. 2). It is what a client of a federation is between rounds.
 
@@ -167,6 +168,15 @@ class LinUCB:
         if checked.shape[1] != self.dim or not len(checked):
             raise inputs.refuse(name, f"an array of shape {checked.shape}", allowed)
         return checked
+
+    def _facts(self) -> dict[str, Any]:
+        alpha = self._learner.alpha
+        theta = np.array2string(self.theta, precision=3, suppress_small=True, threshold=8)
+        said = {"features": self.dim, "steps learned": self.steps, "theta": theta}
+        return {**said, "alpha": f"{alpha:.3g}", **self._algorithm._facts()}
+
+    def _usual(self) -> frozenset[str]:
+        return self._algorithm._usual()
 
     def __repr__(self) -> str:
         size, learned = inputs.counted(self.dim, "feature"), inputs.counted(self.steps, "step")

@@ -24,6 +24,8 @@ MECHANISM_FILE = (
     "Repeat it for several."
 )
 
+FULL = "full"  # of `export`: all tables, for an audit without the database
+
 client = group("client", "Enrol clients, revoke them, withdraw what they shared, list them.", PANEL)
 ledger = group("ledger", "Audit and export what was decided and paid.", PANEL)
 
@@ -46,7 +48,7 @@ def _opened(
 
 @contextmanager
 def _exported(path: Path) -> Iterator[tuple[Terminal, Database, None]]:
-    """The same for what `export --full` wrote."""
+    """The same for what `export full` wrote."""
     with plainly() as terminal:
         with service_installed():
             from ..ledger.full_export import reading
@@ -155,14 +157,13 @@ def _withdraw(store: Database, client: int, partial: bool, wait: float) -> Withd
 
 @client.command("list")
 def list_clients(config: ConfigFile = DEFAULT) -> None:
-    """List all clients: id, name, last seen, and what they were paid."""
+    """List all clients: id, name, last seen, and what they were paid. CSV, if piped."""
     with _opened(config) as (terminal, store, _):
-        from ..ledger.views import clients_table
-        from ..results.document import Document
-        from ..results.terminal import show
+        from ..ledger.views import clients_listing
+        from ..results.listing import show_listing
 
         with store.read() as connection:
-            show(terminal, Document("", (clients_table(connection),)))
+            show_listing(terminal, clients_listing(connection))
 
 
 @ledger.command()
@@ -174,7 +175,7 @@ def audit(
     mechanism_file: Annotated[list[str] | None, option("FILE", MECHANISM_FILE)] = None,
     export: Annotated[
         Path | None,
-        option("FILE", "What `export --full` wrote, instead of the database.", parser=path),
+        option("FILE", "What `export full` wrote, instead of the database.", parser=path),
     ] = None,
 ) -> None:
     """Recompute every decision, payment and sum, and verify every signature.
@@ -267,26 +268,43 @@ def verify(
             raise typer.Exit(FAILED)
 
 
-@ledger.command(epilog="[bold]incfed ledger export payments.csv[/bold]")
+@ledger.command(
+    epilog="[bold]incfed ledger export payments[/bold]   a table\n\n"
+    "[bold]incfed ledger export rounds rounds.parquet[/bold]   to a file\n\n"
+    "[bold]incfed ledger export full ledger.jsonl[/bold]   all that an audit needs"
+)
 def export(
-    path: Annotated[
-        Path, typer.Argument(parser=path, help="Ends in .csv or .parquet; with --full, in .jsonl.")
+    kind: Annotated[
+        str, typer.Argument(help="payments, offers, rounds or entries; or full, for an audit.")
     ],
-    what: Annotated[str, typer.Option(help="payments, offers, rounds or entries.")] = "payments",
-    full: Annotated[
-        bool, flag("--full", "All that is needed to audit it without the database.")
-    ] = False,
+    file: Annotated[
+        Path | None,
+        typer.Argument(parser=path, help="Ends in .csv or .parquet; that of full, in .jsonl."),
+    ] = None,
+    what: Annotated[str, typer.Option(hidden=True)] = "payments",
+    full: Annotated[bool, typer.Option("--full", hidden=True)] = False,
     config: ConfigFile = DEFAULT,
 ) -> None:
-    """Export payments, offers, rounds or entries to a file."""
+    """Export payments, offers, rounds or entries: to a file, or as a table (CSV, if piped)."""
     with _opened(config) as (terminal, store, _):
-        from ..ledger.full_export import write_full
+        from ..ledger.full_export import SUFFIX, write_full
+        from ..ledger.views import FORMS, TABLES, listing
         from ..ledger.views import export as write
-        from ..support.inputs import counted
+        from ..results.listing import show_listing
+        from ..support.inputs import choice, counted
+        from ..support.places import missing
 
+        if file is None and path(kind).suffix.lower() in (*FORMS, SUFFIX):  # as in version 0.1
+            kind, file = (FULL if full else what), path(kind)
+        choice("kind", kind, (*TABLES, FULL))
+        if kind == FULL and file is None:
+            raise missing("file", f"a name that ends in {SUFFIX}, for a full export")
         with store.read() as connection:
-            count = write_full(connection, path) if full else write(connection, path, what)
-        terminal.note(f"{path}: {counted(count, 'row')}")
+            if file is None:
+                show_listing(terminal, listing(connection, kind))
+                return
+            count = write_full(connection, file) if kind == FULL else write(connection, file, kind)
+        terminal.note(f"{file}: {counted(count, 'row')}")
 
 
 @ledger.command("paid-out", epilog='[bold]incfed ledger paid-out shop-12 --by "Ann Lee"[/bold]')

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..kernels.factor import Floats, Ints
+from ..support import inputs
+from ..support.described import Described
 
 PIECE = 1024  # number of steps skipped at a time
 MOST = 10_000_000  # clients or items: more would not fit into memory
@@ -61,7 +63,7 @@ class Stream(ABC):
             n -= PIECE
 
 
-class World(ABC):
+class World(Described, ABC):
     """A world; `open` starts a run. The same seed gives every algorithm the same run."""
 
     slow: bool = False  # whether steps are slow to draw, so that they are kept; see `Remembered`
@@ -116,6 +118,25 @@ class World(ABC):
     def notes(self) -> Sequence[str]:
         """Notes to show with results, such as rows that could not be used."""
         return ()
+
+    def _facts(self) -> dict[str, Any]:
+        steps = "no end" if self.length is None else self.length
+        sizes = {"clients": self.count, "features": self.dim, "arms a step": self.arms_per_step}
+        said = ("kind", "clients", "dim", "arms", "length")
+        more = {name: value for name, value in self.settings().items() if name not in said}
+        return {**sizes, "steps": steps, **more}
+
+    def _usual(self) -> frozenset[str]:
+        return frozenset(name for name, value in self._facts().items() if value is None)
+
+    def __repr__(self) -> str:
+        sizes = (
+            inputs.counted(self.count, "client"),
+            inputs.counted(self.dim, "feature"),
+            f"{inputs.counted(self.arms_per_step, 'arm')} a step",
+            *(() if self.length is None else (inputs.counted(self.length, "step"),)),
+        )
+        return f"<{type(self).__name__}: {', '.join(sizes)}>"
 
     @abstractmethod
     def open(self, seed: np.random.SeedSequence) -> Stream: ...

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..support import inputs
+from ..support.described import Described
 from .base import PIECE, Events, Stream, World
 
 Observation = dict[str, Any]
 
 
-class Env:
+class Env(Described):
     """`world` for a loop of your own: `reset` and `step`, as gymnasium has them (it need not be
     installed).
 
@@ -72,6 +74,12 @@ class Env:
         at = min(self._at, len(self._events.clients) - 1)
         arms = self._stream.items[self._events.arms[at]]
         return {"client": int(self._events.clients[at]), "arms": arms}
+
+    def _facts(self) -> Mapping[str, Any]:
+        return self.world._facts()
+
+    def _title(self) -> str:
+        return f"Env of {self.world._title()}"
 
     def __repr__(self) -> str:
         return f"<Env of {self.world!r}>"

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..results.comparison import Comparison
-from ..results.document import Column, DefinitionList, Document, Table, TableRow, Text
+from ..results.document import DefinitionList, Document, Text
+from ..results.listing import Listing, show_listing
 from ..results.numbers import finite, human
 from ..results.records import Result
 from ..results.replays import bootstrapped
@@ -64,9 +65,8 @@ def show_folder(terminal: Terminal, folder: Path) -> None:
             show_points(terminal, name, records, folder)
         terminal.note(f"{counted(len(records), 'run')} finished")
     elif below := _below(folder):
-        rows = [TableRow.of(short(one), kind, counted(count, "run")) for one, kind, count in below]
-        columns = (Column("Folder", "left"), Column("Kind", "left"), Column("Finished"))
-        show(terminal, Document("", (Table(columns, tuple(rows)),)))
+        rows = [(short(one), kind, count) for one, kind, count in below]
+        show_listing(terminal, Listing.of(("folder", "kind", "finished_runs"), rows))
         terminal.hint(f"Next: incfed show {short(below[0][0])}")
     else:
         raise _nothing(folder)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..results.document import Document, Text
+from ..results.notebook import Shown
 from ..results.replays import is_log
 from ..support import inputs, places
 from ..support.extras import needs
@@ -23,6 +25,7 @@ from .sweep_report import (
     PointSummary,
     cells_frame,
     curves_frame,
+    points_table,
     publish_sweep,
     show_points,
     summarise,
@@ -67,7 +70,7 @@ class Sweep(Suite):
 
 
 @dataclass(frozen=True)
-class Swept:
+class Swept(Shown):
     """A finished sweep: `records` has one entry a run."""
 
     title: str
@@ -92,6 +95,11 @@ class Swept:
     def summary(self) -> list[PointSummary]:
         """The points in order, each with the mean and spread of its figures over the seeds."""
         return summarise(self.records)
+
+    def document(self) -> Document:
+        """What was swept, and the figures of every point."""
+        table = (points_table(self.summary()),) if self.records else ()
+        return Document(repr(self)[1:-1], (Text(self.intro), *table))
 
     def save(self, folder: str | Path) -> Path:
         """Write tables and a report to `folder`; the path of the report."""

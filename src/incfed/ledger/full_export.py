@@ -32,7 +32,7 @@ LEFT_OUT = ("presence", "grants", "signals", "scores", "pooled_scores")
 def write_full(connection: Connection, path: Path) -> int:
     """Write all rows; returns how many. The file is written whole or not at all."""
     if path.suffix.lower() != SUFFIX:
-        raise refuse("path", str(path), f"a name that ends in {SUFFIX}, for --full")
+        raise refuse("path", str(path), f"a name that ends in {SUFFIX}, for a full export")
     count = 0
     with replacing(path) as fresh, open(fresh, "w", encoding="ascii") as file:
         file.write(json.dumps(FIRST) + "\n")
@@ -57,7 +57,7 @@ def reading(path: Path) -> Iterator[Database]:
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror})") from None
         except (ValueError, KeyError, TypeError, AttributeError, SQLAlchemyError) as error:
-            allowed = "what `incfed ledger export --full` wrote"
+            allowed = "what `incfed ledger export full` wrote"
             raise InputError(f"{path}: must be {allowed} ({_short(error)})") from None
         yield store
 

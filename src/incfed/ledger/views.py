@@ -1,5 +1,5 @@
-"""What people read of a ledger: a table of clients, and exports of payments, offers, rounds or
-entries. Money is in minor units, and beside them as a decimal number."""
+"""What people read of a ledger: listings and exports of payments, offers, rounds or entries, and a
+listing of clients. Money is in minor units, and beside them as a decimal number."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from ..results.document import Column, Table, TableRow
+from ..results.listing import Listing
 from ..support import inputs
 from ..support.files import replacing
 from . import money, tables
@@ -20,6 +20,11 @@ from .clients import members
 from .records import CLOSED
 
 FORMS = (".csv", ".parquet")
+CLIENTS = ("id", "name", "state", "last_seen_utc", "rounds", "paid", "paid_out")
+SPARE = (  # columns that a narrow terminal can do without
+    "federation", "settings", "digits", "reserved_units", "voided_units", "posted_units", "units",
+    "attempts", "attempt", "trigger", "opened", "paid_out_by", "paid_out", "closed", "ended",
+)  # fmt: skip
 STATES = RESERVED, POSTED, VOIDED = "reserved", "posted", "voided"  # of the payment of an offer
 _paid, _offered, _marked = tables.payments.c, tables.offers.c, tables.payouts.c
 PAYMENTS = (
@@ -38,23 +43,20 @@ OFFERS = (
 )
 
 
-def clients_table(connection: Connection) -> Table:
+def clients_listing(connection: Connection) -> Listing:
     """A row for each client."""
     digits = money.digits_in_force(connection)
     sums = _sums(connection, digits)
-    titles = ("id", "name", "last seen (UTC)", "shared in")
+    smallest = Decimal(1).scaleb(-(2 if digits is None else digits))
     rows = []
     for one in members(connection):
         seen = None if one.last_seen is None else datetime.fromtimestamp(one.last_seen, UTC)
         last_seen = "never" if seen is None else f"{seen:%Y-%m-%d %H:%M:%S}"
         count, paid, paid_out = sums.get(one.id, (0, Decimal(), Decimal()))
-        name = f"{one.name} (revoked)" if one.revoked else one.name
-        shared = inputs.counted(count, "round")
-        form = f",.{2 if digits is None else digits}f"
-        cells = (str(one.id), name, last_seen, shared, format(paid, form), format(paid_out, form))
-        rows.append(TableRow.of(*cells))
-    columns = (*(Column(title, "left") for title in titles), Column("paid"), Column("paid out"))
-    return Table(columns, tuple(rows))
+        state = "revoked" if one.revoked else "enrolled"
+        amounts = paid.quantize(smallest), paid_out.quantize(smallest)
+        rows.append((one.id, one.name, state, last_seen, count, *amounts))
+    return Listing.of(CLIENTS, rows)
 
 
 def _sums(connection: Connection, digits: int | None) -> dict[int, tuple[int, Decimal, Decimal]]:
@@ -68,15 +70,23 @@ def _sums(connection: Connection, digits: int | None) -> dict[int, tuple[int, De
     return found
 
 
-def export(connection: Connection, path: Path, what: str = "payments") -> int:
-    """Write the rows of `what`; returns how many. The file is written whole or not at all."""
+def listing(connection: Connection, kind: str = "payments") -> Listing:
+    """The rows that `export` would write."""
+    inputs.choice("kind", kind, TABLES)
+    make, schema = TABLES[kind]
+    rows = make(connection, money.digits_in_force(connection))
+    return Listing.of(list(schema), ([row[name] for name in schema] for row in rows), SPARE)
+
+
+def export(connection: Connection, path: Path, kind: str = "payments") -> int:
+    """Write the rows of a kind; returns how many. The file is written whole or not at all."""
     import polars as pl
 
-    inputs.choice("what", what, TABLES)
+    inputs.choice("kind", kind, TABLES)
     form = path.suffix.lower()
     if form not in FORMS:
         raise inputs.refuse("path", str(path), f"a name that ends in {' or '.join(FORMS)}")
-    make, schema = TABLES[what]
+    make, schema = TABLES[kind]
     digits = money.digits_in_force(connection)
     rows = make(connection, digits)
     kinds: dict[type, Any] = {int: pl.Int64, str: pl.String, Decimal: pl.Float64}

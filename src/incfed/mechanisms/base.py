@@ -22,6 +22,7 @@ from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Pending, absorb
 from ..kernels.shapley import add_marginals
 from ..support import inputs
+from ..support.described import Setting
 
 Mask = NDArray[np.bool_]
 
@@ -345,7 +346,7 @@ def malformed(decision: object, clients: Ints) -> str | None:
     return f"a client that does not take part is paid: client {clients[j]} gets {payments[j]:g}"
 
 
-class Mechanism(ABC):
+class Mechanism(Setting, ABC):
     """Base class: write `decide`, and set `beta` if det V_g(S) / det V_g(all) >= beta always holds.
 
     A mechanism is a pure function of the round, which also holds what it may need of the past.

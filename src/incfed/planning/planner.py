@@ -14,7 +14,9 @@ from ..experiments.checkpoint import NAME, CellsFile, Checkpoint
 from ..experiments.config import build_algorithm
 from ..experiments.engine import Session, executor_for
 from ..results import markdown
+from ..results.document import Document
 from ..results.intervals import Interval
+from ..results.notebook import Shown
 from ..results.settings import plain
 from ..support import inputs
 from ..support.files import fingerprint
@@ -35,7 +37,7 @@ PLAY_OFF = 16  # seeds that settings are chosen with, after those of the race
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Shown):
     """Advice. All figures come from the `held_out` seeds (and, of a log, from its second part),
     which were not used to choose settings. `str()` is the whole plan as text."""
 
@@ -115,8 +117,12 @@ class Plan:
         """Write plan.html, plan.json and the configs to a folder; the path of the page."""
         return publish(self, inputs.path("folder", folder))
 
+    def document(self) -> Document:
+        """The whole plan, as text, tables and figures."""
+        return plan_document(self)
+
     def __str__(self) -> str:
-        return markdown.render(plan_document(self)).rstrip("\n")
+        return markdown.render(self.document()).rstrip("\n")
 
     def __repr__(self) -> str:
         return f"<Plan: {self.setting}: {self.goal.aim} {self.judgement.chosen[self.goal.aim]}>"

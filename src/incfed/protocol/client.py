@@ -155,6 +155,11 @@ class Learner:
         U, t, _ = self._model()
         return np.asarray(U.T @ t)
 
+    @property
+    def alpha(self) -> float:
+        """How far it explores now."""
+        return self._model()[2]
+
     def _model(self) -> tuple[Floats, Floats, float]:
         """U, t and alpha to choose with."""
         U, t, logdet = self._U, self._t, self._logdet

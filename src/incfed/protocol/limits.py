@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from ..support import inputs, places
+from ..support.described import Setting
 
 NONE = "none"  # in a config: no limit
 BUDGET = "budget"  # named like a limit where it is what a client exceeded
@@ -18,7 +19,7 @@ SMALL = 2  # a federation of so many members hides nobody's data from the others
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(Setting):
     """What a federation pays at most, and when what is shared counts. None: no limit.
 
     per_round, per_payment, per_client: money for all clients in a round; for one client in a round;

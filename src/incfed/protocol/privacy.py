@@ -29,6 +29,7 @@ import numpy as np
 
 from ..kernels.factor import Floats
 from ..support import inputs, places
+from ..support.described import Setting
 
 SENSITIVITY = 3.0 / math.sqrt(2.0)  # of (sum x x' / L^2, sum x y / (L Y)), one step replaced
 EPSILON = (0.01, 100.0)  # where the calibration keeps its digits
@@ -52,7 +53,7 @@ class Noise(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Privacy:
+class Privacy(Setting):
     """(epsilon, delta)-differential privacy of each step in what a client shares.
 
     arm_norm, reward_bound: no arm is longer, and no reward larger, up or down. (In a federation its

@@ -17,6 +17,7 @@ import numpy as np
 from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Mask
 from ..support import inputs, places
+from ..support.described import Setting
 from ..support.kinds import Kinds, build
 from .costs import check_costs
 
@@ -31,7 +32,7 @@ class LastRound(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Settings:
+class _Settings(Setting):
     def settings(self) -> dict[str, Any]:
         """The settings that a result records."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}

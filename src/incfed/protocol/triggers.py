@@ -17,13 +17,14 @@ from ..kernels.factor import Floats
 from ..kernels.signals import Signals, signals
 from ..mechanisms.base import MEETS, Round
 from ..support import inputs, places
+from ..support.described import Setting
 from ..support.kinds import Kinds, build
 
 ROWS, GROWTH = "rows", "growth"
 
 
 @dataclass(frozen=True)
-class Trigger(ABC):
+class Trigger(Setting, ABC):
     """The base class of triggers: clients call for a round at a threshold, or the server opens one
     by what they stream."""
 

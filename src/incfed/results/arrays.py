@@ -70,6 +70,11 @@ class FrameRecord(ArrayRecord):
     @abstractmethod
     def _columns(self) -> dict[str, NDArray[Any]]: ...
 
+    def _repr_html_(self) -> str:
+        from .notebook import columns_html
+
+        return columns_html(repr(self).strip("<>"), self._columns(), "row")
+
     def to_polars(self) -> polars.DataFrame:
         """The columns as a data frame of polars."""
         with needs("polars", "to_polars()"):

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..support.inputs import choice, counted
-from . import html, markdown
+from . import markdown
 from .arrays import FrameRecord
 from .differences import difference_blocks, paired_difference
 from .document import Block, Document, Figure
 from .intervals import Interval
 from .membership import membership_blocks
+from .notebook import Shown
 from .palette import pens_for
 from .plots import can_plot, overview, plot
 from .records import Result
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
-class Comparison(FrameRecord):
+class Comparison(Shown, FrameRecord):
     """The results of several algorithms, by label; each label has one result a seed. Of a log it
     has one result, which seeds would not change, and some of bootstrapped logs.
 
@@ -136,6 +137,3 @@ class Comparison(FrameRecord):
 
     def __str__(self) -> str:
         return markdown.render(self.document(figure=False))
-
-    def _repr_html_(self) -> str:
-        return html.render_fragment(self.document())

@@ -208,6 +208,12 @@ class Rounds(ArrayRecord):
         flat = getattr(self, name)
         return [flat[start:stop] for start, stop in pairwise(self.offsets.tolist())]
 
+    def _repr_html_(self) -> str:
+        from . import html
+        from .notebook import rounds_document
+
+        return html.render_fragment(rounds_document(self))
+
     def __repr__(self) -> str:
         paid = int(np.count_nonzero(self.payments > 0))
         return f"<Rounds: {counted(len(self), 'round')}, {counted(paid, 'payment')}>"

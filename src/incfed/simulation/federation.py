@@ -32,6 +32,9 @@ from ..protocol.server import Closed
 from ..protocol.shared import Shared
 from ..protocol.triggers import GROWTH, ROWS
 from ..protocol.trust import AUTO
+from ..results.comparison import Comparison
+from ..results.document import Block, Document
+from ..results.notebook import Shown, columns_table
 from ..results.numbers import human
 from ..results.records import Clients, Result, RoundRecord, Rounds
 from ..support import inputs
@@ -72,6 +75,13 @@ class Member(LinUCB):
         triggered = self._learner.learn(x, y)
         federation._after_step(self.number, x, y, triggered)
 
+    def _facts(self) -> dict[str, Any]:
+        own = {"not shared": self._learner.pending_steps, "cost": self.cost, "paid": self.paid}
+        return {"steps learned": self.steps, **own, **super()._facts()}
+
+    def _title(self) -> str:
+        return f"Member {self.number}"
+
     def __repr__(self) -> str:
         return (
             f"<Member {self.number}: {inputs.counted(self.steps, 'step')} learned, "
@@ -79,7 +89,7 @@ class Member(LinUCB):
         )
 
 
-class Federation:
+class Federation(Shown):
     """`clients` members that learn arms of `dim` features together, by the rules of `algorithm`.
 
     `federation[i]` is a `LinUCB`: its `choose` and `learn` are yours to call. After a `learn`, a
@@ -170,6 +180,21 @@ class Federation:
             settings=self._settings(),
             clients=Clients.collect(len(self), who, reward, regret, every, rounds),
         )
+
+    def document(self) -> Document:
+        """The members, and the curve of what was learned."""
+        learners = [one._learner for one in self._members]
+        members = {
+            "client": np.arange(len(self)),
+            "steps": np.array([one.steps for one in self._members]),
+            "not shared": np.array([one.pending_steps for one in learners]),
+            "cost": np.array([one.cost for one in self._members]),
+            "paid": np.array([one.paid for one in self._members]),
+        }
+        blocks: list[Block] = [columns_table(members, "client")]
+        if self._steps:
+            blocks += Comparison({type(self.algorithm).__name__: [self.result()]}).document().blocks
+        return Document(repr(self)[1:-1], tuple(blocks))
 
     def communicate(self, client: int | None = None) -> RoundRecord:
         """Hold a round now, whatever the trigger says. `client`: who calls for it; by default the

@@ -68,6 +68,10 @@ def test_a_round_from_trigger_to_download(service: tuple[str, Service], tmp_path
         assert (client.epoch, client.pending, client.steps) == (1, 0, 1)
         assert client.earned == pytest.approx(2.0)  # alone: no data to be had for it
         assert client.problem is None
+        said = "<Client 'client-0': 1 step learned, 0 not shared, epoch 1, earned 2>"
+        assert repr(client) == said
+        assert "<b>Client</b>" in client._repr_html_()
+    assert repr(client) == "<Client: closed>"
     np.testing.assert_allclose(served.fake.aggregator.server.shared.V, np.outer(arms[0], arms[0]))
     np.testing.assert_allclose(served.fake.aggregator.server.shared.b, arms[0])
     assert not served.fake.violations

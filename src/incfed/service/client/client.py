@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ...protocol.privacy import Privacy
 from ...protocol.trust import check_trust
 from ...support import inputs
+from ...support.described import Described
 from ..codec import read
 from ..requests import get_download, get_federation, get_state
 from ..wire import FederationView, StateView
@@ -39,7 +40,7 @@ from .validation import check_arms, check_ca, check_cost, check_step, check_toke
 Connect = Callable[[], Transport]
 
 
-class Client:
+class Client(Described):
     """A client of the coordinator at `url`, which knows it by its `token`.
 
     state: the folder for what it learns; one for each client, used by one process at a time.
@@ -208,6 +209,19 @@ class Client:
     def problem(self) -> Exception | None:
         """What keeps this client from being up to date; None: nothing it knows of."""
         return self._durable.problem or self._agent.problem
+
+    def _facts(self) -> dict[str, Any]:
+        names = ("name", "dim", "epoch", "steps", "pending", "earned", "problem")
+        return {name: getattr(self, name) for name in names}
+
+    def __repr__(self) -> str:
+        if self._closed:
+            return "<Client: closed>"
+        steps = inputs.counted(self.steps, "step")
+        return (
+            f"<Client {self.name!r}: {steps} learned, {self.pending:,} not shared, "
+            f"epoch {self.epoch}, earned {self.earned:,.10g}>"
+        )
 
     def _check_thread(self, what: str) -> None:
         if self._background.is_current:  # it would wait for itself

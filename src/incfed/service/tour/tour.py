@@ -220,7 +220,7 @@ def _conclude(screen: Terminal, folder: TourFolder, state: TourState) -> bool:
 Everything is in {where}: the config, the ledger, a log and a folder for each client.
 Try next:
   incfed ledger audit --config {config}
-  incfed ledger export payments.csv --config {config}
+  incfed ledger export payments --config {config}
   incfed client list --config {config}
   incfed up -o {shlex.quote(where)}   continues this federation
 To run your own federation: docs/service.md"""
