@@ -75,7 +75,7 @@ class ReplayLog(World):
         }  # fmt: skip
         layout = laid_out(file, format, items, named, features, separator, delimiter)
         self.file = layout.log.path  # None: a data frame
-        self._title = layout.log.title
+        self._source = layout.log.title
         self._log = read_log(layout)
         self._least = self._rejection(propensity, clip)
         self.report, self.item_report = self._log.report, self._log.item_report
@@ -171,7 +171,7 @@ class ReplayLog(World):
         clipped = f", clipped to {self._least:.3g}" if self._least > low else ""
         return [
             *self._bad_rows,
-            f"{self._title}: propensities from {low:.3g} to {high:.3g}{clipped}; after rejection "
+            f"{self._source}: propensities from {low:.3g} to {high:.3g}{clipped}; after rejection "
             f"sampling the {inputs.counted(self.length, 'event')} are worth about {worth}",
         ]
 
@@ -189,7 +189,7 @@ class ReplayLog(World):
         return {
             "kind": "ReplayLog",
             "mode": self.mode,
-            "file": self._title,
+            "file": self._source,
             "clients": self.count,
             "dim": self.dim,
             "arms": self.arms_per_step,
