@@ -70,7 +70,7 @@ def crowding_out(federation: Federation) -> Outcome:
         return federation.shares(honest=True) - before
 
     usual = honest(TIME)
-    steps = 10**6
+    steps = int(1000 * TIME)  # as many as steps_per_second allows by now
     with attacker(federation) as one:
         offer(one, federation, steps / DIM * np.eye(DIM), np.zeros(DIM), steps)
     left = honest(TIME)

@@ -12,6 +12,7 @@ LIFTED = (  # no limit but the budget
     '\nlimits = { per_round = "none", per_payment = "none", per_client = "none", '
     'price_rise = "none", steps_per_upload = "none", least_sharers = 1, least_steps = 1, '
     "refuse_resale = false }\nsilent_rounds = 0\nround_interval = 0.0\nfalse_calls = 0\n"
+    "steps_per_second = 0\n"
 )
 
 

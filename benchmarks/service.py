@@ -143,6 +143,7 @@ def _peak(pid: int) -> float:
 
 async def _rounds(port: int, tokens: list[str], rounds: int, title: str) -> Seconds:
     crowd = [Simulated(n, DIM, COST, port, token) for n, token in enumerate(tokens)]
+    await asyncio.gather(*(one.enter() for one in crowd))
     taken = []
     for n in track(range(rounds + 1), f"  {title}", transient=True):
         for one in crowd:

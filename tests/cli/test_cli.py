@@ -83,6 +83,22 @@ def test_ctrl_c_while_it_is_loading(tmp_path: Path, loaded: str) -> None:
     assert done.stderr in ("", "error: stopped\n")
 
 
+def test_ctrl_c_while_python_ends_changes_nothing() -> None:
+    """All is done then; Python's own handler is gone, and the signal would kill the process."""
+    late = (
+        "import os, signal, sys\n"
+        "class Late:\n"
+        "    def __del__(self, kill=os.kill, own=os.getpid(), sent=signal.SIGINT):\n"
+        "        kill(own, sent)\n"
+        "late = Late()\n"
+        "sys.argv[1:] = ['--version']\n"
+        "from incfed.cli import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", late], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_init_then_run_then_show(tmp_path: Path) -> None:
     assert "incfed run study.toml" in incfed(tmp_path, "init", "study.toml").stdout
     again = invoke(tmp_path, "init", "study.toml")

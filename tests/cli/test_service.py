@@ -166,6 +166,12 @@ def test_bad_configs_are_refused(here: Here, old: str, new: str, said: str) -> N
     assert said in stderr.replace("\n", " ")
 
 
+def test_what_did_not_start_has_not_stopped(here: Here) -> None:
+    status, _, stderr = here("serve", "--port", "0", config=TOML.replace("budget = 100.0", ""))
+    assert (status, "federation.budget: is missing" in stderr) == (2, True)
+    assert "stopped" not in stderr
+
+
 def test_settings_that_cannot_change(here: Here) -> None:
     assert here("client", "enrol", "a")[0] == 0
     status, _, stderr = here("serve", "--port", "0", config=TOML.replace("dim = 2", "dim = 3"))

@@ -146,7 +146,7 @@ def test_the_setting_that_the_advice_tied_with_is_named(made: incfed.Plan) -> No
 
 
 def test_a_fair_share_of_the_settings_pays_something_within_the_budget(made: incfed.Plan) -> None:
-    """Half of each batch after the first looks for such settings."""
+    """A part of each batch after the first looks for such settings."""
     inside = [means["payment"] for _, means in made.tried if 0 < means["payment"] <= 60]
     assert len(inside) >= len(made.tried) / 4
     places = sorted([0.0, *(x**0.5 for x in inside), 60**0.5])

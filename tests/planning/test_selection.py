@@ -109,7 +109,7 @@ def test_ties_within_chance_go_to_less_traffic_then_less_money() -> None:
     known = evidence(table, sent=[100.0, 50.0, 20.0, 30.0, 55.0, 70.0])
     every = known.settings
     assert choose(known, every, goal) == setting(0)
-    assert set(rivals(known, every, goal, setting(0))) == {setting(n) for n in (1, 4, 5)}
+    assert rivals(known, every, goal, setting(0)) == [setting(1), setting(5)]  # by traffic, money
     assert cheapest(known, every, goal) == setting(4)
     assert cheapest(known, [setting(n) for n in (0, 1, 2, 3, 5)], goal) == setting(1)
     assert cheapest(known, [setting(n) for n in (0, 2, 3)], goal) == setting(0)
@@ -121,6 +121,12 @@ def test_ties_within_chance_go_to_less_traffic_then_less_money() -> None:
     # Where money is the aim, as cheap is not enough: it must perform as well.
     free = evidence([[(10.0, 0.0), (20.0, 0.0)], [(11.0, 0.0), (21.0, 0.0)]], sent=[9.0, 1.0])
     assert cheapest(free, free.settings, Goal("payment")) == setting(0)
+    # Of settings that send less, those that are beaten in both are no rivals.
+    known = evidence(
+        [[(10.0 + x, 0.0), (20.0 - x + y, 0.0)] for x, y in ((0, 0), (3, 1), (3, 2), (3, 3))],
+        sent=[9.0, 3.0, 4.0, 1.0],
+    )
+    assert rivals(known, known.settings, Goal("payment"), setting(0)) == [setting(3), setting(1)]
 
 
 runs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=3, max_size=3)

@@ -16,9 +16,11 @@ from incfed.service.coordinator.serve import GracefulServer
 
 
 @contextmanager
-def serving(app: FastAPI, kind: type[GracefulServer] = GracefulServer) -> Iterator[str]:
-    """Its address."""
-    listening = socket.create_server(("127.0.0.1", 0))
+def serving(
+    app: FastAPI, kind: type[GracefulServer] = GracefulServer, port: int = 0
+) -> Iterator[str]:
+    """Its address. Port 0: any that is free."""
+    listening = socket.create_server(("127.0.0.1", port))
     server = kind(uvicorn.Config(app, log_config=None), None, app.state.services)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()

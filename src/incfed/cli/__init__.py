@@ -23,9 +23,12 @@ def main() -> None:
 
         from .output import checked_output
 
-        with checked_output():
-            from .commands import app
+        try:
+            with checked_output():
+                from .commands import app
 
-            app()
+                app()
+        finally:  # all is done: Ctrl-C while Python ends must not change the exit code
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt:  # during an import; commands handle their own
         sys.exit(STOPPED)

@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select
 
 from ..protocol.heads import Head, Inclusion, Proof
+from ..protocol.packing import DIGEST
 from ..support.merkle import Tree, leaf
 from .chain import START
 from .tables import entries
 
 OPENED, KEY = '"kind":"opened"', '"kind":"key"'
+MADE_EPOCH = '"kind":"closed"', '"kind":"withdrawn"'
 
 
 class Entry(NamedTuple):
@@ -40,11 +42,17 @@ class LedgerTree:
         self._head = Head(0, START, self._tree.root().hex())
         self._opened: list[int] = []  # [k]: the entry that opened round k + 1
         self._keys: dict[int, list[int]] = {}  # entries about the key of a client
+        self._made: list[str] = []  # [k]: the entry that made epoch k + 1, by its hash
 
     @property
     def head(self) -> Head:
         """Of all entries that it has followed."""
         return self._head
+
+    def history(self, epoch: int) -> str | None:
+        """An epoch and a hash of all that led to it, "5-0123456789abcdef": the hash of the entry
+        that made it covers every entry before. None: it has not followed so far."""
+        return self._made[epoch - 1] if 0 < epoch <= len(self._made) else None
 
     def extend(self, new: Sequence[Entry]) -> bool:
         """With entries that were just committed. False: some before them are missing."""
@@ -93,6 +101,8 @@ class LedgerTree:
             elif KEY in last.body:
                 client = json.loads(last.body)["client"]
                 self._keys.setdefault(client, []).append(last.number)
+            elif any(one in last.body for one in MADE_EPOCH):
+                self._made.append(f"{len(self._made) + 1}-{last.hash[:DIGEST]}")
         if last is not None:
             self._head = Head(last.number, last.hash, self._tree.root().hex())
 

@@ -88,7 +88,7 @@ def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -
         epoch=round["epoch"],
         trigger=round["trigger"],
         spent=replay.spent(settings.money_digits),
-        out=replay.out(e["round"]) | set(failed),
+        out=replay.out(e["round"], settings.barred_time) | set(failed),
         past=replay.past,
         members=sum(not row["revoked"] for row in replay.clients.values()),
     )
@@ -100,7 +100,10 @@ def _uploaded(connection: Connection, replay: Replay, e: Row) -> list[str]:
         return [f"client {e['client']} had uploaded before"]
     row = read_own(connection, tables.uploads, e["round"], e["client"])
     check_upload(read_upload(row, settings), settings.bounds)
-    return _fractions(replay, e, [e["cost"]])
+    found = _fractions(replay, e, [e["cost"]])
+    if e["steps"] > settings.most_steps(e["at"] - replay.unshared_since(e["client"])):
+        found.append(f"client {e['client']}: more steps than steps_per_second allows")
+    return found
 
 
 def _delivered(connection: Connection, replay: Replay, e: Row) -> list[str]:
@@ -143,20 +146,22 @@ def _barred(connection: Connection, replay: Replay, e: Row) -> list[str]:
     offer = replay.offers[e["round"], e["client"]]
     just = e["client"] in _missed(replay, e["round"]) and offer["accepted"] is not False
     just = just and e["round"] not in replay.interrupted
-    until = e["round"] + round_settings(replay, e).barred_rounds
-    return [] if just and e["until"] == until else [f"client {e['client']}: no reason to bar it so"]
+    bar = round_settings(replay, e).bar(e["round"], e["at"])
+    said = {name: e[name] for name in ("until", "until_time") if name in e}
+    return [] if just and said == bar else [f"client {e['client']}: no reason to bar it so"]
 
 
 def _unbarred(replay: Replay, e: Row) -> list[str]:
     """Clients that failed to deliver and were not barred for it."""
-    rounds = round_settings(replay, e).barred_rounds
+    bar = round_settings(replay, e).bar(e["round"], e["at"])
+    if not bar or e["round"] in replay.interrupted:  # for the coordinator's silence, nobody is
+        return []
+    column = "barred" if "until" in bar else "barred_until"
     return [
         f"client {who} was not barred"
         for who in e["failed"]
-        if rounds
-        and e["round"] not in replay.interrupted  # for the coordinator's silence, nobody is
-        and replay.offers[e["round"], who]["accepted"] is not False
-        and replay.clients[who]["barred"] != e["round"] + rounds
+        if replay.offers[e["round"], who]["accepted"] is not False
+        and replay.clients[who][column] not in bar.values()
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..protocol.limits import Past, recorded_limits
 from . import money
 from .chain import canonical
+from .clients import is_barred
 from .past import remember
 from .records import CLOSED, OFFERED, OPEN, VOID
 
@@ -37,6 +38,7 @@ class Replay:
         self._sent: dict[int, set[int]] = {}
         self._prices: dict[int, dict[int, float]] = {}  # of clients with data, by round
         self.past: dict[int, Past] = {}  # what limits depend on
+        self._last_shared: dict[int, int] = {}  # in which round each client did
 
     @property
     def now(self) -> Row:
@@ -50,10 +52,21 @@ class Replay:
     def delivered(self, round: int) -> set[int]:
         return self._sent.get(round, set())
 
-    def out(self, round: int) -> set[int]:
+    def out(self, round: int, barred_time: float) -> set[int]:
         """Clients that are excluded from the round: barred, or failed in it."""
         failed = {who for who, row in self._offered.get(round, {}).items() if row["failed"]}
-        return failed | {client for client, row in self.clients.items() if row["barred"] >= round}
+        opened = self.rounds[round]["opened"]
+        return failed | {
+            who for who, row in self.clients.items()
+            if is_barred(row["barred"], row["barred_until"], round, opened, barred_time)
+        }  # fmt: skip
+
+    def unshared_since(self, client: int) -> float:
+        """When the round opened in which a client last shared, or when it enrolled: what it has not
+        shared is younger."""
+        last = self._last_shared.get(client)
+        found: float = self.clients[client]["enrolled"]
+        return found if last is None else float(self.rounds[last]["opened"])
 
     @property
     def money_digits(self) -> int | None:
@@ -109,7 +122,7 @@ class Replay:
 
     def _enrolled(self, e: Row) -> None:
         row = {"name": e["name"], "token": e["token"], "revoked": False, "barred": 0}
-        row["key"] = None
+        row |= {"enrolled": e["at"], "barred_until": None, "key": None}
         self.clients[e["client"]] = row
 
     def _revoked(self, e: Row) -> None:
@@ -163,7 +176,10 @@ class Replay:
         self.offers[e["round"], e["client"]]["accepted"] = True
 
     def _barred(self, e: Row) -> None:
-        self.clients[e["client"]]["barred"] = e["until"]
+        if "until" in e:
+            self.clients[e["client"]]["barred"] = e["until"]
+        else:
+            self.clients[e["client"]]["barred_until"] = e["until_time"]
 
     def _closed(self, e: Row) -> None:
         self.epochs[e["epoch"]] = {"round": e["round"], "V": e["V"], "b": e["b"]}
@@ -171,6 +187,7 @@ class Replay:
             key = self.now["name"], e["round"], int(client)
             row = self._money("amount", amount, e["round"])
             self.payments[key] = {"epoch": e["epoch"], **row}
+            self._last_shared[int(client)] = e["round"]
         if self.digits(e["round"]) is None:
             self.now["spent"] += math.fsum(e["payments"].values())
         else:

@@ -35,12 +35,17 @@ from ..support import inputs, places
 
 # What a new federation has where its config says nothing. One of version 0.1 goes on as it was.
 SAFE_DIGITS = 2  # money_digits
-CAREFUL = {"silent_rounds": 2, "round_interval": 0.5, "false_calls": 3}
-OPEN = ("budget", "limits", "money_digits", *CAREFUL)  # what a config may leave open
+CAREFUL = {
+    "silent_rounds": 2, "round_interval": 0.5, "false_calls": 3, "barred_time": 300.0,
+    "steps_per_second": 1000.0,
+}  # fmt: skip
+BURST = 1.0  # seconds' worth of steps that are allowed at once
+OPEN = ("budget", "limits", "money_digits", "barred_rounds", *CAREFUL)  # what a config may omit
 # Recorded if they differ from version 0.1.
 LATER = (
     "trigger", "download", "width", "width_scale", "trust", "money_digits", "limits", "privacy",
-    "signatures", "silent_rounds", "round_interval", "false_calls", "ignored_time",
+    "signatures", "barred_time", "steps_per_second", "silent_rounds", "round_interval",
+    "false_calls", "ignored_time",
 )  # fmt: skip
 
 
@@ -64,11 +69,13 @@ class Settings:
     answer_time: float = 10.0  # to answer and deliver, after an offer
     live_time: float = 90.0  # clients seen within this time are awaited
     attempts: int = 3  # decisions of a round, before it closes with those who delivered
-    barred_rounds: int = 3  # rounds that a client is excluded from after failing to deliver
+    barred_time: float = 0.0  # that a client is excluded after failing to deliver; 0: for
+    barred_rounds: int = 3  # so many rounds, which it can call for itself
     silent_rounds: int = 0  # without a word, after which a client is not awaited; 0: it always is
     round_interval: float = 0.0  # between two rounds that the same client calls for
     false_calls: int = 0  # without reason, in a row, after which a client's are ignored; 0: never
     ignored_time: float = 60.0  # that they are ignored
+    steps_per_second: float = 0.0  # the most that a client can learn; 0: no limit
     lag: int = 16  # epochs that an upload may be behind
     identity: str = ""  # the name and a random part: made with the federation, in no config
     trigger: Trigger | None = None  # if it is not the paper's, which `threshold` describes
@@ -80,7 +87,7 @@ class Settings:
     money_digits: int | None = None  # decimal digits of money, in whole minor units; None: floats
     privacy: Privacy | None = None  # the noise that clients add; its bounds are those above
     signatures: Literal["registered", "required"] = "registered"  # who signs: who has a key, or all
-    # What a config leaves open: see `completed`. Never recorded.
+    # What a config leaves open, and after `completed`, what stays so. Never recorded.
     unsaid: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
@@ -104,10 +111,12 @@ class Settings:
             inputs.number(name, getattr(self, name), low=0.0, high=1e7, open_low=True)
         inputs.integer("attempts", self.attempts, low=1, high=1000)
         inputs.integer("barred_rounds", self.barred_rounds, low=0, high=10**6)
+        inputs.number("barred_time", self.barred_time, low=0.0, high=1e7)
         inputs.integer("silent_rounds", self.silent_rounds, low=0, high=10**6)
         inputs.number("round_interval", self.round_interval, low=0.0, high=1e7)
         inputs.integer("false_calls", self.false_calls, low=0, high=10**6)
         inputs.number("ignored_time", self.ignored_time, low=0.0, high=1e7)
+        inputs.number("steps_per_second", self.steps_per_second, low=0.0, high=1e9)
         inputs.integer("lag", self.lag, low=0, high=10**6)
         self._check_trigger()
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
@@ -195,9 +204,12 @@ class Settings:
         digits = self.money_digits
         if "money_digits" in self.unsaid:
             digits = SAFE_DIGITS if present is None else present.get("money_digits")
-        care = {name: value for name, value in CAREFUL.items() if name in self.unsaid and not old}
+        unsaid = [name for name in CAREFUL if name in self.unsaid]
+        care: dict[str, Any] = {} if old else {name: CAREFUL[name] for name in unsaid}
+        if "barred_rounds" not in self.unsaid:
+            care.pop("barred_time", None)  # the config says how long
         changes: dict[str, Any] = {"limits": limits, "money_digits": digits, **care}
-        return replace(self, **changes, unsaid=())
+        return replace(self, **changes, unsaid=tuple(unsaid) if old else ())
 
     @property
     def warnings(self) -> list[str]:
@@ -214,7 +226,12 @@ class Settings:
                 "this federation has no money_digits, as version 0.1 had none: payments may have "
                 "fractions of a cent. Set money_digits in the config"
             )
-        if off := [name for name in CAREFUL if not getattr(self, name)]:
+        if not self.barred_time and self.barred_rounds:
+            found.append(
+                "clients that fail to deliver are barred for barred_rounds, which they can open "
+                "themselves. Set barred_time in the config: see docs/service.md"
+            )
+        if off := [name for name in self.unsaid if name != "barred_time"]:
             found.append(
                 f"this federation goes on without {', '.join(off)}, as version 0.1 had none. Set "
                 "them in the config: see docs/service.md"
@@ -222,6 +239,19 @@ class Settings:
         if self.budget is None:
             found.append("no budget is set: nothing limits what is paid in all")
         return found
+
+    def most_steps(self, seconds: float) -> float:
+        """That a client can have learned in this time."""
+        if not self.steps_per_second:
+            return math.inf
+        return math.floor(self.steps_per_second * (max(0.0, seconds) + BURST))
+
+    def bar(self, round: int, now: float) -> dict[str, float]:
+        """What an entry says of a client that fails to deliver now: until when, or up to which
+        round, it is barred; nothing, if it is not."""
+        if self.barred_time:
+            return {"until_time": now + self.barred_time}
+        return {"until": round + self.barred_rounds} if self.barred_rounds else {}
 
     @property
     def bounds(self) -> Bounds:

@@ -55,6 +55,8 @@ clients = Table(
     Column("token", Text, nullable=False, unique=True),  # its SHA-256
     Column("revoked", Boolean, nullable=False),
     Column("barred", Integer, nullable=False),  # takes no part up to this round
+    Column("enrolled", Double),  # when
+    Column("barred_until", Double),  # takes no part in rounds that open before; NULL: in any
     Column("key", Text),  # its public key; NULL: none registered
 )
 

@@ -32,7 +32,7 @@ from .study import BATCH, Study
 FULL = RUNGS[-1]
 FINALISTS = 12  # settings that get all seeds before one is chosen
 FRONTIER = 8  # its points that are judged
-FILLED = BATCH // 2  # settings of a batch that fill gaps
+FILLED = 6  # settings of a batch that fill gaps
 BEST_ALONE = 4  # ways to learn alone that get more than the first seeds
 
 

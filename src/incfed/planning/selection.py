@@ -27,7 +27,7 @@ FAR = 0.5  # a setting that exceeds a limit by this share of it is given up
 SURE = 2.0  # so is one that is worse by this many standard errors
 NEAR = 3.0  # one that is worse by more than this is no rival of the best
 TIED = 1.0  # and by no more than this, with other seeds, as good
-RIVALS = 8  # that get other seeds, to see whether they are as good as the best
+RIVALS = 10  # that get other seeds, to see whether they are as good as the best
 LESS = 0.8  # traffic below this share is much less
 RESOURCES = ("payment", "communication")
 SPARE = 0.1  # a share of a limit that is worth a word
@@ -190,8 +190,9 @@ def rivals(
     evidence: Evidence, settings: Sequence[Setting], goal: Goal, leader: Setting
 ) -> list[Setting]:
     """Settings that send much less than the leader, or pay less for as much traffic, and may be as
-    good: those that send least. The leader was picked for looking best, so that others are compared
-    with it generously; runs with other seeds must confirm them."""
+    good: those that no other beats in traffic, or in money, and in what that buys. The leader was
+    picked for looking best, so that others are compared with it generously; runs with other seeds
+    must confirm them."""
     best, risk = evidence.means(leader), max(0.0, upper_excess(evidence, leader, goal))
 
     def cheaper(means: Figures) -> bool:
@@ -200,14 +201,22 @@ def rivals(
             LESS * sent <= usually and means["payment"] < best["payment"]
         )
 
-    found = [
-        one
+    near = {
+        one: means
         for one in settings
-        if cheaper(evidence.means(one))
+        if cheaper(means := evidence.means(one))
         and upper_excess(evidence, one, goal) <= risk
         and as_good(evidence, one, leader, goal, NEAR)
-    ]
-    return sorted(found, key=lambda one: evidence.means(one)["communication"])[:RIVALS]
+    }
+    found: dict[Setting, None] = {}
+    for metric in ("communication", "payment"):
+        points = {
+            one: (means[metric], loss(goal.bought, means[goal.bought]))
+            for one, means in near.items()
+        }
+        line = pareto(points)
+        found |= dict.fromkeys(thin(line, [points[one][0] for one in line], RIVALS // 2))
+    return list(found)
 
 
 def cheapest(evidence: Evidence, settings: Sequence[Setting], goal: Goal) -> Setting:

@@ -94,3 +94,4 @@ class Download(NamedTuple):
     scores: Floats | None = None  # [G + 1]
     money_digits: int | None = None  # of the payments; None: they have no minor units
     withdrawn: int = 0
+    history: str = ""  # the epoch with a hash of all that led to it; empty: not known

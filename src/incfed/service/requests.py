@@ -23,6 +23,8 @@ KEY = "/v1/key"
 PROOF = "/v1/proof"
 # Headers: of requests; of replies, the head of the ledger, and the entry that the request made.
 SIGNATURE, HEAD, ENTRY = "Incfed-Signature", "Incfed-Head", "Incfed-Entry"
+# Of downloads, and then of all requests: the epoch and a hash of all that led to it.
+HISTORY = "Incfed-History"
 
 
 class Request(NamedTuple):
@@ -43,6 +45,7 @@ class Request(NamedTuple):
     model: bool = True  # of a download: with the shared statistics,
     own: tuple[int, ...] = ()  # without this client's own data of these rounds
     signature: str | None = None
+    history: str = ""  # the header; empty: the client knows of none
 
 
 def get_federation() -> Request:

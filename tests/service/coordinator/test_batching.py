@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import MetaData, select
+from sqlalchemy import MetaData, event, select
 
 import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.database import Database
 from incfed.protocol.checks import Refusal
+from incfed.protocol.limits import safe_limits
 from incfed.protocol.messages import Answer, Delivery
 from incfed.service.coordinator.batching import Batcher
 from incfed.service.coordinator.handlers import (
@@ -32,6 +33,7 @@ from reference.mechanisms import FloatArray
 from support.federation import Federation, made
 
 COUNT, DIM, ROUNDS = 7, 3, 4
+MOST_STATEMENTS = 85  # of a round, after it was opened
 
 
 def federation(path: Path, **options: Any) -> Federation:
@@ -226,4 +228,39 @@ def test_an_error_undoes_the_whole_lot(tmp_path: Path, fatal: bool) -> None:
     else:
         one.coordinator.handle([(1, upload, good), (2, breaks, None)])
         assert kept(one.store) != before
+    one.store.close()
+
+
+def test_statements_of_a_round_do_not_grow_with_its_clients(tmp_path: Path) -> None:
+    one = federation(
+        tmp_path / "l.db", mechanism=incfed.PayEveryone(), limits=safe_limits(None),
+        threshold=1e-9, round_interval=0.0,
+    )  # fmt: skip
+    executed: list[str] = []
+
+    @event.listens_for(one.store.engine, "before_cursor_execute")
+    def note(*said: Any) -> None:
+        executed.append(f"{'many ' if said[-1] else ''}{said[2]}")
+
+    def statements(count: int) -> int:
+        """Of a round in which so many are live, and all send each message together."""
+        one.wait(one.settings.live_time + 1.0)
+        here, everybody, x = one.coordinator, range(count), np.tile(np.eye(DIM), (2, 1))
+        here.states(everybody)
+        here.handle([(0, open_round, Open())])
+        state = here.state(0)
+        assert state.round is not None
+        number, data = state.round.number, made(state.round.number, state.epoch, x, 1.0)
+        executed.clear()
+        here.handle([(k, upload, data) for k in everybody])
+        here.states(everybody)
+        here.handle([(k, answer, Answer(number, 1, True)) for k in everybody])
+        here.handle([(k, delivery, Delivery(number, x[0])) for k in everybody])
+        assert len(one.of("closed")[-1]["payments"]) == count
+        assert not [text for text in executed if text.startswith("many UPDATE")]
+        return len(executed)
+
+    first, *others = [statements(count) for count in (3, COUNT, 3)]
+    assert others == [first, first]
+    assert first <= MOST_STATEMENTS
     one.store.close()

@@ -104,11 +104,15 @@ def test_a_config_is_careful_and_a_federation_of_0_1_goes_on_as_it_was(
     said = {"dim": 1, "mechanism": "PayEveryone", "threshold": 0.5, "ridge": 1.0, "budget": "none"}
     careful = Settings.read(said, tmp_path).completed(None)
     assert (careful.silent_rounds, careful.round_interval, careful.false_calls) == (2, 0.5, 3)
+    assert (careful.barred_time, careful.steps_per_second) == (300.0, 1000.0)
+    rounds = Settings.read(said | {"barred_rounds": 2}, tmp_path).completed(None)
+    assert rounds.bar(7, 0.0) == {"until": 9}
     old = federate()
     old.settings = Settings.read(said, tmp_path)
     settings = old.another().settings()
     assert settings.silent_rounds == 0
     without = "goes on without silent_rounds, round_interval, false_calls"
-    assert any(without in one for one in settings.warnings)
+    kept = old.settings.completed(settings.body())
+    assert any(without in one for one in kept.warnings)
     old.settings = Settings.read(said | {"silent_rounds": 2}, tmp_path)  # also the default
     assert old.another().settings().silent_rounds == 2

@@ -175,12 +175,14 @@ def forged(one: Federation, kind: str, nth: int, changes: dict[str, Any]) -> lis
         ("settings", 1, {"settings": 7}, "not the next settings"),
         ("answered", 0, {"kind": "fail"}, "does not follow: KeyError: 'fail'"),
         ("barred", 0, {"kind": "deadline", "deadline": 1.0}, "client 1 was not barred"),
+        ("barred", 0, {"until_time": 1.0}, "client 1: no reason to bar it so"),
     ],
 )
+@pytest.mark.parametrize("bars", [{"barred_rounds": 2}, {"barred_time": 60.0}])
 def test_a_forged_chain(
-    tmp_path: Path, kind: str, nth: int, changes: dict[str, Any], said: str
+    tmp_path: Path, bars: dict[str, Any], kind: str, nth: int, changes: dict[str, Any], said: str
 ) -> None:
-    one = founded(tmp_path / "l.db", answer_time=5.0, barred_rounds=2)
+    one = founded(tmp_path / "l.db", answer_time=5.0, **bars)
     play(one, 1.0)
     again(one, threshold=0.5)
     number = one.upload(range(3), [ONE] * 3, 1.0)

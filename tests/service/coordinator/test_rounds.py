@@ -144,6 +144,59 @@ def test_who_fails_to_deliver_is_not_paid_and_sits_out(federate: Rounds) -> None
         )
 
 
+def left_out(three: Federation, number: int, caller: int) -> bool:
+    """Is client 1 left out of this round, although it alone has data?"""
+    [epoch] = {three.coordinator.state(k).epoch for k in range(3)}
+    three.coordinator.open_round(caller)
+    for k in range(3):
+        three.coordinator.upload(k, made(number, epoch, ONE if k == 1 else ONE[:0], 0.0))
+    out = stage(three) == "closed"
+    if not out:
+        assert sorted(three.offered()) == [1]
+    return out
+
+
+def test_bars_run_in_time_and_not_in_rounds_that_the_barred_can_open(federate: Rounds) -> None:
+    three = federate(3, incfed.PayEveryone(), barred_time=60.0, barred_rounds=1, answer_time=5.0)
+    number = three.upload([0, 1, 2], [ONE] * 3, 2.0)
+    three.deliver(0, number, ONE)
+    three.deliver(2, number, ONE)
+    three.wait(5.0)
+    until = three.clock.now + 60.0
+    assert [event["until_time"] for event in three.of("barred")] == [until]
+    for number in (2, 3, 4, 5):
+        assert left_out(three, number, caller=1)
+    three.clock.now = until - 0.001
+    assert left_out(three, 6, caller=0)
+    three.clock.now = until
+    assert not left_out(three, 7, caller=0)
+    three.deliver(1, 7, ONE)
+
+
+def test_a_bar_holds_for_the_whole_round_that_opened_before_its_end(federate: Rounds) -> None:
+    three = federate(3, incfed.PayEveryone(), barred_time=8.0, answer_time=5.0)
+    number = three.upload([0, 1, 2], [ONE] * 3, 2.0)
+    three.deliver(0, number, ONE)
+    three.deliver(2, number, ONE)
+    three.wait(5.0)
+    number = three.upload([0, 1, 2], [ONE] * 3, 2.0)
+    assert sorted(three.offered()) == [0, 2]
+    three.deliver(0, number, ONE)
+    three.wait(9.0)  # 2 fails; the bar of 1 is over when it is decided again
+    assert [sorted(event["offers"]) for event in three.of("decided")[-2:]] == [["0", "2"], ["0"]]
+
+
+def test_a_clock_that_was_set_back_ends_bars(federate: Rounds) -> None:
+    three = federate(3, incfed.PayEveryone(), barred_time=60.0, answer_time=5.0)
+    number = three.upload([0, 1, 2], [ONE] * 3, 2.0)
+    three.deliver(0, number, ONE)
+    three.deliver(2, number, ONE)
+    three.wait(5.0)
+    three.clock.now -= 3600.0
+    assert not left_out(three, 2, caller=0)
+    three.deliver(1, 2, ONE)
+
+
 def efficient(federate: Rounds, **options: Any) -> Federation:
     """dV = 8, 7.5, 7 at 100 each, beta 0.7. All: 23.5; 0 and 1: 16.5, which is .702 of it."""
     three = federate(3, incfed.PaymentEfficient(beta=0.7), answer_time=5.0, **options)

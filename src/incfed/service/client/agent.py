@@ -8,6 +8,7 @@ of that round says whether it was shared. Everything else may be late, lost or r
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...support import inputs
 from .. import binary, codec, requests, wire
 from ..requests import Request
 from ..wire import OFFERED, OPEN, FederationView, OfferView, RoundView, StateView
+from . import state_folder
 from .durable_learner import DurableLearner
 from .policies import Accept, CostFunction, Proposal, decide
 from .sync import PendingSync
@@ -31,6 +33,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 30.0  # seconds after something that failed
 AWAY_PAUSE = 5.0  # at most, if the coordinator was away: it waits for answers when it is back
 REFUSED_PAUSE = 60.0  # seconds after a refusal: somebody has to fix a setting first
 _RETRY = (404, 408, 409, 425, 429)  # ask for the state, then try again
+NO_HEADERS: Mapping[str, str] = {}
 _log = logging.getLogger("incfed.client")
 
 
@@ -118,7 +121,8 @@ class Agent:
         if self.halted or now < self.backoff.until:
             return None
         try:
-            return self._next(now)
+            request = self._next(now)
+            return request and request._replace(history=self.durable.history)
         except Exception as error:  # a full disk, or a policy that raised
             self._error(f"preparing {self._task()}", error, now)
             return None
@@ -127,7 +131,8 @@ class Agent:
         """The long poll that runs beside the other requests."""
         if self.halted or now < max(self.backoff.until, self._poll_after) or self.state is None:
             return None
-        return requests.get_state(self.state.version, WAIT)._replace(asked=now)
+        known = self.durable.history
+        return requests.get_state(self.state.version, WAIT)._replace(asked=now, history=known)
 
     def pause(self, now: float) -> float | None:
         """Seconds until there may be something to send; None: not before something happens."""
@@ -156,12 +161,16 @@ class Agent:
 
     # ------------------------------------------------------------------ outcome of a request
 
-    def replied(self, request: Request, status: int, reply: Any, now: float) -> None:
+    def replied(
+        self, request: Request, status: int, reply: Any, now: float,
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> None:  # fmt: skip
+        """`headers`: of the reply, in lower case."""
         if self.halted:
             return
         if 200 <= status < 300:
             try:
-                self._handle(request, reply)
+                self._handle(request, reply, headers.get(requests.HISTORY.lower(), ""))
             except codec.BadReply as error:
                 self.failed(request, error, now)
                 return
@@ -207,6 +216,8 @@ class Agent:
                 "keeps what it learned. To go on here, stop the other and start this one again; to "
                 "run both, enrol a second client"
             )
+        if refused.field == requests.HISTORY:
+            return state_folder.other_history(self.durable.folder, request.history)
         if refused.field == "upload" and request.kind == "download":
             return self.durable.refused(
                 "up to date: this client shared other data in the last round than this folder "
@@ -355,8 +366,9 @@ class Agent:
 
     # ------------------------------------------------------------------------------- replies
 
-    def _handle(self, request: Request, reply: Any) -> None:
-        """BadReply if the reply makes no sense, InputError if it does not fit this client."""
+    def _handle(self, request: Request, reply: Any, history: str) -> None:
+        """BadReply if the reply makes no sense, InputError if it does not fit this client.
+        `history`: of the epoch that the reply has."""
         durable = self.durable
         if request.kind == "federation":
             settings = codec.reply(lambda: codec.read(FederationView, reply))
@@ -391,7 +403,7 @@ class Agent:
                     f"but this client is at {durable.learner.epoch}"
                 )
             frozen = durable.learner.frozen
-            durable.take_in(news, request.closed, request.model)
+            durable.take_in(news._replace(history=history), request.closed, request.model)
             empty = frozen is not None and frozen.data.steps == 0 and request.closed
             self._scalars.downloaded(
                 frozen.round if frozen and empty else None, request.model, self._score_scalars

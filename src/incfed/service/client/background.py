@@ -122,7 +122,7 @@ class BackgroundThread:
         except (Unreachable, ServiceError, OSError, inputs.InputError) as error:
             agent.failed(request, error, time.monotonic())
         else:
-            agent.replied(request, status, reply, time.monotonic())
+            agent.replied(request, status, reply, time.monotonic(), headers)
             if request.kind == "download" and receipts.due:
                 await self._prove(transport)
 

@@ -16,7 +16,7 @@ from ...protocol.trust import check_trust
 from ...support import inputs
 from ...support.described import Described
 from ..codec import read
-from ..requests import get_download, get_federation, get_state
+from ..requests import HISTORY, get_download, get_federation, get_state
 from ..wire import FederationView, StateView
 from . import state_folder
 from .agent import Agent
@@ -239,9 +239,13 @@ def _load_or_join(connect: Connect, folder: Path) -> tuple[Any, Snapshot]:
     start = state_folder.load(folder)
     if start is not None:
         try:
-            [federation] = ask(connect, get_federation())
+            [federation] = ask(connect, get_federation()._replace(history=start.history))
         except Unreachable:
             return None, start
+        except ServiceError as refused:
+            if refused.field == HISTORY:
+                raise state_folder.other_history(folder, start.history) from None
+            raise
         settings = read(FederationView, federation)
         state_folder.check_owner(folder, start.settings, settings)
         return federation, start._replace(settings=settings)
@@ -258,7 +262,9 @@ def _handshake(connect: Connect, agent: Agent, federation: Any) -> None:
     new = agent.durable.learner.epoch == 0 and agent.durable.steps == 0
     if not agent.problem and new and federation["epoch"] > 0:
         request = get_download(0, closed=True, model=agent.durable.everyone)
-        agent.replied(request, 200, ask(connect, request)[0], time.monotonic())
+        headers: dict[str, str] = {}
+        [reply] = ask(connect, request, headers=headers)
+        agent.replied(request, 200, reply, time.monotonic(), headers)
     if agent.problem:
         raise agent.problem
 

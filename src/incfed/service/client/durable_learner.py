@@ -61,7 +61,7 @@ class DurableLearner:
             start.given_rounds, start.own, start.known, start.told, start.blur, start.kept,
         )  # fmt: skip
         self.settled, self._entitled, self._acted = start.settled, start.entitled, False
-        self.start = start.start
+        self.start, self.history = start.start, start.history
         self._lock = threading.Lock()
         self._durable = True  # False: a new snapshot is needed before anything is sent
         generation = start.generation
@@ -286,6 +286,7 @@ class DurableLearner:
             raise self.refused(allowed)
         with self._lock:
             self.learner.take_in(download, closed)
+            self.history = download.history
             if self.learner.frozen is None:
                 self.cost, self.answers = None, {}
             paid = sum(shared.values())
@@ -354,6 +355,7 @@ class DurableLearner:
             learner.given_rounds, dict(self._marks), list(self._recent) if self._marks else [],
             learner.own.plus(Observations.empty(learner.dim)), learner.known, self.start,
             learner.told, learner.noise, learner.kept if learner.kept.steps else None,
+            self.history,
         )  # fmt: skip
 
     def _save(self, snapshot: Snapshot) -> None:

@@ -95,6 +95,17 @@ def check_owner(folder: Path, kept: FederationView, now: FederationView) -> None
             raise inputs.refuse("state", str(folder), allowed)
 
 
+def other_history(folder: Path, history: str) -> inputs.InputError:
+    """The coordinator's ledger does not have the epoch that this folder knows."""
+    allowed = (
+        f"of the coordinator's history: epoch {history.partition('-')[0]} of this folder is of "
+        "another history, which ended when a back-up of the coordinator was restored. The folder "
+        "keeps what was learned. To go on, start with a new folder: see docs/deployment.md, Back "
+        "up and restore"
+    )
+    return inputs.refuse("state", str(folder), allowed)
+
+
 # -------------------------------------------------------------------------------- the snapshot
 
 
@@ -148,6 +159,7 @@ class Snapshot(NamedTuple):
     told: int | None = None  # pending steps that an upload had before; None: of version 0.1,
     blur: Noise | None = None  # their noise,
     kept: Observations | None = None  # and their sums, if they are not in `fresh`
+    history: str = ""  # that came with the epoch, and tells it from one of another history
 
     @classmethod
     def new(cls, settings: FederationView, lost_round: int | None = None) -> Snapshot:
@@ -237,6 +249,7 @@ def _to_json(snapshot: Snapshot) -> dict[str, Any]:
         "own": snapshot.own and _data_to_json(snapshot.own),
         "known": None if snapshot.known is None else to_text(snapshot.known),
         "start": list(snapshot.start),
+        "history": snapshot.history,
         "uploaded": snapshot.told,
         "blur": blur,
         "kept": snapshot.kept and _data_to_json(snapshot.kept),
@@ -275,6 +288,7 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
         own=_data(said["own"], dim) if said.get("own") else None,
         known=read_floats("known", said["known"], SCORES) if said.get("known") else None,
         start=Start(*said.get("start", ())),
+        history=said.get("history", ""),
         told=said.get("uploaded"),
         blur=_noise(said["blur"], dim) if said.get("blur") else None,
         kept=_data(said["kept"], dim) if said.get("kept") else None,

@@ -18,7 +18,7 @@ from ...support import inputs
 from ...support.extras import needs
 from ..addresses import is_loopback
 from ..binary import PACKED
-from ..requests import SIGNATURE, START, Request
+from ..requests import HISTORY, SIGNATURE, START, Request
 from .validation import URL_ALLOWED
 
 LARGEST_REPLY = 2**28  # bytes
@@ -98,6 +98,8 @@ class Transport:
             body = {"content": request.body, "headers": {"Content-Type": PACKED}}
         if request.signature is not None:
             body["headers"][SIGNATURE] = request.signature
+        if request.history:
+            body["headers"][HISTORY] = request.history
         sent = self._client.build_request(request.method, request.path, timeout=timeout, **body)
         traffic.requests += 1
         head = _head_size(sent.headers.raw, sent.method.encode(), sent.url.raw_path)
@@ -128,8 +130,11 @@ class Transport:
         await self._client.aclose()
 
 
-def ask(connect: Callable[[], Transport], *requests: Request) -> list[Any]:
+def ask(
+    connect: Callable[[], Transport], *requests: Request, headers: dict[str, str] | None = None
+) -> list[Any]:
     """Send these requests and wait for the replies; Unreachable or ServiceError if one fails.
+    `headers` gets those of the replies.
 
     For the first start, before there is a background thread. Uses a thread of its own, because the
     caller's may have an event loop running.
@@ -140,7 +145,7 @@ def ask(connect: Callable[[], Transport], *requests: Request) -> list[Any]:
         transport, received = connect(), []
         try:
             for request in requests:
-                status, reply = await transport.send(request)
+                status, reply = await transport.send(request, headers)
                 if status >= 500:
                     raise Unreachable(str(ServiceError(status, reply)))
                 if not 200 <= status < 300:

@@ -8,6 +8,7 @@ only one moves a round at a time, and a round is decided once.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -24,7 +25,9 @@ from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
 from ...protocol.heads import Head, Proof
 from ...protocol.messages import Download
+from ...protocol.packing import DIGEST
 from ...protocol.protocols import EVERYONE
+from ..requests import HISTORY
 from ..wire import StateView
 from . import conduct
 from .batching import CLIENTS
@@ -131,6 +134,13 @@ class Coordinator:
 
     def downloads(self, asked: Sequence[Wanted]) -> list[Download | Refusal]:
         """For each client, what is new since its epoch (None: everything)."""
+        made = self._make_downloads(asked)
+        return [
+            one._replace(history=self.history(one.epoch)) if isinstance(one, Download) else one
+            for one in made
+        ]
+
+    def _make_downloads(self, asked: Sequence[Wanted]) -> list[Download | Refusal]:
         with self._read() as transaction:
             if transaction.settings.download == EVERYONE:
                 return self._downloads.make(transaction, asked)
@@ -141,6 +151,27 @@ class Coordinator:
     def head(self) -> Head:
         """Of the ledger, at least as far as this process has written it."""
         return self._tree.head
+
+    def history(self, epoch: int) -> str:
+        """What tells this epoch from one of another history; empty for the first."""
+        if self._tree.history(epoch) is None and epoch > 0:
+            with self.store.read() as connection:  # another coordinator may have made it
+                self._tree.follow(connection)
+        return self._tree.history(epoch) or ""
+
+    def knows(self, named: str) -> bool:
+        """Is this the history of an epoch here? Without asking the database."""
+        epoch = named.partition("-")[0][:9]
+        return epoch.isdecimal() and self._tree.history(int(epoch)) == named
+
+    def check_history(self, named: str) -> None:
+        """Conflict if a client knows an epoch that is not of this ledger: since it downloaded that,
+        a back-up was restored."""
+        if not re.fullmatch(rf"[1-9][0-9]{{0,8}}-[0-9a-f]{{{DIGEST}}}", named):
+            raise Refusal(HISTORY, None, f"an epoch, '-' and {DIGEST} hexadecimal digits")
+        if self.history(int(named.partition("-")[0])) != named:
+            allowed = "of this ledger: you downloaded it before a back-up was restored here"
+            raise Conflict(HISTORY, named, allowed)
 
     def prove(self, client: int, since: int, round: int | None) -> Proof:
         """See `LedgerTree.prove`."""

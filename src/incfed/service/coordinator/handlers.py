@@ -25,7 +25,7 @@ from ...protocol.statements import ANSWERED, DELIVERED, UPLOADED
 from ...support.inputs import counted
 from ...support.signing import KEY_BYTES, read_bytes
 from ..requests import SIGNATURE
-from . import conduct
+from . import conduct, rates
 from .errors import Conflict
 from .round import RoundTransaction
 from .scores import capped
@@ -83,6 +83,7 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
     if settings.rule.streams is None:
         return  # the settings have changed since the client read them
     message = message._replace(cost=next_unit(message.cost, settings.money_digits))
+    _check_rate(transaction, client, message.steps)
     _make(transaction, _signal_checks(transaction, message))
     # no n steps with arms of at most L make log det grow by more
     most = message.steps * settings.arm_norm**2 / (settings.ridge * settings.dim)
@@ -212,6 +213,7 @@ def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -
     current, rows, settings = transaction.round, transaction.rows, transaction.settings
     if current is None or message.round != current.number or current.stage != OPEN:
         raise Conflict("round", message.round, "a round that is open for uploads")
+    _check_rate(transaction, client, message.steps)
     _make(transaction, _upload_checks(transaction, message))
     epoch = transaction.federation.epoch
     # Before its last round, a client's dV may hold what it has shared already; and against an epoch
@@ -225,6 +227,13 @@ def _check_upload(transaction: RoundTransaction, client: int, message: Upload) -
         raise Conflict("epoch", message.epoch, "one that was not pruned: download first")
     if not oldest <= message.epoch <= epoch:
         raise Conflict("epoch", message.epoch, f"from {oldest} to {epoch}: download first")
+
+
+def _check_rate(transaction: RoundTransaction, client: int, steps: int) -> None:
+    """Can the client have learned so much since it last shared?"""
+    connection, settings = transaction.connection, transaction.settings
+    if refusal := rates.excess(connection, {client: steps}, settings, transaction.now):
+        raise refusal[client]
 
 
 # ------------------------------------------------------------------- checks that may take long

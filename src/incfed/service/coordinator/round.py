@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from ...ledger import money, tables
 from ...ledger.chain import Chain, digest
-from ...ledger.clients import members
+from ...ledger.clients import Member, is_barred, members
 from ...ledger.past import read_past, write_past
 from ...ledger.records import (
     CLOSED,
@@ -36,7 +36,7 @@ from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
-from . import conduct, heartbeat, listening, scores
+from . import conduct, heartbeat, listening, rates, scores
 from .batching import CLIENTS, NUMBER, BatchRows, RecentEpochs
 from .entitlements import allowed_epochs
 from .errors import TooMany
@@ -175,7 +175,7 @@ class RoundTransaction:
         except TooMany:  # it is heard, but opens nothing now
             return
         live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
-        barred = {one.id for one in members(self.connection) if one.barred > self.federation.round}
+        barred = self._barred(members(self.connection), self.federation.round + 1, self.now)
         epoch, clients = self.federation.epoch, live - barred
         judge = self.caches.judge
         worthwhile = judge.opens if rows else judge.calls
@@ -187,6 +187,10 @@ class RoundTransaction:
     def _take_streams(self, clients: set[int]) -> None:
         """The rows that clients have streamed are their uploads: nobody has to send them again."""
         sent = listening.streamed(self.connection, self.settings, self.round.epoch, clients)
+        for client in rates.excess(
+            self.connection, {who: one.steps for who, one in sent.items()}, self.settings, self.now
+        ):  # said before the limit was set
+            del sent[client]
         listening.take(self.connection, sent)
         nothing = Packed(FACTOR, self.settings.dim, np.empty(0))
         for client in sorted(clients):
@@ -316,7 +320,7 @@ class RoundTransaction:
         )
         failed = self.connection.scalars(query)
         all_members = members(self.connection)
-        barred = [one.id for one in all_members if one.barred >= self.round.number]
+        barred = self._barred(all_members, self.round.number, self.round.opened)
         return read_round_inputs(
             self.connection,
             self.settings,
@@ -328,6 +332,14 @@ class RoundTransaction:
             past=NO_PAST if self.settings.limits is None else read_past(self.connection),
             members=sum(not one.revoked for one in all_members),
         )
+
+    def _barred(self, among: Iterable[Member], round: int, opened: float) -> set[int]:
+        """Of these clients, those that are barred from this round."""
+        time = self.settings.barred_time
+        return {
+            one.id for one in among
+            if is_barred(one.barred, one.barred_until, round, opened, time)
+        }  # fmt: skip
 
     def _decide(self) -> None:
         inputs = self._inputs()
@@ -341,19 +353,21 @@ class RoundTransaction:
         self._offer(deciding.decide_first(inputs), [], [])
 
     def _decide_again(self, failed: list[Any], delivered: list[Any]) -> None:
-        """Without those that failed. Those that had not declined are barred for some rounds, unless
+        """Without those that failed. Those that had not declined are barred for some time, unless
         the coordinator itself was silent meanwhile."""
         number = self.round.number
         for one in failed:
             self._update_offer(one.client, failed=True)
         barred = [one.client for one in failed if one.accepted is not False]
         inputs = self._inputs()  # before they are barred: here they are left out as failed
-        if self.settings.barred_rounds and not heartbeat.interrupted(self.connection):
-            until = number + self.settings.barred_rounds
+        bar = self.settings.bar(number, self.now)
+        if bar and not heartbeat.interrupted(self.connection):
+            columns = {"until": "barred", "until_time": "barred_until"}
+            values = {columns[name]: until for name, until in bar.items()}
             for client in barred:
                 statement = update(tables.clients).where(tables.clients.c.id == client)
-                self.connection.execute(statement.values(barred=until))
-                self.record("barred", round=number, client=client, until=until)
+                self.connection.execute(statement.values(values))
+                self.record("barred", round=number, client=client, **bar)
         kept = {one.client: self._payment(one) for one in delivered}
         add = self.round.attempt < self.settings.attempts
         offers = deciding.decide_again(inputs, kept, add=add)

@@ -83,11 +83,14 @@ async def get_client(
     token: Annotated[Any, Depends(bearer)],
     protocol: Annotated[str | None, Header(alias="Incfed-Protocol")] = None,
     start: Annotated[str | None, Header(alias=requests.START)] = None,
+    history: Annotated[str | None, Header(alias=requests.HISTORY)] = None,
 ) -> Member:
     """The client that sent the request, and which start of it. `AdmittedRoute` has checked the
     other headers, which are named here for the OpenAPI page."""
     visit: Visit = request.state.visit
     client, services = visit.client, await get_services(request)
+    if history is not None and not services.coordinator.knows(history):
+        await run_in_threadpool(services.coordinator.check_history, history)
     if start is not None and start != client.start:  # a new one, or one of an old copy
         await services.handle((client.id, handlers.say_nothing, None, starts.read(start)))
     return client._replace(start=start)
@@ -290,6 +293,7 @@ async def delivery(
 )
 async def download(
     request: Request,
+    response: Response,
     services: ServicesDep,
     client: CurrentClient,
     since: Annotated[
@@ -315,8 +319,10 @@ async def download(
     named = (int(round), digest) if digest else None
     wanted = Wanted(client.id, since, model, packed, tuple(own) if packed else (), named)
     found = await services.download(wanted)
+    headers = {requests.HISTORY: found.history} if found.history else {}
     if packed:
-        return Response(binary.write_download(found), media_type=PACKED)
+        return Response(binary.write_download(found), media_type=PACKED, headers=headers)
+    response.headers.update(headers)
     return codec.write_download(found)
 
 

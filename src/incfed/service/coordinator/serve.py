@@ -24,7 +24,8 @@ from uvicorn.config import STARTUP_FAILURE
 from ...ledger import tables
 from ...ledger.clients import members
 from ...ledger.database import Database
-from ...ledger.records import read_settings
+from ...ledger.records import read_body
+from ...ledger.settings import Settings
 from ...protocol.limits import SMALL
 from ...support.inputs import counted, refuse
 from ..addresses import is_loopback
@@ -53,20 +54,22 @@ def serve(config: Config) -> None:
         warm_up(config.settings)
         fields = {"seconds": round(time.perf_counter() - began, 1)}
         LOG.info("kernels ready", extra={"fields": fields})
-        for warning in (*plain_http(server), *cautions(store)):
+        for warning in (*plain_http(server), *cautions(store, config.settings)):
             LOG.warning(warning)
-        with suppress(KeyboardInterrupt):  # uvicorn raises it again after stopping
-            GracefulServer(*listeners(app, server), app.state.services, files).run()
+        try:
+            with suppress(KeyboardInterrupt):  # uvicorn raises it again after stopping
+                GracefulServer(*listeners(app, server), app.state.services, files).run()
+        finally:
+            LOG.info("stopped")
     finally:
         store.close()
-        LOG.info("stopped")
 
 
-def cautions(store: Database) -> list[str]:
-    """What the operator should know of the settings in force, and of who they are for."""
+def cautions(store: Database, config: Settings) -> list[str]:
+    """What the operator should know of the config's settings, and of who they are for."""
     with store.read() as connection:
         number = connection.scalar(select(tables.federation.c.settings)) or 0
-        settings = read_settings(connection, number)
+        settings = config.completed(read_body(connection, number))
         count = sum(not one.revoked for one in members(connection))
     found, limits = settings.warnings, settings.limits
     if limits is not None and max(limits.least_sharers, limits.least_steps) > 1 and count <= SMALL:

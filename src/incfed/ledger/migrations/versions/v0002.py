@@ -4,6 +4,8 @@ what was paid out. Keys of clients, withdrawals, and what outages and twins need
 
 from __future__ import annotations
 
+import json
+
 from alembic import op
 from sqlalchemy import (
     BigInteger,
@@ -15,7 +17,11 @@ from sqlalchemy import (
     LargeBinary,
     PrimaryKeyConstraint,
     Text,
+    column,
+    select,
+    table,
     text,
+    update,
 )
 
 from incfed.ledger.migrations.versions.v0001 import append_only
@@ -48,6 +54,8 @@ def _add_past() -> None:
 def upgrade() -> None:
     _add_past()
     _outages()
+    _enrolled()
+    op.add_column("clients", Column("barred_until", Double))
     op.add_column("clients", Column("key", Text))
     op.create_table(
         "withdrawals",
@@ -86,14 +94,25 @@ def upgrade() -> None:
     _money()
 
 
+def _enrolled() -> None:
+    """When each client was enrolled, as the entries say."""
+    op.add_column("clients", Column("enrolled", Double))
+    bind, entries = op.get_bind(), table("entries", column("body"))
+    clients = table("clients", column("id"), column("enrolled"))
+    said = select(entries.c.body).where(entries.c.body.contains('"kind":"enrolled"'))
+    for one in [json.loads(body) for body in bind.scalars(said)]:
+        own = update(clients).where(clients.c.id == one["client"])
+        bind.execute(own.values(enrolled=one["at"]))
+
+
 def _money() -> None:
     """Minor units. SQLite cannot change a column: a new table takes the place of the old one, and
     of its triggers."""
     for name in ("reserved_units", "posted_units"):
         zero = Column(name, BigInteger, nullable=False, server_default=text("0"))
         op.add_column("federation", zero)
-    for table, name in (("uploads", "cost"), ("offers", "payment"), ("payments", "amount")):
-        with op.batch_alter_table(table) as batch:
+    for changed, name in (("uploads", "cost"), ("offers", "payment"), ("payments", "amount")):
+        with op.batch_alter_table(changed) as batch:
             batch.alter_column(name, existing_type=Double(), nullable=True)
             batch.add_column(Column(f"{name}_units", BigInteger))
     op.create_table(
