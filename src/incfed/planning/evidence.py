@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..experiments.cells import Record
+from ..results.intervals import Interval
 from .goals import METRICS, Figures, Goal, Limit
 from .space import Setting
 
@@ -29,13 +30,22 @@ def means_of(runs: Sequence[Figures]) -> dict[str, float]:
     return {name: math.fsum(run[name] for run in runs) / len(runs) for name in METRICS}
 
 
+def interval_of(values: Iterable[float], *, log: bool) -> Interval:
+    """Of runs: that of their mean over seeds, or of bootstrapped logs, of what another log would
+    give."""
+    found = list(values)
+    mean = Interval.of(found)
+    return Interval.bootstrap(mean.mean, found) if log else mean
+
+
 class Evidence:
     """The runs of a search, by setting; the runs of each start with the same seeds. `everyone` has
     the runs that limits given as a share refer to, which need not be those of a setting that is
-    searched."""
+    searched. `log`: each seed has drawn a bootstrapped log."""
 
-    def __init__(self, seeds: Sequence[int]) -> None:
+    def __init__(self, seeds: Sequence[int], *, log: bool = False) -> None:
         self.seeds = tuple(seeds)
+        self.log = log
         self.everyone: Sequence[Figures] = ()
         self._runs: dict[Setting, list[Figures]] = {}
 

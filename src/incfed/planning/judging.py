@@ -10,7 +10,7 @@ from ..experiments.engine import Session
 from ..results.intervals import Interval
 from .alone import Rules, named
 from .case import JUDGE, Case
-from .evidence import EXTRA, means_of
+from .evidence import EXTRA, interval_of, means_of
 from .goals import GAINS, METRICS, Figures, Goal, Limit
 from .search import SearchResult, needed, run_groups
 from .space import Setting
@@ -33,10 +33,7 @@ class Judged:
 
     def interval(self, values: Iterable[float]) -> Interval:
         """Of its runs: that of the mean over seeds, or of what another log would give."""
-        found = list(values)
-        return (
-            Interval.bootstrap(Interval.of(found).mean, found) if self.log else Interval.of(found)
-        )
+        return interval_of(values, log=self.log)
 
     def values(self, metric: str) -> list[float]:
         return [run[metric] for run in self.runs]
