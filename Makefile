@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # each check already uses the cores, and their output should not mix
-.PHONY: help demo test lint format types imports tests generic coverage attack bench bench-service soak lowest setup lock clean
+.PHONY: help demo test lint format types imports tests generic coverage attack bench bench-service soak lowest release dist setup lock clean
 
 help: ## list these commands
 	@echo 'incfed: incentivized federated bandits. Needs Python 3.11 or newer and make; the rest'
@@ -84,6 +84,17 @@ lowest: ## run all tests with the oldest versions that pyproject.toml allows
 	  --constraint $(VENV)-lowest/constraints.txt
 	$(VENV)-lowest/bin/pytest $(PARALLEL) -W default
 
+release: dist ## build sdist and wheel into dist/, and check them as a user will meet them
+	$(PYTHON) release/check.py dist
+
+# The wheel is built from the sdist, which is thereby known to be complete.
+dist:
+	rm -rf dist
+	$(PYTHON) -m venv --clear $(VENV)-release
+	$(VENV)-release/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	$(VENV)-release/bin/python -m build --outdir dist .
+	$(VENV)-release/bin/python -m twine check --strict dist/*
+
 setup: $(READY) ## create the environment, and nothing else
 
 # The stamp is touched last, so that an interrupted set-up is not taken for a finished one.
@@ -118,7 +129,7 @@ lock: ## update requirements/test.txt to the newest versions
 	rm -rf $(VENV)-lock
 
 clean: ## remove everything that make created
-	rm -rf $(VENV) $(VENV)-lock $(VENV)-lowest demo build dist htmlcov \
+	rm -rf $(VENV) $(VENV)-lock $(VENV)-lowest $(VENV)-release demo build dist htmlcov \
 	  .coverage .coverage.* .generic_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
   .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -14,7 +14,7 @@ import incfed
 from incfed.experiments.cells import Cell
 from incfed.experiments.checkpoint import NAME, CellsFile, read_cells
 from incfed.experiments.engine import Local, Session, run_cells
-from incfed.experiments.sweep_report import summarise
+from incfed.experiments.points import summarise
 from incfed.support.inputs import InputError
 from support.experiments import OWN, WORLD, trace
 from support.sweeps import cells, figures, mine

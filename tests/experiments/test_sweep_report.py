@@ -14,13 +14,12 @@ import pytest
 import incfed
 from incfed.experiments import sweep_report
 from incfed.experiments.cells import Cell, Record, named, shown
-from incfed.experiments.sweep_report import (
-    cells_frame,
-    curves_frame,
-    points_table,
-    summarise,
-)
+from incfed.experiments.grid import axes
+from incfed.experiments.parameters import in_words, names_of
+from incfed.experiments.points import points_table, summarise
+from incfed.experiments.sweep_report import cells_frame, curves_frame
 from incfed.experiments.sweeps import Swept
+from incfed.results.document import Figure, Table
 from incfed.support.inputs import InputError
 from support.experiments import tables
 
@@ -118,19 +117,67 @@ def test_nan_is_not_lost_on_the_way(tmp_path: Path) -> None:
         ({"x": 1}, None),
         ({"x": 2}, None),
     ]
-    assert "Regret" not in [column.title for column in points_table(summarise(some)).columns]
+    assert "Regret" not in [column.title for column in points_table(summarise(some), {}).columns]
     assert ">Reward<" in report.read_text()
 
 
-def test_the_report_has_a_section_for_what_is_not_in_the_picture(
-    small: Swept, tmp_path: Path
-) -> None:
+def test_two_parameters_are_a_heat_map(small: Swept, tmp_path: Path) -> None:
     page = small.save(tmp_path).read_text(encoding="utf-8")
-    assert page.count("<svg") == 1  # costs across, noise and algorithms as lines
+    assert page.count('class="figure"') == 2 * 4  # altruistic has noise only, paid has both
     assert "://" not in page
-    for label in ("altruistic, noise 0.1", "paid, noise 0.3"):
-        assert f">{label}</text>" in page
-    assert ">costs<" in page
+    assert "cost of sharing (money, for a client and round)" in page  # not "costs"
+    assert ">noise of rewards<" in page
+    one = next(x for x in small.summary() if x.point == {**x.point, "costs": 100, "noise": 0.3})
+    assert f">{one.row.regret.mean:.3g}<" in page  # its figure, in a cell
+    assert (tmp_path / "plots" / "2-regret.png").exists()
+
+
+def test_the_page_says_what_was_run(small: Swept, tmp_path: Path) -> None:
+    page = small.save(tmp_path).read_text(encoding="utf-8")
+    assert "Synthetic world: 4 clients, 400 steps; 8 points with 2 seeds each." in page
+    assert "Swept: cost of sharing (money, for a client and round): 1, 10, 100; noise of" in page
+    assert small.settings["World"] == {"kind": "Synthetic", "clients": 4, "dim": 3, "arms": 3,
+                                       "pool": 10}  # fmt: skip
+    assert "costs" not in small.settings["paid"]  # swept
+
+
+def test_points_are_sorted() -> None:
+    def values(column: str, given: list[Any]) -> list[Any]:
+        some = [record({"algorithm": "a", column: value}) for value in given]
+        return [one.point[column] for one in summarise(some)]
+
+    assert values("x", [100, 1, 10.5, None, 2]) == [1, 2, 10.5, 100, None]
+    assert values("w", ["low", "high", "auto"]) == ["low", "high", "auto"]  # as written
+    assert values("m", [0.3, "auto", 0.1])[-1] == 0.3
+    many = [record({"algorithm": a, "x": x}) for x in (2, 1) for a in ("z", "b")]
+    order = [(one.point["algorithm"], one.point["x"]) for one in summarise(many)]
+    assert order == [("z", 1), ("z", 2), ("b", 1), ("b", 2)]
+
+
+def test_parameters_have_names_of_their_own() -> None:
+    found = axes(
+        {
+            "run.steps": [1],
+            "world.noise": [1],
+            "algorithm.noise": [1],
+            "algorithm[paid].mechanism.beta": [1],
+            "algorithm[other].mechanism.beta": [1],
+            "algorithm.mechanism.half_life": [1],
+        },
+        ["paid", "other"],
+    )
+    assert [one.axis for one in names_of(found).values()] == [
+        "steps",
+        "noise of rewards (standard deviation)",
+        "assumed noise σ (standard deviation of a reward)",
+        "wanted share β of paid (of the information of everyone)",
+        "wanted share β of other (of the information of everyone)",
+        "half life",
+    ]
+    assert in_words({"algorithm": "paid", "mechanism.beta": 1, "x": None}, {}) == "paid, beta 1"
+
+
+def test_the_report_has_a_section_for_what_is_not_in_the_picture() -> None:
     many = [
         record({"algorithm": a, "x": x, "y": y, "z": z})
         for a in ("one", "two", "three")
@@ -139,23 +186,26 @@ def test_the_report_has_a_section_for_what_is_not_in_the_picture(
         for z in ("low", "high")
     ]
     many.append(record({"algorithm": "flat", "x": None, "y": None, "z": "low"}))
-    sections = sweep_report._sections(summarise(many))
+    sections = sweep_report._sections(summarise(many), {})
     # x across; 3 algorithms x 2 values of z are six lines and fit, with y there were 18
     assert [section.heading for section in sections] == ["y 1", "y 2", "y 3"]
     for section in sections:
-        assert len(section.figures) == 1
-        assert [row.label for row in section.rows][-1] == "flat, z low"  # in each, to compare
-        assert len(section.rows) == 3 * 4 * 2 + 1
+        table, figure = section.more
+        assert isinstance(figure, Figure)
+        assert list(figure.keys)[-1] == "flat, z low"  # in each, to compare
+        assert isinstance(table, Table)
+        assert len(table.rows) == 3 * 4 * 2 + 1
+        assert [column.title for column in table.columns[:3]] == ["Algorithm", "X", "Z"]
 
 
 def test_without_numbers_or_matplotlib_there_is_a_table(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    [section] = sweep_report._sections(summarise([record({"w": "a"}), record({"w": "b"})]))
-    assert (section.heading, len(section.rows), len(section.figures)) == ("All points", 2, 0)
+    [section] = sweep_report._sections(summarise([record({"w": "a"}), record({"w": "b"})]), {})
+    assert (section.heading, len(section.more)) == ("All points", 1)
     monkeypatch.setattr(sweep_report, "can_plot", lambda: False)
-    [section] = sweep_report._sections(summarise([record({"x": 1}), record({"x": 2})]))
-    assert (len(section.rows), len(section.figures)) == (2, 0)
+    [section] = sweep_report._sections(summarise([record({"x": 1}), record({"x": 2})]), {})
+    assert len(section.more) == 1
 
 
 def test_from_a_file_into_a_folder_and_on_from_there(tmp_path: Path) -> None:

@@ -210,6 +210,14 @@ def test_a_narrow_terminal_drops_what_can_be_missed() -> None:
         assert text.count("a") == 60 + 1  # folded, and in "Name"
 
 
+def test_words_are_not_broken_in_a_table_with_room_for_them() -> None:
+    made = Table(
+        (Column("Mechanism", "left"), *(Column(f"{n}" * 9) for n in range(1, 5))),
+        (TableRow.of("PaymentEfficient with a budget", *("x" * 9,) * 4),),
+    )
+    assert "PaymentEfficient" in printed(made, width=70)
+
+
 def test_verdicts_are_one_list() -> None:
     some = [Verdict("good", "a"), Verdict("close", "b"), Verdict("bad", "c")]
     assert markdown.render(Document("", some)) == "- ✓ a\n- ≈ b\n- ✗ c\n"

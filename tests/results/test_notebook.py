@@ -57,5 +57,5 @@ def test_a_sweep_is_the_table_of_its_points() -> None:
         jobs=1,
     )
     html = swept._repr_html_()
-    assert "Swept: world.noise: 0.1, 0.3." in html
+    assert "Swept: noise of rewards (standard deviation): 0.1, 0.3." in html
     assert html.count('<th scope="row"') == 2

@@ -19,7 +19,7 @@ from incfed.results import (
     plot,
 )
 from incfed.results.axes import _apart
-from incfed.results.curves import POINTS, curve
+from incfed.results.curves import DOTS, POINTS, curve
 from incfed.support.inputs import InputError
 from support.results import bare, sample, silent
 
@@ -40,7 +40,7 @@ def steady(share: float, steps: int = 2000, clients: int = 10, every: int = 20) 
 def test_every_metric_can_be_drawn(metric: str) -> None:
     (axes,) = plot(RUNS, metric).axes
     assert axes.get_title(loc="left").lower().startswith(metric)
-    assert len(axes.lines) == 2
+    assert len(axes.lines) == (4 if metric == "participation" else 2)  # dots beside each line
     # One band: "b" has one seed only, and the other metrics are the same for all seeds of "a".
     assert len(axes.collections) == (1 if metric in ("regret", "reward") else 0)
 
@@ -82,11 +82,22 @@ def test_participation_is_the_share_that_joined() -> None:
     assert curve([silent()], "participation").empty
 
 
-def test_participation_has_gaps_where_no_round_is_near() -> None:
-    rounds = [RoundRecord(5, 0, 2, 0, 1.0, 1.0, np.array([1]), np.array([0.0]))]
-    line = curve([bare(np.zeros(1000), Rounds.collect(rounds))], "participation")
-    assert line.mean[0] == 0.5
-    assert np.isnan(line.mean[-1])
+def test_participation_is_shown_as_measured() -> None:
+    result = sample(steps=1000)  # two of three share, then nobody of two, then nobody has anything
+    line = curve([result], "participation")
+    assert line.dots is not None
+    assert [values.tolist() for values in line.dots] == [[3, 6], [2 / 3, 0]]
+    assert np.isnan(line.mean[0])  # before the first round
+    assert line.mean[1] == pytest.approx(2 / 3)
+    assert line.mean[-1] == result.summary()["participation"]  # as in the table
+    many = curve([steady(0.4, every=1)], "participation")
+    assert many.dots is not None
+    assert DOTS / 2 <= many.dots[0].size <= DOTS
+
+
+def test_participation_of_seeds_without_rounds_is_left_out() -> None:
+    line = curve([steady(0.4), silent(2000)], "participation")
+    assert np.allclose(line.mean, 0.4)
 
 
 def test_overview_without_regret_shows_reward() -> None:
@@ -130,12 +141,24 @@ def test_labels_are_taken_literally() -> None:
     assert set(names) <= {text.get_text() for text in ends.axes[0].texts}
 
 
-def test_far_apart_communication_gets_a_log_scale() -> None:
-    big = sample()
-    big = Result(big.regret, big.reward, 100 * big.communication, big.payment, big.rounds, {})
-    for runs, scale in [({"a": [sample()], "b": [big]}, "symlog"), (RUNS, "linear")]:
-        (axes,) = plot(runs, "communication").axes
-        assert axes.get_yscale() == scale
+def test_one_bad_curve_does_not_flatten_the_others() -> None:
+    def ending(*values: float) -> Runs:
+        return {str(value): [bare(np.linspace(0, value, 50))] for value in values}
+
+    (axes,) = plot(ending(8, 7, 9, 104), "regret").axes
+    height = axes.transData + axes.transAxes.inverted()
+    places = {x: float(height.transform((0, x))[1]) for x in (0, 7, 9, 104)}
+    assert places[0] == pytest.approx(0)
+    assert places[9] - places[7] > 0.12  # a linear axis leaves 0.02
+    assert 0.9 < places[104] <= 1
+    assert any("compressed" in text.get_text() for text in axes.texts)
+    marks = [float(mark) for mark in axes.get_yticks()]
+    assert marks == sorted(set(marks))
+    assert max(marks) > 20
+    (axes,) = plot(ending(1, 100, 110, 120), "payment").axes
+    assert axes.get_yscale() == "symlog"
+    (axes,) = plot(ending(50, 80, 104), "regret").axes
+    assert axes.get_yscale() == "linear"
 
 
 def test_axes_start_at_zero() -> None:

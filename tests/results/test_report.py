@@ -65,7 +65,7 @@ def test_one_file_that_needs_nothing_else(tmp_path: Path) -> None:
     assert "https:" not in text
     assert "//" not in text
     page = Page(text)
-    assert page.tags.count("svg") == 3
+    assert page.tags.count("svg") == 3 * (4 + 2)  # four panels, and a line in the legend for each
     assert page.tags.count("table") == 6  # figures, and differences to the first
     assert not {"script", "link", "img", "iframe"} & set(page.tags)
     assert len(page.ids) == len(set(page.ids))

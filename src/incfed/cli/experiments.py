@@ -49,6 +49,7 @@ DryRun = Annotated[
 ]
 EXPERIMENT = "incfed.toml", "incfed.experiments", "run"  # file, template, command
 PLAN = "world.toml", "incfed.planning", "plan"
+FEDERATION = "federation.toml", "serve --config"  # made from the settings themselves
 TOO_EARLY = "stopped before the first run; nothing new was kept"
 
 
@@ -285,13 +286,26 @@ def init(
     plan: Annotated[
         bool, flag("--plan", "Write a case for [bold]incfed plan[/bold] instead.")
     ] = False,
+    federation: Annotated[
+        bool, flag("--federation", "Write a federation for [bold]incfed serve[/bold] instead.")
+    ] = False,
 ) -> None:
     """Write a commented config: a small experiment, ready to run."""
     with plainly() as terminal:
-        from ..support.toml import write_template
+        from ..support.inputs import InputError
+        from ..support.toml import write_new, write_template
 
-        name, package, then = PLAN if plan else EXPERIMENT
-        written = write_template(path or Path(name), package, name, force=force)
+        if plan and federation:
+            raise InputError("--plan and --federation: got both, must be one of them")
+        if federation:
+            from ..service.coordinator.template import federation_template
+
+            name, then = FEDERATION
+            text = federation_template()
+            written = write_new(path or Path(name), name, text, force=force)
+        else:
+            name, package, then = PLAN if plan else EXPERIMENT
+            written = write_template(path or Path(name), package, name, force=force)
         terminal.say(f"Wrote {written}. Edit it, then: incfed {then} {shlex.quote(str(written))}")
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from ..protocol.strategy import EXAMPLE, Behaviour, Shading, build_reports
 from ..results import markdown
 from ..results.document import Document, Figure, Heading, Text
-from ..results.lies import LiesRow, lies_figure, lies_row, lies_table
+from ..results.lies import LiesRow, lies_figure, lies_panels, lies_row, lies_table
 from ..results.numbers import finite
 from ..results.plots import can_plot
 from ..results.records import Result
@@ -82,9 +82,11 @@ class MechanismComparison(Experiment):
             drawn = can_plot()
             figures = []
             if drawn:
-                figure = lies_figure(rows, BEHAVING if self.behaviours else HONEST)
-                save_figure(figure, self.output / "plots" / "mechanisms")
-                figures.append(Figure.of(figure, "Mean over seeds, and one standard deviation."))
+                who = BEHAVING if self.behaviours else HONEST
+                save_figure(lies_figure(rows, who), self.output / "plots" / "mechanisms")
+                several = "Mean over seeds, and one standard deviation."
+                caption = several if len(self.seeds) > 1 else "One run each."
+                figures.append(Figure(caption, lambda: lies_panels(rows, who)))
             write_text(self.output / "summary.md", markdown.render(Document(TITLE, (table,))))
             write_text(self.output / "summary.json", json.dumps(_plain(rows), indent=1) + "\n")
             section = Section(heading.text, more=(table, *figures))

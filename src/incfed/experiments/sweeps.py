@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from ..results.notebook import Shown
 from ..results.replays import is_log
 from ..support import inputs, places
 from ..support.extras import needs
-from ..support.inputs import counted, refuse
+from ..support.inputs import counted, noun, refuse
 from ..support.terminal import Terminal
 from . import grid
 from .cells import Cell, Record, shown
@@ -20,16 +20,10 @@ from .checkpoint import NAME
 from .config import Recipe, check_outline, load, override
 from .engine import Outcome, executor_for, run_cells
 from .outputs import not_included
+from .parameters import Names, Parameter, names_of
+from .points import PointSummary, is_number, points_table, summarise
 from .suite import Suite
-from .sweep_report import (
-    PointSummary,
-    cells_frame,
-    curves_frame,
-    points_table,
-    publish_sweep,
-    show_points,
-    summarise,
-)  # fmt: skip
+from .sweep_report import cells_frame, curves_frame, publish_sweep, show_points
 
 if TYPE_CHECKING:
     import pandas
@@ -48,25 +42,77 @@ class Sweep(Suite):
     def points(self) -> int:
         return len(self.cells) // len(self.seeds)
 
-    def intro(self) -> str:
-        """What is swept, in a sentence or two."""
-        swept = "; ".join(f"{a.path}: {', '.join(map(shown, a.values))}" for a in self.axes)
-        return (
-            f"{counted(self.points, 'point')} with {counted(len(self.seeds), 'seed')} each. "
-            f"All points of a world saw the same clients, arms and noise.\n\nSwept: {swept}."
+    @property
+    def names(self) -> dict[str, Parameter]:
+        """The swept parameters in words, by column."""
+        return names_of(self.axes)
+
+    def intro(self, records: Sequence[Record]) -> str:
+        """What was run in which world, and what is swept."""
+        swept = "; ".join(
+            f"{self.names[a.column].axis}: {', '.join(map(shown, _sorted(a.values)))}"
+            for a in self.axes
         )
+        sizes = ", ".join(filter(None, [_range(records, "clients"), _range(records, "steps")]))
+        points = f"{counted(self.points, 'point')} with {counted(len(self.seeds), 'seed')} each"
+        return (
+            f"{self._world()}: {sizes}; {points}. All points of a world saw the same clients, arms "
+            f"and noise.\n\nSwept: {swept}."
+        )
+
+    def _world(self) -> str:
+        kinds = dict.fromkeys(str(cell.world.get("kind", "")) for cell in self.cells)
+        return f"{' and '.join(kinds)} {noun(len(kinds), 'world')}"
+
+    def settings(self) -> dict[str, Any]:
+        """What is not swept, by table of the config; of each algorithm, its own."""
+        first = self.cells[0]
+        groups = {"Run": {"steps": first.steps, "seeds": list(self.seeds)}, "World": first.world}
+        for cell in self.cells:
+            groups.setdefault(str(cell.algorithm.get("label", "")), cell.algorithm)
+        kept = {}
+        for name, table in groups.items():
+            section = {"Run": "run", "World": "world"}.get(name, "algorithm")
+            own = [a for a in self.axes if a.section == section and a.only in (None, name)]
+            kept[name] = _without(table, [("label",), *(axis.keys for axis in own)])
+        return kept
 
     def describe(self) -> str:
         runs, points = counted(len(self.cells), "run"), counted(self.points, "point")
         return f"{runs}: {points}, {counted(len(self.seeds), 'seed')}"
 
     def report(self, terminal: Terminal, outcome: Outcome) -> dict[str, Path]:
-        words = self.intro() + not_included(outcome)
+        words = self.intro(outcome.records) + not_included(outcome)
         with terminal.busy("writing the report"):
-            report = publish_sweep(self.output, self.title, words, outcome.records)
-        show_points(terminal, self.title, outcome.records, self.output)
+            report = publish_sweep(
+                self.output, self.title, words, outcome.records, self.names, self.settings()
+            )
+        show_points(terminal, self.title, outcome.records, self.output, self.names)
         tables = self.output / "cells.parquet"
         return {"report": report, "tables": tables, "runs": self.output / NAME}
+
+
+def _sorted(values: Sequence[Any]) -> list[Any]:
+    """Numbers ascend; anything else stays in order."""
+    return sorted(values) if all(map(is_number, values)) else list(values)
+
+
+def _range(records: Sequence[Record], name: str) -> str:
+    """A count of the runs in words: "12 clients", or "12 to 50 clients"; empty if it is unknown."""
+    found = sorted({int(one.figures[name]) for one in records if name in one.figures})
+    if len(found) < 2:
+        return counted(found[0], name.removesuffix("s")) if found else ""
+    return f"{found[0]:,} to {found[-1]:,} {name}"
+
+
+def _without(table: Mapping[str, Any], paths: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """The table without what is at these paths in it."""
+    kept: dict[str, Any] = {}
+    for key, value in table.items():
+        below = [path[1:] for path in paths if path[0] == key]
+        if () not in below:
+            kept[key] = _without(value, below) if isinstance(value, Mapping) else value
+    return kept
 
 
 @dataclass(frozen=True)
@@ -77,6 +123,8 @@ class Swept(Shown):
     intro: str
     records: list[Record]
     failures: list[tuple[Cell, str]]
+    names: Names = field(default_factory=dict, repr=False)  # of parameters, in words
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)  # that are not swept
 
     def to_polars(self) -> polars.DataFrame:
         """One row a run: the swept parameters, the seed, the final figures."""
@@ -98,12 +146,19 @@ class Swept(Shown):
 
     def document(self) -> Document:
         """What was swept, and the figures of every point."""
-        table = (points_table(self.summary()),) if self.records else ()
+        table = (points_table(self.summary(), self.names),) if self.records else ()
         return Document(repr(self)[1:-1], (Text(self.intro), *table))
 
     def save(self, folder: str | Path) -> Path:
         """Write tables and a report to `folder`; the path of the report."""
-        return publish_sweep(inputs.path("folder", folder), self.title, self.intro, self.records)
+        return publish_sweep(
+            inputs.path("folder", folder),
+            self.title,
+            self.intro,
+            self.records,
+            self.names,
+            self.settings,
+        )
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
@@ -177,7 +232,8 @@ def sweep(
     )
     if done.interrupted:
         raise KeyboardInterrupt
-    result = Swept(made.title, made.intro(), done.records, done.failures)
+    intro = made.intro(done.records)
+    result = Swept(made.title, intro, done.records, done.failures, made.names, made.settings())
     if folder is not None and done.records:
         result.save(folder)
     return result

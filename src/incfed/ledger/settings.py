@@ -53,35 +53,35 @@ LATER = (
 class Settings:
     """Times are in seconds, money in the units of the clients' costs."""
 
-    dim: int
-    mechanism: Mechanism
+    dim: int  # d: the number of features of an arm
+    mechanism: Mechanism  # who takes part in a round, and what each is paid
     threshold: float | None = None  # D_c; None: another trigger, or clients never ask for a round
-    name: str = "federation"
-    ridge: float = 0.1
-    noise: float = 0.1
-    delta: float = 0.1
-    exploration: float | None = None
+    name: str = "federation"  # shown to clients and in the ledger
+    ridge: float = 0.1  # lambda
+    noise: float = 0.1  # sigma, the noise of rewards that the confidence bound assumes
+    delta: float = 0.1  # the probability with which the confidence bound may fail
+    exploration: float | None = None  # a number to use as alpha instead of its formula
     arm_norm: float = 1.0  # L: no arm is longer
     reward_bound: float = 1.0  # Y: no reward is larger, up or down
     cost_limit: float = 1e6  # no cost is larger
-    budget: float | None = None  # for all payments ever; None: no limit
-    upload_time: float = 10.0  # to upload, after a round opens
-    answer_time: float = 10.0  # to answer and deliver, after an offer
+    budget: float | None = None  # for all payments ever; None, in a config "none": no limit
+    upload_time: float = 10.0  # seconds to upload, after a round opens
+    answer_time: float = 10.0  # seconds to answer and deliver, after an offer
     live_time: float = 90.0  # clients seen within this time are awaited
     attempts: int = 3  # decisions of a round, before it closes with those who delivered
-    barred_time: float = 0.0  # that a client is excluded after failing to deliver; 0: for
+    barred_time: float = 0.0  # seconds that a client is out after failing to deliver; 0: for
     barred_rounds: int = 3  # so many rounds, which it can call for itself
-    silent_rounds: int = 0  # without a word, after which a client is not awaited; 0: it always is
-    round_interval: float = 0.0  # between two rounds that the same client calls for
-    false_calls: int = 0  # without reason, in a row, after which a client's are ignored; 0: never
-    ignored_time: float = 60.0  # that they are ignored
+    silent_rounds: int = 0  # silent ones after which a client is not awaited; 0: it always is
+    round_interval: float = 0.0  # seconds between two rounds that the same client calls for
+    false_calls: int = 0  # in a row, after which a client's calls are ignored; 0: never
+    ignored_time: float = 60.0  # seconds that false calls are ignored
     steps_per_second: float = 0.0  # the most that a client can learn; 0: no limit
     lag: int = 16  # epochs that an upload may be behind
     identity: str = ""  # the name and a random part: made with the federation, in no config
     trigger: Trigger | None = None  # if it is not the paper's, which `threshold` describes
     download: Literal["everyone", "one-for-one"] = "everyone"  # who gets the new model
     width: Literal["paper", "mixture"] = "paper"  # of the confidence set
-    width_scale: float = 1.0
+    width_scale: float = 1.0  # multiplies the formula of alpha
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
     limits: Limits | None = None  # None: as in version 0.1, only the budget
     money_digits: int | None = None  # decimal digits of money, in whole minor units; None: floats

@@ -43,7 +43,7 @@ def caption(plan: Plan) -> str:
 
 def frontier(plan: Plan) -> Figure:
     metric = plan.goal.bought
-    figure = new_figure(10.4, 4.6)
+    figure = new_figure(6.4, 4.4)
     axes = figure.add_subplot()
     line, chosen, references = plan.frontier, plan.judgement.chosen, _references(plan)
     _scales(axes, plan, [*line, chosen, *references])
@@ -86,7 +86,8 @@ def _legend(figure: Figure, references: Sequence[str]) -> None:
             for _, colour, marker, size, width in keys
         ],
         [label for label, *_ in keys],
-        loc="outside upper left", ncols=len(keys), frameon=False, fontsize=9.5, labelcolor=INK,
+        loc="outside upper left", ncols=style.legend_columns(figure, [label for label, *_ in keys]),
+        frameon=False, fontsize=9.5, labelcolor=INK,
         handletextpad=0.5, columnspacing=1.6,
     )  # fmt: skip
 

@@ -22,16 +22,27 @@ SMALL = 2  # a federation of so many members hides nobody's data from the others
 class Limits(Setting):
     """What a federation pays at most, and when what is shared counts. None: no limit.
 
-    per_round, per_payment, per_client: money for all clients in a round; for one client in a round;
-    for one client, ever.
+    per_round: money for all clients in a round.
+    per_payment: money for one client in a round.
+    per_client: money for one client, ever.
     reserve: a client that declares a higher cost is not paid.
     price_rise: a client is not paid in a round in which it declares more than this factor times
-    what it declared before; what is below `price_floor` counts as that much.
+    what it declared before.
+    price_floor: what was declared below this counts as this much, for `price_rise`.
     steps_per_upload: an upload of more steps is refused.
-    least_sharers, least_steps: if fewer clients, or they fewer steps, would be shared in a round,
-    nothing is, and nobody is paid. Not in federations of one or two, where that hides nothing.
+    least_sharers: if fewer clients would share in a round, nothing is shared, and nobody is paid.
+    Not in federations of one or two, where that hides nothing.
+    least_steps: the same, if all together would share fewer steps.
     refuse_resale: an upload that is a multiple of what clients have downloaded is refused. Only
     real clients: simulated ones have seen what they share.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(
+    ...     incfed.PayEveryone(), threshold=1.0, costs=10.0, limits=incfed.Limits(per_round=25.0)
+    ... )
+    >>> result = incfed.simulate(world, algorithm, steps=200)
+    >>> print(f"at most {result.rounds.payment.max():.1f} in a round")
+    at most 23.3 in a round
     """
 
     per_round: float | None = None

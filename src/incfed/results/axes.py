@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from .arrays import FloatArray
 from .curves import Curve
 from .numbers import tick
 from .palette import GRID, INK, MUTED, Pens
+from .scales import Broken, Logarithmic, scale_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,13 +28,19 @@ TITLES = {
     "participation": ("Participation", "share of clients with new data that share it"),
 }
 ROUND_STEPS = [1, 2, 2.5, 5, 10]
-FAR_APART = 15.0  # a log scale for communication, if final values differ by more than this factor
+SHARES = ("participation", "gain")  # always on a linear scale
 
 
 def dress(
-    axes: Axes, metric: str, end: int, lines: Sequence[Curve], title: str | None = None
+    axes: Axes,
+    metric: str,
+    end: int,
+    lines: Sequence[Curve],
+    title: str | None = None,
+    among: Sequence[Curve] = (),
 ) -> None:
-    """Everything but the lines; `title` takes the place of the metric's own."""
+    """Everything but the lines; `title` takes the place of the metric's own. The scale is that of
+    the lines `among` which they are, where panels should look alike."""
     from matplotlib.ticker import PercentFormatter
 
     own, note = TITLES[metric]
@@ -43,18 +49,48 @@ def dress(
     if metric == "participation":
         axes.set_ylim(0, 1.03)
         axes.yaxis.set_major_formatter(PercentFormatter(xmax=1))
-    elif metric in ("communication", "packed") and (smallest := _far_apart(lines)):
-        axes.set_yscale("symlog", linthresh=smallest, linscale=0.5)  # unlike log, it shows zero
-        axes.set_ylim(0, 2 * max(line.mean[-1] for line in lines))
-        axes.yaxis.set_major_formatter(tick)
-        note += ", log scale"
+        if any(line.dots is not None for line in lines):
+            note = "of clients with new data; dots: single rounds, line: mean so far"
     else:
-        _round_numbers(axes.yaxis)
-        if not lines or min(np.nanmin(line.mean) for line in lines) >= 0:
-            # Where everything is zero (nobody was paid), matplotlib would centre the line.
-            zero = all(np.nanmax(line.mean) == 0 for line in lines)
-            axes.set_ylim(bottom=0, top=1.0 if zero else None)
+        note += _scale(axes, [] if metric in SHARES else (among or lines), lines)
     _frame(axes, title or own, note, "step")
+
+
+def _scale(axes: Axes, among: Sequence[Curve], lines: Sequence[Curve]) -> str:
+    """Set the scale of the amounts, see `scales`; returns what to say about it."""
+    scale = scale_for(size for line in among for size in line.sizes)
+    if isinstance(scale, Logarithmic):
+        axes.set_yscale("symlog", linthresh=scale.start, linscale=0.5)  # unlike log, it shows zero
+        axes.set_ylim(0, 2 * max(max(line.sizes) for line in among))
+        axes.yaxis.set_major_formatter(tick)
+        return ", log scale"
+    if isinstance(scale, Broken):
+        _broken(axes, scale)
+        return "; shaded: compressed"
+    _round_numbers(axes.yaxis)
+    if not lines or min(np.nanmin(line.mean) for line in lines) >= 0:
+        # Where everything is zero (nobody was paid), matplotlib would centre the line.
+        zero = all(np.nanmax(line.mean) == 0 for line in lines)
+        axes.set_ylim(bottom=0, top=1.0 if zero else None)
+    return ""
+
+
+def _broken(axes: Axes, scale: Broken) -> None:
+    """Up to the break an ordinary axis; above it a shaded part with few numbers."""
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
+
+    axes.set_yscale("function", functions=(scale.forward, scale.inverse))
+    axes.set_ylim(0, scale.top)
+    below = MaxNLocator(4, steps=ROUND_STEPS).tick_values(0, scale.at)
+    above = MaxNLocator(2, steps=ROUND_STEPS).tick_values(scale.at, scale.top)
+    clear = scale.at + 0.25 * (scale.top - scale.at)  # numbers do not touch those below
+    marks = [x for x in below if 0 <= x <= 0.95 * scale.at]
+    marks += [x for x in above if clear <= x <= scale.top] or [scale.top]
+    axes.yaxis.set_major_locator(FixedLocator(marks))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(tick)
+    axes.axhspan(scale.at, scale.top, color=GRID, alpha=0.35, linewidth=0, zorder=0)
+    axes.axhline(scale.at, color=MUTED, linewidth=0.9, linestyle=(0.0, (2.0, 2.0)), zorder=2)
 
 
 def dress_bars(axes: Axes, title: str, note: str, groups: Sequence[str]) -> None:
@@ -73,6 +109,22 @@ def dress_rows(axes: Axes, title: str, note: str) -> None:
     _frame(axes, title, note)
     axes.grid(False, axis="y")
     axes.grid(True, axis="x", color=GRID, linewidth=0.8)
+
+
+def dress_cells(axes: Axes, metric: str, note: str, across: str, down: str) -> None:
+    """As `dress`, for a grid of cells."""
+    title, own = TITLES[metric]
+    _frame(axes, title, f"{own}; {note}" if note else own, across)
+    axes.set_ylabel(down, fontsize=9, color=MUTED)
+    axes.grid(False)
+    axes.spines["bottom"].set_visible(False)
+    for text in (
+        *axes.get_xticklabels(),
+        *axes.get_yticklabels(),
+        axes.xaxis.label,
+        axes.yaxis.label,
+    ):
+        text.set_parse_math(False)
 
 
 def dress_plane(axes: Axes, title: str, note: str, across: str) -> None:
@@ -123,8 +175,7 @@ def legend(figure: Figure, pens: Pens) -> None:
         Line2D([], [], color=pen.colour, linestyle=pen.dashes, linewidth=2.6)
         for pen in pens.values()
     ]
-    inches = max(map(len, pens)) * 0.085 + 0.6
-    columns = max(1, min(len(pens), int((figure.get_figwidth() - 0.3) / inches)))
+    columns = legend_columns(figure, list(pens))
     box = figure.legend(
         keys, [str(n) for n in range(len(pens))], loc="outside upper left", ncols=columns,
         frameon=False, fontsize=9.5, labelcolor=INK, handlelength=1.5, columnspacing=1.8,
@@ -133,6 +184,12 @@ def legend(figure: Figure, pens: Pens) -> None:
     for text, label in zip(box.get_texts(), pens, strict=True):
         text.set_parse_math(False)
         text.set_text(label)
+
+
+def legend_columns(figure: Figure, labels: Sequence[str]) -> int:
+    """How many of them fit side by side."""
+    inches = max(map(len, labels)) * 0.085 + 0.6
+    return max(1, min(len(labels), int((figure.get_figwidth() - 0.3) / inches)))
 
 
 def label_ends(figure: Figure, axes: Axes, lines: Mapping[str, Curve], pens: Pens) -> None:
@@ -178,12 +235,3 @@ def _apart(places: Sequence[float], gap: float) -> list[float]:
         while len(blocks) > 1 and end(blocks[-1], -1) < end(blocks[-2], 1) + gap:
             blocks[-2:] = [blocks[-2] + blocks[-1]]
     return [end(block, -1) + n * gap for block in blocks for n in range(len(block))]
-
-
-def _far_apart(lines: Sequence[Curve]) -> float:
-    """Where a log scale should begin: a power of ten below the smallest final value above zero; 0
-    if no log scale is needed."""
-    ends = [float(line.mean[-1]) for line in lines if line.mean[-1] > 0]
-    if not ends or max(ends) <= FAR_APART * min(ends):
-        return 0.0
-    return 10.0 ** math.floor(math.log10(min(ends) / 10))

@@ -15,7 +15,7 @@ from .records import Result
 from .replays import bootstrapped
 
 POINTS = 300
-SMOOTHING = 0.08  # participation: how far the moving average reaches, as a share of all steps
+DOTS = 200  # single rounds that are shown of an algorithm; of more, every second, third, ...
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,19 @@ class Curve:
     mean: FloatArray
     sd: FloatArray
     form: Literal["curve", "points", "level"] = "curve"  # points are marked, a level is thin
+    dots: tuple[FloatArray, FloatArray] | None = None  # what the mean is of: x and y
 
     @property
     def empty(self) -> bool:
         return not np.isfinite(self.mean).any()
+
+    @property
+    def sizes(self) -> list[float]:
+        """How large it is, for the choice of a scale: a curve at its highest, points one by one."""
+        known = self.mean[np.isfinite(self.mean)]
+        if self.form == "points" or not known.size:
+            return [float(value) for value in known]
+        return [float(known.min() if known.min() < 0 else known.max())]
 
 
 def curve(results: Sequence[Result], metric: str) -> Curve:
@@ -40,22 +49,24 @@ def curve(results: Sequence[Result], metric: str) -> Curve:
     steps = max(1, min(int(result.matched[-1]) for result in results))
     grid = np.unique(np.linspace(0, steps - 1, min(POINTS, steps)).round().astype(np.int64))
     if metric == "participation":
-        pairs = [_participation(result, grid, steps) for result in results]
-        values, weights = np.array([pair[0] for pair in pairs]), np.array([p[1] for p in pairs])
-    else:
-        values = np.array([getattr(result, metric)[_places(result, grid)] for result in results])
-        weights = np.ones_like(values)
-    again = np.array([bootstrapped(result.settings) for result in results])
-    own = again if again.all() else ~again
-    mean, sd = mean_and_sd(values[own], weights[own])
-    if again.any():  # one log, and how far bootstrapped ones lie apart
-        sd = mean_and_sd(values[again], weights[again])[1]
-    return Curve(grid + 1, mean, sd)
+        return _participation(results, grid, steps)
+    values = np.array([getattr(result, metric)[_places(result, grid)] for result in results])
+    return Curve(grid + 1, *_line(results, values, np.ones_like(values)))
 
 
 def _places(result: Result, grid: IntArray) -> IntArray:
     """Where these of its matched steps are; without skipped steps it is the grid itself."""
     return np.searchsorted(result.matched, grid + 1).clip(max=result.matched.size - 1)
+
+
+def _line(
+    results: Sequence[Result], values: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and spread over seeds; of a log its own line, and the spread of bootstrapped logs."""
+    again = np.array([bootstrapped(result.settings) for result in results])
+    own = again if again.all() else ~again
+    mean, sd = mean_and_sd(values[own], weights[own])
+    return mean, mean_and_sd(values[again], weights[again])[1] if again.any() else sd
 
 
 def mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -68,20 +79,26 @@ def mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, Fl
     return mean, np.where(known > 1, np.sqrt(variance), np.nan)
 
 
-def _participation(result: Result, grid: IntArray, steps: int) -> tuple[FloatArray, FloatArray]:
-    """Share of pending clients that joined, averaged over the rounds around each grid point, and
-    how many rounds that is: a seed with more rounds near a point says more about it.
-
-    Single rounds jump between a few clients and all of them; a smooth window shows the trend.
-    Rounds are first counted per grid cell, so that many rounds cost no more than few.
-    """
-    share = result.rounds.participation
-    place = result.matched[result.rounds.step] - 1
-    use = np.isfinite(share) & (place < steps)
-    cell = np.searchsorted(grid, place[use]).clip(max=grid.size - 1)
-    total = np.bincount(cell, weights=share[use], minlength=grid.size)
-    count = np.bincount(cell, minlength=grid.size)
-    distance = (grid[:, None] - grid[None, :]) / max(SMOOTHING * steps, 1.0)
-    window = (1 - np.abs(distance).clip(max=1) ** 3) ** 3  # tricube: ends without a jump
-    weight = window @ count.astype(np.float64)
-    return (window @ total) / np.where(weight > 0, weight, 1.0), weight
+def _participation(results: Sequence[Result], grid: IntArray, steps: int) -> Curve:
+    """Share of pending clients that joined: the rounds one by one, and the mean of all rounds so
+    far, which ends at the figure of the tables. NaN before the first round."""
+    at: list[FloatArray] = []
+    shares: list[FloatArray] = []
+    means = []
+    for result in results:
+        share = result.rounds.participation
+        place = result.matched[result.rounds.step] - 1
+        use = np.isfinite(share) & (place < steps)
+        step, share = place[use], share[use]
+        so_far = np.searchsorted(step, grid, side="right")
+        total = np.concatenate([[0.0], np.cumsum(share)])[so_far]
+        means.append(np.where(so_far > 0, total / np.maximum(so_far, 1), np.nan))
+        if not at or not bootstrapped(result.settings):  # dots of the log itself will do
+            at.append(step)
+            shares.append(share)
+    values = np.array(means)
+    known = np.isfinite(values)
+    mean, sd = _line(results, np.where(known, values, 0.0), known.astype(np.float64))
+    x, y = np.concatenate(at).astype(np.float64) + 1, np.concatenate(shares)
+    order = np.argsort(x, kind="stable")[:: max(1, -(-x.size // DOTS))]
+    return Curve(grid + 1, mean, sd, dots=(x[order], y[order]))

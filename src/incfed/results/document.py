@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+    from .palette import Pens
+
 Tone = Literal["plain", "good", "close", "bad"]
 MARKS: Mapping[Tone, str] = {"plain": "", "good": "✓", "close": "≈", "bad": "✗"}
 
@@ -108,17 +110,23 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """Drawn on demand. `sketch` draws it as text, for a terminal of a width in columns."""
+    """Drawn on demand, as one drawing or as panels that a page puts side by side where there is
+    room. `sketch` draws it as text, for a terminal of a width in columns."""
 
     caption: str
-    draw: Callable[[], Drawing] | None = None
+    draw: Callable[[], Drawing | Sequence[Drawing]] | None = None
     sketch: Callable[[int], Sequence[str]] | None = None
     description: str = ""  # for screen readers; the caption by default
+    keys: Pens = field(default_factory=dict)  # a legend, where the drawing itself has none
 
     @classmethod
     def of(cls, drawing: Drawing, caption: str, description: str = "") -> Figure:
         """A figure that is already drawn."""
         return cls(caption, lambda: drawing, description=description)
+
+    def drawings(self) -> Sequence[Drawing]:
+        made = () if self.draw is None else self.draw()
+        return made if isinstance(made, Sequence) else (made,)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from .document import MARKS, Block, Document, Figure, Heading, Text, Tiles
+from .palette import SOLID, Pen
 from .svg import Svg, colour, inline_svg, page_colours
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def render(document: Document) -> str:
     header, sections = _sections(document.blocks)
     numbers = count(1)
 
-    def drawn(block: Figure) -> Svg | None:
-        return None if block.draw is None else inline_svg(block.draw(), f"f{next(numbers)}")
+    def drawn(block: Figure) -> list[Svg]:
+        return [inline_svg(one, f"f{next(numbers)}") for one in block.drawings()]
 
     overview = any(isinstance(block, Tiles) for block in header)
     return _template("page.html").render(
@@ -51,8 +52,8 @@ def render_fragment(document: Document) -> str:
     """The document as a part of a notebook; its ids differ from those of other parts."""
     numbers, own = count(1), secrets.token_hex(4)
 
-    def drawn(block: Figure) -> Svg | None:
-        return None if block.draw is None else inline_svg(block.draw(), f"n{own}-{next(numbers)}")
+    def drawn(block: Figure) -> list[Svg]:
+        return [inline_svg(one, f"n{own}-{next(numbers)}") for one in block.drawings()]
 
     return _template("notebook.html").render(
         title=document.title, blocks=document.blocks, drawn=drawn, light=page_colours(dark=False)
@@ -70,6 +71,11 @@ def _sections(blocks: Sequence[Block]) -> tuple[list[Block], list[_Section]]:
     return header, sections
 
 
+def _dashes(pen: Pen) -> str:
+    """For `stroke-dasharray`; empty for a solid line. matplotlib counts in line widths."""
+    return "" if pen.dashes == SOLID else " ".join(f"{2.6 * part:g}" for part in pen.dashes[1])
+
+
 @cache
 def _template(name: str) -> Template:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -83,5 +89,6 @@ def _template(name: str) -> Template:
     )
     environment.filters["kind"] = lambda block: type(block).__name__
     environment.filters["colour"] = colour
+    environment.filters["dashes"] = _dashes
     environment.globals["MARKS"] = MARKS
     return environment.get_template(name)

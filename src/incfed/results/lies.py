@@ -10,13 +10,14 @@ import numpy as np
 
 from . import axes as style
 from .document import Column, Table, TableRow
-from .palette import INK, pens_for
-from .plots import new_figure
+from .palette import INK, LIGHT
+from .plots import PANEL, new_figure
 from .records import Result
 from .tables import Spread, spread
 from .utilities import utilities
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ROUNDING = 1e-6  # money: less is none
@@ -97,20 +98,39 @@ def lies_table(rows: Sequence[LiesRow]) -> Table:
 def lies_figure(rows: Sequence[LiesRow], who: str = "all honest") -> Figure:
     """A panel for each of payment, regret, traffic and the gain of the best liar. `who`: how
     clients act in the first three."""
-    pens = pens_for([row.label for row in rows])
     figure = new_figure(11.0, 1.6 + 0.34 * len(rows))
     panels = figure.subplots(1, len(PANELS), sharey=True)
-    places = range(len(rows))
-    for axes, (name, (title, note)) in zip(panels, PANELS.items(), strict=True):
-        for place, row in zip(places, rows, strict=True):
-            value: Spread = getattr(row, name)
-            axes.barh(
-                place, value.mean, height=0.62, color=pens[row.label].colour,
-                xerr=value.sd if value.sd >= 0 else None, error_kw={"elinewidth": 1.0},
-            )  # fmt: skip
-        style.dress_rows(axes, title, note.format(who))
-    panels[0].set_yticks(places, [row.label for row in rows])
-    panels[0].invert_yaxis()
-    for text in panels[0].get_yticklabels():
-        text.set_color(INK)
+    for axes, name in zip(panels, PANELS, strict=True):
+        _bars(axes, rows, name, who)
+    _name_rows(panels[0], rows)
     return figure
+
+
+def lies_panels(rows: Sequence[LiesRow], who: str = "all honest") -> list[Figure]:
+    """The same as small figures, which a page puts side by side."""
+    figures = []
+    for name in PANELS:
+        figures.append(new_figure(PANEL[0], 1.1 + 0.28 * len(rows)))
+        axes = figures[-1].add_subplot()
+        _bars(axes, rows, name, who)
+        _name_rows(axes, rows)
+    return figures
+
+
+def _bars(axes: Axes, rows: Sequence[LiesRow], name: str, who: str) -> None:
+    title, note = PANELS[name]
+    for place, row in enumerate(rows):
+        value: Spread = getattr(row, name)
+        axes.barh(
+            place, value.mean, height=0.62, color=LIGHT[0],
+            xerr=value.sd if value.sd >= 0 else None, error_kw={"elinewidth": 1.0, "ecolor": INK},
+        )  # fmt: skip
+    style.dress_rows(axes, title, note.format(who))
+
+
+def _name_rows(axes: Axes, rows: Sequence[LiesRow]) -> None:
+    axes.set_yticks(range(len(rows)), [row.label for row in rows])
+    axes.invert_yaxis()
+    for text in axes.get_yticklabels():
+        text.set_color(INK)
+        text.set_parse_math(False)

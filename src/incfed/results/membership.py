@@ -18,7 +18,7 @@ from .document import Block, Bullets, Column, Figure, Heading, Table, TableCell,
 from .gains import Gains, gains
 from .numbers import human
 from .palette import GRID, INK, MUTED, Pens, pens_for
-from .plots import can_plot, new_figure, visible
+from .plots import SINGLE, can_plot, new_figure, visible
 from .records import Result
 from .replays import originals, replicas
 from .tables import Runs, Spread, log_spread, spread
@@ -143,7 +143,7 @@ def membership_table(found: Sequence[Membership], *, pens: Pens | None = None) -
 def membership_figure(found: Sequence[Membership], *, pens: Pens | None = None) -> Drawing:
     """The clients' gains in ascending order, a line for each algorithm."""
     chosen = {**pens_for(one.label for one in found), **(pens or {})}
-    figure = new_figure(9.6, 4.4)
+    figure = new_figure(*SINGLE)
     axes = figure.add_subplot()
     lines: dict[str, Curve] = {}
     for order, one in enumerate(found):

@@ -7,7 +7,7 @@ Figures are made with matplotlib's object interface: no pyplot, no window, no gl
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 METRICS = ("regret", "reward", "communication", "packed", "payment", "participation")
+PANEL = (5.2, 3.3)  # inches of a figure that stands beside others on a page
+SINGLE = (6.2, 3.9)  # of one that stands alone; both fit a telephone
 FORMS: dict[str, dict[str, Any]] = {
     "curve": {"linewidth": 1.8, "solid_capstyle": "round"},
     "points": {"linewidth": 1.8, "marker": "o", "markersize": 4.5},
@@ -55,23 +57,32 @@ def overview(runs: Runs, *, pens: Pens | None = None) -> Figure:
     Without expected rewards there is no regret: reward takes its place.
     """
     chosen = {**pens_for(checked(runs)), **(pens or {})}
-    figure, _ = four_panels(lambda metric: _curves(runs, metric), chosen)
+    figure = new_figure(10.4, 6.8)
+    panels = figure.subplots(2, 2).flat
+    for axes, (metric, lines) in zip(panels, main_curves(runs).items(), strict=True):
+        panel(axes, lines, metric, chosen)
+    style.legend(figure, {label: chosen[label] for label in runs})
     return figure
 
 
-def four_panels(
-    curves: Callable[[str], Mapping[str, Curve]], pens: Pens
-) -> tuple[Figure, list[Axes]]:
-    """The panels of an overview from the `curves` of each metric; reward if regret is unknown."""
-    lines = curves("regret")
-    first = "reward" if all(line.empty for line in lines.values()) else "regret"
-    figure = new_figure(10.4, 6.8)
-    panels = list(figure.subplots(2, 2).flat)
-    metrics = (first, "communication", "payment", "participation")
-    for axes, metric in zip(panels, metrics, strict=True):
-        panel(axes, curves(metric), metric, pens)
-    style.legend(figure, {label: pens[label] for label in lines})
-    return figure, panels
+def overview_panels(runs: Runs, *, pens: Pens | None = None) -> list[Figure]:
+    """The same as four small figures without a legend, which a page puts side by side."""
+    chosen = {**pens_for(checked(runs)), **(pens or {})}
+    figures = []
+    for metric, lines in main_curves(runs).items():
+        figures.append(new_figure(*PANEL))
+        panel(figures[-1].add_subplot(), lines, metric, chosen)
+    return figures
+
+
+def main_curves(runs: Runs) -> dict[str, dict[str, Curve]]:
+    """The curves of an overview, by metric; reward if regret is unknown."""
+    return {metric: _curves(runs, metric) for metric in main_metrics(_curves(runs, "regret"))}
+
+
+def main_metrics(regret: Mapping[str, Curve]) -> tuple[str, ...]:
+    first = "reward" if all(line.empty for line in regret.values()) else "regret"
+    return (first, "communication", "payment", "participation")
 
 
 def can_plot() -> bool:
@@ -110,9 +121,16 @@ def _curves(runs: Runs, metric: str) -> dict[str, Curve]:
 
 
 def panel(
-    axes: Axes, lines: Mapping[str, Curve], metric: str, pens: Pens, *, title: str | None = None
+    axes: Axes,
+    lines: Mapping[str, Curve],
+    metric: str,
+    pens: Pens,
+    *,
+    title: str | None = None,
+    among: Sequence[Curve] = (),
 ) -> dict[str, Curve]:
-    """Draw the lines of one metric, except unknown ones; returns those that were drawn."""
+    """Draw the lines of one metric, except unknown ones; returns those that were drawn. `title` and
+    `among`: see `axes.dress`."""
     drawn: dict[str, Curve] = {}
     for label, line in lines.items():
         if line.empty:
@@ -127,6 +145,11 @@ def panel(
                 line.x[some], low[some], high[some],
                 color=pen.colour, alpha=0.14, linewidth=0, zorder=1 + order,
             )  # fmt: skip
+        if line.dots is not None:
+            axes.plot(
+                *line.dots, color=pen.colour, linestyle="", marker="o", markersize=3.2, alpha=0.5,
+                markeredgewidth=0, zorder=2 + order, clip_on=False,
+            )  # fmt: skip
         axes.plot(
             line.x, line.mean, color=pen.colour, linestyle=pen.dashes, zorder=3 + order,
             clip_on=False,  # a line along the axis keeps its full width
@@ -134,7 +157,7 @@ def panel(
         )  # fmt: skip
         drawn[label] = line
     end = max(int(line.x[-1]) for line in lines.values())
-    style.dress(axes, metric, end, list(drawn.values()), title)
+    style.dress(axes, metric, end, list(drawn.values()), title, among)
     style.note_missing(axes, metric, [label for label in lines if label not in drawn])
     return drawn
 

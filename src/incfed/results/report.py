@@ -17,11 +17,11 @@ from .differences import difference_blocks
 from .document import Block, DefinitionList, Document, Figure, Heading, Text
 from .membership import membership_blocks
 from .palette import Pens, pens_for
-from .plots import can_plot, overview
+from .plots import can_plot, overview_panels
 from .replays import bands_note
 from .settings import plain
 from .tables import ComparisonRow, Runs, checked, compare, comparison_table
-from .tradeoff import CAPTION, tradeoff
+from .tradeoff import tradeoff_blocks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -54,14 +54,13 @@ class Section:
         """
         chosen = {**pens_for(checked(runs)), **(pens or {})}
         caption = bands_note(runs)
-        figures = {}
+        more: list[Block] = []
         if can_plot():
-            figures[caption] = overview(runs, pens=chosen)
-            points = tradeoff(runs, pens=chosen)
-            if points is not None:
-                figures[CAPTION] = points
-        more = (*difference_blocks(runs), *membership_blocks(runs, pens=chosen))
-        return cls(heading, text, compare(runs), figures, common_settings(runs), chosen, more)
+            keys = {label: chosen[label] for label in runs}
+            more.append(Figure(caption, lambda: overview_panels(runs, pens=chosen), keys=keys))
+            more += tradeoff_blocks(runs, pens=chosen)
+        more += [*difference_blocks(runs), *membership_blocks(runs, pens=chosen)]
+        return cls(heading, text, compare(runs), {}, common_settings(runs), chosen, more)
 
     def blocks(self) -> Iterator[Block]:
         yield Heading(self.heading)

@@ -31,6 +31,11 @@ class Svg(NamedTuple):
     body: str
     box: str
 
+    @property
+    def width(self) -> float:
+        """In points, of which the letters are about 9 high."""
+        return float(self.box.split()[2])
+
 
 def inline_svg(figure: Figure, prefix: str) -> Svg:
     """The figure as SVG; `prefix` must differ between the figures of a page."""

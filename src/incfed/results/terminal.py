@@ -94,7 +94,9 @@ def _table(table: doc.Table, width: int) -> RichTable:
     for n in kept:
         column = table.columns[n]
         if column.align == "left":
-            made.add_column(_text(column.title), overflow="fold", min_width=10 if n == 0 else None)
+            others = sum(_width(table, k) + 3 for k in kept if k != n)
+            least = min(_longest_word(table, n), max(width - others - 3, 10))
+            made.add_column(_text(column.title), overflow="fold", min_width=least)
         else:
             made.add_column(_text(column.title), justify="right", no_wrap=True)
     for row in table.rows:
@@ -115,6 +117,12 @@ def _width(table: doc.Table, n: int) -> int:
     texts = [table.columns[n].title, *(_cell(row.cells[n]).plain for row in table.rows)]
     most = max(cell_len(text) for text in texts)
     return min(most, NAMES) if table.columns[n].align == "left" else most
+
+
+def _longest_word(table: doc.Table, n: int) -> int:
+    """Of a column of names: what it needs so that no word is broken, if that is not too much."""
+    texts = [table.columns[n].title, *(_cell(row.cells[n]).plain for row in table.rows)]
+    return min(max((cell_len(word) for text in texts for word in text.split()), default=0), NAMES)
 
 
 def _cell(cell: doc.TableCell) -> RichText:

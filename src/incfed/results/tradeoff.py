@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from . import axes as style
+from .document import Block, Figure
 from .palette import INK, Pens, pens_for
-from .plots import new_figure
+from .plots import SINGLE, new_figure
 from .tables import ComparisonRow, Runs, checked, compare
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawing
 
 MARKERS = "osD^v"  # where a colour is used again
 LEAST = 3  # points that are worth a figure
@@ -26,13 +28,19 @@ def _communicating(runs: Runs) -> list[ComparisonRow]:
     return [row for row in compare(runs) if row.packed.mean > 0 and row.regret.mean >= 0]
 
 
-def tradeoff(runs: Runs, *, pens: Pens | None = None) -> Figure | None:
+def tradeoff_blocks(runs: Runs, *, pens: Pens | None = None) -> Iterator[Block]:
+    """The figure, if there is one."""
+    if len(_communicating(runs)) >= LEAST:
+        yield Figure(CAPTION, lambda: tradeoff(runs, pens=pens) or ())
+
+
+def tradeoff(runs: Runs, *, pens: Pens | None = None) -> Drawing | None:
     """Regret against packed traffic; None if fewer than three algorithms have both."""
     chosen = {**pens_for(checked(runs)), **(pens or {})}
     rows = _communicating(runs)
     if len(rows) < LEAST:
         return None
-    figure = new_figure(9.6, 4.4)
+    figure = new_figure(*SINGLE)
     axes = figure.add_subplot()
     used: Counter[str] = Counter()
     marks = []
@@ -48,18 +56,18 @@ def tradeoff(runs: Runs, *, pens: Pens | None = None) -> Figure | None:
         )  # fmt: skip
         used[colour] += 1
     style.dress_plane(axes, "Regret and traffic", "both cumulative", "scalars sent, packed")
-    axes.set_xlim(left=0)
-    axes.margins(y=0.12)
+    axes.margins(0.12)
     box = figure.legend(
-        marks, [str(n) for n in range(len(rows))], loc="outside right upper", frameon=False,
+        marks, [str(n) for n in range(len(rows))], loc="outside upper left", frameon=False,
+        ncols=style.legend_columns(figure, [_label(row) for row in rows]),
         fontsize=9, labelcolor=INK, handletextpad=0.4, labelspacing=0.7,
     )  # fmt: skip
     for text, row in zip(box.get_texts(), rows, strict=True):  # labels may hold "_" and "$"
         text.set_parse_math(False)
-        text.set_text(f"{row.label}: {_paid(row)}")
+        text.set_text(_label(row))
     return figure
 
 
-def _paid(row: ComparisonRow) -> str:
+def _label(row: ComparisonRow) -> str:
     mean, _, unit = row.payment.parts()
-    return f"pays {mean}{unit}" if row.payment.mean else "pays nothing"
+    return f"{row.label}: pays {mean}{unit}" if row.payment.mean else f"{row.label}: pays nothing"

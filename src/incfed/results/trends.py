@@ -12,7 +12,7 @@ from . import axes as style
 from .curves import Curve
 from .numbers import tick
 from .palette import pens_for
-from .plots import four_panels, new_figure, panel
+from .plots import PANEL, main_metrics, new_figure, panel
 from .tables import ComparisonRow
 
 if TYPE_CHECKING:
@@ -25,13 +25,17 @@ Trend = Mapping[float | None, ComparisonRow]
 FAR_APART = 20.0  # a log scale, if values differ by at least this factor
 
 
-def trends(lines: Mapping[str, Trend], parameter: str) -> Figure:
-    """Regret (reward, if that is unknown), communication, payment and participation."""
-    values = _values(lines)
-    figure, panels = four_panels(lambda metric: _curves(lines, metric, values), pens_for(lines))
-    for axes in panels:
+def trends(lines: Mapping[str, Trend], parameter: str) -> list[Figure]:
+    """Regret (reward, if that is unknown), communication, payment and participation, as panels
+    without a legend."""
+    values, pens = _values(lines), pens_for(lines)
+    figures = []
+    for metric in main_metrics(_curves(lines, "regret", values)):
+        figures.append(new_figure(*PANEL))
+        axes = figures[-1].add_subplot()
+        panel(axes, _curves(lines, metric, values), metric, pens)
         _dress_parameter(axes, values, parameter)
-    return figure
+    return figures
 
 
 def trend(lines: Mapping[str, Trend], parameter: str, metric: str) -> Figure:

@@ -49,14 +49,20 @@ def _reader(tables: Mapping[str, Any]) -> str:
 
 
 def write_template(path: Path, package: str, name: str, *, force: bool = False) -> Path:
-    """Write the template.toml of a package to `path` (a folder: to `name` in it); where it went."""
+    """Write the template.toml of a package, as `write_new` does."""
+    root, _, room = package.partition(".")  # the package itself is not imported: that takes long
+    text = resources.files(root).joinpath(room, "template.toml").read_text("utf-8")
+    return write_new(path, name, text, force=force)
+
+
+def write_new(path: Path, name: str, text: str, *, force: bool = False) -> Path:
+    """Write a config that calls itself `name` to `path` (a folder: to `name` in it); where it
+    went."""
     target = path / name if path.is_dir() else path
     if target.exists() and not force:
         raise InputError(f"{target}: exists already; --force overwrites it")
     if target.is_dir() or not target.parent.is_dir():
         raise InputError(f"{target}: cannot be written, must be a file in an existing folder")
-    root, _, room = package.partition(".")  # the package itself is not imported: that takes long
-    text = resources.files(root).joinpath(room, "template.toml").read_text("utf-8")
     return write_text(target, text.replace(name, target.name))
 
 

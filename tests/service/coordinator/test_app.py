@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 import threading
@@ -16,8 +17,9 @@ import httpx
 import numpy as np
 import pytest
 
+import incfed
 from incfed.ledger.clients import members
-from incfed.service.coordinator.app import make_app
+from incfed.service.coordinator.app import PublicApp, make_app
 from incfed.service.coordinator.handlers import Open, open_round
 from incfed.service.coordinator.serve import GracefulServer
 from support.coordinator_app import Site, decoded, encoded
@@ -79,8 +81,30 @@ def test_a_round(site: Site) -> None:
     assert all(site.http.get(place).status_code == 200 for place in places)
 
 
+def test_the_front_page_says_what_this_is(site: Site) -> None:
+    said = site.http.get("/").json()
+    assert said["service"] == "incfed coordinator"
+    assert said["version"] == incfed.__version__
+    assert site.http.get(said["health"]).status_code == 200
+    page = site.http.get("/", headers={"Accept": "text/html,application/xhtml+xml"})
+    assert page.headers["content-type"].startswith("text/html")
+    assert "<h1>incfed coordinator</h1>" in page.text
+    for text in (page.text, str(said)):
+        assert not any(secret in text for secret in (*site.tokens, "client 0", "ledger.db"))
+
+
+def test_callers_see_the_front_page_and_no_page_of_operators(site: Site) -> None:
+    async def ask() -> dict[str, int]:
+        transport = httpx.ASGITransport(PublicApp(site.app))
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
+            pages = ("/", "/healthz", "/metrics", "/docs")
+            return {page: (await http.get(page)).status_code for page in pages}
+
+    assert asyncio.run(ask()) == {"/": 200, "/healthz": 200, "/metrics": 404, "/docs": 404}
+
+
 def test_head_is_get_without_the_body(site: Site) -> None:
-    for page in ("/healthz", "/metrics", "/docs", "/openapi.json"):
+    for page in ("/", "/healthz", "/metrics", "/docs", "/openapi.json"):
         asked, got = site.http.head(page), site.http.get(page)
         assert (asked.status_code, asked.content) == (200, b""), page
         assert asked.headers["content-type"] == got.headers["content-type"]

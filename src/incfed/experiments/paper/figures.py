@@ -86,11 +86,15 @@ def _comparison(drawing: PaperFigure, records: Records) -> Figure:
     pens = pens_for(drawing.labels)
     figure = new_figure(10.4, 6.6)
     grid = figure.subplots(2, len(COSTS))
-    for column, cost in zip(grid.T, COSTS, strict=True):
-        runs = {label: records[drawing.setting(label, cost)] for label in drawing.labels}
-        for axes, metric in zip(column, (drawing.performance, "communication"), strict=True):
-            panel(axes, _lines(runs, metric), metric, pens, title=f"D = {cost:g}")
+    runs = {
+        cost: {label: records[drawing.setting(label, cost)] for label in drawing.labels}
+        for cost in COSTS
+    }
     for row, metric in zip(grid, (drawing.performance, "communication"), strict=True):
+        found = {cost: _lines(runs[cost], metric) for cost in COSTS}
+        every = [line for lines in found.values() for line in lines.values()]
+        for axes, (cost, lines) in zip(row, found.items(), strict=True):
+            panel(axes, lines, metric, pens, title=f"D = {cost:g}", among=every)
         top = max(axes.get_ylim()[1] for axes in row)  # one scale for all costs
         for axes in row:
             axes.set_ylim(0, top)

@@ -18,6 +18,7 @@ from ...ledger.settings import Settings
 from .config import ServerConfig
 from .coordinator import Coordinator
 from .errors import TooLarge, add_exception_handlers
+from .front_page import front_page
 from .heads import HeadMiddleware
 from .monitoring import LOG, Metrics, log_event
 from .notifications import Notifications
@@ -26,8 +27,8 @@ from .routes import Services, for_clients, for_operators
 TICK = 0.25  # seconds between checks of the deadlines
 NOTIFY = ("opened", "decided", "closed", "void")  # events that clients wait for
 
-PUBLIC = ("/v1/", "/healthz")
-NOWHERE = "/"  # no page is there
+PUBLIC = ("/v1/", "/healthz")  # and the front page
+NOWHERE = "/nowhere"  # no page is there
 
 
 def make_app(
@@ -69,6 +70,7 @@ def make_app(
     )
     app.include_router(for_clients)
     app.include_router(for_operators)
+    app.include_router(front_page)
     add_exception_handlers(app, metrics)
     app.add_middleware(HeadMiddleware, coordinator=coordinator)
     app.add_middleware(RequestMiddleware, metrics=metrics, largest=largest_body(settings.dim))
@@ -99,7 +101,8 @@ class PublicApp:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not scope["path"].startswith(PUBLIC):
+        public = scope["type"] != "http" or scope["path"].startswith(PUBLIC) or scope["path"] == "/"
+        if not public:
             scope = {**scope, "path": NOWHERE, "raw_path": NOWHERE.encode()}  # refused as usual
         await self.app(scope, receive, send)
 

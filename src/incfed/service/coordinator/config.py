@@ -12,6 +12,7 @@ port = 8470
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, fields
 from ipaddress import ip_network
 from pathlib import Path
@@ -28,11 +29,11 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 class ServerConfig:
     """Where the coordinator keeps its state and listens."""
 
-    database: str = "sqlite:///federation.db"
-    host: str = "127.0.0.1"
-    port: int = 8470
-    certificate: Path | None = None  # PEM files; both or neither
-    key: Path | None = None
+    database: str = "sqlite:///federation.db"  # its URL: SQLite or PostgreSQL
+    host: str = "127.0.0.1"  # where clients are listened to
+    port: int = 8470  # where clients are listened to; 0: any free one
+    certificate: Path | None = None  # for TLS, a PEM file; with `key`, or neither
+    key: Path | None = None  # of the certificate, a PEM file
     operator_host: str = "127.0.0.1"  # where /metrics and /docs are, which need no token
     operator_port: int | None = None  # None: the port after `port`
     header_time: float = 10.0  # seconds that a caller has to send the head of a request,
@@ -42,7 +43,7 @@ class ServerConfig:
     requests_per_client: int = 8  # at a time, long polls included
     bad_tokens: int = 60  # a minute from one address, before it has to wait
     proxies: tuple[str, ...] = ("127.0.0.1", "::1")  # whose X-Forwarded-For is believed
-    log_level: str = "INFO"
+    log_level: str = "INFO"  # DEBUG, INFO, WARNING or ERROR
     mechanism_files: tuple[str, ...] = ()  # code of mechanisms that earlier settings named
 
     def __post_init__(self) -> None:
@@ -85,7 +86,8 @@ class Config:
 def read_config(path: Path, *, load: bool = True) -> Config:
     """The federation in the file `path`. Runs the files of mechanisms that it names, unless `load`
     is false: then PaymentFree stands in for one's own, and all else is checked."""
-    found = toml.read(path)
+    hint = f"Write one with: incfed init --federation {shlex.quote(str(path))}"
+    found = toml.read(path, hint, readers=("serve --config",))
     folder = path.resolve().parent
     with places.at(str(path)):
         places.known("", found, ["federation", "server"])

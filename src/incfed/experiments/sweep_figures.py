@@ -1,0 +1,216 @@
+"""The figures of a sweep: one parameter as lines, two as heat maps, more as lines in sections."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..results.document import Block, Figure, Heading
+from ..results.heat_map import MOST_COLUMNS, MOST_ROWS, Side, heat_map
+from ..results.numbers import UNKNOWN
+from ..results.palette import pens_for
+from ..results.plots import METRICS
+from ..results.replays import BANDS
+from ..results.trends import trend, trends
+from .cells import shown
+from .parameters import Names, in_words, name_of
+from .points import PointSummary, headings, is_number, values_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+MOST_LINES = 8  # in a plot
+Group = tuple[dict[str, Any], list[PointSummary]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which parameter goes where. `across` is None if there is nothing to draw; `down` is the other
+    parameter of heat maps; those `apart` each have sections of their own."""
+
+    across: str | None = None
+    down: str | None = None
+    apart: tuple[str, ...] = ()
+
+
+def layout_of(summaries: Sequence[PointSummary]) -> Layout:
+    """Two parameters are a heat map, if there is room for it. Otherwise numbers go across, those
+    with the most values first; the others are lines, or sections if those would be too many."""
+    found = {name: values_of(summaries, name) for name in headings(summaries)}
+    found.pop("algorithm", None)
+    counts = {name: len({*values} - {"null"}) for name, values in found.items()}
+    varied = sorted((name for name in found if counts[name] > 1), key=lambda name: -counts[name])
+    numeric = [name for name in varied if all(map(_fits_axis, found[name].values()))]
+    if len(varied) == 2:
+        across, down = varied
+        if counts[across] > MOST_COLUMNS:
+            across, down = down, across
+        if counts[across] <= MOST_COLUMNS and counts[down] <= MOST_ROWS:
+            return Layout(across, down)
+    if not numeric:
+        return Layout()
+    across = numeric[0]
+    apart = [name for name in found if counts[name] > 1 and name != across]
+    while apart and _most_lines(summaries, across, apart[:-1]) <= MOST_LINES:
+        apart.pop()  # there is room for it as lines
+    return Layout(across, None, tuple(apart))
+
+
+def groups(summaries: Sequence[PointSummary], apart: Sequence[str]) -> list[Group]:
+    """The points of each setting of `apart`; one that lacks a parameter is in all of its
+    settings, to be compared with."""
+    choices = [
+        [value for value in values_of(summaries, name).values() if value is not None]
+        for name in apart
+    ]
+    found = []
+    for chosen in itertools.product(*choices):
+        setting = dict(zip(apart, chosen, strict=True))
+        members = [
+            one
+            for one in summaries
+            if all(one.point.get(name) in (None, value) for name, value in setting.items())
+        ]
+        if members:
+            found.append((setting, members))
+    return found
+
+
+def figure_blocks(members: Sequence[PointSummary], layout: Layout, names: Names) -> Iterator[Block]:
+    """The figures of a section."""
+    if layout.across is None:
+        return
+    several = any(len(one.seeds) > 1 for one in members)
+    if layout.down is None:
+        lines = _lines(members, layout, names)
+        axis = name_of(layout.across, names).axis
+        caption = BANDS if several else "One run each."
+        yield Figure(caption, lambda: trends(lines, axis), keys=pens_for(lines))
+        return
+    caption = f"{'Mean over seeds' if several else 'One run each'}; the darker, the larger."
+    maps = heat_maps(members, layout, names)
+    for label, draw in maps.items():
+        if len(maps) > 1:
+            yield Heading(label, level=3)
+        yield Figure(caption, partial(_drawn, draw, _main(members)))
+
+
+def drawings(
+    members: Sequence[PointSummary], layout: Layout, names: Names
+) -> Iterator[tuple[str, Drawing]]:
+    """Every metric as a figure of its own, by the name of its file."""
+    assert layout.across is not None
+    known = [m for m in METRICS if any(not math.isnan(_mean(one, m)) for one in members)]
+    if layout.down is None:
+        lines, axis = _lines(members, layout, names), name_of(layout.across, names).axis
+        yield from ((metric, trend(lines, axis, metric)) for metric in known)
+        return
+    maps = heat_maps(members, layout, names)
+    for number, draw in enumerate(maps.values(), 1):
+        for metric in known:
+            yield metric if len(maps) == 1 else f"{number}-{metric}", draw(metric)
+
+
+def heat_maps(
+    members: Sequence[PointSummary], layout: Layout, names: Names
+) -> dict[str, Callable[[str], Drawing]]:
+    """By algorithm, how to draw a metric. Those that have neither parameter are named beside."""
+    assert layout.across is not None
+    assert layout.down is not None
+    sides = (layout.across, layout.down)
+    found: dict[str, list[PointSummary]] = {}
+    for one in members:
+        found.setdefault(_rest(one, sides, names), []).append(one)
+    flat = {
+        label: some[0]
+        for label, some in found.items()
+        if all(some[0].point.get(name) is None for name in sides)
+    }
+    return {
+        label: partial(_map, some, flat, sides, names)
+        for label, some in found.items()
+        if label not in flat
+    }
+
+
+def _drawn(draw: Callable[[str], Drawing], metrics: Sequence[str]) -> list[Drawing]:
+    return [draw(metric) for metric in metrics]
+
+
+def _map(
+    found: Sequence[PointSummary],
+    flat: dict[str, PointSummary],
+    sides: tuple[str, str],
+    names: Names,
+    metric: str,
+) -> Drawing:
+    ordered = [_ascending(found, name) for name in sides]
+    cells = np.full((len(ordered[1]), len(ordered[0])), np.nan)
+    for one in found:
+        x, y = (
+            order.index(one.point.get(name)) for order, name in zip(ordered, sides, strict=True)
+        )
+        cells[y, x] = _mean(one, metric)
+    across, down = (
+        Side(
+            "" if order == [None] else getattr(name_of(name, names), form),
+            ["" if value is None else shown(value) for value in order],
+        )
+        for order, name, form in zip(ordered, sides, ("axis", "title"), strict=True)
+    )
+    beside = "; ".join(
+        f"{label}: {mean}{unit}"
+        for label, one in flat.items()
+        for mean, _, unit in [getattr(one.row, metric).parts()]
+        if mean != UNKNOWN
+    )
+    return heat_map(cells, across, down, metric, beside)
+
+
+def _ascending(found: Sequence[PointSummary], name: str) -> list[Any]:
+    """The points are sorted, but those of one value of the other parameter after another's."""
+    values = list(values_of(found, name).values())
+    numbers = all(map(is_number, values))
+    return sorted(values) if numbers else values
+
+
+def _main(members: Sequence[PointSummary]) -> tuple[str, ...]:
+    first = "reward" if all(math.isnan(one.row.regret.mean) for one in members) else "regret"
+    return (first, "communication", "payment", "participation")
+
+
+def _mean(one: PointSummary, metric: str) -> float:
+    return float(getattr(one.row, metric).mean)
+
+
+def _lines(
+    members: Sequence[PointSummary], layout: Layout, names: Names
+) -> dict[str, dict[float | None, Any]]:
+    assert layout.across is not None
+    lines: dict[str, dict[float | None, Any]] = {}
+    for one in members:
+        label = _rest(one, [layout.across, *layout.apart], names)
+        lines.setdefault(label, {})[one.point.get(layout.across)] = one.row
+    return lines
+
+
+def _most_lines(summaries: Sequence[PointSummary], across: str, apart: Sequence[str]) -> int:
+    layout = Layout(across, None, tuple(apart))
+    return max(len(_lines(some, layout, {})) for _, some in groups(summaries, apart))
+
+
+def _rest(one: PointSummary, without: Collection[str], names: Names) -> str:
+    """What names a point where some of its columns are said already."""
+    rest = {name: value for name, value in one.point.items() if name not in without}
+    return in_words(rest, names) or "all"
+
+
+def _fits_axis(value: Any) -> bool:
+    """None means that the point does not have the parameter."""
+    return value is None or (is_number(value) and math.isfinite(value))

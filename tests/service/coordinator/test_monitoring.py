@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import io
+import json
+import logging
+import sys
+
+import pytest
+
+from incfed.service.coordinator.monitoring import (
+    JsonLines,
+    TerminalLines,
+    log_event,
+    set_up_logging,
+)
+
+
+def line(formatter: logging.Formatter, level: int, message: str, **fields: object) -> str:
+    record = logging.LogRecord("incfed.service", level, "x.py", 1, message, None, None)
+    record.fields = fields
+    return formatter.format(record)
+
+
+def test_lines_for_people() -> None:
+    plain = TerminalLines(colour=False)
+    said = line(plain, logging.INFO, "closed", event="closed", round=7, paid=12.5, data_only=False)
+    assert said[8:] == "  closed  round 7, paid 12.5, data only False"
+    assert said[2] == said[5] == ":"
+    assert line(plain, logging.WARNING, "no budget")[8:] == "  warning: no budget"
+    coloured = line(TerminalLines(colour=True), logging.ERROR, "no", a=1)
+    assert coloured[8:] == "  \033[31merror: no  a 1\033[0m"
+    assert "\033" not in line(plain, logging.INFO, "\033[2Jbad", address="\n\033[1m")
+
+
+@pytest.fixture
+def _loggers() -> object:
+    root, alembic, uvicorn = map(logging.getLogger, (None, "alembic", "uvicorn.error"))
+    kept = root.handlers[:], root.level, alembic.level, uvicorn.level
+    yield None
+    root.handlers[:] = kept[0]
+    for one, level in zip((root, alembic, uvicorn), kept[1:], strict=True):
+        one.setLevel(level)
+
+
+@pytest.mark.usefixtures("_loggers")
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_gets_lines_and_a_pipe_json(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    class Stream(io.StringIO):
+        def isatty(self) -> bool:
+            return terminal
+
+    stream = Stream()
+    monkeypatch.setattr(sys, "stderr", stream)
+    set_up_logging()
+    log_event({"event": "opened", "round": 3, "token": "secret"})
+    text = stream.getvalue()
+    assert "secret" not in text
+    if terminal:
+        assert text[8:] == "  opened  round 3\n"
+    else:
+        assert json.loads(text)["round"] == 3
+        assert isinstance(logging.getLogger().handlers[0].formatter, JsonLines)
