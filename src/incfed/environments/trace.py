@@ -19,11 +19,21 @@ from .base import MOST, Events, Stream, World
 class Trace(World):
     """T recorded steps: the client that acted, the arms it saw, and the reward of each arm.
 
-    clients  int   [T]       ids from 0
-    arms     float [T, K, d] features, or int [T, K] ids into `items`, float [M, d]
-    rewards  float [T, K]
-    expected float [T, K]    noiseless rewards, optional: without them regret is NaN
-    count    N, if larger than the largest id + 1
+    clients: int [T], who acts: ids from 0.
+    arms: float [T, K, d], features; or int [T, K], ids into `items`.
+    rewards: float [T, K], what each arm would pay.
+    expected: float [T, K], rewards without noise; without them regret is NaN.
+    count: N, if larger than the largest id + 1.
+    items: float [M, d], the features of the items that `arms` names.
+
+    >>> trace = incfed.Trace(
+    ...     clients=[0, 1, 0],  # three steps of two clients,
+    ...     arms=[[0, 1], [1, 2], [0, 2]],  # each with two of
+    ...     items=[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]],  # three items
+    ...     rewards=[[1, 0], [0, 1], [1, 1]],
+    ... )
+    >>> incfed.simulate(trace, incfed.Independent()).reward.tolist()
+    [1.0, 1.0, 2.0]
     """
 
     def __init__(
@@ -118,7 +128,13 @@ class Trace(World):
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write an .npz file, atomically."""
+        """Write an .npz file, atomically.
+
+        >>> trace = incfed.Trace(clients=[0], arms=[[[1.0, 0.0]]], rewards=[[1.0]])
+        >>> trace.save("one.npz")
+        >>> incfed.Trace.load("one.npz").length
+        1
+        """
         target = Path(path)
         if target.suffix != ".npz":
             raise inputs.refuse("path", str(path), "a name that ends in .npz")

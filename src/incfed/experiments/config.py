@@ -204,7 +204,10 @@ def build_world(table: Mapping[str, Any], folder: Path) -> Component:
 
 
 def _trace(file: Path) -> Trace:
-    """A Trace from its .npz file: no config can hold the arrays."""
+    """A Trace from its .npz file: no config can hold the arrays.
+
+    file: the .npz file that Trace.save wrote.
+    """
     if not isinstance(file, Path):
         raise InputError(f"file: got {file!r}, must be the path of an .npz file")
     if file.is_file() and not zipfile.is_zipfile(file):

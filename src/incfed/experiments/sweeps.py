@@ -219,6 +219,18 @@ def sweep(
     tables and a report are written there too. Without, nothing is written. `progress` is called
     with the steps done and the steps in all. A run that fails is in `failures`, the others are not
     lost. With several processes, a script must call this under `if __name__ == "__main__":`.
+
+    >>> swept = incfed.sweep(
+    ...     {
+    ...         "run": {"steps": 100, "seeds": 2},
+    ...         "world": {"kind": "Synthetic", "clients": 5, "dim": 3, "arms": 4, "pool": 50},
+    ...         "algorithm": [{"kind": "Independent"}],
+    ...         "sweep": {"algorithm.ridge": [0.1, 1.0, 10.0]},
+    ...     },
+    ...     jobs=1,
+    ... )
+    >>> swept.to_polars().height  # three points with two seeds
+    6
     """
     folder = None if output is None else inputs.path("output", output).absolute()
     made = read_sweep(config, seeds=seeds, output=folder)

@@ -244,7 +244,7 @@ class Federation(Shown):
             )
             for one in self._members
         }  # fmt: skip
-        return self.protocol.trigger.opens(self._inputs(uploads, 0).open()[1])
+        return deciding.worthwhile(self.protocol.trigger, self._inputs(uploads, 0))
 
     def _inputs(self, uploads: dict[int, Upload], trigger: int) -> RoundInputs:
         protocol = self.protocol
@@ -317,7 +317,8 @@ class Federation(Shown):
         if protocol.limits is not None:
             for i in opened.active:
                 past = self._past.get(i, Past())
-                self._past[i] = protocol.limits.next(past, uploads[i].cost, paid.get(i))
+                own = uploads[i]
+                self._past[i] = protocol.limits.next(past, own.cost, paid.get(i), own.steps)
 
     def _close(self, client: int, round: int, payments: dict[int, float]) -> None:
         """Lines 16-19, for one client."""

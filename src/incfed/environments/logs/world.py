@@ -26,9 +26,9 @@ UNSEEN = {"replay": float("nan"), "zero": 0.0}  # reward of an arm that the log 
 class ReplayLog(World):
     """Events in the order of the file or data frame, or of the column `time`.
 
-    mode  what happens if an algorithm picks a different arm than the log did. "replay": the event
-          is skipped (`Result.matched` counts the others), which gives unbiased estimates if the
-          log's picks were random, each candidate equally likely. "zero": the reward is 0.
+    mode: what happens if an algorithm picks a different arm than the log did. "replay": the event
+    is skipped (`Result.matched` counts the others), which gives unbiased estimates if the log's
+    picks were random, each candidate equally likely. "zero": the reward is 0.
 
     If picks were not equally likely, the column `propensity` says how likely each was; a column of
     this name is used if there is one. An event is then kept with a probability of c / propensity
@@ -44,8 +44,26 @@ class ReplayLog(World):
     - neither: one row per event, with a list of numbers for each candidate in `features` (or text
       such as "0.1,0.2|0.7,0.5"), and in `chosen` the index of one of them, from 0.
 
+    file: the log, Parquet or CSV.
+    items: a table of items, Parquet or CSV.
+    client, candidates, chosen, reward: the names of these columns.
+    time: a column to sort by; None: events are in the order of the file.
+    event: the column that says which rows belong together, if there is one row per candidate.
+    item: the column of an item's id.
+    features: the column, or the columns, of features.
+    format: "parquet" or "csv"; None: as the name of the file says.
+    separator: between the candidates of an event, in text.
+    delimiter: between the columns of a CSV file; None: it is found out.
+
     Candidates are shuffled, so that the position in the log does not matter. Rows that cannot be
     used are left out, counted in `report`, and reported by a warning.
+
+    >>> from pathlib import Path
+    >>> text = "client;features;chosen;reward\\nann;1,0|0,1;0;1\\nbob;1,0|0,1;1;0\\n"
+    >>> size = Path("log.csv").write_text(text)
+    >>> log = incfed.ReplayLog("log.csv", mode="replay", delimiter=";")
+    >>> log.client_names, log.length, log.dim
+    (['ann', 'bob'], 2, 2)
     """
 
     def __init__(
