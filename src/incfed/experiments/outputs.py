@@ -24,6 +24,7 @@ from ..results.document import Block, Document, Heading, Text
 from ..results.membership import membership_figure, memberships
 from ..results.numbers import finite
 from ..results.plots import can_plot
+from ..results.replays import bootstrapped, originals
 from ..results.tables import known_metrics
 from ..results.tradeoff import tradeoff
 from ..support.extras import install
@@ -116,7 +117,7 @@ def sizes(experiment: Experiment) -> dict[str, str]:
         "dim": counted(world.dim, "feature"),
         "arms": counted(world.arms_per_step, "arm"),
         "steps": counted(experiment.steps, "step"),
-        "seeds": counted(len(experiment.seeds), "seed"),
+        "seeds": experiment.drawn,
     }
 
 
@@ -131,7 +132,8 @@ def matching(runs: Runs) -> str:
     Sums over different steps cannot be compared; the reward of a matched step can.
     """
     parts = []
-    for label, results in runs.items():
+    for label, found in runs.items():
+        results = originals(found) or found
         matched = sum(one.matched[-1] for one in results)
         steps = sum(one.matched.size for one in results)
         if matched < steps:
@@ -153,6 +155,7 @@ def _figures(runs: Runs) -> dict[str, list[dict[str, Any]]]:
     return {
         label: [
             {"seed": one.settings.get("seed")}
+            | ({"bootstrap": True} if bootstrapped(one.settings) else {})
             | {
                 key: finite(value) if isinstance(value, float) else value
                 for key, value in one.summary().items()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..results.document import Column, Table, TableCell, TableRow
+from ..results.replays import per_matched, skips
 from ..results.settings import plain
 from ..results.tables import ComparisonRow, comparison_table, row
 from .cells import Record, named
@@ -30,11 +31,12 @@ def summarise(records: Sequence[Record]) -> list[PointSummary]:
     groups: dict[tuple[str, str], list[Record]] = {}
     for one in records:
         groups.setdefault((repr(one.point), one.setting), []).append(one)
+    scale = per_matched if skips(one.figures for one in records) else dict
     found = [
         PointSummary(
             group[0].point,
             tuple(one.seed for one in group),
-            row(named(group[0].point) or "all", [one.figures for one in group]),
+            row(named(group[0].point) or "all", [scale(one.figures) for one in group]),
         )
         for group in groups.values()
     ]
@@ -72,6 +74,8 @@ def points_table(
     if not columns:
         return table
     heads = [name_of(name, names).heading for name in columns]
+    if any(one.row.matched for one in summaries):  # of a log: what the figures are for
+        heads[0] = table.columns[0].title
     rows = []
     for one, line in zip(summaries, table.rows, strict=True):
         # Empty where the point does not have a parameter.

@@ -16,7 +16,7 @@ from ..results.heat_map import MOST_COLUMNS, MOST_ROWS, Side, heat_map
 from ..results.numbers import UNKNOWN
 from ..results.palette import pens_for
 from ..results.plots import METRICS
-from ..results.report import BANDS
+from ..results.replays import BANDS
 from ..results.trends import trend, trends
 from .parameters import Names, in_words, name_of, value_in_words
 from .points import PointSummary, headings, is_number, values_of

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..results.document import Document, Text
 from ..results.notebook import Shown
+from ..results.replays import is_log
 from ..support import inputs, places
 from ..support.extras import needs
 from ..support.inputs import counted, noun, refuse
@@ -182,6 +183,9 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
         outline = check_outline(recipe)
         axes = grid.axes(recipe.tables.get("sweep"), list(outline.algorithms))
         cells = grid.cells(axes, outline, recipe.folder)
+        if all(_is_log(cell.world) for cell in cells):  # seeds do not change it
+            outline = replace(outline, seeds=outline.seeds[:1])
+            cells = grid.cells(axes, outline, recipe.folder)
     return Sweep(
         name=recipe.name,
         cells=cells,
@@ -190,6 +194,11 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
         axes=tuple(axes),
         seeds=outline.seeds,
     )
+
+
+def _is_log(table: Mapping[str, Any]) -> bool:
+    """Whether runs in the world of this table do not depend on the seed."""
+    return is_log({"world": table})
 
 
 def sweep(
