@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # each check already uses the cores, and their output should not mix
-.PHONY: help demo test lint format types imports tests test-browser generic coverage docs attack bench bench-service soak lowest release dist setup lock clean
+.PHONY: help demo test lint format types imports tests test-browser generic coverage docs pictures attack bench bench-service soak lowest release dist setup lock clean
 
 help: ## list these commands
 	@echo 'incfed: incentivized federated bandits. Needs Python 3.11 or newer and make; the rest'
@@ -57,6 +57,9 @@ generic: $(READY) ## run the numerical tests as on a processor without SIMD and 
 
 coverage: $(READY) ## run all tests and report line coverage; takes half as long again
 	$(BIN)/pytest $(PARALLEL) --cov
+
+pictures: $(READY) ## make the pictures of pages and terminal views again (needs Chromium)
+	$(BIN)/python docs/pictures.py
 
 docs: export NO_MKDOCS_2_WARNING := 1
 docs: $(READY) ## build the documentation into site/; a link that leads nowhere stops it

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import incfed
+import pictures
 from generate import commands, docstrings, settings
 from incfed.algorithms.thresholds import FORMULAS
 from incfed.ledger.settings import Settings
@@ -132,3 +133,22 @@ def test_meanings_are_read_from_docstrings() -> None:
     shown = docstrings.page(text)
     assert f"- `first`, `second`: {thing}\n- `third`: another one." in shown
     assert shown.endswith("```pycon\n>>> 1 + 1\n2\n```")
+
+
+def test_every_picture_of_a_view_is_shown_and_loads_nothing() -> None:
+    folder = ROOT / "docs/images/views"
+    made = {path.name for path in folder.iterdir()}
+    page = (ROOT / "docs/views.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"images/views/([\w.]+)", page)) == made
+    views = {f"{view.name}.svg" for view in pictures.VIEWS}
+    views |= {f"{view.name}.png" for view in pictures.VIEWS if view.page}
+    assert made == views
+    for path in folder.glob("*.svg"):
+        text = path.read_text(encoding="utf-8").replace('xmlns="http://www.w3.org/2000/svg"', "")
+        assert not re.search(r"url\([\"']?http|<image|@import|href=", text), path
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 1_500_000
+
+
+def test_a_terminal_is_what_is_left_after_all_movements() -> None:
+    sent = "one\r\n50 %\r\x1b[2K100 %\r\n\x1b[1A\x1b[2Kdone\r\n\x1b[?25hlast"
+    assert pictures.screen(sent) == "one\ndone\nlast"
