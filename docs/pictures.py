@@ -15,8 +15,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from PIL import Image
 from rich.console import Console
@@ -192,6 +193,58 @@ def photograph(browser: str, page: Path, to: Path) -> None:
             picture.convert("RGB").quantize(64).save(to, optimize=True)
 
 
+def photograph_console(browser: str, folder: Path) -> None:
+    """The console over the tour's ledger and over the results, in light and dark, and narrow."""
+    from playwright.sync_api import sync_playwright
+
+    ledger = f"sqlite:///{folder / 'tour/federation.db'}"
+    with (
+        console(ledger, folder) as federation,
+        console(str(folder), folder) as saved,
+        sync_playwright() as playwright,
+    ):
+        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        for name, url, width, scheme in (
+            ("console-now", f"{federation}now", 1100, "light"),
+            ("console-rounds", f"{federation}rounds", 1100, "light"),
+            ("console-round", f"{federation}rounds/4", 1100, "dark"),
+            ("console-client", f"{federation}clients/0", 1100, "light"),
+            ("console-ledger", f"{federation}ledger", 1100, "light"),
+            ("console-runs", f"{saved}runs?id=results", 1100, "light"),
+            ("console-sweep", f"{saved}runs?id=swept&chart=tradeoff", 1100, "dark"),
+            ("console-plan", f"{saved}runs?id=plan", 1100, "light"),
+            ("console-phone", f"{federation}rounds", 400, "dark"),
+        ):
+            view: Any = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
+            page = chromium.new_page(**view)
+            page.goto(url)
+            page.wait_for_load_state("networkidle")
+            page.wait_for_timeout(1500)  # until charts are drawn
+            shot = page.screenshot(clip={"x": 0, "y": 0, "width": width, "height": 800})
+            with Image.open(io.BytesIO(shot)) as picture:
+                made = picture.convert("RGB").quantize(64)
+                made.save(TARGET / f"{name}.png", optimize=True)
+            page.close()
+            print(name)
+        chromium.close()
+
+
+@contextlib.contextmanager
+def console(what: str, folder: Path) -> Iterator[str]:
+    """`incfed console`, and where it listens."""
+    command = [sys.executable, "-c", START, "console", what, "--no-open"]
+    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        said = ""
+        while (found := re.search(r"http://\S+/console/", said)) is None:
+            said += process.stderr.readline()
+        yield found[0]
+    finally:
+        process.terminate()
+        process.wait()
+
+
 def main(names: list[str]) -> None:
     browser = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
     TARGET.mkdir(parents=True, exist_ok=True)
@@ -207,6 +260,8 @@ def main(names: list[str]) -> None:
             if view.page and browser:
                 photograph(browser, folder / view.page, TARGET / f"{view.name}.png")
             print(view.name)
+        if browser and (not names or "console" in names):
+            photograph_console(browser, folder)
     if not browser:
         print("no Chromium here: the pages are as they were")
 
