@@ -62,6 +62,11 @@ class Stream(ABC):
     def take(self, n: int) -> Events:
         """The next n steps. The sequence does not depend on how it is divided into calls."""
 
+    def gather(self, steps: Ints) -> Events:
+        """These steps, of a recorded world without randomness; see `World.bootstrap`. A world of
+        your own need not have it."""
+        raise NotImplementedError
+
     def skip(self, n: int) -> None:
         """Skip the next n steps."""
         while n > 0:
@@ -104,6 +109,12 @@ class World(Described, ABC):
         """Whether runs depend on the seed."""
         return True
 
+    @property
+    def match_rate(self) -> float:
+        """The share of steps that runs do not skip, on average; below 1 only of a log that is
+        replayed."""
+        return 1.0
+
     def part(self, first: float, last: float, *, turn: bool = False) -> World:
         """The steps of a recorded world from the share `first` to the share `last`, as a world.
         `turn`, for a world without randomness: a run starts at a step drawn from the seed, and the
@@ -111,6 +122,13 @@ class World(Described, ABC):
         from .part import Part
 
         return Part(self, first, last, turn=turn)
+
+    def bootstrap(self, steps: int) -> World:
+        """Bootstrapped logs: `steps` steps of a recorded world without randomness, drawn with
+        replacement by the seed."""
+        from .bootstrap import Bootstrap
+
+        return Bootstrap(self, steps)
 
     @property
     def notes(self) -> Sequence[str]:

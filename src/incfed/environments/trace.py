@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -68,6 +69,30 @@ class Trace(World):
         if self._count < seen:
             allowed = f"at least {seen}: clients holds the id {seen - 1}"
             raise inputs.refuse("count", count, allowed)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        client: str = "client",
+        features: str | Sequence[str] = "features",
+        reward: str = "reward",
+        expected: str | None = None,
+        event: str | None = None,
+        count: int | None = None,
+    ) -> Trace:
+        """From a pandas or polars data frame, by the names of its columns.
+
+        One row per step, in order: `features` has a list of numbers for each arm, `reward` (and
+        `expected`) one number for each. Or, if `event` names the column that says which rows belong
+        together, one row per arm, and `features` is a list of columns. All steps have the same
+        number of arms. Clients that are whole numbers are ids; names are numbered in sorted order.
+        """
+        from .logs.traces import trace_arrays
+
+        named = {"client": client, "reward": reward, "expected": expected, "event": event}
+        return cls(**trace_arrays(frame, named, features), count=count)
 
     @property
     def count(self) -> int:
@@ -160,11 +185,14 @@ class TraceStream(Stream):
         self._next += n
 
     def take(self, n: int) -> Events:
-        trace, part = self._trace, slice(self._next, self._next + n)
         self._next += n
-        rewards = trace.rewards[part]
-        expected = np.full_like(rewards, np.nan) if trace.expected is None else trace.expected[part]
-        return Events(trace.clients[part], trace.arms[part], rewards, expected)
+        return self.gather(slice(self._next - n, self._next))
+
+    def gather(self, steps: slice | Ints) -> Events:
+        trace = self._trace
+        rewards, known = trace.rewards[steps], trace.expected
+        expected = np.full_like(rewards, np.nan) if known is None else known[steps]
+        return Events(trace.clients[steps], trace.arms[steps], rewards, expected)
 
 
 def _all_listed(file: BinaryIO, entries: int) -> None:

@@ -16,15 +16,13 @@ from ..results.numbers import human
 from ..support.inputs import counted
 from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit, loss
 from .judging import Judged, LimitCheck
-from .selection import LESS, RESOURCES, RUNGS, SPARE
+from .selection import RUNGS
 from .space import ALL, FREE, MIXTURE, PAID, Setting
 
 if TYPE_CHECKING:
     from .planner import Plan
 
 COSTLY = {0.5: "half", 1.0: "as planned", 2.0: "twice"}  # by the factor that costs are off by
-USES = {"payment": "paid", "communication": "sent"}
-RESOURCE_WORDS = {"payment": "payment", "communication": "traffic"}
 LUCKY = "It keeps them in the held-out runs, but not in the search: do not count on it."
 NOTHING_MORE = "In the search, no dearer setting that keeps the other limits was better."
 TWO = "No single limit is in the way: relax at least two of them."
@@ -99,78 +97,6 @@ def limit_words(kept: LimitCheck) -> str:
     return f"{kept.limit}: close ({kept.said}): the mean is {side}, but not the whole interval"
 
 
-def unused(plan: Plan) -> list[str]:
-    """What of the limits on money and traffic is left, and why."""
-    found = []
-    for limit in plan.goal.limits:
-        left = limit.value - plan.judgement.chosen[limit.metric].mean
-        if limit.metric not in RESOURCES or limit.metric == plan.goal.aim:
-            continue
-        if plan.within and left > SPARE * limit.value:
-            of = f"{human(left)} of the {human(limit.value)} that may be {USES[limit.metric]}"
-            found.append(f"Unused: {of}. {_why_unused(plan, limit.metric)}")
-    return found
-
-
-def _why_unused(plan: Plan, metric: str) -> str:
-    what, aim = RESOURCE_WORDS[metric], plan.goal.aim
-    if metric not in plan.judgement.spending:
-        return f"No setting was found that keeps the limits and uses more {what}."
-    count, other = plan.judgement.spending[metric]
-    by = other.worse(plan.judgement.chosen, aim)
-    more = "more" if (by.mean > 0) != (aim in GAINS) else "less"
-    apart = f"{replace(by, mean=abs(by.mean))} {more} than the advice, seed by seed"
-    figures = f"{UNITS[aim].format(other[aim])} for {UNITS[metric].format(other[metric])}"
-    best = f"the best of {counted(count, 'setting')} with more {what} within the limits"
-    if by.high < 0:
-        return f"In held-out runs more {what} helps, {best} has {figures}: {apart} ({other.label})."
-    outcome = f"bought no {'more' if aim in GAINS else 'less'} {aim}"
-    sure = "" if by.low > 0 else ", within chance"
-    return f"More {what} {outcome}: {best} has {figures}, {apart}{sure} ({other.label})."
-
-
-def tie_words(plan: Plan) -> list[str]:
-    """Which setting the advice tied with, and what that would cost."""
-    aim, chosen, leader = plan.goal.aim, plan.judgement.chosen, plan.judgement.leader
-    if leader is chosen:
-        return []
-    by = chosen.worse(leader, aim)
-    apart = "no better than the advice, as far as these runs can tell"
-    if by.low > 0:
-        apart = f"better than the advice by {by}"
-    figures = [UNITS[name].format(leader[name]) for name in dict.fromkeys((aim, *RESOURCES))]
-    best = "most" if aim in GAINS else "least"
-    return [
-        f"The {best} {aim} in the search was that of another setting, which the advice tied with: "
-        f"{leader.label}. It has {', '.join(figures)}, {apart}."
-    ]
-
-
-def thrift(plan: Plan) -> list[str]:
-    """A setting that does about as well with less traffic in the held-out runs, if one is shown."""
-    judgement, goal, aim = plan.judgement, plan.goal, plan.goal.aim
-    chosen = judgement.chosen
-
-    def fits(one: Judged) -> bool:
-        by = one.worse(chosen, aim)
-        return (
-            one.setting is not None
-            and plan.case.space.holds(one.setting)
-            and one["communication"].mean < LESS * chosen["communication"].mean
-            and one["payment"].mean <= chosen["payment"].mean
-            and judgement.violation(goal, one) <= judgement.violation(goal, chosen)
-            and by.mean <= by.error
-        )
-
-    found = [one for one in (*judgement.references, *judgement.frontier) if fits(one)]
-    if not found or aim != goal.performance:  # as cheap is not as good
-        return []
-    other = min(found, key=lambda one: one["communication"].mean)
-    figures = " and ".join(UNITS[name].format(other[name]) for name in (aim, "communication"))
-    share = f"{other['communication'].mean / chosen['communication'].mean:.0%}"
-    return [f"About as good for {share} of the traffic: {other.label}, with {figures}."]
-
-
 def point_label(plan: Plan, one: Judged) -> str:
     """A point of the frontier, and the limits that it breaks."""
     broken = outside(plan, one)
@@ -217,23 +143,20 @@ def basis(plan: Plan) -> list[str]:
     if case.table.get("kind") == "MovieLens":  # see MovieLens.part
         part = "one half" if case.share == 0.5 else f"{case.share:.0%}"
         part += " of each user's events"
-    if case.world.chance:
-        how = f"{seeds} other seeds, which draw the order and what is shown"
-    else:
-        how = (
-            f"{seeds} starting points in it, since nothing else in a log is random: they show how "
-            "much the start matters, not how much another log would differ"
-        )
+    how = f"{seeds} other seeds, which draw the order and what is shown"
+    if case.log:
+        how = f"{seeds} bootstrapped logs, whose events are drawn from it with replacement"
+        means = "± is a 95 % interval: how far another log of this kind would be away."
     fresh = (
         f"Settings were chosen on {part}. All figures come from the rest, run from scratch for "
         f"{counted(case.steps, 'step')}, with {how}. {means}"
     )
     matched = plan.judgement.chosen["matched"].mean
-    if matched < case.steps:
+    if case.world.match_rate < 1:
         fresh += (
-            f" Of the {counted(case.steps, 'step')} about {human(round(matched))} matched what the "
-            "log showed; payments and traffic are those of the matched steps, and the reward is "
-            "scaled up to all steps."
+            f" For each run {counted(case.run_steps, 'event')} were drawn, of which about "
+            f"{human(round(matched))} matched what the log showed; reward, payments and traffic "
+            f"are all for {counted(case.steps, 'step')}, at the rate of the matched ones."
         )
     return [tried, fresh]
 

@@ -19,7 +19,7 @@ from .goals import Goal
 from .selection import RUNGS, front
 from .space import ALL, FREE, PAID, THRESHOLD, Setting, Space
 
-INSIDE = 0.75  # the share that goes between 0 and the budget; the others go along the frontier
+INSIDE = 0.5  # the share that goes between 0 and the budget; the others go along the frontier
 NARROW = 0.04  # a gap that needs no filling, as a share of the scale
 LEAST = 1e-6  # stands for a beta of 0, which has no logarithm
 LEARNING = ("download", "width", "exploration", "width_scale", "trust", "ridge")

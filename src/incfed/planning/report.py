@@ -20,7 +20,7 @@ from ..results.terminal import show
 from ..support.files import write_text
 from ..support.inputs import counted
 from ..support.toml import check_sealed, write_sealed
-from . import advice, figures
+from . import advice, alternatives, figures
 from .goals import GAINS, UNITS
 from .space import Setting
 
@@ -60,11 +60,11 @@ def _header(plan: Plan) -> Iterator[doc.Block]:
 
 def _what_it_means(plan: Plan) -> list[str]:
     return [
-        *advice.unused(plan),
+        *alternatives.unused(plan),
         advice.explain(plan.setting),
         *advice.lie_words(plan),
-        *advice.tie_words(plan),
-        *advice.thrift(plan),
+        *alternatives.tie_words(plan),
+        *alternatives.thrift(plan),
     ]
 
 
@@ -72,8 +72,9 @@ def _expectations(plan: Plan) -> Iterator[doc.Block]:
     rows = [("The advice", plan.judgement.chosen)]
     rows += [(one.label, one) for one in plan.judgement.references]
     yield doc.Heading("What to expect")
+    drawn = counted(len(plan.held_out), "bootstrapped log" if plan.case.log else "seed")
     note = (
-        f"Held-out means over {counted(len(plan.held_out), 'seed')} with 95 % intervals. Clients "
+        f"Held-out means over {drawn} with 95 % intervals. Clients "
         "that do not share learn in the way that served them best in the search."
     )
     yield _table(plan, "", [*advice.shown_metrics(plan), "rounds"], rows, note)
@@ -163,7 +164,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
             {**_figures(one), "outside": advice.outside(plan, one)} for one in judgement.frontier
         ],
         "leader": _figures(judgement.leader),
-        "unused": advice.unused(plan),
+        "unused": alternatives.unused(plan),
         "sensitivity": {f"{k:g}": _figures(v) for k, v in judgement.sensitivity.items()},
         "references": {one.label: _figures(one) for one in judgement.references},
         "relax": advice.relax(plan),

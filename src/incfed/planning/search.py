@@ -83,7 +83,9 @@ class Search:
     ) -> None:
         self._case, self._session, self._watch, self._slow = case, session, watch, slow
         self._now = Update(0, 0, 0)
-        self.evidence, self.play_off = Evidence(seeds[:FULL]), Evidence(seeds[FULL:])
+        self.evidence, self.play_off = (
+            Evidence(some, log=case.log) for some in (seeds[:FULL], seeds[FULL:])
+        )
         self._faults: dict[Setting, str] = {}
 
     def _settle(self, goal: Goal) -> Goal:
@@ -149,7 +151,7 @@ class Search:
         )
 
     def _play_off(self, leader: Setting, others: Sequence[Setting], goal: Goal) -> Setting:
-        """The cheapest of those that are as good as the best, with seeds that chose none of them:
+        """The cheapest of those that are as good as the leader, with seeds that chose none of them:
         with those of the race, the leader looks better than it is."""
         if not others:
             return leader
@@ -161,7 +163,7 @@ class Search:
         for setting, runs in zip(settings, found[1:], strict=True):
             if not isinstance(runs, str):
                 again.add(setting, runs)
-        return cheapest(again, again.settings, goal) if again.settings else leader
+        return cheapest(again, again.settings, goal, leader) if again.count(leader) else leader
 
     def _alone(self, goal: Goal, chosen: Setting) -> Rules:
         """The way to learn alone that performs best; the best of the first seeds get more."""

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..results.intervals import Interval, student
-from .evidence import Evidence
+from .evidence import Evidence, interval_of
 from .goals import Figures, Goal, loss
 from .space import Setting
 
@@ -27,7 +27,7 @@ FAR = 0.5  # a setting that exceeds a limit by this share of it is given up
 SURE = 2.0  # so is one that is worse by this many standard errors
 NEAR = 3.0  # one that is worse by more than this is no rival of the best
 TIED = 1.0  # and by no more than this, with other seeds, as good
-RIVALS = 10  # that get other seeds, to see whether they are as good as the best
+RIVALS = 16  # that get other seeds, to see whether they are as good as the best
 LESS = 0.8  # traffic below this share is much less
 RESOURCES = ("payment", "communication")
 SPARE = 0.1  # a share of a limit that is worth a word
@@ -106,7 +106,8 @@ def upper_excess(evidence: Evidence, setting: Setting, goal: Goal) -> float:
     def upper(one: Interval) -> float:
         return one.mean + (student(CONFIDENT, one.n - 1) * one.error if one.n > 1 else 0.0)
 
-    excesses = (Interval.of(evidence.excesses(setting, limit)) for limit in goal.limits)
+    found = (evidence.excesses(setting, limit) for limit in goal.limits)
+    excesses = (interval_of(each, log=evidence.log) for each in found)
     return max(map(upper, excesses), default=-math.inf)
 
 
@@ -172,7 +173,8 @@ def thin(settings: Sequence[Setting], payments: Sequence[float], count: int) -> 
 def worse(evidence: Evidence, one: Setting, other: Setting, metric: str) -> Interval:
     """By how much `one` is worse than `other`, seed by seed."""
     values = evidence.values(one, metric), evidence.values(other, metric)
-    return Interval.of(loss(metric, x - y) for x, y in zip(*values, strict=True))
+    gaps = [loss(metric, x - y) for x, y in zip(*values, strict=True)]
+    return interval_of(gaps, log=evidence.log)
 
 
 def as_good(
@@ -190,9 +192,9 @@ def rivals(
     evidence: Evidence, settings: Sequence[Setting], goal: Goal, leader: Setting
 ) -> list[Setting]:
     """Settings that send much less than the leader, or pay less for as much traffic, and may be as
-    good: those that no other beats in traffic, or in money, and in what that buys. The leader was
-    picked for looking best, so that others are compared with it generously; runs with other seeds
-    must confirm them."""
+    good: first those that no other beats in traffic, or in money, and in what that buys. The leader
+    was picked for looking best, so that others are compared with it generously; runs with other
+    seeds must confirm them."""
     best, risk = evidence.means(leader), max(0.0, upper_excess(evidence, leader, goal))
 
     def cheaper(means: Figures) -> bool:
@@ -214,16 +216,25 @@ def rivals(
             one: (means[metric], loss(goal.bought, means[goal.bought]))
             for one, means in near.items()
         }
-        line = pareto(points)
-        found |= dict.fromkeys(thin(line, [points[one][0] for one in line], RIVALS // 2))
+        found |= dict.fromkeys(_outermost(points, RIVALS // 2))
     return list(found)
 
 
-def cheapest(evidence: Evidence, settings: Sequence[Setting], goal: Goal) -> Setting:
-    """Of the best and those that are as good: the one with the least traffic; of those that send
-    little more than it, the one that pays least."""
-    best = choose(evidence, settings, goal)
-    means = {one: evidence.means(one) for one in settings if as_good(evidence, one, best, goal)}
+def _outermost(points: Mapping[Setting, tuple[float, float]], count: int) -> list[Setting]:
+    """So many settings: those of the frontier, then those of the frontier of the others, ..."""
+    found: list[Setting] = []
+    while len(found) < min(count, len(points)):
+        line = pareto({one: point for one, point in points.items() if one not in found})
+        found += thin(line, [points[one][0] for one in line], count - len(found))
+    return found[:count]
+
+
+def cheapest(
+    evidence: Evidence, settings: Sequence[Setting], goal: Goal, leader: Setting
+) -> Setting:
+    """Of those that are as good as the leader, which is one of them: the one with the least
+    traffic; of those that send little more than it, the one that pays least."""
+    means = {one: evidence.means(one) for one in settings if as_good(evidence, one, leader, goal)}
     least = min(each["communication"] for each in means.values())
     light = [one for one in means if LESS * means[one]["communication"] <= least]
     return min(light, key=lambda one: (means[one]["payment"], means[one]["communication"]))

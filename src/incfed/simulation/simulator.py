@@ -124,6 +124,10 @@ class Simulation:
             clients=Clients.collect(self._world.count, clients, reward, regret, known, rounds),
         )
 
+    def __repr__(self) -> str:
+        steps = inputs.counted(self.steps, "step")
+        return f"<Simulation: {steps} of {self._algorithm!r} in {self._world!r}>"
+
     def _whole(self) -> None:
         if self._torn:
             raise RuntimeError("this simulation stopped in the middle of a step; start a new one")

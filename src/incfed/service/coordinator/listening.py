@@ -17,8 +17,7 @@ from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from ...kernels.coalition import log_gains
 from ...kernels.factor import Floats
-from ...kernels.signals import Signals, know, worthwhile
-from ...kernels.store import PENDING, SERVER, empty_store
+from ...kernels.signals import Signals, know, worthwhile_of
 from ...ledger import tables
 from ...ledger.clients import members
 from ...ledger.past import read_past
@@ -199,7 +198,7 @@ class Judge:
         ordered = [ids[k] for k in signals.order]
         signals.exact[:] = self._figures(settings, epoch, now, signals, ordered, known)
         signals.figure[0] = signals.exact[-1] + grown.sum()
-        return _worthwhile(settings, signals, logdets, now.logdet)
+        return worthwhile_of(signals, logdets, np.ones(len(logdets), np.int64), now.logdet)
 
     def _promising(
         self, connection: Connection, settings: Settings, epoch: int, said: dict[int, Any]
@@ -229,7 +228,7 @@ class Judge:
             total += stream.dV
         signals.figure[0] = Shared.of(total, now.b, settings.ridge).logdet
         logdets = np.array([streams[client].logdet for client in ids])
-        return _worthwhile(settings, signals, logdets, now.logdet)
+        return worthwhile_of(signals, logdets, np.ones(len(logdets), np.int64), now.logdet)
 
     def _shared(self, connection: Connection, settings: Settings, epoch: int) -> Shared:
         if epoch not in self._epochs:
@@ -303,15 +302,8 @@ def warm_up(settings: Settings, shared: Shared, uploads: Mapping[int, Upload]) -
     signals = settings.rule.signals(len(ids), settings.dim, settings.ridge, costs)
     assert signals is not None
     Judge()._figures(settings, 0, shared, signals, ids, dict(uploads))
-    _worthwhile(settings, signals, np.full(len(ids), shared.logdet), shared.logdet)
-
-
-def _worthwhile(settings: Settings, signals: Signals, logdets: Floats, shared: float) -> bool:
-    """The simulator's rule for clients with these log det V_i."""
-    store = empty_store(len(logdets), settings.dim, settings.ridge)
-    store.table[:SERVER, PENDING] = 1
-    store.logdet[:SERVER, 0], store.logdet[SERVER, 0] = logdets, shared
-    return bool(worthwhile(store, signals))
+    everybody = np.ones(len(ids), np.int64)
+    worthwhile_of(signals, np.full(len(ids), shared.logdet), everybody, shared.logdet)
 
 
 def _figures(
