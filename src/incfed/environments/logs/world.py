@@ -52,6 +52,8 @@ class ReplayLog(World):
     item: the column of an item's id.
     features: the column, or the columns, of features.
     format: "parquet" or "csv"; None: as the name of the file says.
+    propensity: the column of how likely each pick was; None: "propensity", if there is such a one.
+    clip: the least c of rejection sampling, from 0 to 1.
     separator: between the candidates of an event, in text.
     delimiter: between the columns of a CSV file; None: it is found out.
 
