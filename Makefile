@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL: # each check already uses the cores, and their output should not mix
-.PHONY: help demo test lint format types imports tests generic coverage attack bench bench-service soak lowest release dist setup lock clean
+.PHONY: help demo test lint format types imports tests generic coverage docs pictures attack bench bench-service soak lowest release dist setup lock clean
 
 help: ## list these commands
 	@echo 'incfed: incentivized federated bandits. Needs Python 3.11 or newer and make; the rest'
@@ -55,6 +55,13 @@ generic: $(READY) ## run the numerical tests as on a processor without SIMD and 
 coverage: $(READY) ## run all tests and report line coverage; takes half as long again
 	$(BIN)/pytest $(PARALLEL) --cov
 
+pictures: $(READY) ## make the pictures of pages and terminal views again (needs Chromium)
+	$(BIN)/python docs/pictures.py
+
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: $(READY) ## build the documentation into site/; a link that leads nowhere stops it
+	$(BIN)/mkdocs build --quiet
+
 format: $(READY) ## format the code (ruff)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -80,7 +87,7 @@ lowest: ## run all tests with the oldest versions that pyproject.toml allows
 	  wanted = project["dependencies"] + sum(project["optional-dependencies"].values(), []); \
 	  print(*(re.sub(r"\[.*\]", "", w).replace(">=", "==") for w in wanted if ">=" in w), sep="\n")' \
 	  > $(VENV)-lowest/constraints.txt
-	$(VENV)-lowest/bin/python -m pip install --quiet --group dev --editable '.[all]' \
+	$(VENV)-lowest/bin/python -m pip install --quiet --group dev --group docs --editable '.[all]' \
 	  --constraint $(VENV)-lowest/constraints.txt
 	$(VENV)-lowest/bin/pytest $(PARALLEL) -W default
 
@@ -122,14 +129,14 @@ lock: ## update requirements/test.txt to the newest versions
 	  exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(VENV)-lock/bin/python -m pip install --quiet --group dev --editable '.[all]'
+	$(VENV)-lock/bin/python -m pip install --quiet --group dev --group docs --editable '.[all]'
 	{ echo '# Every package of the test environment. Made by "make lock"; do not edit.' && \
 	  $(VENV)-lock/bin/python -m pip freeze --exclude-editable; } > $(VENV)-lock/versions
 	mv $(VENV)-lock/versions $(LOCK)
 	rm -rf $(VENV)-lock
 
 clean: ## remove everything that make created
-	rm -rf $(VENV) $(VENV)-lock $(VENV)-lowest $(VENV)-release demo build dist htmlcov \
+	rm -rf $(VENV) $(VENV)-lock $(VENV)-lowest $(VENV)-release demo build dist htmlcov site \
 	  .coverage .coverage.* .generic_cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache \
   .ruff_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

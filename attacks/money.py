@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from outcome import PAYING, Attack, Outcome
 
 SHARE = 0.05  # of the budget: more than this is a loss
 TIME = 8.0  # seconds for an upload to be taken or refused
+LONG = 45.0  # seconds in which honest clients must share again
 
 
 def offer(one: Attacker, federation: Federation, V: np.ndarray, b: np.ndarray, steps: int) -> bool:
@@ -50,12 +52,16 @@ def rising_price(federation: Federation) -> Outcome:
 
 
 def resale(federation: Federation) -> Outcome:
+    """What it has just downloaded, less of it, what it downloaded first, and what came since."""
     with attacker(federation, 5.0) as one:
-        sold = 0
-        for _ in range(6):
-            # less may be alike by chance, and is not compared
-            federation.wait(lambda: np.trace(one.model[0]) > 2 * DIM + 1)
+        federation.wait(lambda: np.trace(one.model[0]) > DIM)
+        first, sold = one.model, 0
+        for turn in range(6):
             V, b = one.model
+            if turn % 3 == 1:
+                V, b = 0.1 * V, 0.1 * b
+            elif turn % 3 == 2:
+                V, b = (V - first[0], b - first[1]) if turn == 2 else first
             sold += offer(one, federation, V, b, math.ceil(np.trace(V)))
         earned = one.earned
     return Outcome(
@@ -64,17 +70,23 @@ def resale(federation: Federation) -> Outcome:
 
 
 def crowding_out(federation: Federation) -> Outcome:
-    def honest(seconds: float) -> int:
-        before = federation.shares(honest=True)
-        federation.wait(lambda: False, seconds)
-        return federation.shares(honest=True) - before
-
-    usual = honest(TIME)
-    steps = int(1000 * TIME)  # as many as steps_per_second allows by now
+    start = federation.shares(honest=True)
+    federation.wait(lambda: False, TIME)
+    usual = federation.shares(honest=True) - start
+    steps, given = 10**6, 0
     with attacker(federation) as one:
-        offer(one, federation, steps / DIM * np.eye(DIM), np.zeros(DIM), steps)
-    left = honest(TIME)
-    return Outcome("nothing", f"honest shares: {usual} before, {left} after", left >= usual / 4)
+        for _ in range(3):  # as much as possible, then as much as is taken beside the others
+            if offer(one, federation, steps / DIM * np.eye(DIM), np.zeros(DIM), steps):
+                given += steps
+            others = np.trace(one.model[0]) - given
+            steps = max(1, math.floor(2.9 * others) - given)
+    before, begin = federation.shares(honest=True), time.monotonic()
+    again = federation.wait(lambda: federation.shares(honest=True) > before, LONG)
+    seconds = (
+        f"the next after {time.monotonic() - begin:.0f} s" if again else f"none in {LONG:.0f} s"
+    )
+    cost = f"{usual} honest shares in {TIME:.0f} s; after {given:,} made-up steps, {seconds}"
+    return Outcome("nothing", cost, again)
 
 
 def greedy_price(federation: Federation) -> Outcome:
@@ -110,12 +122,11 @@ EFFICIENT = 'budget = 10000.0\nmechanism = { kind = "PaymentEfficient", beta = 0
 SMALL = 'budget = 1000.0\nmechanism = "PayEveryone"'
 ATTACKS = [
     Attack("1e9 made-up steps at the price of the whole budget", made_up_steps, lifted=PAYING),
-    Attack("made-up steps at a price of 5, 50, 500, 5,000", rising_price, known=True,
-           lifted=PAYING),
-    Attack("V_g and b_g, just downloaded, sold back as one's own", resale, known=True,
-           lifted=PAYING),
+    Attack("made-up steps at a price of 5, 50, 500, 5,000", rising_price, lifted=PAYING),
+    Attack("V_g and b_g, as downloaded, sold back as one's own", resale, lifted=PAYING),
     Attack("made-up steps for nothing, so that others' data is worth less", crowding_out,
-           EFFICIENT, known=True, lifted=EFFICIENT),
-    Attack("a price above what is left, so that nobody is paid", greedy_price, SMALL, lifted=SMALL),
+           EFFICIENT, lifted=EFFICIENT),
+    Attack("a price above what is left, so that nobody is paid", greedy_price, SMALL, lifted=SMALL,
+           old=True),
     Attack("a federation whose operator forgot the budget", no_budget),
 ]  # fmt: skip

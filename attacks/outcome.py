@@ -10,9 +10,9 @@ from federation import DIM, HONEST, Federation
 PAYING = 'budget = 10000.0\nmechanism = "PayEveryone"'
 LIFTED = (  # no limit but the budget
     '\nlimits = { per_round = "none", per_payment = "none", per_client = "none", '
-    'price_rise = "none", steps_per_upload = "none", least_sharers = 1, least_steps = 1, '
-    "refuse_resale = false }\nsilent_rounds = 0\nround_interval = 0.0\nfalse_calls = 0\n"
-    "steps_per_second = 0\n"
+    'price_rise = "none", price_spread = "none", steps_per_upload = "none", '
+    'largest_share = "none", least_sharers = 1, least_steps = 1, refuse_resale = false }\n'
+    "silent_rounds = 0\nround_interval = 0.0\nfalse_calls = 0\nsteps_per_second = 0\n"
 )
 
 
@@ -29,5 +29,5 @@ class Attack(NamedTuple):
     dim: int = DIM
     honest: int = HONEST  # clients
     pause: float = 0.05  # seconds between two steps of each
-    known: bool = False  # a weakness that docs/security.md names
     lifted: str = ""  # settings to run it with and without limits; empty: only with the defaults
+    old: bool = False  # without limits: as version 0.1 decided

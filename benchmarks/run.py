@@ -25,6 +25,7 @@ PARTS = (
     "cold_start",
     "movielens",
     "plan",
+    "replay",
     "client",
     "service",
 )

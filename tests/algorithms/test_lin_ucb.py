@@ -6,21 +6,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
 from support.worlds import settings_of_a_run, traces
 
 
-def taught(dim: int = 3, steps: int = 30, **settings: float) -> incfed.LinUCB:
+def taught(dim: int = 3, steps: int = 30, **options: float) -> incfed.LinUCB:
     chance = np.random.default_rng(5)
-    learner = incfed.LinUCB(dim, **settings)  # type: ignore[arg-type]
+    learner = incfed.LinUCB(dim, **options)  # type: ignore[arg-type]
     arms = chance.standard_normal((steps, dim))
     learner.learn(arms, arms @ np.arange(1.0, dim + 1.0))
     return learner
 
 
+@settings(max_examples=25)
 @given(traces(count=(1, 1)), st.data())
 def test_it_is_the_only_client_of_a_simulation(world: incfed.Trace, data: st.DataObject) -> None:
     drawn = data.draw(settings_of_a_run())
@@ -51,6 +52,7 @@ def test_a_prediction_by_hand() -> None:
     np.testing.assert_allclose(many.width, [2.0, 2.0])
 
 
+@settings(max_examples=25)
 @given(st.integers(1, 9), st.integers(0, 40), st.integers(0, 2**32 - 1))
 def test_it_chooses_what_it_predicts_best(dim: int, steps: int, seed: int) -> None:
     chance = np.random.default_rng(seed)

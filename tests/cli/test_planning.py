@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from incfed.algorithms import thresholds
 from incfed.support.extras import install
 from support.cli import INCFED, incfed, invoke
 from support.planning import TOML, finished_trials, write_trace
@@ -169,6 +170,11 @@ def test_an_estimate(tmp_path: Path) -> None:
     rows = {line.split()[0]: line for line in done.stdout.splitlines()[1:5]}
     assert set(rows) == {"rounds", "communication", "payment", "regret"}
     assert "no forecast" in done.stdout
+    small = ("estimate", "--clients", "5", "--steps", "200", "--dim", "3", "--threshold")
+    named = invoke(tmp_path, *small, "high")
+    value = str(thresholds.high(steps=200, clients=5, dim=3))
+    assert named.stdout == invoke(tmp_path, *small, value).stdout != done.stdout
+    assert "threshold: got 'hihg' (did you mean 'high'?)" in invoke(tmp_path, *small, "hihg").stderr
     bad = invoke(tmp_path, "estimate", "--beta", "2")
     assert (bad.returncode, bad.stdout) == (2, "")
     assert "beta: got 2.0, must be a number from 0 to 1" in bad.stderr

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from incfed.experiments import demo
 from incfed.experiments.outputs import Chapter, draw, publish
-from incfed.results import Result
+from incfed.results import Comparison, Result
 from incfed.results.terminal import show
 from incfed.support.files import replacing, write_text
 from incfed.support.inputs import InputError
@@ -42,7 +42,7 @@ def test_a_page_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "<svg" not in page
     assert "pip install" in page
     assert "[b]all" in page
-    assert draw(tmp_path, RUNS) is None
+    assert draw(tmp_path, Comparison(RUNS)) is None
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "report.html",
         "summary.json",
@@ -52,7 +52,7 @@ def test_a_page_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_unknown_regret_is_not_drawn(tmp_path: Path) -> None:
     runs = {"log": [sample(known=False)]}
-    plots = draw(tmp_path, runs)
+    plots = draw(tmp_path, Comparison(runs))
     assert plots is not None
     assert not (plots / "regret.png").exists()
     assert (plots / "reward.png").exists()

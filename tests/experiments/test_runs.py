@@ -15,8 +15,9 @@ import pytest
 import incfed
 from incfed.experiments import Experiment, Outcome, Recipe, build, executors, run, run_folders, runs
 from incfed.experiments.engine import Local
-from incfed.experiments.run_folders import RunFolders, collect, last_earlier
+from incfed.experiments.run_folders import RunFolders, last_earlier
 from incfed.results import Result
+from incfed.results.collection import collect
 from incfed.support.inputs import InputError
 from support.experiments import experiment, own, tables
 
@@ -54,6 +55,20 @@ def test_runs_are_the_simulator_s_and_on_disk(tmp_path: Path) -> None:
     assert seen == sorted(seen)
     assert seen[-1] == (1600, 1600)
     assert not rests(tmp_path)
+
+
+def test_its_comparison_is_that_of_python(tmp_path: Path) -> None:
+    made = experiment(tmp_path, seeds=[0, 1])
+    carried_out(made)
+    found = incfed.Comparison.load(tmp_path / "results")
+    expected = incfed.compare(made.world, made.algorithms, steps=400, seeds=2)
+    assert found.rows == expected.rows
+    assert list(found) == list(expected)
+    assert all(
+        same(*pair) for name in found for pair in zip(found[name], expected[name], strict=True)
+    )
+    with pytest.raises(InputError, match="cannot be used"):
+        incfed.Comparison.load(tmp_path)
 
 
 def test_one_process_or_two_and_a_failure_in_between(tmp_path: Path) -> None:

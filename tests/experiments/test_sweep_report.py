@@ -15,8 +15,9 @@ import incfed
 from incfed.experiments import sweep_report
 from incfed.experiments.cells import Cell, Record, named, shown
 from incfed.experiments.grid import axes
-from incfed.experiments.parameters import in_words, names_of
+from incfed.experiments.parameters import in_words, names_of, value_in_words
 from incfed.experiments.points import points_table, summarise
+from incfed.experiments.sweep_figures import Layout, layout_of
 from incfed.experiments.sweep_report import cells_frame, curves_frame
 from incfed.experiments.sweeps import Swept
 from incfed.results.document import Figure, Table
@@ -175,6 +176,16 @@ def test_parameters_have_names_of_their_own() -> None:
         "half life",
     ]
     assert in_words({"algorithm": "paid", "mechanism.beta": 1, "x": None}, {}) == "paid, beta 1"
+
+
+def test_tables_are_said_in_words_and_stand_at_the_side() -> None:
+    paid = {"kind": "PaymentEfficient", "beta": 0.7}
+    assert value_in_words(paid) == "PaymentEfficient (beta 0.7)"
+    assert value_in_words({"kind": "PaymentFree"}) == "PaymentFree"
+    some = summarise([record({"m": m, "x": x}) for m in (paid, "PayEveryone", "A") for x in (1, 2)])
+    assert layout_of(some) == Layout("x", "m")
+    columns = points_table(some, {}).columns
+    assert [column.align for column in columns[:2]] == ["left", "right"]
 
 
 def test_the_report_has_a_section_for_what_is_not_in_the_picture() -> None:

@@ -7,7 +7,10 @@ import math
 import pytest
 
 from incfed.experiments.cells import Record
-from incfed.planning.evidence import figures_of
+from incfed.planning.evidence import Evidence, figures_of
+from incfed.planning.goals import Goal, Limit
+from incfed.planning.selection import upper_excess
+from incfed.planning.space import FREE, Setting
 from incfed.results.intervals import Interval, student
 
 
@@ -27,8 +30,28 @@ def test_an_interval_by_hand() -> None:
     assert str(Interval(4.0, 0.01, 3)) == "4.00 ± 0.01"
 
 
-def test_reward_of_a_log_that_skips() -> None:
+def test_all_sums_of_a_log_that_skips_are_for_the_same_steps() -> None:
     figures = {"steps": 100.0, "matched": 20.0, "reward": 5.0, "regret": math.nan}
-    record = Record({}, 0, "", {**figures, "payment": 3.0, "communication": 9.0}, {})
-    assert figures_of(record)["reward"] == 25.0
-    assert figures_of(record)["payment"] == 3.0
+    more = {"payment": 3.0, "communication": 9.0, "rounds": 2.0, "participation": 0.5}
+    for point, scale in (({}, 5.0), ({"steps": 40}, 2.0)):
+        record = Record(point, 0, "", {**figures, **more}, {})
+        found = figures_of(record)
+        assert found["reward"] == scale * 5.0
+        assert found["payment"] == scale * 3.0
+        assert found["communication"] == scale * 9.0
+        assert found["rounds"] == scale * 2.0
+        assert (found["participation"], found["matched"]) == (0.5, 20.0)
+
+
+def test_the_excess_of_a_log_does_not_shrink_with_more_bootstrapped_logs() -> None:
+    """A setting that pays 9 to 11 keeps a budget of 10.2 in the mean of many seeds; another log may
+    well exceed it."""
+    setting = Setting(FREE, None, 1.0, 0.1)
+    goal = Goal("reward", (Limit("payment", 10.2),))
+    found = {}
+    for log in (False, True):
+        evidence = Evidence(range(100), log=log)
+        pays = [9.0 + 2.0 * (n % 2) for n in range(100)]
+        evidence.add(setting, [{"payment": x, "reward": 1.0} for x in pays])
+        found[log] = upper_excess(evidence, setting, goal)
+    assert found[False] < 0 < found[True]

@@ -29,6 +29,7 @@ from incfed.planning.search import Update
 from incfed.planning.selection import RIVALS, RUNGS
 from incfed.planning.study import Study
 from incfed.results import html
+from incfed.results.intervals import student
 from support.planning import CASE, SMALL, finished_trials, write_trace
 
 
@@ -326,10 +327,12 @@ def test_a_log_is_judged_on_the_part_that_nothing_was_chosen_on(tmp_path: Path) 
     assert case.scene(JUDGE)["part"] == [0.25, 1.0]
     assert case.steps == 60  # both parts are as long
     plan = incfed.plan(tables, maximize="reward", budget=20, **SMALL)
-    rest = incfed.Trace.load(tmp_path / "log.npz").part(0.5, 1.0, turn=True)
+    rest = incfed.Trace.load(tmp_path / "log.npz").part(0.5, 1.0).bootstrap(plan.case.steps)
     runs = [incfed.simulate(rest, plan.algorithm(), seed=seed) for seed in plan.held_out]
     assert plan.reward.mean == pytest.approx(statistics.fmean(run.reward[-1] for run in runs))
-    assert plan.reward.half > 0
+    # Another log would be as far away as bootstrapped ones are from each other, not their mean.
+    apart = statistics.stdev(run.reward[-1] for run in runs)
+    assert plan.reward.half == pytest.approx(student(0.975, len(runs) - 1) * apart)
     _check_config(plan, tmp_path / "plan")
     assert "the first 50% of the log" in str(plan)
     assert "those figures come from the other part of the log" in _page(plan)

@@ -27,14 +27,21 @@ def test_a_log_that_skips_steps(tmp_path: Path) -> None:
     plan = incfed.plan(tmp_path / "case.toml", budget=30, output=tmp_path / "out", **SMALL)
     assert plan.goal.aim == "reward"  # regret is not known
     rest = incfed.ReplayLog(tmp_path / "log.csv", mode="replay", items=tmp_path / "items.csv")
-    runs = [
-        incfed.simulate(rest.part(0.5, 1.0, turn=True), plan.algorithm(), seed=seed)
-        for seed in plan.held_out
-    ]
-    each = [150 * run.reward[-1] / run.matched[-1] for run in runs]
-    assert plan.reward.mean == pytest.approx(math.fsum(each) / len(each))
-    assert "matched what the log showed" in str(plan)
-    assert read(tmp_path / "out/run.toml").world.length == 150  # the paths still lead there
+    drawn = math.ceil(150 / rest.match_rate)  # worth 150 live steps
+    scene = rest.part(0.5, 1.0).bootstrap(drawn)
+    runs = [incfed.simulate(scene, plan.algorithm(), seed=seed) for seed in plan.held_out]
+    for run in runs:
+        assert run.matched[-1] == pytest.approx(150, rel=0.35)
+    for metric in ("reward", "payment", "communication"):  # all on the horizon of the plan
+        each = [150 * getattr(run, metric)[-1] / run.matched[-1] for run in runs]
+        assert plan.figures[metric].mean == pytest.approx(math.fsum(each) / len(each))
+    [kept] = plan.limits
+    assert kept.kept == (plan.payment.mean <= 30)
+    assert "matched what the log showed; reward, payments and traffic are all for 150 steps" in (
+        " ".join(str(plan).split())
+    )
+    assert f"means over {len(plan.held_out)} bootstrapped logs" in str(plan)
+    assert read(tmp_path / "out/run.toml").world.length == drawn  # the paths still lead there
 
 
 def test_movielens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import incfed
 from incfed.mechanisms.rehearsal import RIDGE
 from incfed.protocol.deciding import Offers, RoundInputs, decide, decide_again, shortfall
-from incfed.protocol.limits import Past, build_limits
+from incfed.protocol.limits import Past, build_limits, usual_prices
 from incfed.protocol.shared import Shared
 from support.federation import made
 from support.worlds import MECHANISMS, Kind, mechanisms, tables
@@ -54,6 +54,7 @@ def test_one_greedy_price_costs_the_others_nothing() -> None:
         ({"reserve": 50.0}, "reserve"),
         ({"per_client": 12.0}, "per_client"),
         ({"price_rise": 2.0}, "price_rise"),
+        ({"price_spread": 5.0}, "price_spread"),
     ],
 )
 def test_each_limit_is_named(limits: dict[str, Any], removed: str) -> None:
@@ -86,10 +87,58 @@ def test_a_price_that_jumps_counts_as_far_as_it_may_rise() -> None:
     seen = []
     for _ in range(5):
         seen.append(limits.allowance(50.0, past, 1e3).amount)
-        past = limits.next(past, 50.0, None)
+        past = limits.next(past, 50.0, None, 3)
     assert seen == [0.0, 0.0, 0.0, 1e3, 1e3]  # 10, 20, 40, 80
-    free = limits.next(Past(0.0, 0.0), 7.0, None)  # what is below 1 counts as 1
+    free = limits.next(Past(0.0, 0.0), 7.0, None, 3)  # what is below 1 counts as 1
     assert free.price == 2.0
+
+
+def test_a_price_that_falls_may_rise_again() -> None:
+    limits, past = incfed.Limits(price_rise=2.0), Past(0.0, 30.0)
+    for price in (1.0, 40.0, 2.0):
+        assert limits.allowance(price, past, 1e3).amount == 1e3
+        past = limits.next(past, price, 1.0, 3)
+    assert past == Past(3.0, 40.0, 9)
+
+
+def test_what_the_others_want_is_the_measure() -> None:
+    """Client 3 wants more than five times the median of 2, 2 and 9; who wants nothing does not
+    count, and one other client is none to go by."""
+    spread = incfed.Limits(price_spread=5.0)
+    past = {7: Past(price=9.0), 8: Past(price=0.0), 9: Past()}
+    assert usual_prices({0: 2.0, 1: 2.0, 3: 99.0}, past) == {0: 9.0, 1: 9.0, 3: 2.0}
+    assert decide(of([2.0, 2.0, 0.0, 11.0], limits=spread, past=past)).removed == {
+        3: "price_spread"
+    }
+    assert not decide(of([2.0, 2.0, 0.0, 9.9], limits=spread, past=past)).removed
+    assert usual_prices({0: 2.0, 1: 90.0}, {}) == {}
+    assert not decide(of([2.0, 90.0, 0.0], limits=spread)).removed
+    low = of([0.1, 0.1, 0.1, 4.9], limits=incfed.Limits(price_spread=5.0))  # counts as 1
+    assert not decide(low).removed
+
+
+@given(st.dictionaries(st.integers(0, 9), st.sampled_from([0.0, 0.5, 1.0, 2.0, 7.0]), min_size=1))
+def test_the_usual_price_is_the_median_of_the_others(prices: dict[int, float]) -> None:
+    past = {20: Past(price=3.0), 21: Past(price=0.0)}
+    everyone = {**prices, 20: 3.0}
+    for client in prices:
+        others = [price for other, price in everyone.items() if other != client and price > 0.0]
+        expected = np.median(others) if len(others) > 1 else None
+        assert usual_prices(prices, past).get(client) == expected
+
+
+def test_nobody_crowds_the_others_out() -> None:
+    """Of 30 steps that are shared and 11 that are uploaded, client 2 would have 31."""
+    few, many = np.ones((1, 1)), np.ones((9, 1))
+    uploads = {0: made(1, 0, few, 0.0), 1: made(1, 0, few, 0.0), 2: made(1, 0, many, 0.0)}
+    past = {2: Past(steps=22), 5: Past(steps=8)}
+    table = of([0.0] * 3, past=past)._replace(uploads=uploads)
+    held = table._replace(limits=incfed.Limits(largest_share=0.75))
+    assert decide(held) == Offers({0: 0.0, 1: 0.0}, False, removed={2: "largest_share"})
+    fits = incfed.Limits(largest_share=0.76)
+    assert set(decide(table._replace(limits=fits)).payments) == {0, 1, 2}
+    assert set(decide(held._replace(members=2)).payments) == {0, 1, 2}
+    assert set(decide_again(held, {2: 0.0}, add=True).payments) == {0, 1, 2}  # it delivered
 
 
 def test_too_few_sharers_or_steps_change_nothing() -> None:
@@ -169,6 +218,11 @@ def test_nobody_is_paid_above_any_limit(
         ({"per_round": -1.0}, "limits.per_round: got -1.0, must be a number from 0"),
         ({"per_payment": "much"}, "limits.per_payment: got 'much', must be a number"),
         ({"price_rise": 0.5}, "limits.price_rise: got 0.5, must be a number from 1"),
+        (
+            {"largest_share": 0.0},
+            "limits.largest_share: got 0.0, must be a number from 0 to 1",
+        ),
+        ({"price_spread": 0.9}, "limits.price_spread: got 0.9, must be a number from 1"),
         ({"least_sharers": 0}, "limits.least_sharers: got 0, must be a whole number of at least 1"),
         ({"least_sharers": "none"}, "limits.least_sharers: got None, must be a whole number"),
         ({"per_rond": 1.0}, "limits.per_rond: got 1.0, but there is no such setting"),

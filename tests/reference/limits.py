@@ -23,8 +23,22 @@ def highest_price(limits: dict[str, Any], last: float) -> float:
     return float(rise * max(last, limits.get("price_floor", 1.0)))
 
 
-def allowance(limits: dict[str, Any], price: float, paid: float, last: float, left: float) -> float:
+def next_price(limits: dict[str, Any], price: float, last: float) -> float:
+    """What counts of the prices so far: the highest, as far as it was allowed to rise."""
+    rose = min(price, highest_price(limits, last))
+    return rose if np.isnan(last) else max(rose, last)
+
+
+def allowance(
+    limits: dict[str, Any], price: float, paid: float, last: float, left: float,
+    others: list[float],
+) -> float:  # fmt: skip
     """The most that a client may be paid in this round."""
+    spread, wanted = limits.get("price_spread"), [one for one in others if one > 0.0]
+    if spread is not None and len(wanted) >= 2:
+        usual = max(float(np.median(wanted)), limits.get("price_floor", 1.0))
+        if price > spread * usual:
+            return 0.0
     reserve = limits.get("reserve")
     if (reserve is not None and price > reserve) or price > highest_price(limits, last):
         return 0.0
@@ -33,6 +47,17 @@ def allowance(limits: dict[str, Any], price: float, paid: float, last: float, le
     if limits.get("per_client") is not None:
         most.append(max(0.0, limits["per_client"] - paid))
     return float(min(most))
+
+
+def crowding(
+    limits: dict[str, Any], pending: list[set[int]], shared: list[int], who: list[int]
+) -> list[int]:
+    """Clients that would have shared too large a part of everything."""
+    share = limits.get("largest_share")
+    if share is None or len(pending) <= 2:
+        return []
+    all = sum(shared) + sum(len(pending[j]) for j in who)
+    return [j for j in who if shared[j] + len(pending[j]) > share * all]
 
 
 def too_little(limits: dict[str, Any], pending: list[set[int]], sharing: dict[int, float]) -> bool:
@@ -55,12 +80,12 @@ def decided_by(
 
 def settled_within(
     table: Callable[..., Table], holding: list[int], mechanism: tuple[str, dict[str, Any]],
-    allowed: dict[int, float], purse: float, stays: BoolArray,
-    short: Callable[[dict[int, float]], bool],
+    allowances: Callable[[list[int]], dict[int, float]], purse: float, stays: BoolArray,
+    short: Callable[[dict[int, float]], bool], crowded: Callable[[list[int]], list[int]],
 ) -> tuple[dict[int, float], list[int]]:  # fmt: skip
     """Who shares in the end, and for how much, without those that leave; and who was left to choose
     from. Nobody, if they fall `short`: at once, or because some leave."""
-    offers = offered(table, holding, mechanism, allowed, purse, None)
+    offers = offered(table, holding, mechanism, allowances, purse, None, crowded)
     if short(offers):
         return {}, holding
     kept: dict[int, float] = {}
@@ -69,17 +94,21 @@ def settled_within(
         kept = {j: paid for j, paid in offers.items() if j not in failed}
         holding = [j for j in holding if j not in failed]
         add = mechanism if attempt < ATTEMPTS else None
-        offers = offered(table, holding, add, allowed, purse, kept)
+        offers = offered(table, holding, add, allowances, purse, kept, crowded)
         attempt += 1
     return {} if short(offers) else offers, holding
 
 
 def offered(
     table: Callable[..., Table], holding: list[int], mechanism: tuple[str, dict[str, Any]] | None,
-    allowed: dict[int, float], purse: float, kept: dict[int, float] | None,
+    allowances: Callable[[list[int]], dict[int, float]], purse: float,
+    kept: dict[int, float] | None, crowded: Callable[[list[int]], list[int]],
 ) -> dict[int, float]:  # fmt: skip
     """One decision. `kept`: what those were offered that delivered; mechanism None: nobody else."""
     held = kept or {}
+    out = [j for j in crowded(holding) if j not in held]
+    holding = [j for j in holding if j not in out]
+    allowed = allowances(holding)
     among = list(holding)
     while True:
         asked = decided_by(table(who=among), among, *mechanism) if mechanism else {}

@@ -17,8 +17,9 @@ import numpy.typing as npt
 from reference.limits import (
     ATTEMPTS,
     allowance,
+    crowding,
     decided_by,
-    highest_price,
+    next_price,
     settled_within,
     too_little,
 )
@@ -152,6 +153,7 @@ def run_rounds(
     clock = [0] * count
     spent = 0.0
     paid_ever, last_price = np.zeros(count), np.full(count, np.nan)  # for limits
+    shared_ever = [0] * count  # steps
     # Growth: what is known of the clients up to each cost, and what each has reported since.
     levels = sorted(set(cost.tolist()))
     exact = {level: d * float(np.log(ridge)) for level in levels}
@@ -161,11 +163,22 @@ def run_rounds(
         """What it has of the server's. Everyone gets the new model at once."""
         return server if download == "everyone" else has[i]
 
+    def uncrowded(who: list[int]) -> list[int]:
+        out = crowding(limits or {}, pending, shared_ever, who)
+        return [j for j in who if j not in out]
+
+    def counts(who: list[int]) -> bool:
+        """If these share, is it enough?"""
+        return bool(who) and not too_little(limits or {}, pending, dict.fromkeys(who, 0.0))
+
     def worthwhile(who: list[int]) -> bool:
         """Would a round of these clients succeed for data alone?"""
+        who = uncrowded(who)
         S = stable_set(table_of(all, server, pending, base, who, cost))
         joined = server.union(*(pending[j] for j, member in zip(who, S, strict=True) if member))
-        return bool(S.any() and all.L(joined) - all.L(server) >= setting["news"] - TOLERANCE)
+        enough = counts([j for j, member in zip(who, S, strict=True) if member])
+        news = all.L(joined) - all.L(server) >= setting["news"] - TOLERANCE
+        return bool(S.any() and news and enough)
 
     def wanted(i: int) -> bool:
         growth = all.L(base(i) | pending[i]) - all.L(base(i))
@@ -174,10 +187,14 @@ def run_rounds(
         if kind == "ratio":
             return bool(growth > np.log(setting["gamma"]))
         if kind == "news":
-            heard = [pending[j] for j in range(count) if pending[j] != silent[j]]
-            return all.L(server.union(*heard)) - all.L(server) > float(setting["above"])
+            heard = [j for j in range(count) if pending[j] and pending[j] != silent[j]]
+            heard = uncrowded(heard)
+            news = all.L(server.union(*(pending[j] for j in heard))) - all.L(server)
+            return counts(heard) and news > float(setting["above"])
         if streams == "rows":
             return worthwhile([j for j in range(count) if pending[j] and pending[j] != silent[j]])
+        if not counts([j for j in range(count) if pending[j]]):
+            return False
         for level in levels:
             members = [j for j in range(count) if cost[j] <= level]
             active = [j for j in members if pending[j]]
@@ -235,14 +252,25 @@ def run_rounds(
                 if limits is None:
                     sharing, left = settled(table, holding, mechanism, budget - spent, stays)
                 else:
-                    allowed = {
-                        j: allowance(limits, cost[j], paid_ever[j], last_price[j], budget - spent)
-                        for j in holding
-                    }
+
+                    def allowances(
+                        who: list[int], spent: float = spent, limits: dict[str, Any] = limits
+                    ) -> dict[int, float]:
+                        known = {j: p for j, p in enumerate(last_price) if not np.isnan(p)}
+                        known |= {j: cost[j] for j in who}
+                        return {
+                            j: allowance(
+                                limits, cost[j], paid_ever[j], last_price[j], budget - spent,
+                                [price for other, price in known.items() if other != j],
+                            )
+                            for j in who
+                        }  # fmt: skip
+
                     purse = min(budget - spent, limits.get("per_round") or np.inf)
                     short = partial(too_little, limits, pending)
+                    crowded = partial(crowding, limits, pending, shared_ever)
                     sharing, left = settled_within(
-                        table, holding, mechanism, allowed, purse, stays, short
+                        table, holding, mechanism, allowances, purse, stays, short, crowded
                     )
             possible = all.L(server.union(*(pending[j] for j in left)))
             if sharing or not streams:
@@ -250,6 +278,7 @@ def run_rounds(
                 scalars += float(there.sum()) * model if download == "everyone" else 0.0
             sent += scalars
             for j in sharing:
+                shared_ever[j] += len(pending[j])
                 packed += min(len(pending[j]), d) + trusting.extra
                 trusting.share(j, len(pending[j]))
                 server |= pending[j]
@@ -259,7 +288,7 @@ def run_rounds(
             paid = sum(sharing.values())
             spent += paid
             for j in holding:
-                last_price[j] = min(cost[j], highest_price(limits or {}, last_price[j]))
+                last_price[j] = next_price(limits or {}, cost[j], last_price[j])
                 paid_ever[j] += sharing.get(j, 0.0)
             there = there_at_all
             ratio = float(np.exp(all.L(server) - possible))

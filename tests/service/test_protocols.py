@@ -62,6 +62,26 @@ CASES: dict[str, dict[str, Any]] = {
         "budget": 4.0,
         "limits": incfed.Limits(per_payment=0.5),
     },
+    "prices and shares": {
+        "threshold": 0.5,
+        "mechanism": incfed.PayEveryone(),
+        "limits": incfed.Limits(price_rise=1.1, price_spread=1.5, largest_share=0.3),
+    },
+    "small rounds, news": {
+        "trigger": incfed.News(0.5),
+        "mechanism": incfed.PayEveryone(),
+        "limits": incfed.Limits(least_sharers=4, least_steps=9, largest_share=0.5),
+    },
+    "small rounds, growth": {
+        "trigger": incfed.Patient(0.2, signal="growth", factor=1.0),
+        "limits": incfed.Limits(least_sharers=4, least_steps=9),
+        "costs": 0.3,
+    },
+    "small rounds, from three steps on": {
+        "threshold": 0.2,
+        "share_from": 3,
+        "limits": incfed.Limits(least_sharers=2, least_steps=12),
+    },
     "minor units": {"threshold": 0.5, "money_digits": 2, "costs": CENTS, "budget": 30.0},
     "minor units, rows": {"trigger": incfed.Patient(2.0), "money_digits": 1, "costs": CENTS},
     "trust": {"threshold": 0.5, "trust": 3.0},

@@ -30,11 +30,18 @@ LATER = {"later": True}
 class Algorithm(Setting):
     """How each client learns and chooses: ridge regression and an upper confidence bound (Eq. 2).
 
-    ridge, noise, delta are lambda, sigma and delta of the paper. `exploration`: a number to use as
-    alpha instead of its formula. `width`: the formula, "paper" (Eq. 2) or "mixture", the radius of
-    the method of mixtures, which is never larger; `width_scale` multiplies it. `reads`: "fresh"
-    chooses with the client's current model; "stale" with the model as it was after the client's
-    own last step, which gives the paper's published figures.
+    ridge: lambda of the paper.
+    noise: sigma, the noise of rewards that the confidence bound assumes.
+    delta: the probability with which the confidence bound may fail.
+    exploration: a number to use as alpha instead of its formula.
+    reads: "fresh" chooses with the client's current model; "stale" with the model as it was after
+    the client's own last step, which gives the paper's published figures.
+    width: the formula of alpha, "paper" (Eq. 2) or "mixture", the radius of the method of mixtures,
+    which is never larger.
+    width_scale: multiplies the formula of alpha.
+
+    >>> incfed.Independent(ridge=1.0, exploration=0.5).settings()["exploration"]
+    0.5
     """
 
     ridge: float = 0.1

@@ -18,6 +18,11 @@ class DisLinUCB(Trusting):
     """Everyone shares for free whenever a client's trigger fires (Wang et al., 2020).
 
     threshold: D_c, a number or the name of a formula, as of `IncFedUCB`.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> result = incfed.simulate(world, incfed.DisLinUCB(threshold=1.0), steps=200)
+    >>> print(f"{len(result.rounds)} rounds, {result.payment[-1]:.0f} paid")
+    19 rounds, 0 paid
     """
 
     threshold: float | str
@@ -41,12 +46,24 @@ class DisLinUCB(Trusting):
 
 @dataclass(frozen=True)
 class Independent(Algorithm):
-    """No communication: each client learns from its own steps only."""
+    """No communication: each client learns from its own steps only.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> result = incfed.simulate(world, incfed.Independent(), steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.communication[-1]:.0f} numbers sent")
+    regret 7.2, 0 numbers sent
+    """
 
 
 @dataclass(frozen=True)
 class Centralized(Algorithm):
-    """Every step is shared with everyone at once."""
+    """Every step is shared with everyone at once.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> result = incfed.simulate(world, incfed.Centralized(), steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.communication[-1]:.0f} numbers sent")
+    regret 1.3, 14400 numbers sent
+    """
 
     @property
     def protocol(self) -> Protocol:

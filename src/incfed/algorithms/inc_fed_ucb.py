@@ -33,9 +33,11 @@ from .trust import Trusting
 class IncFedUCB(Trusting):
     """An incentive mechanism, a trigger and the clients' costs.
 
+    mechanism: who takes part in a round and what each is paid, such as PaymentEfficient(beta=0.7).
     threshold: D_c of the paper's trigger; 0 triggers a round at every step with new data, infinity
     triggers none. "high", "low" or "theory": the formula of this name in `incfed.thresholds`, for
-    the run at hand. trigger: any other, such as Patient(). Exactly one of the two is given.
+    the run at hand.
+    trigger: any other, such as Patient(). Exactly one of threshold and trigger is given.
     costs: D^p, what sharing costs a client with data to share: a number, or one per client; or
     DrawnCosts() or DriftingCosts(), which change from round to round.
     clocks: whose count of steps a round restarts, "all" or "participants" (Alg. 1 as printed).
@@ -52,6 +54,15 @@ class IncFedUCB(Trusting):
     share_from: a client shares only from so many steps on: it calls for a round, and adds to what
     it uploads, when it has so many that no upload has had before.
     privacy: noise on all that clients share, such as Privacy(epsilon=4); see docs/privacy.md.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> paid = incfed.IncFedUCB(incfed.PaymentEfficient(beta=0.7), threshold=1.0, costs=10.0)
+    >>> free = incfed.IncFedUCB(incfed.PaymentFree(), trigger=incfed.Patient(news=2.0), costs=10.0)
+    >>> for algorithm in (paid, free):
+    ...     result = incfed.simulate(world, algorithm, steps=200)
+    ...     print(f"regret {result.regret[-1]:.1f}, {result.payment[-1]:.0f} paid")
+    regret 1.3, 356 paid
+    regret 3.7, 0 paid
     """
 
     mechanism: Mechanism

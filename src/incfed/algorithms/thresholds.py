@@ -10,13 +10,21 @@ from ..support import inputs, places
 
 
 def high(*, steps: int, clients: int, dim: int) -> float:
-    """T / (N d ln T): Table 1."""
+    """T / (N d ln T): Table 1.
+
+    >>> round(incfed.thresholds.high(steps=5000, clients=50, dim=25), 2)
+    0.47
+    """
     steps, clients, dim = _check(steps, clients, dim)
     return steps / (clients * dim * math.log(steps))
 
 
 def low(*, steps: int, clients: int, dim: int) -> float:
-    """T / (N^2 d ln T): Theorem 2 at beta = 1."""
+    """T / (N^2 d ln T): Theorem 2 at beta = 1.
+
+    >>> round(incfed.thresholds.low(steps=5000, clients=50, dim=25), 4)
+    0.0094
+    """
     return high(steps=steps, clients=clients, dim=dim) / clients
 
 
@@ -24,6 +32,9 @@ def theory(*, steps: int, clients: int, dim: int, beta: float, ridge: float) -> 
     """Theorem 2: T / (N^2 d ln T) - sqrt(T^2 / (N^2 d R ln T)) ln beta.
 
     R = ceil(d ln(1 + T / (lambda d))); docs/paper.md, reading 12.
+
+    >>> round(incfed.thresholds.theory(steps=5000, clients=50, dim=25, beta=0.7, ridge=0.1), 4)
+    0.1863
     """
     beta = inputs.number("beta", beta, low=0.0, high=1.0, open_low=True)
     ridge = inputs.setting("ridge", ridge)

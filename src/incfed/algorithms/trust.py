@@ -16,11 +16,11 @@ from .base import LATER, Algorithm
 
 @dataclass(frozen=True, kw_only=True)
 class Trusting(Algorithm):
-    """An algorithm with `trust`: for how many observations, in any direction, the data of others
-    counts at most (docs/trust.md).
+    """An algorithm whose clients trust each other only so far (docs/trust.md).
 
-    A number, one per client, or "auto": each client finds it out. Infinity is the paper: all
-    clients are alike. With 0 each learns alone.
+    trust: for how many observations, in any direction, the data of others counts at most. A number,
+    one per client, or "auto": each client finds it out. Infinity is the paper: all clients are
+    alike. With 0 each learns alone.
     """
 
     trust: float | str | Sequence[float] = field(default=math.inf, metadata=LATER)

@@ -34,6 +34,12 @@ OwnOutput = Annotated[
     option("PATH", "Output folder (default: the config's).", "--output", "-o", parser=path),
 ]
 OwnSeeds = Annotated[int | None, option("N", "Number of seeds (default: the config's).", min=1)]
+Bootstraps = Annotated[
+    int | None,
+    option(
+        "N", "Number of bootstrapped logs, if the world is a log (default: the config's).", min=0
+    ),
+]
 MIN_EVENTS = (
     "MovieLens users with more than N events are clients "
     r"\[default: 3000 for ml-20m, as in the paper, else 1000]."
@@ -121,6 +127,7 @@ def run(
     ],
     output: OwnOutput = None,
     seeds: OwnSeeds = None,
+    bootstrap: Bootstraps = None,
     jobs: Jobs = None,
     dask: Dask = None,
     resume: Resume = False,
@@ -128,6 +135,7 @@ def run(
     dry_run: DryRun = False,
 ) -> None:
     """Run every algorithm of a config with every seed, and compare them.
+    A log, which seeds do not change, is run once and on bootstrapped logs.
 
     Each run is saved as it finishes. After Ctrl-C, the same command continues.
     Writes report.html, plots, a summary and all runs to the output folder.
@@ -136,7 +144,7 @@ def run(
     with plainly(TOO_EARLY) as terminal:
         from ..experiments.runs import read
 
-        suite = read(config, seeds=seeds, output=output)
+        suite = read(config, seeds=seeds, output=output, bootstrap=bootstrap)
         if dry_run:
             _describe(terminal, suite)
             return

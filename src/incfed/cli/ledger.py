@@ -57,7 +57,9 @@ def _exported(path: Path) -> Iterator[tuple[Terminal, Database, None]]:
 
 
 @client.command(epilog="[bold]incfed client enrol shop-12[/bold]   prints its token, once")
-def enrol(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) -> None:
+def enrol(
+    name: Annotated[str, typer.Argument(help="The client.")], config: ConfigFile = DEFAULT
+) -> None:
     """Enrol a client and print its token. Only a hash of the token is kept."""
     import time
 
@@ -73,7 +75,9 @@ def enrol(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) 
 
 
 @client.command()
-def revoke(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) -> None:
+def revoke(
+    name: Annotated[str, typer.Argument(help="The client.")], config: ConfigFile = DEFAULT
+) -> None:
     """Revoke a client's token. What it shared and was paid stays."""
     import time
 

@@ -87,7 +87,7 @@ def estimate(
     beta: Annotated[float, option("BETA", "beta of PaymentEfficient, 0 to 1.")] = 1.0,
     cost: Annotated[float, option("COST", "What sharing costs a client.")] = 10.0,
     threshold: Annotated[
-        float | None, option("D_C", "D_c (default: the theorem's formula).")
+        str | None, option("D_C", "D_c: a number, or high, low or theory (the default).")
     ] = None,
     ridge: Annotated[float, option("LAMBDA", "lambda.")] = 0.1,
 ) -> None:
@@ -100,7 +100,15 @@ def estimate(
         from ..planning import estimate as make_estimate
 
         made = make_estimate(
-            clients=clients, steps=steps, dim=dim, beta=beta, cost=cost, threshold=threshold,
-            ridge=ridge,
+            clients=clients, steps=steps, dim=dim, beta=beta, cost=cost,
+            threshold=_threshold(threshold), ridge=ridge,
         )  # fmt: skip
         terminal.say(str(made))
+
+
+def _threshold(text: str | None) -> float | str | None:
+    """A number, or else the name of a formula."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text

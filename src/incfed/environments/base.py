@@ -18,7 +18,12 @@ MOST = 10_000_000  # clients or items: more would not fit into memory
 
 
 class Events(NamedTuple):
-    """Consecutive steps, as arrays of these shapes; `of` makes them of anything like an array."""
+    """Consecutive steps, as arrays of these shapes; `of` makes them of anything like an array.
+
+    >>> events = incfed.Events.of(clients=[0], arms=[[0, 1]], rewards=[[1.0, 0.0]])
+    >>> events.arms.shape
+    (1, 2)
+    """
 
     clients: Ints  # [n]     the client that acts
     arms: Ints  # [n, K]  the arms it can choose: rows of the stream's `items`
@@ -42,7 +47,13 @@ class Events(NamedTuple):
 
 
 class Stream(ABC):
-    """One run of a world: a fixed table of items, and events in order."""
+    """One run of a world: a fixed table of items, and events in order.
+
+    >>> import numpy as np
+    >>> stream = incfed.Synthetic(clients=3, dim=2, arms=4, pool=9).open(np.random.SeedSequence(0))
+    >>> stream.items.shape, stream.take(5).arms.shape
+    ((9, 2), (5, 4))
+    """
 
     items: Floats  # [M, d]
     recurring: bool = True  # whether items may be shown again, so that caching helps
@@ -50,6 +61,11 @@ class Stream(ABC):
     @abstractmethod
     def take(self, n: int) -> Events:
         """The next n steps. The sequence does not depend on how it is divided into calls."""
+
+    def gather(self, steps: Ints) -> Events:
+        """These steps, of a recorded world without randomness; see `World.bootstrap`. A world of
+        your own need not have it."""
+        raise NotImplementedError
 
     def skip(self, n: int) -> None:
         """Skip the next n steps."""
@@ -59,7 +75,12 @@ class Stream(ABC):
 
 
 class World(Described, ABC):
-    """A world; `open` starts a run. The same seed gives every algorithm the same run."""
+    """A world; `open` starts a run. The same seed gives every algorithm the same run.
+
+    >>> world = incfed.Synthetic(clients=3, dim=2)
+    >>> world.count, world.dim, world.arms_per_step, world.length
+    (3, 2, 25, None)
+    """
 
     slow: bool = False  # whether steps are slow to draw, so that they are kept; see `Remembered`
 
@@ -88,6 +109,12 @@ class World(Described, ABC):
         """Whether runs depend on the seed."""
         return True
 
+    @property
+    def match_rate(self) -> float:
+        """The share of steps that runs do not skip, on average; below 1 only of a log that is
+        replayed."""
+        return 1.0
+
     def part(self, first: float, last: float, *, turn: bool = False) -> World:
         """The steps of a recorded world from the share `first` to the share `last`, as a world.
         `turn`, for a world without randomness: a run starts at a step drawn from the seed, and the
@@ -95,6 +122,13 @@ class World(Described, ABC):
         from .part import Part
 
         return Part(self, first, last, turn=turn)
+
+    def bootstrap(self, steps: int) -> World:
+        """Bootstrapped logs: `steps` steps of a recorded world without randomness, drawn with
+        replacement by the seed."""
+        from .bootstrap import Bootstrap
+
+        return Bootstrap(self, steps)
 
     @property
     def notes(self) -> Sequence[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.factor import Ints
 from ..support import inputs
 from .base import Events, Stream, World
 from .wrapped import Wrapped
@@ -70,6 +71,9 @@ class PartStream(Stream):
         self._left = self._start - rest
         after = self._inner.take(rest)
         return Events(*(np.concatenate(pair) for pair in zip(before, after, strict=True)))
+
+    def gather(self, steps: Ints) -> Events:
+        return self._inner.gather(self._skipped + steps)
 
 
 def ends(first: object, last: object) -> tuple[float, float]:

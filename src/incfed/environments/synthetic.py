@@ -19,10 +19,19 @@ from .base import MOST, Events, Stream, World
 class Synthetic(World):
     """N clients with linear rewards; each step shows one of them K arms of a fixed pool.
 
+    clients: N, the number of clients.
+    dim: d, the number of features of an arm.
+    arms: K, the number of arms that a client can choose from in each step.
+    pool: the number of arms in all, from which those of a step are drawn without replacement.
+    noise: the standard deviation of a reward.
     activity: None: all clients act equally often; a number s: client i acts in proportion to
     1 / (i + 1)^s; or one weight per client.
     spread: how much the clients differ. Client i's parameter is theta + spread * delta_i, scaled to
     length 1; delta_i is a random direction of its own. 0: all clients have the same theta.
+
+    >>> world = incfed.Synthetic(clients=4, dim=2, arms=3, activity=[3, 1, 1, 1], spread=0.5)
+    >>> world.shares().round(3).tolist()
+    [0.5, 0.167, 0.167, 0.167]
     """
 
     clients: int = 50

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,11 +19,21 @@ from .base import MOST, Events, Stream, World
 class Trace(World):
     """T recorded steps: the client that acted, the arms it saw, and the reward of each arm.
 
-    clients  int   [T]       ids from 0
-    arms     float [T, K, d] features, or int [T, K] ids into `items`, float [M, d]
-    rewards  float [T, K]
-    expected float [T, K]    noiseless rewards, optional: without them regret is NaN
-    count    N, if larger than the largest id + 1
+    clients: int [T], who acts: ids from 0.
+    arms: float [T, K, d], features; or int [T, K], ids into `items`.
+    rewards: float [T, K], what each arm would pay.
+    expected: float [T, K], rewards without noise; without them regret is NaN.
+    count: N, if larger than the largest id + 1.
+    items: float [M, d], the features of the items that `arms` names.
+
+    >>> trace = incfed.Trace(
+    ...     clients=[0, 1, 0],  # three steps of two clients,
+    ...     arms=[[0, 1], [1, 2], [0, 2]],  # each with two of
+    ...     items=[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]],  # three items
+    ...     rewards=[[1, 0], [0, 1], [1, 1]],
+    ... )
+    >>> incfed.simulate(trace, incfed.Independent()).reward.tolist()
+    [1.0, 1.0, 2.0]
     """
 
     def __init__(
@@ -59,6 +70,30 @@ class Trace(World):
             allowed = f"at least {seen}: clients holds the id {seen - 1}"
             raise inputs.refuse("count", count, allowed)
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        client: str = "client",
+        features: str | Sequence[str] = "features",
+        reward: str = "reward",
+        expected: str | None = None,
+        event: str | None = None,
+        count: int | None = None,
+    ) -> Trace:
+        """From a pandas or polars data frame, by the names of its columns.
+
+        One row per step, in order: `features` has a list of numbers for each arm, `reward` (and
+        `expected`) one number for each. Or, if `event` names the column that says which rows belong
+        together, one row per arm, and `features` is a list of columns. All steps have the same
+        number of arms. Clients that are whole numbers are ids; names are numbered in sorted order.
+        """
+        from .logs.traces import trace_arrays
+
+        named = {"client": client, "reward": reward, "expected": expected, "event": event}
+        return cls(**trace_arrays(frame, named, features), count=count)
+
     @property
     def count(self) -> int:
         return self._count
@@ -93,7 +128,13 @@ class Trace(World):
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write an .npz file, atomically."""
+        """Write an .npz file, atomically.
+
+        >>> trace = incfed.Trace(clients=[0], arms=[[[1.0, 0.0]]], rewards=[[1.0]])
+        >>> trace.save("one.npz")
+        >>> incfed.Trace.load("one.npz").length
+        1
+        """
         target = Path(path)
         if target.suffix != ".npz":
             raise inputs.refuse("path", str(path), "a name that ends in .npz")
@@ -144,11 +185,14 @@ class TraceStream(Stream):
         self._next += n
 
     def take(self, n: int) -> Events:
-        trace, part = self._trace, slice(self._next, self._next + n)
         self._next += n
-        rewards = trace.rewards[part]
-        expected = np.full_like(rewards, np.nan) if trace.expected is None else trace.expected[part]
-        return Events(trace.clients[part], trace.arms[part], rewards, expected)
+        return self.gather(slice(self._next - n, self._next))
+
+    def gather(self, steps: slice | Ints) -> Events:
+        trace = self._trace
+        rewards, known = trace.rewards[steps], trace.expected
+        expected = np.full_like(rewards, np.nan) if known is None else known[steps]
+        return Events(trace.clients[steps], trace.arms[steps], rewards, expected)
 
 
 def _all_listed(file: BinaryIO, entries: int) -> None:

@@ -33,6 +33,10 @@ class Wrapped(World):
         return self.world.chance
 
     @property
+    def match_rate(self) -> float:
+        return self.world.match_rate
+
+    @property
     def notes(self) -> Sequence[str]:
         return self.world.notes
 

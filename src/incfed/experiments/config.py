@@ -3,6 +3,7 @@
 [run]
 steps = 5000                # may be left out for a trace: all of it
 seeds = 5                   # a number, or a list [0, 7, 9]
+bootstrap = 20              # for a log, which has one order: bootstrapped logs instead of seeds
 output = "results"          # relative to the config file
 [world]
 kind = "Synthetic"          # the other keys are the constructor's arguments
@@ -34,13 +35,14 @@ from ..protocol.privacy import build_privacy
 from ..protocol.strategy import build_costs, build_reports
 from ..protocol.triggers import build_trigger
 from ..results.settings import plain
+from ..simulation.compare import BOOTSTRAP
 from ..support import kinds, places, toml
 from ..support.inputs import MOST_STEPS, InputError, integer, refuse
 from ..support.kinds import Kinds, public
 
-CUT = ("part", "turn")  # keys that every table of a recorded world may have
+CUT = ("part", "turn", "bootstrap")  # keys that every table of a recorded world may have
 LONGEST_LABEL = 80  # characters
-RUN_KEYS = ("steps", "seeds", "output")
+RUN_KEYS = ("steps", "seeds", "bootstrap", "output")
 MANY = 100_000  # seeds: more is a typing error
 
 
@@ -76,18 +78,23 @@ def load(
     *,
     seeds: int | None = None,
     output: Path | None = None,
+    bootstrap: int | None = None,
     readers: Sequence[str] = ("run",),
 ) -> Recipe:
-    """The tables in the file `path`, not checked yet; `seeds` and `output` replace its own.
+    """The tables in the file `path`, not checked yet; other arguments replace its own.
     `readers`: the commands that they may be for."""
     file = Path(path)
     tables = toml.read(file, f"Write one with: incfed init {file}", readers)
-    return override(Recipe(tables, file.resolve().parent, str(file)), seeds, output)
+    return override(Recipe(tables, file.resolve().parent, str(file)), seeds, output, bootstrap)
 
 
-def override(recipe: Recipe, seeds: int | None, output: Path | None) -> Recipe:
-    """The recipe with other seeds and another output folder; None leaves them as they are."""
-    changes = {"seeds": seeds, "output": None if output is None else str(output.absolute())}
+def override(
+    recipe: Recipe, seeds: int | None, output: Path | None, bootstrap: int | None = None
+) -> Recipe:
+    """The recipe with other seeds, another output folder and another number of bootstrapped logs;
+    None leaves them as they are."""
+    folder = None if output is None else str(output.absolute())
+    changes = {"seeds": seeds, "output": folder, "bootstrap": bootstrap}
     given = {key: value for key, value in changes.items() if value is not None}
     run = recipe.tables.get("run", {})
     if not isinstance(run, Mapping):  # check_outline says what is wrong with it
@@ -104,6 +111,7 @@ class Outline:
     output: Path
     world: dict[str, Any]
     algorithms: dict[str, dict[str, Any]]  # by label
+    bootstrap: int = BOOTSTRAP
 
 
 def check_outline(recipe: Recipe) -> Outline:
@@ -120,7 +128,8 @@ def check_outline(recipe: Recipe) -> Outline:
         raise places.missing("world", f"given, such as {example}")
     world = places.table("world", tables["world"], example)
     algorithms = _labelled(tables.get("algorithm"))
-    return Outline(run.get("steps"), seeds, recipe.folder / output, world, algorithms)
+    bootstrap = integer("run.bootstrap", run.get("bootstrap", BOOTSTRAP), low=0, high=MANY)
+    return Outline(run.get("steps"), seeds, recipe.folder / output, world, algorithms, bootstrap)
 
 
 def _seeds(value: object) -> tuple[int, ...]:
@@ -187,12 +196,18 @@ def build_world(table: Mapping[str, Any], folder: Path) -> Component:
             shares = table.get("part", [0.0, 1.0])
             if not isinstance(shares, list) or len(shares) != 2:
                 raise refuse("part", shares, "two shares of the steps, such as [0.5, 1.0]")
-            world = world.part(*shares, turn=table.get("turn", False))
+            if "part" in table or "turn" in table:
+                world = world.part(*shares, turn=table.get("turn", False))
+            if "bootstrap" in table:
+                world = world.bootstrap(table["bootstrap"])
     return Component(world, built.sources, table)
 
 
 def _trace(file: Path) -> Trace:
-    """A Trace from its .npz file: no config can hold the arrays."""
+    """A Trace from its .npz file: no config can hold the arrays.
+
+    file: the .npz file that Trace.save wrote.
+    """
     if not isinstance(file, Path):
         raise InputError(f"file: got {file!r}, must be the path of an .npz file")
     if file.is_file() and not zipfile.is_zipfile(file):

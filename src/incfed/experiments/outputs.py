@@ -14,12 +14,9 @@ from ..results import (
     METRICS,
     Runs,
     Section,
-    compare,
     human,
     markdown,
-    overview,
     pens_for,
-    plot,
     write_report,
 )
 from ..results.comparison import Comparison
@@ -27,6 +24,7 @@ from ..results.document import Block, Document, Heading, Text
 from ..results.membership import membership_figure, memberships
 from ..results.numbers import finite
 from ..results.plots import can_plot
+from ..results.replays import bootstrapped, originals
 from ..results.tables import known_metrics
 from ..results.tradeoff import tradeoff
 from ..support.extras import install
@@ -88,19 +86,20 @@ def write_summary(
     return write_report(folder / "report.html", tables.title, intro, sections, footer=footer())
 
 
-def draw(folder: Path, runs: Runs) -> Path | None:
+def draw(folder: Path, comparison: Comparison) -> Path | None:
     """The plots as PNG and SVG in folder/plots; None without matplotlib."""
     if not can_plot():
         return None
-    save_figure(overview(runs), folder / "plots" / "overview")
+    runs = comparison.runs
+    save_figure(comparison.plot(), folder / "plots" / "overview")
     points = tradeoff(runs)
     if points is not None:
         save_figure(points, folder / "plots" / "tradeoff")
     if members := memberships(runs):
         save_figure(membership_figure(members, pens=pens_for(runs)), folder / "plots" / "gains")
-    for metric in known_metrics(compare(runs)):  # a trace need not know its regret
+    for metric in known_metrics(comparison.rows):  # a trace need not know its regret
         if metric in METRICS:
-            save_figure(plot(runs, metric), folder / "plots" / metric)
+            save_figure(comparison.plot(metric), folder / "plots" / metric)
     return folder / "plots"
 
 
@@ -118,7 +117,7 @@ def sizes(experiment: Experiment) -> dict[str, str]:
         "dim": counted(world.dim, "feature"),
         "arms": counted(world.arms_per_step, "arm"),
         "steps": counted(experiment.steps, "step"),
-        "seeds": counted(len(experiment.seeds), "seed"),
+        "seeds": experiment.drawn,
     }
 
 
@@ -133,7 +132,8 @@ def matching(runs: Runs) -> str:
     Sums over different steps cannot be compared; the reward of a matched step can.
     """
     parts = []
-    for label, results in runs.items():
+    for label, found in runs.items():
+        results = originals(found) or found
         matched = sum(one.matched[-1] for one in results)
         steps = sum(one.matched.size for one in results)
         if matched < steps:
@@ -155,6 +155,7 @@ def _figures(runs: Runs) -> dict[str, list[dict[str, Any]]]:
     return {
         label: [
             {"seed": one.settings.get("seed")}
+            | ({"bootstrap": True} if bootstrapped(one.settings) else {})
             | {
                 key: finite(value) if isinstance(value, float) else value
                 for key, value in one.summary().items()

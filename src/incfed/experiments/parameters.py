@@ -88,11 +88,19 @@ def name_of(column: str, names: Names) -> Parameter:
 def in_words(point: Mapping[str, Any], names: Names) -> str:
     """A point as people say it: "paid, cost of sharing 10"; what it does not have is left out."""
     words = [
-        str(value) if key == "algorithm" else f"{name_of(key, names).title} {shown(value)}"
+        str(value) if key == "algorithm" else f"{name_of(key, names).title} {value_in_words(value)}"
         for key, value in point.items()
         if value is not None
     ]
     return ", ".join(words)
+
+
+def value_in_words(value: Any) -> str:
+    """A value as people say it: "PaymentEfficient (beta 0.7)" of a table with a kind."""
+    if isinstance(value, Mapping) and len(value) > 1 and "kind" in value:
+        options = (f"{_words(key)} {shown(one)}" for key, one in value.items() if key != "kind")
+        return f"{value['kind']} ({', '.join(options)})"
+    return shown(value)
 
 
 def _known(axis: Axis) -> Parameter:

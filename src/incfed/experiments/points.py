@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..results.document import Column, Table, TableCell, TableRow
+from ..results.replays import per_matched, skips
 from ..results.settings import plain
 from ..results.tables import ComparisonRow, comparison_table, row
-from .cells import Record, named, shown
-from .parameters import Names, name_of
+from .cells import Record, named
+from .parameters import Names, name_of, value_in_words
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,12 @@ def summarise(records: Sequence[Record]) -> list[PointSummary]:
     groups: dict[tuple[str, str], list[Record]] = {}
     for one in records:
         groups.setdefault((repr(one.point), one.setting), []).append(one)
+    scale = per_matched if skips(one.figures for one in records) else dict
     found = [
         PointSummary(
             group[0].point,
             tuple(one.seed for one in group),
-            row(named(group[0].point) or "all", [one.figures for one in group]),
+            row(named(group[0].point) or "all", [scale(one.figures) for one in group]),
         )
         for group in groups.values()
     ]
@@ -72,14 +74,24 @@ def points_table(
     if not columns:
         return table
     heads = [name_of(name, names).heading for name in columns]
+    if any(one.row.matched for one in summaries):  # of a log: what the figures are for
+        heads[0] = table.columns[0].title
     rows = []
     for one, line in zip(summaries, table.rows, strict=True):
         # Empty where the point does not have a parameter.
         values = [one.point.get(name) for name in columns]
-        texts = ["" if value is None else shown(value) for value in values]
+        texts = ["" if value is None else value_in_words(value) for value in values]
         rows.append(TableRow((*map(TableCell, texts), *line.cells[1:])))
-    sides = [Column(head, "right" if n else "left") for n, head in enumerate(heads)]
+    sides = [
+        Column(head, "right" if all(map(_numeric, values_of(summaries, name).values())) else "left")
+        for name, head in zip(columns, heads, strict=True)
+    ]
+    sides[0] = Column(heads[0], "left")
     return Table((*sides, *table.columns[1:]), tuple(rows), table.note)
+
+
+def _numeric(value: Any) -> bool:
+    return value is None or is_number(value)
 
 
 def _ranks(summaries: Sequence[PointSummary], name: str) -> dict[str, int]:

@@ -8,12 +8,13 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..results.collection import FORMAT, INDEX, VERSION, list_runs, load_run
 from ..results.records import Result
-from ..results.storage import FILES, load, save
+from ..results.storage import FILES, save
 from ..support.files import alone_in, claim, write_text
 from ..support.inputs import InputError
 from .cells import Cell, Record
@@ -22,8 +23,6 @@ from .checkpoint import OURS, Checkpoint
 if TYPE_CHECKING:
     from .runs import Experiment
 
-INDEX = "experiment.json"  # marks a folder as one that `incfed run` made
-FORMAT, VERSION = "incfed.experiment", 1
 EARLIER = "earlier"
 PUBLISHED = ("report.html", "summary.md", "summary.json", "plots")
 
@@ -81,7 +80,7 @@ class RunFolders(Checkpoint):
         for key, cells in self._cells.items():
             if key in self.records:
                 continue
-            found = [_load(home.folder(cell), home.fingerprint(cell)) for cell in cells]
+            found = [load_run(home.folder(cell), home.fingerprint(cell)) for cell in cells]
             result = next((one for one in found if one is not None), None)
             if result is None:
                 continue
@@ -96,8 +95,10 @@ class RunFolders(Checkpoint):
         home = self._experiment
         if not (home.output / INDEX).exists():
             return
-        rows = _rows(home.output)
-        finished = [row for row in rows if _load(home.output / row["folder"], row["fingerprint"])]
+        rows = list_runs(home.output)
+        finished = [
+            row for row in rows if load_run(home.output / row["folder"], row["fingerprint"])
+        ]
         wanted = {
             home.folder(cell).relative_to(home.output).as_posix(): home.fingerprint(cell)
             for cell in home.cells
@@ -120,7 +121,8 @@ class RunFolders(Checkpoint):
 
     def _save(self, result: Result, cell: Cell) -> None:
         folder = self._experiment.folder(cell)
-        if folder.exists() and _load(folder) is None:  # broken: nothing that saving could replace
+        # broken: nothing that saving could replace
+        if folder.exists() and load_run(folder) is None:
             shutil.rmtree(folder)
         fingerprint = self._experiment.fingerprint(cell)
         mark = {"label": cell.point["algorithm"], "fingerprint": fingerprint}
@@ -146,41 +148,6 @@ class RunFolders(Checkpoint):
         write_text(output / INDEX, json.dumps(index, indent=1, ensure_ascii=False) + "\n")
 
 
-@dataclass(frozen=True)
-class Collection:
-    """The runs of an experiment that are on disk, by label; `total` counts the others too."""
-
-    runs: dict[str, list[Result]]
-    total: int
-
-    @property
-    def count(self) -> int:
-        return sum(map(len, self.runs.values()))
-
-
-def collect(folder: Path) -> Collection:
-    """All finished runs of the experiment in `folder`."""
-    rows = _rows(folder)
-    runs: dict[str, list[Result]] = {row["label"]: [] for row in rows}
-    for row in rows:
-        found = _load(folder / row["folder"], row["fingerprint"])
-        if found is not None:
-            runs[row["label"]].append(found)
-    return Collection({label: results for label, results in runs.items() if results}, len(rows))
-
-
-def _rows(folder: Path) -> list[dict[str, Any]]:
-    file = folder / INDEX
-    try:
-        index = json.loads(file.read_text(encoding="utf-8"))
-        if index["format"] != FORMAT or index["version"] != VERSION:
-            raise ValueError("made by another version of incfed")
-        rows = index["runs"]
-        return [{key: str(row[key]) for key in ("label", "folder", "fingerprint")} for row in rows]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file}: cannot be used ({type(error).__name__}: {error})") from None
-
-
 def _link(source: Path, target: Path) -> None:
     """A file, or all files of a folder, also under another name."""
     if source.is_dir():
@@ -201,17 +168,6 @@ def last_earlier(output: Path) -> Path | None:
     """Where the results of the config before this one are."""
     found = [one for one in (output / EARLIER).glob("*") if one.name.isdecimal()]
     return max(found, key=lambda one: int(one.name), default=None)
-
-
-def _load(folder: Path, fingerprint: str | None = None) -> Result | None:
-    """The result in `folder`; None if it is missing, broken, or has another fingerprint."""
-    try:
-        result = load(folder)
-    except InputError:
-        return None
-    mark = result.settings.get("experiment")
-    found = mark.get("fingerprint") if isinstance(mark, dict) else None
-    return result if fingerprint in (None, found) else None
 
 
 def _refuse_foreign(folder: Path) -> None:

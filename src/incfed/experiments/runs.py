@@ -6,7 +6,7 @@ It is a sweep without axes that keeps whole results.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -14,6 +14,8 @@ from typing import ClassVar
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
+from ..results.collection import INDEX
+from ..results.comparison import Comparison
 from ..results.terminal import show
 from ..support import places
 from ..support.files import fingerprint, slugs
@@ -24,7 +26,7 @@ from .cell_runner import CellRunner
 from .cells import Cell
 from .config import Component, Recipe, build_algorithm, check_outline, check_steps, load
 from .engine import Outcome
-from .run_folders import INDEX, RunFolders, last_earlier
+from .run_folders import RunFolders, last_earlier
 from .suite import Suite
 
 
@@ -50,14 +52,21 @@ class Experiment(Suite):
 
     def folder(self, cell: Cell) -> Path:
         """Where the whole result of a cell goes."""
-        return self.output / "runs" / self._slugs[cell.point["algorithm"]] / f"seed-{cell.seed}"
+        kind = "bootstrap" if "bootstrap" in self._again(cell) else "seed"
+        return self.output / "runs" / self._slugs[cell.point["algorithm"]] / f"{kind}-{cell.seed}"
 
     def fingerprint(self, cell: Cell) -> str:
         """How the saved run of a cell is recognised. It has not changed since version 0.1, so that
         runs of that version are kept."""
         label = cell.point["algorithm"]
         world, algorithm = self.environment.identity, self.entries[label].identity
-        return fingerprint([__version__, label, cell.seed, self.steps, world, algorithm])
+        again = self._again(cell)
+        return fingerprint([__version__, label, cell.seed, self.steps, world, algorithm, *again])
+
+    def _again(self, cell: Cell) -> list[str]:
+        """What sets a run of a bootstrapped log apart from one of the log."""
+        own = "bootstrap" in self.environment.table
+        return ["bootstrap"] if "bootstrap" in cell.world and not own else []
 
     @cached_property
     def _slugs(self) -> dict[str, str]:
@@ -68,8 +77,16 @@ class Experiment(Suite):
 
     def describe(self) -> str:
         runs, steps = counted(len(self.cells), "run"), counted(self.steps, "step")
-        size = f"{counted(len(self.entries), 'algorithm')}, {counted(len(self.seeds), 'seed')}"
+        size = f"{counted(len(self.entries), 'algorithm')}, {self.drawn}"
         return "\n".join([*self.world.notes, f"{runs} of {steps}: {size}"])
+
+    @property
+    def drawn(self) -> str:
+        """ "5 seeds", or of a log "1 log, 20 bootstrapped logs"."""
+        again = sum(bool(self._again(cell)) for cell in self.cells) // len(self.entries)
+        if self.world.chance:
+            return counted(len(self.seeds), "seed")
+        return ", ".join(["1 log", *([counted(again, "bootstrapped log")] if again else [])])
 
     def report(self, terminal: Terminal, outcome: Outcome) -> dict[str, Path]:
         from .outputs import Chapter, draw, intro, matching, publish
@@ -79,7 +96,7 @@ class Experiment(Suite):
         with terminal.busy("drawing plots, writing the report"):
             words, chapter = intro(self, outcome), Chapter("Comparison", runs, text)
             report = publish(self.output, title, words, [chapter])
-            plots = draw(self.output, runs)
+            plots = draw(self.output, Comparison(runs))
         show(terminal, Chapter(title, runs, text).document())
         drawn = {"plots": plots} if plots else {}
         before = last_earlier(self.output)
@@ -87,9 +104,15 @@ class Experiment(Suite):
         return {"report": report, **drawn, "runs": self.output / "runs", **kept}
 
 
-def read(path: str | Path, *, seeds: int | None = None, output: Path | None = None) -> Experiment:
-    """The experiment in the file `path`; `seeds` and `output` take the place of the file's."""
-    return build(load(path, seeds=seeds, output=output))
+def read(
+    path: str | Path,
+    *,
+    seeds: int | None = None,
+    output: Path | None = None,
+    bootstrap: int | None = None,
+) -> Experiment:
+    """The experiment in the file `path`; other arguments take the place of the file's."""
+    return build(load(path, seeds=seeds, output=output, bootstrap=bootstrap))
 
 
 def build(recipe: Recipe) -> Experiment:
@@ -107,9 +130,14 @@ def build(recipe: Recipe) -> Experiment:
             )
             for n, (label, table) in enumerate(outline.algorithms.items(), 1)
         }
+        if not environment.value.chance:  # seeds do not change a log
+            outline = replace(outline, seeds=outline.seeds[:1])
+        cells = grid.cells([], outline, recipe.folder)
+        if not environment.value.chance:
+            cells = _with_bootstraps(cells, steps, outline.bootstrap)
         return Experiment(
             name=recipe.name,
-            cells=grid.cells([], outline, recipe.folder),
+            cells=cells,
             output=outline.output,
             runner=runner,
             environment=environment,
@@ -117,3 +145,18 @@ def build(recipe: Recipe) -> Experiment:
             steps=steps,
             seeds=outline.seeds,
         )
+
+
+def _with_bootstraps(cells: list[Cell], steps: int, many: int) -> list[Cell]:
+    """Each run of a log, and the same with bootstrapped logs."""
+    return [
+        one
+        for cell in cells
+        for one in (
+            cell,
+            *(
+                replace(cell, world={**cell.world, "bootstrap": steps}, seed=cell.seed + n)
+                for n in range(1, many + 1)
+            ),
+        )
+    ]

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..results.collection import INDEX, collect
 from ..results.comparison import Comparison
 from ..results.document import DefinitionList, Document, Text
 from ..results.listing import Listing, show_listing
 from ..results.numbers import finite, human
 from ..results.records import Result
+from ..results.replays import bootstrapped
 from ..results.storage import INDEX as RUN
 from ..results.storage import load
 from ..results.terminal import show
@@ -21,7 +23,6 @@ from ..support.terminal import Terminal, short
 from .checkpoint import NAME as CELLS
 from .checkpoint import read_cells
 from .outputs import Chapter, matching
-from .run_folders import INDEX, collect
 from .sweep_report import show_points
 
 PAGES = ("report.html", "plan.html", "reproduction.html")
@@ -49,7 +50,8 @@ def show_folder(terminal: Terminal, folder: Path) -> None:
         if facts["matched"] == facts["steps"]:  # as everywhere but in logs
             del facts["matched"]
         values = {name: human(value) for name, value in facts.items() if value is not None}
-        title = Text(f"{result.name}, seed {result.settings.get('seed')}")
+        drawn = "bootstrapped log" if bootstrapped(result.settings) else "seed"
+        title = Text(f"{result.name}, {drawn} {result.settings.get('seed')}")
         show(terminal, Document("", (title, DefinitionList({"": values}))))
     elif (folder / INDEX).exists():
         found = collect(folder)
@@ -81,7 +83,12 @@ def as_json(folders: Sequence[Path]) -> str:
             ]
         else:
             runs = [
-                {"label": label or one.name, "seed": one.settings.get("seed"), **one.summary()}
+                {
+                    "label": label or one.name,
+                    "seed": one.settings.get("seed"),
+                    **({"bootstrap": True} if bootstrapped(one.settings) else {}),
+                    **one.summary(),
+                }
                 for label, results in _runs(folder).items()
                 for one in results
             ]

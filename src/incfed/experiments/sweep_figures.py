@@ -16,10 +16,9 @@ from ..results.heat_map import MOST_COLUMNS, MOST_ROWS, Side, heat_map
 from ..results.numbers import UNKNOWN
 from ..results.palette import pens_for
 from ..results.plots import METRICS
-from ..results.report import BANDS
+from ..results.replays import BANDS
 from ..results.trends import trend, trends
-from .cells import shown
-from .parameters import Names, in_words, name_of
+from .parameters import Names, in_words, name_of, value_in_words
 from .points import PointSummary, headings, is_number, values_of
 
 if TYPE_CHECKING:
@@ -48,7 +47,8 @@ def layout_of(summaries: Sequence[PointSummary]) -> Layout:
     varied = sorted((name for name in found if counts[name] > 1), key=lambda name: -counts[name])
     numeric = [name for name in varied if all(map(_fits_axis, found[name].values()))]
     if len(varied) == 2:
-        across, down = varied
+        # Words have more room at the side.
+        across, down = sorted(varied, key=lambda name: (name not in numeric, -counts[name]))
         if counts[across] > MOST_COLUMNS:
             across, down = down, across
         if counts[across] <= MOST_COLUMNS and counts[down] <= MOST_ROWS:
@@ -160,7 +160,7 @@ def _map(
     across, down = (
         Side(
             "" if order == [None] else getattr(name_of(name, names), form),
-            ["" if value is None else shown(value) for value in order],
+            ["" if value is None else value_in_words(value) for value in order],
         )
         for order, name, form in zip(ordered, sides, ("axis", "title"), strict=True)
     )

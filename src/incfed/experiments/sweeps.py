@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..results.document import Document, Text
 from ..results.notebook import Shown
+from ..results.replays import is_log
 from ..support import inputs, places
 from ..support.extras import needs
 from ..support.inputs import counted, noun, refuse
 from ..support.terminal import Terminal
 from . import grid
-from .cells import Cell, Record, shown
+from .cells import Cell, Record
 from .checkpoint import NAME
 from .config import Recipe, check_outline, load, override
 from .engine import Outcome, executor_for, run_cells
 from .outputs import not_included
-from .parameters import Names, Parameter, names_of
+from .parameters import Names, Parameter, names_of, value_in_words
 from .points import PointSummary, is_number, points_table, summarise
 from .suite import Suite
 from .sweep_report import cells_frame, curves_frame, publish_sweep, show_points
@@ -49,7 +50,7 @@ class Sweep(Suite):
     def intro(self, records: Sequence[Record]) -> str:
         """What was run in which world, and what is swept."""
         swept = "; ".join(
-            f"{self.names[a.column].axis}: {', '.join(map(shown, _sorted(a.values)))}"
+            f"{self.names[a.column].axis}: {', '.join(map(value_in_words, _sorted(a.values)))}"
             for a in self.axes
         )
         sizes = ", ".join(filter(None, [_range(records, "clients"), _range(records, "steps")]))
@@ -182,6 +183,9 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
         outline = check_outline(recipe)
         axes = grid.axes(recipe.tables.get("sweep"), list(outline.algorithms))
         cells = grid.cells(axes, outline, recipe.folder)
+        if all(_is_log(cell.world) for cell in cells):  # seeds do not change it
+            outline = replace(outline, seeds=outline.seeds[:1])
+            cells = grid.cells(axes, outline, recipe.folder)
     return Sweep(
         name=recipe.name,
         cells=cells,
@@ -190,6 +194,11 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
         axes=tuple(axes),
         seeds=outline.seeds,
     )
+
+
+def _is_log(table: Mapping[str, Any]) -> bool:
+    """Whether runs in the world of this table do not depend on the seed."""
+    return is_log({"world": table})
 
 
 def sweep(
@@ -210,6 +219,18 @@ def sweep(
     tables and a report are written there too. Without, nothing is written. `progress` is called
     with the steps done and the steps in all. A run that fails is in `failures`, the others are not
     lost. With several processes, a script must call this under `if __name__ == "__main__":`.
+
+    >>> swept = incfed.sweep(
+    ...     {
+    ...         "run": {"steps": 100, "seeds": 2},
+    ...         "world": {"kind": "Synthetic", "clients": 5, "dim": 3, "arms": 4, "pool": 50},
+    ...         "algorithm": [{"kind": "Independent"}],
+    ...         "sweep": {"algorithm.ridge": [0.1, 1.0, 10.0]},
+    ...     },
+    ...     jobs=1,
+    ... )
+    >>> swept.to_polars().height  # three points with two seeds
+    6
     """
     folder = None if output is None else inputs.path("output", output).absolute()
     made = read_sweep(config, seeds=seeds, output=folder)

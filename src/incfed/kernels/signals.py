@@ -18,7 +18,7 @@ import numpy as np
 from .compiling import compiled, inlined
 from .factor import Floats, Ints, add_outer, factorize, update
 from .pending import Pending, absorb
-from .store import PENDING, SERVER, Store
+from .store import PENDING, SERVER, Store, empty_store
 from .ucb import Bench
 
 REFRESH = 256  # rows after which the factor is recomputed
@@ -126,6 +126,15 @@ def ready(store: Store, signals: Signals, base: float, least: float) -> bool:
             if bound - base >= least and bound >= most - LOOSE:
                 return True
     return False
+
+
+def worthwhile_of(signals: Signals, logdets: Floats, pending: Ints, shared: float) -> bool:
+    """The same for clients that no store has: with these log det V_i and pending steps, where log
+    det V_g is `shared`."""
+    store = empty_store(len(logdets), 1, 1.0)
+    store.table[:SERVER, PENDING] = pending
+    store.logdet[:SERVER, 0], store.logdet[SERVER, 0] = logdets, shared
+    return bool(worthwhile(store, signals))
 
 
 @compiled

@@ -18,6 +18,7 @@ from . import tables
 from .chain import append, canonical, digest
 from .records import RUNNING, pack_epoch, read_body, read_settings
 from .settings import Settings
+from .sketches import add_sketches
 
 FIXED = ("name", "dim", "ridge")  # what was shared depends on them
 
@@ -112,6 +113,7 @@ def prune(connection: Connection, before: float, at: float) -> Pruning:
             tables.uploads.c.round <= last, tables.uploads.c.numbers.is_not(None)
         )
     )  # fmt: skip
+    add_sketches(connection)  # they stay
     if done or connection.scalar(
         select(epochs.number).where(old, epochs.V.is_not(None)).limit(1)
     ) is not None:  # fmt: skip

@@ -1,11 +1,13 @@
-"""The past of each client, as far as limits depend on it: what it was paid in all, and the price
-that it declared last. The entries say the same, and the audit goes by them."""
+"""The past of each client, as far as limits depend on it: what it was paid in all, how much it
+shared, and the highest price that it declared. The entries say the same, and the audit goes by
+them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert, select, update
 
 from ..protocol.limits import Limits, Past
 from . import tables
@@ -14,23 +16,35 @@ from .money import amount_of
 _past, _uploads = tables.past, tables.uploads.c
 
 
+class Sent(NamedTuple):
+    """What an upload says."""
+
+    price: float
+    steps: int
+
+
 def read_past(connection: Connection) -> dict[int, Past]:
     """Of all clients that have one."""
-    return {row.client: Past(row.paid, row.price) for row in connection.execute(select(_past))}
+    return {row.client: Past(*row[1:]) for row in connection.execute(select(_past))}
 
 
 def remember(
     past: Mapping[int, Past],
     limits: Limits | None,
-    prices: Mapping[int, float],
+    uploads: Mapping[int, Sent],
     payments: Mapping[int, float],
 ) -> dict[int, Past]:
-    """What is new after a round, by what clients declared in it and what they were paid."""
+    """What is new after a round, by what clients with data declared and were paid."""
     rule = limits or Limits()
     return {
-        client: rule.next(past.get(client, Past()), price, payments.get(client))
-        for client, price in prices.items()
+        client: rule.next(past.get(client, Past()), sent.price, payments.get(client), sent.steps)
+        for client, sent in uploads.items()
     }
+
+
+def forget_shared(connection: Connection, client: int) -> None:
+    """It has shared nothing: that was withdrawn."""
+    connection.execute(update(_past).where(_past.c.client == client).values(steps=0))
 
 
 def write_past(
@@ -42,11 +56,11 @@ def write_past(
 ) -> None:
     """The same in the database; of everybody who had data in this round."""
     had_data = (_uploads.round == round) & (_uploads.steps > 0)
-    columns = _uploads.client, _uploads.cost, _uploads.cost_units
+    columns = _uploads.client, _uploads.steps, _uploads.cost, _uploads.cost_units
     rows = connection.execute(select(*columns).where(had_data))
-    prices = {row.client: amount_of(row, "cost", digits) for row in rows}
-    if prices:
-        new = remember(read_past(connection), limits, prices, payments)
+    sent = {row.client: Sent(amount_of(row, "cost", digits), row.steps) for row in rows}
+    if sent:
+        new = remember(read_past(connection), limits, sent, payments)
         connection.execute(delete(_past).where(_past.c.client.in_(sorted(new))))
         rows_of = [{"client": client, **one._asdict()} for client, one in sorted(new.items())]
         connection.execute(insert(_past), rows_of)

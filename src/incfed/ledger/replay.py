@@ -10,7 +10,7 @@ from ..protocol.limits import Past, recorded_limits
 from . import money
 from .chain import canonical
 from .clients import is_barred
-from .past import remember
+from .past import Sent, remember
 from .records import CLOSED, OFFERED, OPEN, VOID
 
 Row = dict[str, Any]
@@ -36,7 +36,7 @@ class Replay:
         self.interrupted: set[int] = set()  # rounds with a silence of the coordinator in this stage
         self._offered: dict[int, dict[int, Row]] = {}  # the same offers, by round
         self._sent: dict[int, set[int]] = {}
-        self._prices: dict[int, dict[int, float]] = {}  # of clients with data, by round
+        self._uploads: dict[int, dict[int, Sent]] = {}  # of clients with data, by round
         self.past: dict[int, Past] = {}  # what limits depend on
         self._last_shared: dict[int, int] = {}  # in which round each client did
 
@@ -150,7 +150,8 @@ class Replay:
         self.uploads[e["round"], e["client"]] = row
         if e["steps"] > 0:
             price = money.amounts({e["client"]: e["cost"]}, self.digits(e["round"]))
-            self._prices.setdefault(e["round"], {}).update(price)
+            sent = Sent(price[e["client"]], e["steps"])
+            self._uploads.setdefault(e["round"], {})[e["client"]] = sent
 
     def _decided(self, e: Row) -> None:
         for client in e["failed"]:
@@ -201,13 +202,14 @@ class Replay:
         body = json.loads(self.settings[self.rounds[e["round"]]["settings"]]["body"])
         limits = recorded_limits(body.get("limits"))
         payments = money.amounts(e["payments"], self.digits(e["round"]))
-        prices = self._prices.pop(e["round"], {})
-        self.past |= remember(self.past, limits, prices, payments)
+        uploads = self._uploads.pop(e["round"], {})
+        self.past |= remember(self.past, limits, uploads, payments)
 
     def _void(self, e: Row) -> None:
         self._end(e, VOID)
 
     def _withdrawn(self, e: Row) -> None:
+        self.past[e["client"]] = self.past[e["client"]]._replace(steps=0)
         self.epochs[e["epoch"]] = {"round": e["round"], "V": e["V"], "b": e["b"]}
         self.withdrawals[e["epoch"]] = {
             "client": e["client"], "first": e["first"], "last": e["round"]

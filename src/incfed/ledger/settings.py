@@ -69,8 +69,8 @@ class Settings:
     answer_time: float = 10.0  # seconds to answer and deliver, after an offer
     live_time: float = 90.0  # clients seen within this time are awaited
     attempts: int = 3  # decisions of a round, before it closes with those who delivered
-    barred_time: float = 0.0  # seconds that a client is out after failing to deliver; 0: for
-    barred_rounds: int = 3  # so many rounds, which it can call for itself
+    barred_time: float = 0.0  # seconds out after failing to deliver; 0: see barred_rounds
+    barred_rounds: int = 3  # where barred_time is 0: rounds it is out, which it can call for itself
     silent_rounds: int = 0  # silent ones after which a client is not awaited; 0: it always is
     round_interval: float = 0.0  # seconds between two rounds that the same client calls for
     false_calls: int = 0  # in a row, after which a client's calls are ignored; 0: never

@@ -111,7 +111,8 @@ past = Table(
     metadata,
     Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
     Column("paid", Double, nullable=False),  # in all
-    Column("price", Double),  # declared last, as far as it was allowed to rise
+    Column("price", Double),  # the highest declared, as far as it was allowed to rise
+    Column("steps", BigInteger, nullable=False),  # shared
 )
 
 # What each client said last between rounds, where the server decides when one opens: no evidence.
@@ -205,6 +206,14 @@ epochs = Table(
     Column("round", Integer, nullable=False),  # the last one before it; 0: the beginning
     Column("V", LargeBinary),  # upper triangle; NULL: pruned
     Column("b", LargeBinary),
+)
+
+# By which resale of V_g is recognised, also of epochs that were pruned: no evidence.
+sketches = Table(
+    "sketches",
+    metadata,
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("numbers", LargeBinary, nullable=False),
 )
 
 # From this epoch on, V_g and b_g hold nothing of what the client shared in these rounds.

@@ -31,7 +31,16 @@ MEETS = 1e-9  # docs/paper.md, reading 7: log ratio >= log beta - 1e-9
 
 
 class MechanismError(AssertionError):
-    """A mechanism breaks a rule; the message says which one, and in which round."""
+    """A mechanism breaks a rule; the message says which one, and in which round.
+
+    >>> class Stingy(incfed.Mechanism):
+    ...     def decide(self, round):
+    ...         return incfed.Decision(round.everyone, round.costs / 2)
+    >>> incfed.check_mechanism(Stingy())
+    Traceback (most recent call last):
+        ...
+    incfed.mechanisms.base.MechanismError: ...
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +48,11 @@ class Decision:
     """Who shares (a mask over the round's clients) and what each is paid (0 outside the mask).
 
     gap: of a mechanism that looks for the least money, how much more it may have found at most.
+
+    >>> import numpy as np
+    >>> decision = incfed.Decision(np.array([True, False]), np.array([2.5, 0.0]))
+    >>> decision.payments.tolist()
+    [2.5, 0.0]
     """
 
     participants: Mask
@@ -54,7 +68,18 @@ class ShapleyValues(NamedTuple):
 
 
 class Round:
-    """One communication round as the server sees it; read only."""
+    """One communication round as the server sees it; read only.
+
+    >>> class Curious(incfed.Mechanism):
+    ...     def decide(self, round):
+    ...         if round.number == 3:
+    ...             print(round.clients, round.costs, round.willing(round.everyone))
+    ...         return round.settle(round.stable_set())
+    >>> world = incfed.Synthetic(clients=3, dim=2, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(Curious(), threshold=1.0, costs=[1.0, 2.0, 50.0])
+    >>> result = incfed.simulate(world, algorithm, steps=20)
+    [1 2] [ 2. 50.] [False False]
+    """
 
     def __init__(
         self,
@@ -350,6 +375,12 @@ class Mechanism(Setting, ABC):
     """Base class: write `decide`, and set `beta` if det V_g(S) / det V_g(all) >= beta always holds.
 
     A mechanism is a pure function of the round, which also holds what it may need of the past.
+
+    >>> class Everyone(incfed.Mechanism):
+    ...     def decide(self, round):
+    ...         return round.settle(round.everyone)
+    >>> incfed.check_mechanism(Everyone())  # rounds tried
+    206
     """
 
     beta: float | None = None

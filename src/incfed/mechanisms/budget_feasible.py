@@ -17,7 +17,15 @@ from .choosing import by_need, leading, per_money
 class BudgetFeasible(Mechanism):
     """As large a determinant as the budget allows.
 
-    per_round: the most that is paid in a round. total: in all rounds together; None: no limit.
+    per_round: the most that is paid in a round.
+    total: the most that is paid in all rounds together; None: no limit.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> mechanism = incfed.BudgetFeasible(per_round=25.0)
+    >>> algorithm = incfed.IncFedUCB(mechanism, threshold=1.0, costs=10.0)
+    >>> result = incfed.simulate(world, algorithm, steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.payment[-1]:.0f} paid")
+    regret 1.3, 364 paid
     """
 
     per_round: float

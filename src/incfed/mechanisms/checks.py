@@ -21,6 +21,9 @@ def check_mechanism(mechanism: Mechanism, *, rounds: int = 200, seed: int = 0) -
     negative or infinite, or goes to a client that does not take part. If the mechanism sets `beta`,
     every decision meets it; if it overrides `promised`, every decision reaches that. The same round
     always gets the same decision, and is not modified. Returns the number of rounds tried.
+
+    >>> incfed.check_mechanism(incfed.PaymentEfficient(beta=0.7), rounds=50)
+    56
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(

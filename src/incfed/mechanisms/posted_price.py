@@ -14,7 +14,17 @@ from .base import Decision, Mask, Mechanism, Round
 @dataclass(frozen=True)
 class PostedPrice(Mechanism):
     """The largest set in which data and `price` together cover every member's cost; each is paid
-    the price."""
+    the price.
+
+    price: what each participant is paid in a round.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> mechanism = incfed.PostedPrice(price=12.0)
+    >>> algorithm = incfed.IncFedUCB(mechanism, threshold=1.0, costs=10.0)
+    >>> result = incfed.simulate(world, algorithm, steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.payment[-1]:.0f} paid")
+    regret 1.4, 792 paid
+    """
 
     price: float
 

@@ -24,6 +24,13 @@ class Truthful(Mechanism):
     cover: the share of det V_g(eligible) that every decision reaches; above 0, at most 1.
     reserve: the most that is paid to a client in a round. Clients that report more are not
     eligible.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> mechanism = incfed.Truthful(cover=0.7, reserve=30.0)
+    >>> algorithm = incfed.IncFedUCB(mechanism, threshold=1.0, costs=10.0)
+    >>> result = incfed.simulate(world, algorithm, steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.payment[-1]:.0f} paid")
+    regret 1.4, 631 paid
     """
 
     cover: float

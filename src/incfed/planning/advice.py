@@ -143,23 +143,20 @@ def basis(plan: Plan) -> list[str]:
     if case.table.get("kind") == "MovieLens":  # see MovieLens.part
         part = "one half" if case.share == 0.5 else f"{case.share:.0%}"
         part += " of each user's events"
-    if case.world.chance:
-        how = f"{seeds} other seeds, which draw the order and what is shown"
-    else:
-        how = (
-            f"{seeds} starting points in it, since nothing else in a log is random: they show how "
-            "much the start matters, not how much another log would differ"
-        )
+    how = f"{seeds} other seeds, which draw the order and what is shown"
+    if case.log:
+        how = f"{seeds} bootstrapped logs, whose events are drawn from it with replacement"
+        means = "± is a 95 % interval: how far another log of this kind would be away."
     fresh = (
         f"Settings were chosen on {part}. All figures come from the rest, run from scratch for "
         f"{counted(case.steps, 'step')}, with {how}. {means}"
     )
     matched = plan.judgement.chosen["matched"].mean
-    if matched < case.steps:
+    if case.world.match_rate < 1:
         fresh += (
-            f" Of the {counted(case.steps, 'step')} about {human(round(matched))} matched what the "
-            "log showed; payments and traffic are those of the matched steps, and the reward is "
-            "scaled up to all steps."
+            f" For each run {counted(case.run_steps, 'event')} were drawn, of which about "
+            f"{human(round(matched))} matched what the log showed; reward, payments and traffic "
+            f"are all for {counted(case.steps, 'step')}, at the rate of the matched ones."
         )
     return [tried, fresh]
 

@@ -3,6 +3,7 @@ part of that world to judge settings by. `template.toml` shows what its file may
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ SHARE = 0.5  # of a log, on which settings are chosen
 SEARCH, JUDGE = "search", "judge"  # what a run is for
 MANY = 1000  # seeds of each of the two
 LOOK = 100  # steps, to see how large arms are
+MOST_EVENTS = 100_000  # of a log that skips steps, drawn for a run; more only if the plan is longer
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,25 @@ class Case:
     def nobody(self) -> Setting:
         return replace(self.everyone, mechanism=FREE)
 
+    @property
+    def log(self) -> bool:
+        """Whether the world has one order, which seeds do not change: it is then bootstrapped."""
+        return not self.world.chance
+
+    @property
+    def run_steps(self) -> int:
+        """The length of a run. Of a log that skips steps, as many events are drawn as `steps` live
+        steps take: totals are those of such a run, and not scaled up from a shorter one."""
+        enough = math.ceil(self.steps / self.world.match_rate)
+        return max(self.steps, min(enough, MOST_EVENTS)) if self.log else self.steps
+
     def scene(self, use: str) -> dict[str, Any]:
         """The [world] to choose in, or the one to judge by."""
         if self.share is None:
             return dict(self.table)
         part = _parts(self.table, self.share)[0 if use == SEARCH else 1]
-        turn = {"turn": True} if self.table.get("turn") or not self.world.chance else {}
-        return {**self.table, "part": part, **turn}
+        again = {"bootstrap": self.run_steps} if self.log else {}
+        return {**self.table, "part": part, **again}
 
     def cells(
         self, setting: Setting, seeds: Sequence[int], use: str, factor: float = 1.0
@@ -89,7 +103,8 @@ class Case:
     def _cell(
         self, algorithm: Mapping[str, Any], seed: int, use: str, point: Mapping[str, Any]
     ) -> Cell:
-        return Cell(self.scene(use), algorithm, seed, self.steps, self.folder, point)
+        point = {**point, "steps": self.steps}
+        return Cell(self.scene(use), algorithm, seed, self.run_steps, self.folder, point)
 
     def identity(self) -> list[Any]:
         """All that the answer depends on, besides the question."""

@@ -29,7 +29,9 @@ from .space import Setting
 if TYPE_CHECKING:
     from .planner import Plan
 
-WHOLE = "# The part that the plan's figures come from; for all of it, leave out steps, part, turn."
+WHOLE = (
+    "# The part that the plan's figures come from; for all of it, leave out steps, part, bootstrap."
+)
 LOOK = 1000  # steps to look through at once; in all, if the world has no end
 ROOM = 10.0  # times the largest cost: what a client may ask for
 
@@ -46,7 +48,7 @@ def config_text(plan: Plan) -> str:
         *_comment(plan.advice),
         "",
         "[run]",
-        f"steps = {case.steps}",
+        f"steps = {case.run_steps}",
         "# The plan's figures come from these seeds, which were not used to choose.",
         f"seeds = {toml(plan.held_out)}",
         'output = "results"',

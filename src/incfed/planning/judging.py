@@ -3,14 +3,14 @@ were not used to choose settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..experiments.engine import Session
 from ..results.intervals import Interval
 from .alone import Rules, named
 from .case import JUDGE, Case
-from .evidence import EXTRA, means_of
+from .evidence import EXTRA, interval_of, means_of
 from .goals import GAINS, METRICS, Figures, Goal, Limit
 from .search import SearchResult, needed, run_groups
 from .space import Setting
@@ -26,9 +26,14 @@ class Judged:
     runs: Sequence[Figures]
     setting: Setting | None = None
     rules: Rules | None = None  # of clients that do not share
+    log: bool = False  # the runs are those of bootstrapped logs
 
     def __getitem__(self, metric: str) -> Interval:
-        return Interval.of(self.values(metric))
+        return self.interval(self.values(metric))
+
+    def interval(self, values: Iterable[float]) -> Interval:
+        """Of its runs: that of the mean over seeds, or of what another log would give."""
+        return interval_of(values, log=self.log)
 
     def values(self, metric: str) -> list[float]:
         return [run[metric] for run in self.runs]
@@ -42,7 +47,7 @@ class Judged:
     def more(self, other: Judged, metric: str, times: float = 1.0) -> Interval:
         """By how much it exceeds `times` the figure of `other`, seed by seed."""
         pairs = zip(self.values(metric), other.values(metric), strict=True)
-        return Interval.of(one - times * two for one, two in pairs)
+        return self.interval(one - times * two for one, two in pairs)
 
     def worse(self, other: Judged, metric: str) -> Interval:
         """By how much it is worse, seed by seed."""
@@ -117,7 +122,7 @@ class Judgement:
             LimitCheck(
                 limit,
                 one[limit.metric],
-                Interval.of(limit.excesses(one.runs, self.everyone.runs)),
+                one.interval(limit.excesses(one.runs, self.everyone.runs)),
                 None if limit.share is None else one.share(self.everyone, limit.metric),
             )
             for limit in goal.limits
@@ -148,15 +153,19 @@ def judge(
     groups += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
     groups.append(case.alone(found.alone, seeds, JUDGE))
     runs = iter(needed(run_groups(session, groups, progress)))
-    judged = {one: Judged(str(one), next(runs), one) for one in settings}
-    off = {factor: Judged(f"costs x {factor:g}", next(runs), found.chosen) for factor in FACTORS}
+    log = case.log
+    judged = {one: Judged(str(one), next(runs), one, log=log) for one in settings}
+    off = {
+        factor: Judged(f"costs x {factor:g}", next(runs), found.chosen, log=log)
+        for factor in FACTORS
+    }
     chosen = judged[found.chosen]
     return Judgement(
         chosen=chosen,
         references=(
             replace(judged[paid], label=f"everyone is paid, D_c {paid.threshold:g}"),
             replace(judged[free], label=f"nobody is paid, D_c {free.threshold:g}"),
-            Judged(named(found.alone), next(runs), rules=found.alone),
+            Judged(named(found.alone), next(runs), rules=found.alone, log=log),
         ),
         frontier=tuple(
             sorted((judged[one] for one in found.frontier), key=lambda one: one["payment"].mean)

@@ -39,7 +39,14 @@ PLAY_OFF = 16  # seeds that settings are chosen with, after those of the race
 @dataclass(frozen=True)
 class Plan(Shown):
     """Advice. All figures come from the `held_out` seeds (and, of a log, from its second part),
-    which were not used to choose settings. `str()` is the whole plan as text."""
+    which were not used to choose settings. `str()` is the whole plan as text.
+
+    >>> world = {"kind": "Synthetic", "clients": 5, "dim": 3, "arms": 4, "pool": 50}
+    >>> case = {"run": {"steps": 200}, "world": world, "costs": 10.0}
+    >>> plan = incfed.plan(case, minimize="payment", trials=16, held_out=2, jobs=1)
+    >>> plan.payment.mean, type(plan.algorithm()).__name__
+    (0.0, 'IncFedUCB')
+    """
 
     case: Case
     goal: Goal
@@ -162,6 +169,15 @@ def plan(
     number of processes (`jobs`) or on a Dask cluster (`dask`). With `output`, the plan is written
     to that folder, and a search that was stopped there is continued. `progress` is told how far it
     is. With several processes, a script must call this under `if __name__ == "__main__":`.
+
+    >>> case = {
+    ...     "run": {"steps": 200},
+    ...     "world": {"kind": "Synthetic", "clients": 5, "dim": 3, "arms": 4, "pool": 50},
+    ...     "costs": 10.0,
+    ... }
+    >>> plan = incfed.plan(case, budget=100, trials=16, held_out=2, jobs=1)
+    >>> plan.within, plan.payment.mean <= 100
+    (True, True)
     """
     case = read_case(world, clients_may_lie=inputs.flag("clients_may_lie", clients_may_lie))
     limits = {

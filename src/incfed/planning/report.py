@@ -72,8 +72,9 @@ def _expectations(plan: Plan) -> Iterator[doc.Block]:
     rows = [("The advice", plan.judgement.chosen)]
     rows += [(one.label, one) for one in plan.judgement.references]
     yield doc.Heading("What to expect")
+    drawn = counted(len(plan.held_out), "bootstrapped log" if plan.case.log else "seed")
     note = (
-        f"Held-out means over {counted(len(plan.held_out), 'seed')} with 95 % intervals. Clients "
+        f"Held-out means over {drawn} with 95 % intervals. Clients "
         "that do not share learn in the way that served them best in the search."
     )
     yield _table(plan, "", [*advice.shown_metrics(plan), "rounds"], rows, note)

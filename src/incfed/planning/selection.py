@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..results.intervals import Interval, student
-from .evidence import Evidence
+from .evidence import Evidence, interval_of
 from .goals import Figures, Goal, loss
 from .space import Setting
 
@@ -106,7 +106,8 @@ def upper_excess(evidence: Evidence, setting: Setting, goal: Goal) -> float:
     def upper(one: Interval) -> float:
         return one.mean + (student(CONFIDENT, one.n - 1) * one.error if one.n > 1 else 0.0)
 
-    excesses = (Interval.of(evidence.excesses(setting, limit)) for limit in goal.limits)
+    found = (evidence.excesses(setting, limit) for limit in goal.limits)
+    excesses = (interval_of(each, log=evidence.log) for each in found)
     return max(map(upper, excesses), default=-math.inf)
 
 
@@ -172,7 +173,8 @@ def thin(settings: Sequence[Setting], payments: Sequence[float], count: int) -> 
 def worse(evidence: Evidence, one: Setting, other: Setting, metric: str) -> Interval:
     """By how much `one` is worse than `other`, seed by seed."""
     values = evidence.values(one, metric), evidence.values(other, metric)
-    return Interval.of(loss(metric, x - y) for x, y in zip(*values, strict=True))
+    gaps = [loss(metric, x - y) for x, y in zip(*values, strict=True)]
+    return interval_of(gaps, log=evidence.log)
 
 
 def as_good(

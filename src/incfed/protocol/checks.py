@@ -3,13 +3,12 @@
 The coordinator cannot see what its clients saw, but it can detect data that no client could have
 seen: n steps with arms of length at most L have a trace of at most n L^2 and a rank of at most n;
 and rewards of size at most Y give a db with db' dV^-1 db <= n Y^2 (db = X'y lies in the span of
-dV = X'X, and projecting y onto the columns of X does not lengthen it). And it knows what clients
-have downloaded, so that they cannot simply sell that back.
+dV = X'X, and projecting y onto the columns of X does not lengthen it). What clients have downloaded
+they cannot simply sell back: see `resale`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from ..kernels.factor import Floats
 from ..support.inputs import InputError, counted
 from .messages import Signal, Upload
-from .packing import FACTOR, TRIANGLE, Packed, pack_matrix
+from .packing import FACTOR, TRIANGLE, Packed
 
 MOST_STEPS = 10**9  # in one upload
 # The smallest eigenvalue may be this far below 0: PSD times the trace, but at most that of a step,
@@ -25,8 +24,6 @@ MOST_STEPS = 10**9  # in one upload
 PSD, SUMMED = 1e-9, 1e-12
 RANK = 1e-9  # times the trace: smaller eigenvalues are rounding
 INVERTIBLE = 1e-9  # times the trace: added to dV, to solve with it
-SAME = 1e-6  # relative: closer to what was downloaded is the same
-ALIKE = 2e-3  # data almost in one direction is almost the same for everybody
 ROUNDING = 1e-9  # relative, of sums of squares
 ROUNDING_SOLVED = 1e-6  # relative, of a solution with condition 1 / INVERTIBLE
 
@@ -167,33 +164,3 @@ def check_delivery(db: Floats, dV: Packed, steps: int, bounds: Bounds) -> None:
     if not square <= most * (1.0 + ROUNDING_SOLVED):
         allowed = f"of at most {most:.10g}: {counted(steps, 'reward')} of at most "
         raise Refusal("db", f"db' dV^-1 db = {square:.10g}", f"{allowed}{bounds.reward_bound:g}")
-
-
-class Downloaded:
-    """What clients have downloaded: V_g of recent epochs, and the differences of any two."""
-
-    def __init__(self, epochs: Sequence[Packed]) -> None:
-        known = [np.zeros(0), *(one.numbers for one in epochs if one.numbers.any())]
-        known[0] = np.zeros_like(known[-1])
-        pairs = [one - other for n, one in enumerate(known) for other in known[:n]]
-        self._directions = np.array([one / norm for one in pairs if (norm := np.linalg.norm(one))])
-
-    def check_resale(self, dV: Packed, steps: int) -> None:
-        """Raise Refusal if dV is a multiple of what was downloaded.
-
-        Little data, or data almost in one direction (with d = 1, all data), may well be a multiple
-        of somebody else's by chance, and is not refused.
-        """
-        V = dV.matrix()
-        trace, square = float(np.trace(V)), float((V * V).sum())
-        if steps <= 2 * dV.dim or square >= (1.0 - ALIKE) * trace**2 or not len(self._directions):
-            return
-        own = pack_matrix(V).numbers
-        own = own / np.linalg.norm(own)
-        nearest = self._directions[int(np.argmax(self._directions @ own))]
-        if np.linalg.norm(own - nearest) <= SAME:
-            allowed = (
-                "data of your own: this is a multiple of V_g, or of the difference of two, that "
-                "was downloaded (limits.refuse_resale)"
-            )
-            raise Refusal("dV", None, allowed)

@@ -17,15 +17,17 @@ from ..kernels.coalition import log_gains
 from ..kernels.factor import Floats
 from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.payment_free import PaymentFree
-from .limits import NO_PAST, Limits, Past
+from .limits import NO_PAST, Limits, Past, usual_prices
 from .messages import Upload
-from .money import Budget, Purse, round_up, total
+from .money import Budget, Purse, declared, round_up, total
 from .packing import gather
 from .protocols import EVERYONE
 from .server import Closed, Server, Uploads
 from .shared import Shared
 from .traffic import round_communication
 from .triggers import GROWTH, Threshold, Trigger
+
+SHARE = "largest_share"  # the limit by which a client is removed before anything is decided
 
 
 class Offers(NamedTuple):
@@ -73,12 +75,21 @@ class OpenRound(Protocol):
         """All clients of the federation, also those that are away."""
         ...
 
+    @property
+    def active(self) -> list[int]:
+        """The clients with pending data, ascending."""
+        ...
+
     def steps(self, clients: Iterable[int]) -> int:
         """What these clients would share."""
         ...
 
+    def table(self) -> Round:
+        """As a mechanism sees it."""
+        ...
+
     def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
-        """The round, and what a mechanism decides."""
+        """The same, and what a mechanism decides."""
         ...
 
     def without(self, clients: Collection[int]) -> OpenRound:
@@ -119,6 +130,9 @@ class RoundInputs(NamedTuple):
 
     def steps(self, clients: Iterable[int]) -> int:
         return sum(self.uploads[client].steps for client in clients)
+
+    def table(self) -> Round:
+        return self.open()[1]
 
     def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
         server, round = self.open()
@@ -178,7 +192,7 @@ def decide_first(inputs: RoundInputs) -> Offers:
     """The same for a round of real clients. If it was called because of growth alone, only the
     uploads say whether that was too early: then nobody is offered anything."""
     rule = inputs.rule
-    if rule.streams == GROWTH and not rule.opens(inputs.open()[1]):
+    if rule.streams == GROWTH and not worthwhile(rule, inputs):
         return Offers({}, False)
     return decide(inputs)
 
@@ -213,6 +227,15 @@ def decide_again(one: OpenRound, kept: Mapping[int, float], *, add: bool) -> Off
     return Offers({client: kept.get(client, 0.0) for client in payments}, True)
 
 
+def worthwhile(rule: Trigger, one: OpenRound) -> bool:
+    """Whether a round should open, by what the server knows: it is worth it, and enough of it would
+    be shared to count."""
+    crowding = _crowding(one)
+    round = (one.without(crowding) if crowding else one).table()
+    expected = round.clients[rule.expected(round)].tolist()
+    return bool(expected) and shortfall(one, expected) is None
+
+
 def shortfall(one: OpenRound, sharers: Collection[int]) -> str | None:
     """The limit by which these clients share too little: then nothing is shared, and nobody is
     paid. None if it is enough, or there is nothing."""
@@ -240,11 +263,14 @@ def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Sh
 def _decide_within(one: OpenRound, kept: Mapping[int, float] | None, *, add: bool) -> Offers:
     """Decide within limits; if again, with those that delivered, never below `kept`."""
     assert one.limits is not None
-    rest, removed, everyone = one, dict[int, str](), None
+    crowding = set(_crowding(one)).difference(kept or {})
+    rest = one.without(crowding) if crowding else one
+    removed, everyone, usual = dict.fromkeys(sorted(crowding), SHARE), None, dict[int, float]()
     while True:
         judge = one.mechanism if add else PaymentFree()
         round, decision = rest.judge(judge)
-        everyone = round if everyone is None else everyone
+        if everyone is None:
+            everyone, usual = round, usual_prices(declared(round), one.past)
         S, owed = decision.participants, decision.payments
         if kept is not None:
             held = np.isin(round.clients, list(kept))
@@ -253,15 +279,22 @@ def _decide_within(one: OpenRound, kept: Mapping[int, float] | None, *, add: boo
             owed = one.mechanism.amend(round, decision, S, before)
         payments = round_up(owed[S], one.money.digits).tolist()
         asked = dict(zip(round.clients[S].tolist(), payments, strict=True))
-        fitted, over = Purse(one.limits, one.past, one.money, round).fit(asked, kept or {})
+        fitted, over = Purse(one.limits, one.past, one.money, round, usual).fit(asked, kept or {})
         if not over:
             break
         removed |= over
         rest = rest.without(over)
     joined = _for_data(everyone, fitted, removed) if add else []
     offered = dict(sorted({**dict.fromkeys(joined, 0.0), **fitted}.items()))
-    data_only = bool(removed) and not any(offered.values())
+    data_only = len(removed) > len(crowding) and not any(offered.values())
     return Offers(offered, data_only, decision.gap if kept is None else 0.0, removed)
+
+
+def _crowding(one: OpenRound) -> list[int]:
+    if one.limits is None or one.limits.largest_share is None:
+        return []
+    uploads = {client: one.steps([client]) for client in one.active}
+    return one.limits.crowding(one.members, uploads, one.past)
 
 
 def _for_data(round: Round, sharing: Collection[int], removed: Collection[int]) -> list[int]:

@@ -6,6 +6,7 @@ may still share for data alone.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
@@ -27,9 +28,14 @@ class Limits(Setting):
     per_client: money for one client, ever.
     reserve: a client that declares a higher cost is not paid.
     price_rise: a client is not paid in a round in which it declares more than this factor times
-    what it declared before.
-    price_floor: what was declared below this counts as this much, for `price_rise`.
+    the most that it declared before.
+    price_floor: what was declared below this counts as this much, for `price_rise` and
+    `price_spread`.
+    price_spread: nor if it declares more than this factor times the median of what the others do
+    that want money; if there are two of them, or more.
     steps_per_upload: an upload of more steps is refused.
+    largest_share: of all steps that are shared, and those uploaded now, at most this share is one
+    client's: else it waits for the others. Not in federations of one or two.
     least_sharers: if fewer clients would share in a round, nothing is shared, and nobody is paid.
     Not in federations of one or two, where that hides nothing.
     least_steps: the same, if all together would share fewer steps.
@@ -51,7 +57,9 @@ class Limits(Setting):
     reserve: float | None = None
     price_rise: float | None = None
     price_floor: float = 1.0
+    price_spread: float | None = None
     steps_per_upload: int | None = None
+    largest_share: float | None = None
     least_sharers: int = 1
     least_steps: int = 1
     refuse_resale: bool = False
@@ -62,22 +70,29 @@ class Limits(Setting):
                 inputs.setting("budget", getattr(self, name), name)
         if self.reserve is not None:
             inputs.setting("cost", self.reserve, "reserve")
-        if self.price_rise is not None:
-            inputs.number("price_rise", self.price_rise, low=1.0, high=1e100)
+        for name in ("price_rise", "price_spread"):
+            if getattr(self, name) is not None:
+                inputs.number(name, getattr(self, name), low=1.0, high=1e100)
         inputs.number("price_floor", self.price_floor, low=0.0, high=1e100, open_low=True)
         if self.steps_per_upload is not None:
             inputs.integer("steps_per_upload", self.steps_per_upload, low=1, high=10**9)
+        if self.largest_share is not None:
+            inputs.number("largest_share", self.largest_share, low=0.0, high=1.0, open_low=True)
         inputs.integer("least_sharers", self.least_sharers, low=1)
         inputs.integer("least_steps", self.least_steps, low=1)
         inputs.flag("refuse_resale", self.refuse_resale)
 
-    def allowance(self, price: float, past: Past, left: float) -> Allowance:
+    def allowance(
+        self, price: float, past: Past, left: float, usual: float | None = None
+    ) -> Allowance:
         """The most that a client with this declared cost may be paid in a round, if `left` is left
-        of the budget."""
+        of the budget, and others declare `usual`."""
         if self.reserve is not None and price > self.reserve:
             return Allowance(0.0, "reserve")
         if price > self._highest(past.price):
             return Allowance(0.0, "price_rise")
+        if price > self._widest(usual):
+            return Allowance(0.0, "price_spread")
         found = [Allowance(left, BUDGET)]
         if self.per_round is not None:
             found.append(Allowance(self.per_round, "per_round"))
@@ -87,16 +102,36 @@ class Limits(Setting):
             found.append(Allowance(max(0.0, self.per_client - past.paid), "per_client"))
         return min(found, key=lambda one: one.amount)
 
-    def next(self, past: Past, price: float, paid: float | None) -> Past:
+    def next(self, past: Past, price: float, paid: float | None, steps: int) -> Past:
         """What is known of a client after a round in which it declared this cost, and was paid if
-        it took part. A price that rose too fast counts as far as it was allowed to rise: repeating
-        it helps in so many rounds as it should have taken."""
-        return Past(past.paid + (paid or 0.0), min(price, self._highest(past.price)))
+        it took part, with so many steps. A price that rose too fast counts as far as it was allowed
+        to rise: repeating it helps in so many rounds as it should have taken. One that falls may
+        rise again."""
+        highest = max(min(price, self._highest(past.price)), past.price or 0.0)
+        if paid is None:
+            return past._replace(price=highest)
+        return Past(past.paid + paid, highest, past.steps + steps)
 
     def _highest(self, price: float | None) -> float:
         if price is None or self.price_rise is None:
             return float("inf")
         return self.price_rise * max(price, self.price_floor)
+
+    def _widest(self, usual: float | None) -> float:
+        if usual is None or self.price_spread is None:
+            return float("inf")
+        return self.price_spread * max(usual, self.price_floor)
+
+    def crowding(
+        self, members: int, uploads: Mapping[int, int], past: Mapping[int, Past]
+    ) -> list[int]:
+        """The clients whose steps are too much beside those of the others; `uploads`: how many each
+        has in this round."""
+        if self.largest_share is None or members <= SMALL:
+            return []
+        shared = {client: one.steps for client, one in past.items()}
+        most = self.largest_share * (sum(shared.values()) + sum(uploads.values()))
+        return [c for c, steps in uploads.items() if shared.get(c, 0) + steps > most]
 
     def shortfall(self, members: int, sharers: int, steps: int) -> str | None:
         """The limit by which too little is shared for anything to be; None if it is enough."""
@@ -119,8 +154,10 @@ def safe_limits(budget: float | None) -> Limits:
         money = {"per_round": budget / 5, "per_payment": budget / 10, "per_client": budget / 2}
     return Limits(
         **money,
-        price_rise=2.0,
+        price_rise=1.1,
+        price_spread=5.0,
         steps_per_upload=1_000_000,
+        largest_share=0.75,
         least_sharers=2,
         least_steps=10,
         refuse_resale=True,
@@ -147,7 +184,8 @@ class Past(NamedTuple):
     """What limits depend on of a client's earlier rounds."""
 
     paid: float = 0.0  # in all
-    price: float | None = None  # declared last, as far as it was allowed to rise
+    price: float | None = None  # the highest it declared, as far as it was allowed to rise
+    steps: int = 0  # that it shared
 
 
 class Allowance(NamedTuple):
@@ -158,3 +196,18 @@ class Allowance(NamedTuple):
 
 
 NO_PAST: Mapping[int, Past] = {}
+
+
+def usual_prices(prices: Mapping[int, float], past: Mapping[int, Past]) -> dict[int, float]:
+    """For each client with a price in this round, the median of what the others want: now, or
+    before if they are not in it. Not if fewer than two want money."""
+    known = {client: one.price for client, one in past.items() if one.price is not None}
+    wanted = sorted(price for price in {**known, **prices}.values() if price > 0.0)
+    usual = {}
+    for client, price in prices.items():
+        own = bisect_left(wanted, price) if price > 0.0 else len(wanted)
+        others = len(wanted) - (price > 0.0)
+        if others >= SMALL:
+            middle = [wanted[k + (k >= own)] for k in ((others - 1) // 2, others // 2)]
+            usual[client] = sum(middle) / 2.0
+    return usual

@@ -61,12 +61,13 @@ class Purse:
     """What may be paid in a round within limits: to each client, and in all."""
 
     def __init__(
-        self, limits: Limits, past: Mapping[int, Past], money: Budget, round: Round
-    ) -> None:
+        self, limits: Limits, past: Mapping[int, Past], money: Budget, round: Round,
+        usual: Mapping[int, float],
+    ) -> None:  # fmt: skip
         self._round, self._money = round, money
         self._each = {
-            client: limits.allowance(price, past.get(client, Past()), money.left)
-            for client, price in zip(round.clients.tolist(), round.costs.tolist(), strict=True)
+            client: limits.allowance(price, past.get(client, Past()), money.left, usual.get(client))
+            for client, price in declared(round).items()
         }
         self._all, self._name = money.left, BUDGET
         if limits.per_round is not None and limits.per_round < money.left:
@@ -115,6 +116,11 @@ class Purse:
         S = self._round.stable_set(np.array([self._each[client].amount for client in clients]))
         left = set(self._round.clients[~S].tolist()).difference(but)
         return {client: self._each[client].limit for client in clients if client in left}
+
+
+def declared(round: Round) -> dict[int, float]:
+    """The costs of the clients of a round."""
+    return dict(zip(round.clients.tolist(), round.costs.tolist(), strict=True))
 
 
 def total(payments: Mapping[int, float]) -> float:

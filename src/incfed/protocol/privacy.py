@@ -56,8 +56,14 @@ class Noise(NamedTuple):
 class Privacy(Setting):
     """(epsilon, delta)-differential privacy of each step in what a client shares.
 
+    epsilon: how much one step may change the odds of what is sent; less is more private.
+    delta: the probability with which that may fail.
     arm_norm, reward_bound: no arm is longer, and no reward larger, up or down. (In a federation its
     own bounds apply.)
+
+    >>> noise = incfed.Privacy(epsilon=4)
+    >>> round(noise.sigma, 2)
+    2.29
     """
 
     epsilon: float
@@ -101,7 +107,11 @@ class Privacy(Setting):
         return (vectors * values) @ vectors.T, vectors @ along
 
     def epsilon_of(self, events: int) -> float:
-        """The epsilon, at the same delta, of somebody who is in so many steps of one client."""
+        """The epsilon, at the same delta, of somebody who is in so many steps of one client.
+
+        >>> incfed.Privacy(epsilon=1).epsilon_of(1) < incfed.Privacy(epsilon=1).epsilon_of(10)
+        True
+        """
         inputs.integer("events", events, low=1)
         scale = gaussian_scale(self.epsilon, self.delta) / events
         low, high = 0.0, 1.0

@@ -43,6 +43,7 @@ class _Settings(Setting):
 class VaryingCosts(_Settings, ABC):
     """True costs that change from round to round, around a mean: one for all clients, or one each.
 
+    mean: the cost around which they change: a number, or one per client.
     spread: the standard deviation of the logarithm of a cost (of its change, if it drifts). The
     draws have a stream of their own: the same rounds have the same costs, whatever the algorithm.
     """
@@ -61,7 +62,17 @@ class VaryingCosts(_Settings, ABC):
 
 @dataclass(frozen=True)
 class DrawnCosts(VaryingCosts):
-    """Costs that are drawn anew for every round."""
+    """Costs that are drawn anew for every round.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(
+    ...     incfed.PayEveryone(), threshold=1.0,
+    ...     costs=incfed.DrawnCosts(mean=10.0, spread=0.3),
+    ... )
+    >>> result = incfed.simulate(world, algorithm, steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.payment[-1]:.0f} paid")
+    regret 1.4, 614 paid
+    """
 
     def next(self, mean: Floats, before: Floats, draws: Floats) -> Floats:
         return np.minimum(MOST, mean * np.exp(self.spread * draws))
@@ -69,7 +80,17 @@ class DrawnCosts(VaryingCosts):
 
 @dataclass(frozen=True)
 class DriftingCosts(VaryingCosts):
-    """Costs that start at the mean and drift: a random walk."""
+    """Costs that start at the mean and drift: a random walk.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(
+    ...     incfed.PayEveryone(), threshold=1.0,
+    ...     costs=incfed.DriftingCosts(mean=10.0, spread=0.1),
+    ... )
+    >>> result = incfed.simulate(world, algorithm, steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.payment[-1]:.0f} paid")
+    regret 1.4, 686 paid
+    """
 
     def next(self, mean: Floats, before: Floats, draws: Floats) -> Floats:
         return np.minimum(MOST, before * np.exp(self.spread * draws))
@@ -132,7 +153,19 @@ class Behaviour(_Settings, ABC):
 
 @dataclass(frozen=True)
 class Shading(Behaviour):
-    """Reports `factor` times the true cost: above 1 more, below 1 less."""
+    """Reports `factor` times the true cost.
+
+    factor: above 1 reports more than the cost, below 1 less.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(
+    ...     incfed.PayEveryone(), threshold=1.0,
+    ...     costs=10.0, reports=incfed.Shading(factor=2, clients=[3]),
+    ... )
+    >>> result = incfed.simulate(world, algorithm, steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.payment[-1]:.0f} paid")
+    regret 1.4, 764 paid
+    """
 
     factor: float
 
@@ -148,7 +181,19 @@ class Shading(Behaviour):
 class BestResponse(Behaviour):
     """Feels its way to the highest price. After a round in which it was paid it asks more, by a
     share of `step` (of what it was paid, if it asked nothing); after one in which it was not, less,
-    but never less than its cost."""
+    but never less than its cost.
+
+    step: the share by which it changes what it asks.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(
+    ...     incfed.PayEveryone(), threshold=1.0,
+    ...     costs=10.0, reports=incfed.BestResponse(step=0.1),
+    ... )
+    >>> result = incfed.simulate(world, algorithm, steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.payment[-1]:.0f} paid")
+    regret 1.4, 1225 paid
+    """
 
     step: float = 0.1
 
@@ -164,7 +209,19 @@ class BestResponse(Behaviour):
 
 @dataclass(frozen=True)
 class Colluding(Behaviour):
-    """A group that agrees: all report `factor` times the highest true cost among them."""
+    """A group that agrees: all report `factor` times the highest true cost among them.
+
+    factor: what the highest true cost is multiplied by.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(
+    ...     incfed.PayEveryone(), threshold=1.0,
+    ...     costs=10.0, reports=incfed.Colluding(factor=1.5, clients=[0, 1]),
+    ... )
+    >>> result = incfed.simulate(world, algorithm, steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.payment[-1]:.0f} paid")
+    regret 1.4, 734 paid
+    """
 
     factor: float = 1.0
 
@@ -178,7 +235,17 @@ class Colluding(Behaviour):
 
 @dataclass(frozen=True)
 class Refusing(Behaviour):
-    """Never uploads, and takes what others share."""
+    """Never uploads, and takes what others share.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(
+    ...     incfed.PayEveryone(), threshold=1.0,
+    ...     costs=10.0, reports=incfed.Refusing(clients=[3]),
+    ... )
+    >>> result = incfed.simulate(world, algorithm, steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.payment[-1]:.0f} paid")
+    regret 1.7, 745 paid
+    """
 
     def uploads(self, pending: Ints) -> Mask:
         return np.zeros(len(pending), np.bool_)
@@ -186,7 +253,19 @@ class Refusing(Behaviour):
 
 @dataclass(frozen=True)
 class Withholding(Behaviour):
-    """Keeps its data back until it has `steps` of them, so that it is worth more."""
+    """Keeps its data back until it has `steps` of them, so that it is worth more.
+
+    steps: from so many pending steps on, it uploads.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(
+    ...     incfed.PayEveryone(), threshold=1.0,
+    ...     costs=10.0, reports=incfed.Withholding(steps=5),
+    ... )
+    >>> result = incfed.simulate(world, algorithm, steps=200)
+    >>> print(f"regret {result.regret[-1]:.1f}, {result.payment[-1]:.0f} paid")
+    regret 4.9, 299 paid
+    """
 
     steps: int
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..kernels.factor import Floats
+from ..kernels.pending import Mask
 from ..kernels.signals import Signals, signals
 from ..mechanisms.base import MEETS, Round
 from ..support import inputs, places
@@ -26,7 +27,11 @@ ROWS, GROWTH = "rows", "growth"
 @dataclass(frozen=True)
 class Trigger(Setting, ABC):
     """The base class of triggers: clients call for a round at a threshold, or the server opens one
-    by what they stream."""
+    by what they stream.
+
+    >>> incfed.Threshold(0.5).streams is None, incfed.Patient(news=2.0).streams
+    (True, 'rows')
+    """
 
     @property
     @abstractmethod
@@ -43,9 +48,10 @@ class Trigger(Setting, ABC):
         """What clients send after every step: "rows", "growth" or None, nothing."""
         return None
 
-    def opens(self, round: Round) -> bool:
-        """Whether a round is worth it, by what the server knows; asked if clients stream."""
-        return True
+    def expected(self, round: Round) -> Mask:
+        """Who would share at most if a round opened, by what the server knows; nobody: it is not
+        worth it. Asked if clients stream."""
+        return ~round.nobody
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals | None:
         """What the server learns from the stream; None if there is none."""
@@ -61,8 +67,13 @@ class Trigger(Setting, ABC):
 class Threshold(Trigger):
     """The paper's trigger (Alg. 1 line 8): delta t * log(det V_i / det(V_i - dV_i)) > D_c.
 
-    delta t counts the client's own steps since the last round. 0 opens a round at every step with
-    new data, infinity opens none.
+    D_c: how much a client must have learned. delta t counts the client's own steps since the last
+    round. 0 opens a round at every step with new data, infinity opens none.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), trigger=incfed.Threshold(1.0))
+    >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
+    19
     """
 
     D_c: float
@@ -81,7 +92,15 @@ class Threshold(Trigger):
 
 @dataclass(frozen=True)
 class GrowthRatio(Trigger):
-    """A client's determinant has grown by a ratio: det V_i > gamma det(V_i - dV_i)."""
+    """A client's determinant has grown by a ratio: det V_i > gamma det(V_i - dV_i).
+
+    gamma: the ratio, at least 1.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), trigger=incfed.GrowthRatio(1.5))
+    >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
+    17
+    """
 
     gamma: float
 
@@ -108,6 +127,13 @@ class News(_Streaming):
 
     L_g = log det V_g, and L_all = log det(V_g + all pending data). Clients stream the rows x of
     their steps, without the rewards.
+
+    above: the news, in nats, that a round is worth.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), trigger=incfed.News(above=2.0))
+    >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
+    8
     """
 
     above: float
@@ -119,8 +145,8 @@ class News(_Streaming):
     def streams(self) -> str:
         return ROWS
 
-    def opens(self, round: Round) -> bool:
-        return bool(round.full_value - round.start_value > self.above)
+    def expected(self, round: Round) -> Mask:
+        return round.nobody | (round.full_value - round.start_value > self.above)
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals:
         return signals(
@@ -135,12 +161,19 @@ class Patient(_Streaming):
     It succeeds if the stable set S (the largest set whose members are all willing to share for
     data alone) is not empty, and brings news: log det V_g(S) - L_g >= news.
 
+    news: the news, in nats, that a round is worth.
     signal: "rows" streams the rows x of the steps, so that the server knows before it opens the
     round. "growth" streams one number a step, the growth of the client's own log det; the server
     calls when an upper bound of L_all exceeds log det V_i by `factor` times log(1 + D_i) for every
     client with pending data, and learns from the uploads whether that was too early. Clients that
     cost more than the others are passed over once the bound would suffice for the others even if it
     were smaller by `news`.
+    factor: of signal "growth", how far beyond that the bound must be.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), trigger=incfed.Patient(news=2.0))
+    >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
+    8
     """
 
     news: float = 5.0
@@ -156,9 +189,9 @@ class Patient(_Streaming):
     def streams(self) -> str:
         return self.signal
 
-    def opens(self, round: Round) -> bool:
+    def expected(self, round: Round) -> Mask:
         S = round.stable_set()
-        return bool(S.any() and round.value(S) - round.start_value >= self.news - MEETS)
+        return S & (S.any() and round.value(S) - round.start_value >= self.news - MEETS)
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals:
         rows = self.signal == ROWS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..support import inputs
 from ..support.inputs import choice, counted
 from . import markdown
 from .arrays import FrameRecord
+from .collection import collect
 from .differences import difference_blocks, paired_difference
 from .document import Block, Document, Figure
 from .intervals import Interval
@@ -21,6 +24,7 @@ from .notebook import Shown
 from .palette import pens_for
 from .plots import can_plot, overview, plot
 from .records import Result
+from .replays import originals
 from .report import Section, write_report
 from .tables import METRICS, ComparisonRow, Runs, checked, compare, comparison_table, known_metrics
 
@@ -31,12 +35,19 @@ if TYPE_CHECKING:
 
 
 class Comparison(Shown, FrameRecord):
-    """The results of several algorithms, by label; each label has one result a seed.
+    """The results of several algorithms, by label; each label has one result a seed. Of a log it
+    has one result, which seeds would not change, and some of bootstrapped logs.
 
     `comparison["name"]` is the list of its results. As a frame it has one row a label: for each
     metric the mean, its standard deviation (`_sd`), and from the second label on the mean
     difference to the first (`_difference`) with its 95 % interval (`_low`, `_high`), which pairs
-    the runs of each seed.
+    the runs of each seed. Where a log skipped steps, sums are per 1,000 `matched` steps.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> ridges = {f"ridge {x}": incfed.Independent(ridge=x) for x in (0.1, 1.0)}
+    >>> comparison = incfed.compare(world, ridges, steps=100, seeds=2)
+    >>> comparison.to_polars().height, len(comparison["ridge 1.0"])
+    (2, 2)
     """
 
     def __init__(self, runs: Runs) -> None:
@@ -52,6 +63,11 @@ class Comparison(Shown, FrameRecord):
     def __len__(self) -> int:
         return len(self.runs)
 
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Comparison:
+        """The comparison that `incfed run` wrote to this folder: its finished runs."""
+        return cls(collect(inputs.path("folder", folder)).runs)
+
     def difference(self, label: str, metric: str = "regret") -> Interval:
         """By how much this label's figure exceeds that of the first, seed by seed: the mean and
         its 95 % interval."""
@@ -65,7 +81,8 @@ class Comparison(Shown, FrameRecord):
 
         frames = []
         for label, results in self.runs.items():
-            whole = pandas.concat([one.clients.to_pandas() for one in results])
+            own = originals(results) or results
+            whole = pandas.concat([one.clients.to_pandas() for one in own])
             means = whole.groupby("client", as_index=False).mean()
             means.insert(0, "algorithm", label)
             frames.append(means)
@@ -105,6 +122,11 @@ class Comparison(Shown, FrameRecord):
             "algorithm": np.array([row.label for row in self.rows]),
             "seeds": np.array([row.seeds for row in self.rows]),
         }
+        if any(row.bootstrap for row in self.rows):
+            columns["bootstrap"] = np.array([row.bootstrap for row in self.rows])
+        if any(row.matched for row in self.rows):
+            matched = [row.matched.mean if row.matched else math.nan for row in self.rows]
+            columns["matched"] = np.array(matched)
         for metric in known_metrics(self.rows):
             spreads = [getattr(row, metric) for row in self.rows]
             gaps = [self.difference(label, metric) for label in self.runs]
@@ -121,6 +143,8 @@ class Comparison(Shown, FrameRecord):
     def __repr__(self) -> str:
         first = next(iter(self.runs.values()))[0]
         seeds = counted(max(row.seeds for row in self.rows), "seed")
+        if logs := max(row.bootstrap for row in self.rows):
+            seeds = f"{counted(logs, 'bootstrapped log')}"
         names = ", ".join(self.runs)
         return f"<Comparison of {names}: {counted(first.regret.size, 'step')}, {seeds}>"
 

@@ -1,4 +1,5 @@
-"""From results to lines: mean and spread over seeds, at no more points than a screen shows."""
+"""From results to lines: mean and spread over seeds, at no more points than a screen shows. Steps
+that a replay skipped do not count."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import numpy as np
 from ..support.inputs import InputError
 from .arrays import FloatArray, IntArray
 from .records import Result
+from .replays import bootstrapped
 
 POINTS = 300
 DOTS = 200  # single rounds that are shown of an algorithm; of more, every second, third, ...
@@ -42,14 +44,29 @@ class Curve:
 
 def curve(results: Sequence[Result], metric: str) -> Curve:
     """Mean and sample standard deviation of `metric` over seeds; the shortest run sets the end."""
-    steps = min(result.regret.size for result in results)
-    if not steps:
+    if not all(result.regret.size for result in results):
         raise InputError("runs: a result without steps; allowed is at least one step")
+    steps = max(1, min(int(result.matched[-1]) for result in results))
     grid = np.unique(np.linspace(0, steps - 1, min(POINTS, steps)).round().astype(np.int64))
     if metric == "participation":
         return _participation(results, grid, steps)
-    values = np.array([getattr(result, metric)[grid] for result in results])
-    return Curve(grid + 1, *mean_and_sd(values, np.ones_like(values)))
+    values = np.array([getattr(result, metric)[_places(result, grid)] for result in results])
+    return Curve(grid + 1, *_line(results, values, np.ones_like(values)))
+
+
+def _places(result: Result, grid: IntArray) -> IntArray:
+    """Where these of its matched steps are; without skipped steps it is the grid itself."""
+    return np.searchsorted(result.matched, grid + 1).clip(max=result.matched.size - 1)
+
+
+def _line(
+    results: Sequence[Result], values: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and spread over seeds; of a log its own line, and the spread of bootstrapped logs."""
+    again = np.array([bootstrapped(result.settings) for result in results])
+    own = again if again.all() else ~again
+    mean, sd = mean_and_sd(values[own], weights[own])
+    return mean, mean_and_sd(values[again], weights[again])[1] if again.any() else sd
 
 
 def mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -65,19 +82,23 @@ def mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, Fl
 def _participation(results: Sequence[Result], grid: IntArray, steps: int) -> Curve:
     """Share of pending clients that joined: the rounds one by one, and the mean of all rounds so
     far, which ends at the figure of the tables. NaN before the first round."""
-    at, shares, means = [], [], []
+    at: list[FloatArray] = []
+    shares: list[FloatArray] = []
+    means = []
     for result in results:
         share = result.rounds.participation
-        use = np.isfinite(share) & (result.rounds.step < steps)
-        step, share = result.rounds.step[use], share[use]
+        place = result.matched[result.rounds.step] - 1
+        use = np.isfinite(share) & (place < steps)
+        step, share = place[use], share[use]
         so_far = np.searchsorted(step, grid, side="right")
         total = np.concatenate([[0.0], np.cumsum(share)])[so_far]
         means.append(np.where(so_far > 0, total / np.maximum(so_far, 1), np.nan))
-        at.append(step)
-        shares.append(share)
+        if not at or not bootstrapped(result.settings):  # dots of the log itself will do
+            at.append(step)
+            shares.append(share)
     values = np.array(means)
     known = np.isfinite(values)
-    mean, sd = mean_and_sd(np.where(known, values, 0.0), known.astype(np.float64))
+    mean, sd = _line(results, np.where(known, values, 0.0), known.astype(np.float64))
     x, y = np.concatenate(at).astype(np.float64) + 1, np.concatenate(shares)
     order = np.argsort(x, kind="stable")[:: max(1, -(-x.size // DOTS))]
     return Curve(grid + 1, mean, sd, dots=(x[order], y[order]))

@@ -11,20 +11,35 @@ from .document import Block, Column, Table, TableCell, TableRow
 from .intervals import Interval
 from .numbers import human_spread
 from .records import Result
+from .replays import PER, bootstrapped, finals_of
 from .tables import Runs, compare, known_metrics, metric_columns
 
 
 def paired_difference(first: Sequence[Result], second: Sequence[Result], metric: str) -> Interval:
-    """By how much the final figure of the second exceeds that of the first, seed by seed."""
-    base = {one.settings.get("seed"): one.summary()[metric] for one in first}
-    pairs = [(one.summary()[metric], one.settings.get("seed")) for one in second]
-    return Interval.of(float(own - base[seed]) for own, seed in pairs if seed in base)
+    """By how much the final figure of the second exceeds that of the first, seed by seed; of a log,
+    with an interval from the bootstrapped logs that both saw."""
+    base, other = finals_of([first, second])
+    known = {_key(one): final[metric] for one, final in zip(first, base, strict=True)}
+    pairs = [(_key(one), final[metric]) for one, final in zip(second, other, strict=True)]
+    apart = [(key[0], float(own - known[key])) for key, own in pairs if key in known]
+    again = [gap for drawn, gap in apart if drawn]
+    own = [gap for drawn, gap in apart if not drawn]
+    if not again:
+        return Interval.of(own)
+    centre = own or again
+    return Interval.bootstrap(math.fsum(centre) / len(centre), again)
+
+
+def _key(result: Result) -> tuple[bool, object]:
+    """What two runs have in common that saw the same events."""
+    return bootstrapped(result.settings), result.settings.get("seed")
 
 
 def difference_blocks(runs: Runs) -> Iterator[Block]:
     """A table of the differences to the first label, if there are seeds to judge them by."""
     (first, base), *others = runs.items()
-    known = known_metrics(compare(runs))
+    compared = compare(runs)
+    known = known_metrics(compared)
     found = {
         label: {metric: paired_difference(base, results, metric) for metric in known}
         for label, results in others
@@ -41,6 +56,17 @@ def difference_blocks(runs: Runs) -> Iterator[Block]:
         f"Mean difference to {first} over {counted(seeds, 'seed')}, ± half of its 95 % interval; "
         "runs of a seed saw the same clients, arms and noise."
     )
+    if compared[0].bootstrap:
+        same = {row.bootstrap for row in compared} == {seeds}
+        many = f"{seeds:,}" if same else f"up to {seeds:,}"
+        note = (
+            f"Difference to {first}, ± half of its 95 % interval from {many} bootstrapped logs, "
+            "each the same for both."
+        )
+    if any(row.repeated for row in compared):
+        return  # of a log with several seeds: an interval would be false certainty
+    if compared[0].matched:
+        note = f"Per {PER:,} matched steps. {note}"
     columns = (Column(f"Against {first}", "left"), *metric_columns(shown))
     yield Table(columns, tuple(rows), note)
 

@@ -30,8 +30,8 @@ class Gains(FrameRecord):
     reward in the federation less the reward alone (`measure` says which). Money is no part of it:
     `paid` is a column of its own, and so is how often the client `shared`.
 
-    Where steps of a log were skipped, rewards are those of all steps at the rate of the matched
-    ones. The gain of a client without any is NaN; of one that never acts it is 0.
+    Where steps of a log were skipped, rewards and what is paid are those of all steps at the rate
+    of the matched ones. The gain of a client without any is NaN; of one that never acts it is 0.
     """
 
     measure: str
@@ -43,6 +43,7 @@ class Gains(FrameRecord):
     regret_alone: FloatArray
     shared: IntArray
     paid: FloatArray
+    skipped: bool = False  # steps of a log
 
     def __post_init__(self) -> None:
         for name in COLUMNS:
@@ -94,6 +95,7 @@ def gains(result: Result, alone: Result) -> Gains:
     ours, theirs = result.clients, alone.clients
     reward, reward_alone = _reward(ours), _reward(theirs)
     known = not (np.isnan(ours.regret).any() or np.isnan(theirs.regret).any())
+    matched = max(ours.matched.sum(), 1.0)
     return Gains(
         measure="regret" if known else "reward",
         steps=ours.steps,
@@ -103,7 +105,8 @@ def gains(result: Result, alone: Result) -> Gains:
         regret=ours.regret,
         regret_alone=theirs.regret,
         shared=ours.shared,
-        paid=ours.paid,
+        paid=ours.paid * (ours.steps.sum() / matched),
+        skipped=bool(matched < ours.steps.sum()),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 RAMP = ((234, 243, 251), (106, 174, 214), (11, 60, 111))
 ON_LIGHT, ON_DARK = "#000000", "#ffffff"  # not the page's ink: cells look the same on a dark page
 LEAST_RANGE = 0.05  # of the largest figure: smaller differences keep similar colours
+LETTERS = 52  # of labels that have room side by side
 LOWEST = 2.4  # inches: the name of the parameter at the side needs room
 MOST_COLUMNS, MOST_ROWS = 10, 16  # more have no room for figures
 
@@ -54,7 +56,9 @@ def heat_map(cells: FloatArray, across: Side, down: Side, metric: str, note: str
         )  # fmt: skip
     axes.set_xlim(0, columns)
     axes.set_ylim(rows, 0)
-    axes.set_xticks(np.arange(columns) + 0.5, across.values)
+    wide = max(8, LETTERS // columns)
+    labels = [textwrap.fill(value, wide, break_long_words=False) for value in across.values]
+    axes.set_xticks(np.arange(columns) + 0.5, labels)
     axes.set_yticks(np.arange(rows) + 0.5, down.values)
     style.dress_cells(axes, metric, note, across.title, down.title)
     return figure

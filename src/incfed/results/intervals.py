@@ -1,4 +1,4 @@
-"""Means over seeds with their confidence intervals."""
+"""Means over seeds, and figures of a log, with their confidence intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ ROUNDING = 1e-12  # relative: a smaller spread is none
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over seeds with its 95 % confidence interval (Student's t): `half` on each side."""
+    """A mean over seeds with its 95 % confidence interval (Student's t): `half` on each side. Of a
+    log, its figure with an interval from `n` bootstrapped logs."""
 
     mean: float
     half: float  # NaN for one run
@@ -29,6 +30,15 @@ class Interval:
             return cls(mean, math.nan, len(found))
         error = statistics.stdev(found) / math.sqrt(len(found))
         return cls(mean, student(0.975, len(found) - 1) * error, len(found))
+
+    @classmethod
+    def bootstrap(cls, figure: float, replicas: Iterable[float]) -> Interval:
+        """The figure of a log. How far bootstrapped logs lie apart is how far another log would be
+        away: it does not shrink with their number, as the error of a mean does."""
+        found = list(replicas)
+        if len(found) < 2 or not math.isfinite(figure + math.fsum(found)):
+            return cls(figure, math.nan, len(found))
+        return cls(figure, student(0.975, len(found) - 1) * statistics.stdev(found), len(found))
 
     @property
     def error(self) -> float:

@@ -20,7 +20,8 @@ from .numbers import human
 from .palette import GRID, INK, MUTED, Pens, pens_for
 from .plots import SINGLE, can_plot, new_figure, visible
 from .records import Result
-from .tables import Runs, Spread, spread
+from .replays import originals, replicas
+from .tables import Runs, Spread, log_spread, spread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -38,18 +39,24 @@ SHORT = 24  # letters of a label that has room beside its line
 
 @dataclass(frozen=True)
 class Membership:
-    """One algorithm against learning alone: the gains of the clients, for each seed."""
+    """One algorithm against learning alone: the gains of the clients, for each seed; of a log, on
+    it and on bootstrapped logs (`again`)."""
 
     label: str
     gains: Sequence[Gains]
+    again: Sequence[Gains] = ()
 
     @property
     def measure(self) -> str:
         return self.gains[0].measure
 
     def spread_of(self, figure: str) -> Spread:
-        """A figure of `_figures`, over the seeds."""
-        return spread([_figures(one)[figure] for one in self.gains], figure in ("gain", "lose"))
+        """A figure of `_figures`, over the seeds or with its interval."""
+        share = figure in ("gain", "lose")
+        found, again = (
+            [_figures(one)[figure] for one in some] for some in (self.gains, self.again)
+        )
+        return log_spread(found, again, share) if again else spread(found, share)
 
     def losers(self) -> list[tuple[int, float, float]]:
         """Clients that lose in the mean over seeds, the worst first: (client, gain, paid)."""
@@ -68,14 +75,20 @@ def memberships(runs: Runs) -> list[Membership]:
         if not bases or label in bases:
             continue
         base = max(bases.values(), key=lambda other: _alike(found[0], other[0]))
-        alone = {one.settings.get("seed"): one for one in base}
-        each = []
-        for one in found:
-            with suppress(KeyError, InputError):  # no such seed, or no figures by client
-                each.append(gains(one, alone[one.settings.get("seed")]))
-        if each:
-            compared.append(Membership(label, each))
+        own, again = (_gains(some(found), some(base)) for some in (originals, replicas))
+        if own or again:
+            compared.append(Membership(label, own or again, again))
     return compared
+
+
+def _gains(found: Sequence[Result], base: Sequence[Result]) -> list[Gains]:
+    """Of the runs whose seed the runs alone have, too."""
+    alone = {one.settings.get("seed"): one for one in base}
+    each = []
+    for one in found:
+        with suppress(KeyError, InputError):  # no such seed, or no figures by client
+            each.append(gains(one, alone[one.settings.get("seed")]))
+    return each
 
 
 def membership_blocks(
@@ -115,6 +128,10 @@ def membership_table(found: Sequence[Membership], *, pens: Pens | None = None) -
         cells = [one.spread_of(name).cell() for name in titles]
         rows.append(TableRow((TableCell(one.label, colour=colour), *cells)))
     seeds = " Mean ± standard deviation over seeds." if len(found[0].gains) > 1 else ""
+    if logs := len(found[0].again):
+        seeds = f" ± half of the 95 % interval from {logs:,} bootstrapped logs."
+    if any(one.skipped for each in found for one in each.gains):
+        seeds += " Gains and payments are for all steps of the log, at the rate of matched ones."
     note = (
         "Share of the clients that are better off than alone, and worse off. Gain: "
         f"{MEASURES[found[0].measure]}. Paid: money, in the mean of all clients; it is not part of "

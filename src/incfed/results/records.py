@@ -44,6 +44,12 @@ class Result(FrameRecord):
     arm picked is not the one that was shown. reward / matched is then the replay estimate.
 
     `rounds` has a record of every round, `clients` the figures of each client.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> paid = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, costs=10.0)
+    >>> result = incfed.simulate(world, paid, steps=200)
+    >>> result.name, result.to_polars().height, len(result.rounds) == result.summary()["rounds"]
+    ('IncFedUCB', 200, True)
     """
 
     regret: FloatArray
@@ -109,7 +115,15 @@ class Result(FrameRecord):
         return {"step": steps, **curves, **some}
 
     def gains(self, alone: Result) -> Gains:
-        """What each client gains over `alone`, the same run with `Independent`; see `Gains`."""
+        """What each client gains over `alone`, the same run with `Independent`; see `Gains`.
+
+        >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+        >>> paid = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, costs=10.0)
+        >>> alone = incfed.simulate(world, incfed.Independent(), steps=200)
+        >>> gains = incfed.simulate(world, paid, steps=200).gains(alone)
+        >>> gains.measure, len(gains.gain)
+        ('regret', 5)
+        """
         from .gains import gains
 
         return gains(self, alone)
@@ -127,7 +141,14 @@ class Result(FrameRecord):
         return self._alone()._repr_html_()
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write this result to a folder; see `incfed.results.save`."""
+        """Write this result to a folder; see `incfed.results.save`.
+
+        >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+        >>> result = incfed.simulate(world, incfed.Independent(), steps=50)
+        >>> result.save("run")
+        >>> bool((incfed.load("run").regret == result.regret).all())
+        True
+        """
         from .storage import save
 
         save(self, path)

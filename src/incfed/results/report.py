@@ -18,6 +18,7 @@ from .document import Block, DefinitionList, Document, Figure, Heading, Text
 from .membership import membership_blocks
 from .palette import Pens, pens_for
 from .plots import can_plot, overview_panels
+from .replays import bands_note
 from .settings import plain
 from .tables import ComparisonRow, Runs, checked, compare, comparison_table
 from .tradeoff import tradeoff_blocks
@@ -25,7 +26,6 @@ from .tradeoff import tradeoff_blocks
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-BANDS = "Mean over seeds; the bands are one standard deviation wide on each side."
 LONG = 60  # of longer lists in the settings, only the first values and the length are shown
 
 
@@ -53,8 +53,7 @@ class Section:
         Give all sections the same `pens` if they show different sets of algorithms.
         """
         chosen = {**pens_for(checked(runs)), **(pens or {})}
-        several = any(len(results) > 1 for results in runs.values())
-        caption = BANDS if several else "One run each."
+        caption = bands_note(runs)
         more: list[Block] = []
         if can_plot():
             keys = {label: chosen[label] for label in runs}

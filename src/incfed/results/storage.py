@@ -80,6 +80,11 @@ def load(path: str | PathLike[str]) -> Result:
     """Read a saved result: the same arrays, bit for bit. An InputError if it cannot be read.
 
     Version 0.1 did not keep figures by client: of its results, `clients` has the rounds only.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> incfed.simulate(world, incfed.Independent(), steps=50).save("kept")
+    >>> len(incfed.load("kept").reward)
+    50
     """
     folder = inputs.path("path", path)
     index = _index(folder)

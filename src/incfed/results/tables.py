@@ -1,19 +1,22 @@
-"""Several algorithms side by side: the mean over seeds and how far single runs lie apart."""
+"""Several algorithms side by side: the mean over seeds and how far single runs lie apart; of a log,
+its figures and their intervals."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..support.inputs import InputError, counted
 from . import markdown
 from .document import Column, Table, TableCell, TableRow
+from .intervals import student
 from .numbers import human_spread, percent_spread
 from .palette import Pens
 from .records import Result
+from .replays import PER, bootstrapped, finals_of, is_log
 
 Runs = Mapping[str, Sequence[Result]]
 """Results by label: the same algorithm with several seeds under one label."""
@@ -25,15 +28,17 @@ DROPS = {"packed": 5, "rounds": 4, "reward": 3, "participation": 2, "communicati
 
 @dataclass(frozen=True)
 class Spread:
-    """The mean and the sample standard deviation (n - 1) of single runs; NaN for one run."""
+    """The mean and the sample standard deviation (n - 1) of single runs; NaN for one run. Of a log,
+    its figure and the standard deviation of bootstrapped logs; `times` it is half an interval."""
 
     mean: float
     sd: float
     share: bool = False
+    times: float = 1.0
 
     def parts(self) -> tuple[str, str, str]:
         """Mean, spread (empty if there is none) and the unit that both are in, as text."""
-        return (percent_spread if self.share else human_spread)(self.mean, self.sd)
+        return (percent_spread if self.share else human_spread)(self.mean, self.times * self.sd)
 
     def cell(self) -> TableCell:
         return TableCell(*self.parts())
@@ -49,9 +54,16 @@ def spread(values: Sequence[float], share: bool = False) -> Spread:
     return Spread(mean, sd, share)
 
 
+def log_spread(figures: Sequence[float], replicas: Sequence[float], share: bool = False) -> Spread:
+    """A figure of a log, and how far bootstrapped logs lie apart."""
+    times = student(0.975, len(replicas) - 1) if len(replicas) > 1 else math.nan
+    return Spread(spread(figures).mean, spread(replicas).sd, share, times)
+
+
 @dataclass(frozen=True)
 class ComparisonRow:
-    """One algorithm over its seeds."""
+    """One algorithm over its seeds, or on a log. If steps of a log were skipped, `matched` of them
+    were not, and sums are per 1,000 of those."""
 
     label: str
     seeds: int
@@ -62,20 +74,50 @@ class ComparisonRow:
     payment: Spread
     rounds: Spread
     participation: Spread
+    matched: Spread | None = None
+    bootstrap: int = 0  # number of bootstrapped logs
+    repeated: bool = False  # a log with several seeds, as version 0.1 ran it
 
 
 def compare(runs: Runs) -> list[ComparisonRow]:
     """One row a label, in the order given. Regret is NaN if it is unknown for any seed;
     participation counts only the seeds that had rounds."""
-    return [row(label, [one.summary() for one in found]) for label, found in checked(runs).items()]
+    finals = finals_of(checked(runs).values())
+    rows = []
+    for (label, results), found in zip(runs.items(), finals, strict=True):
+        drawn = [bootstrapped(one.settings) for one in results]
+        own = [one for one, again in zip(found, drawn, strict=True) if not again]
+        again = [one for one, again in zip(found, drawn, strict=True) if again]
+        repeated = len(own) > 1 and is_log(results[0].settings)
+        rows.append(replace(row(label, own or again, again), repeated=repeated))
+    return rows
 
 
-def row(label: str, finals: Sequence[Mapping[str, Any]]) -> ComparisonRow:
-    """The row of some runs with these final figures (see `Result.summary`)."""
-    columns = {name: [float(final.get(name, math.nan)) for final in finals] for name in METRICS}
-    columns["participation"] = [x for x in columns["participation"] if not math.isnan(x)]
-    spreads = {name: spread(values, name == "participation") for name, values in columns.items()}
-    return ComparisonRow(label=label, seeds=len(finals), **spreads)
+def row(
+    label: str, finals: Sequence[Mapping[str, Any]], again: Sequence[Mapping[str, Any]] = ()
+) -> ComparisonRow:
+    """The row of some runs with these final figures (see `Result.summary`), `again` those of
+    bootstrapped logs; on one scale, see `replays`."""
+
+    def figures(among: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+        found = [float(final.get(name, math.nan)) for final in among]
+        return [x for x in found if not math.isnan(x)] if name == "participation" else found
+
+    def summarised(name: str) -> Spread:
+        share = name == "participation"
+        if again:
+            return log_spread(figures(finals, name), figures(again, name), share)
+        return spread(figures(finals, name), share)
+
+    skipped = any(one.get("matched", math.inf) < one.get("steps", 0) for one in finals)
+    spreads: dict[str, Any] = {name: summarised(name) for name in METRICS}
+    return ComparisonRow(
+        label=label,
+        seeds=len(finals),
+        **spreads,
+        matched=summarised("matched") if skipped else None,
+        bootstrap=len(again),
+    )
 
 
 def comparison_table(
@@ -86,15 +128,25 @@ def comparison_table(
     counts = {row.seeds for row in rows}
     counted_each = seeds or len(counts) > 1
     shown = known_metrics(rows)
+    logs = max((row.bootstrap for row in rows), default=0)
+    skipping = any(row.matched for row in rows)
+    counted_each = counted_each and not (logs or skipping)
     count = [Column("Seeds", drop=6)] if counted_each else []
-    columns = (Column("Algorithm", "left"), *count, *metric_columns(shown))
+    count += [Column("Matched", drop=6)] if skipping else []
+    head = f"Per {PER:,} matched steps" if skipping else "Algorithm"
+    columns = (Column(head, "left"), *count, *metric_columns(shown))
     lines = []
     for row in rows:
         colour = pens[row.label].colour if pens and row.label in pens else ""
         figures = [getattr(row, name).cell() for name in shown]
         own = [TableCell(str(row.seeds))] if counted_each else []
+        if skipping:
+            own.append(row.matched.cell() if row.matched else TableCell(""))
         lines.append(TableRow((TableCell(row.label, colour=colour), *own, *figures)))
-    return Table(columns, tuple(lines), spread_note(counts))
+    note = spread_note(counts, [row.bootstrap for row in rows])
+    if any(row.repeated for row in rows):
+        note += " Seeds do not change a log: ± does not say how much another log would differ."
+    return Table(columns, tuple(lines), note)
 
 
 def known_metrics(rows: Iterable[ComparisonRow]) -> list[str]:
@@ -109,8 +161,14 @@ def metric_columns(shown: Sequence[str]) -> list[Column]:
     return [Column(name.capitalize(), drop=drops.get(name, 0)) for name in shown]
 
 
-def spread_note(counts: Collection[int]) -> str:
-    """What the figures of a table with these numbers of seeds are."""
+def spread_note(counts: Collection[int], logs: Sequence[int] = ()) -> str:
+    """What the figures of a table with these numbers of seeds, or of bootstrapped logs, are."""
+    if max(logs, default=0) > 1:
+        many = f"{max(logs):,}" if min(logs) == max(logs) else f"up to {max(logs):,}"
+        return (
+            f"Final figures of the log, ± half of their 95 % interval from {many} bootstrapped "
+            "logs (events drawn with replacement)."
+        )
     if max(counts, default=0) < 2:
         return "Final figures."
     seeds = counted(max(counts), "seed") if len(counts) == 1 else "the seeds"

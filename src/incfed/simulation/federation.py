@@ -18,14 +18,14 @@ from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..algorithms.lin_ucb import LinUCB
 from ..kernels.factor import Floats, add_outer
-from ..kernels.signals import LOOSE
+from ..kernels.signals import LOOSE, Signals, know, worthwhile_of
 from ..kernels.trust import SCORES
 from ..protocol import deciding
 from ..protocol.deciding import RoundInputs
 from ..protocol.limits import Past
 from ..protocol.messages import Download, Upload
 from ..protocol.money import exact_sum, round_up
-from ..protocol.packing import FACTOR, Packed, pack_matrix
+from ..protocol.packing import FACTOR, Packed, gather, pack_matrix
 from ..protocol.privacy import Normals
 from ..protocol.protocols import EVERYONE, Synchronous
 from ..protocol.server import Closed
@@ -72,8 +72,9 @@ class Member(LinUCB):
         if federation.protocol.privacy is not None:
             check_bounds(federation.protocol.privacy, x[None], np.array([y]))
         federation._before_step(self.number)
+        before = self._learner.logdet
         triggered = self._learner.learn(x, y)
-        federation._after_step(self.number, x, y, triggered)
+        federation._after_step(self.number, x, y, self._learner.logdet - before, triggered)
 
     def _facts(self) -> dict[str, Any]:
         own = {"not shared": self._learner.pending_steps, "cost": self.cost, "paid": self.paid}
@@ -212,7 +213,9 @@ class Federation(Shown):
             if self._members[client]._learner.epoch < self._epoch:
                 self._download(client)
 
-    def _after_step(self, client: int, x: Floats, reward: float, triggered: bool) -> None:
+    def _after_step(
+        self, client: int, x: Floats, reward: float, growth: float, triggered: bool
+    ) -> None:
         fetched = 0
         if self._members[client]._learner.epoch == self._epoch:
             fetched, self._seen[client] = self._total - self._seen[client], self._total
@@ -220,8 +223,33 @@ class Federation(Shown):
         if self.protocol.trigger.streams == ROWS:
             add_outer(self._streamed, x)
             triggered = self._promising() and self._worthwhile()
+        elif self._signals is not None:  # growth is streamed
+            self._signals.grown[client] += growth
+            self._signals.figure[0] += growth
+            triggered = self._called(self._signals)
         if triggered:
             self._round(client)
+
+    def _called(self, signals: Signals) -> bool:
+        """Would the server call for a round, by the growth that clients report?"""
+        logdets = np.array([one._learner.logdet for one in self._members])
+        pending = np.array([one._learner.pending_steps for one in self._members])
+        return worthwhile_of(signals, logdets, pending, self._shared[self._epoch].logdet)
+
+    def _know(self) -> None:
+        """Growth: what the server knows after a round of the data that is still pending."""
+        costs = np.array([one.cost for one in self._members])
+        self._signals = self.protocol.trigger.signals(len(self), self.dim, self._ridge, costs)
+        assert self._signals is not None
+        waiting = [one for one in self._members if one._learner.pending_steps]
+        places = np.full(len(self), -1)
+        places[[one.number for one in waiting]] = np.arange(len(waiting))
+        pending = gather([one._learner.pending.packed() for one in waiting], self.dim)
+        now = self._shared[self._epoch]
+        know(
+            self._signals, places[self._signals.order], now.V.copy(), now.factor.copy(),
+            now.logdet, self._ridge, pending,
+        )  # fmt: skip
 
     def _promising(self) -> bool:
         """What is quickly checked: is there enough news, and somebody who needs no more?"""
@@ -244,7 +272,7 @@ class Federation(Shown):
             )
             for one in self._members
         }  # fmt: skip
-        return self.protocol.trigger.opens(self._inputs(uploads, 0).open()[1])
+        return deciding.worthwhile(self.protocol.trigger, self._inputs(uploads, 0))
 
     def _inputs(self, uploads: dict[int, Upload], trigger: int) -> RoundInputs:
         protocol = self.protocol
@@ -293,6 +321,8 @@ class Federation(Shown):
             self._shared[self._epoch] = shared
         for i in range(len(self)):
             self._close(i, number, offers.payments)
+        if self.protocol.trigger.streams == GROWTH:
+            self._know()
         held = {one.epoch for one in learners} | {self._epoch}
         self._shared = {epoch: one for epoch, one in self._shared.items() if epoch in held}
 
@@ -317,7 +347,8 @@ class Federation(Shown):
         if protocol.limits is not None:
             for i in opened.active:
                 past = self._past.get(i, Past())
-                self._past[i] = protocol.limits.next(past, uploads[i].cost, paid.get(i))
+                own = uploads[i]
+                self._past[i] = protocol.limits.next(past, own.cost, paid.get(i), own.steps)
 
     def _close(self, client: int, round: int, payments: dict[int, float]) -> None:
         """Lines 16-19, for one client."""
@@ -374,8 +405,6 @@ def _protocol(algorithm: Algorithm) -> Synchronous:
     ):
         if value != plain:
             raise inputs.refuse(name, value, simulated)
-    if protocol.trigger.streams == GROWTH:
-        raise inputs.refuse("trigger.signal", GROWTH, f'"{ROWS}" where you drive the loop')
     return protocol
 
 

@@ -41,18 +41,18 @@ class Sharing:
     ) -> None:
         self.privacy = privacy
         self._share_from, self._dim, self._seed = share_from, dim, seed
-        self._steps = np.zeros(count, np.int64)  # pending steps that were uploaded
+        self.steps = np.zeros(count, np.int64)  # pending steps that were uploaded
         self._told: dict[int, Told] = {}  # the same, of each client that has some
         self._batches = np.zeros(count, np.int64)  # so far
         self._held: dict[int, tuple[int, Floats, Floats]] = {}  # not in the present uploads
 
     def calls(self, client: int, store: Store) -> bool:
         """Has it enough new steps to call for a round?"""
-        return bool(store.table[client, PENDING] - self._steps[client] >= self._share_from)
+        return bool(store.table[client, PENDING] - self.steps[client] >= self._share_from)
 
     def ready(self, clients: Ints, store: Store) -> Mask:
         """Who has something to upload."""
-        told = self._steps[clients]
+        told = self.steps[clients]
         return np.asarray((told > 0) | (store.table[clients, PENDING] >= self._share_from))
 
     def upload(self, uploads: Uploads, store: Store, ridge: float) -> Uploads:
@@ -64,8 +64,8 @@ class Sharing:
             V, b = _matrix(uploads.pending, j), store.pairs[store.table[client, OWN], 1]
             if self.calls(client, store):
                 self._told[client] = self._tell(client, steps, V.copy(), b.copy())
-                self._steps[client] = steps
-            elif new := steps - int(self._steps[client]):
+                self.steps[client] = steps
+            elif new := steps - int(self.steps[client]):
                 told = self._told[client]
                 self._held[client] = new, V - told.V, b - told.b
         sent = np.array([self._told[client].sent_V for client in clients.tolist()])
@@ -75,7 +75,7 @@ class Sharing:
 
     def ranks(self, clients: Ints) -> Ints:
         """Of what these have uploaded, as it is packed."""
-        return packed_ranks(self._steps[clients], self._dim, self.privacy)
+        return packed_ranks(self.steps[clients], self._dim, self.privacy)
 
     def deliver(self, sharing: Ints) -> Floats:
         """Line 12."""
@@ -86,7 +86,7 @@ class Sharing:
         """After the round: what was shared is forgotten; who held steps back still has them."""
         for client in sharing.tolist():
             del self._told[client]
-            self._steps[client] = 0
+            self.steps[client] = 0
             if client in self._held:
                 store = make_room(store, 1, 1)
                 put_back(*store, client, *self._held[client])

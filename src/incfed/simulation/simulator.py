@@ -37,6 +37,12 @@ def simulate(
 
     The same seed gives the same numbers, and the same clients, arms and noise to every algorithm.
     `progress` is called with the number of finished steps.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> algorithm = incfed.IncFedUCB(incfed.PaymentEfficient(beta=0.5), threshold=1.0, costs=10.0)
+    >>> result = incfed.simulate(world, algorithm, steps=200, seed=0)
+    >>> len(result.regret), len(result.rounds)
+    (200, 24)
     """
     steps = run_length(world, steps)
     if isinstance(algorithm, Algorithm):
@@ -50,7 +56,15 @@ def simulate(
 
 
 class Simulation:
-    """A run that can be advanced step by step; how it is divided does not change the numbers."""
+    """A run that can be advanced step by step; how it is divided does not change the numbers.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> run = incfed.Simulation(world, incfed.Independent(), seed=0)
+    >>> run.advance(100)
+    >>> run.advance(100)
+    >>> len(run.result().regret)
+    200
+    """
 
     def __init__(self, world: World, algorithm: Algorithm, *, seed: int = 0) -> None:
         if not isinstance(world, World):
@@ -109,6 +123,10 @@ class Simulation:
             matched=np.cumsum(known, dtype=np.float64),
             clients=Clients.collect(self._world.count, clients, reward, regret, known, rounds),
         )
+
+    def __repr__(self) -> str:
+        steps = inputs.counted(self.steps, "step")
+        return f"<Simulation: {steps} of {self._algorithm!r} in {self._world!r}>"
 
     def _whole(self) -> None:
         if self._torn:

@@ -106,8 +106,11 @@ class SynchronousRun(Run):
             return
         uploads = self._collect()
         round = server.open(uploads, step=step, trigger=acting)
-        one = _OpenRound(server, uploads, round, self._protocol.limits, self._past, store.table)
-        if trigger.streams == ROWS and not trigger.opens(self._heard(one).round):
+        counts = store.table[: self.count, PENDING].copy()
+        one = _OpenRound(server, uploads, round, self._protocol.limits, self._past, counts)
+        if trigger.streams == ROWS and not deciding.worthwhile(trigger, self._heard(one)):
+            return
+        if trigger.streams == GROWTH and deciding.shortfall(one, one.active) is not None:
             return
         there = leaving = None
         if self._presence is not None:
@@ -120,7 +123,7 @@ class SynchronousRun(Run):
             one = self._shared(one, sharers)
         one = self._allowed(one)
         called, sent = one.round, self._ranks(one.uploads.clients)
-        if trigger.streams == GROWTH and not trigger.opens(one.round):  # too early
+        if trigger.streams == GROWTH and not deciding.worthwhile(trigger, one):  # too early
             decision = Decision(one.round.nobody, np.zeros(len(one.round)))
         elif leaving is None and self._protocol.unlimited:  # the same, in half the time
             decision = server.decide(one.round)
@@ -145,7 +148,7 @@ class SynchronousRun(Run):
             strategy.end(one.round.clients, decision.payments)
             server.costs = round_up(strategy.begin(), server.money_digits)
             self._reprice()
-        self._remember(called, sharing, closed.payments)
+        self._remember(called, sharing, closed.payments, one.counts)
         scalars = self._communication(called, len(sharing))
         idle = called.count - len(called)
         packed = packed_up(self._protocol, self.dim, self._scores, sent, ranks)
@@ -170,11 +173,11 @@ class SynchronousRun(Run):
         most = None if one.limits is None else one.limits.steps_per_upload
         if most is None:
             return one
-        fits = self.store.table[one.uploads.clients, PENDING] <= most
+        fits = one.counts[one.uploads.clients] <= most
         large = int(np.count_nonzero(~fits))
         return one.only(fits, one.round.count - large) if large else one
 
-    def _remember(self, round: Round, sharing: Ints, payments: Floats) -> None:
+    def _remember(self, round: Round, sharing: Ints, payments: Floats, counts: Ints) -> None:
         """What limits depend on in later rounds."""
         limits = self._protocol.limits
         if limits is None:
@@ -182,13 +185,14 @@ class SynchronousRun(Run):
         paid = dict(zip(sharing.tolist(), payments.tolist(), strict=True))
         for client, price in zip(round.clients.tolist(), round.costs.tolist(), strict=True):
             past = self._past.get(client, Past())
-            self._past[client] = limits.next(past, price, paid.get(client))
+            self._past[client] = limits.next(past, price, paid.get(client), int(counts[client]))
 
     def _shared(self, one: _OpenRound, sharers: Sharing) -> _OpenRound:
         """As clients upload it: from so many steps on, perhaps with noise. The others count as
         clients without pending data."""
         ready = one.only(sharers.ready(one.uploads.clients, self.store), one.round.count)
-        return ready.of(sharers.upload(ready.uploads, self.store, self.rules.ridge))
+        uploaded = ready.of(sharers.upload(ready.uploads, self.store, self.rules.ridge))
+        return uploaded._replace(counts=sharers.steps.copy())
 
     def _ranks(self, clients: Ints) -> Ints:
         """Of what these upload, as it is packed."""
@@ -304,7 +308,7 @@ class _OpenRound(NamedTuple):
     round: Round
     limits: Limits | None
     past: dict[int, Past]
-    table: Ints  # of the store
+    counts: Ints  # [N] steps that each would share
 
     @property
     def members(self) -> int:
@@ -318,8 +322,16 @@ class _OpenRound(NamedTuple):
     def money(self) -> Budget:
         return Budget(self.server.budget, self.server.spent, self.server.money_digits)
 
+    @property
+    def active(self) -> list[int]:
+        clients: list[int] = self.round.clients.tolist()
+        return clients
+
     def steps(self, clients: Iterable[int]) -> int:
-        return int(self.table[list(clients), PENDING].sum())
+        return int(self.counts[list(clients)].sum())
+
+    def table(self) -> Round:
+        return self.round
 
     def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
         return self.round, self.server.decide(self.round, mechanism)

@@ -30,7 +30,13 @@ RANGES = {
 
 
 class InputError(ValueError):
-    """An invalid input; the message names the field, the value, and what is allowed."""
+    """An invalid input; the message names the field, the value, and what is allowed.
+
+    >>> incfed.Synthetic(clients=0)
+    Traceback (most recent call last):
+        ...
+    incfed.support.inputs.InputError: clients: got 0, must be a whole number from 1 to 10,000,000
+    """
 
 
 def refuse(name: str, value: object, allowed: str) -> InputError:

@@ -14,6 +14,7 @@ import incfed
 from incfed.experiments import Recipe, build, run
 from incfed.experiments.engine import Local
 from incfed.experiments.outputs import intro, matching
+from incfed.experiments.sweeps import read_sweep
 from incfed.support.inputs import InputError
 from support.cli import incfed as command
 from support.cli import invoke
@@ -194,8 +195,40 @@ def test_the_command_line_says_what_was_dropped_and_matched(tmp_path: Path) -> N
     assert "BadRows" not in done.stderr
     assert "Reward per matched step: alone " in done.stdout
     assert " of 60 steps matched)" in invoke(tmp_path, "show", "out").stdout
+    assert "Per 1,000 matched steps" in done.stdout
     assert "matched" in invoke(tmp_path, "show", "out/runs/alone/seed-0").stdout
     assert "no candidates" in (tmp_path / "out/report.html").read_text()
+
+
+def test_seeds_do_not_change_a_log(tmp_path: Path) -> None:
+    """One run of the log, and bootstrapped logs in folders of their own."""
+    Sample.random().open("csv ids", tmp_path)
+    text = CONFIG.replace("[run]\n", "[run]\nseeds = 3\nbootstrap = 2\n")
+    (tmp_path / "study.toml").write_text(text)
+    done = invoke(tmp_path, "run", "study.toml", "--jobs", "1")
+    assert done.returncode == 0, done.stderr
+    folders = sorted(one.name for one in (tmp_path / "out/runs/alone").iterdir())
+    assert folders == ["bootstrap-1", "bootstrap-2", "seed-0"]
+    assert "1 algorithm, 1 log, 2 bootstrapped logs" in done.stderr
+    for said in (done.stdout, invoke(tmp_path, "show", "out").stdout):
+        assert "2 bootstrapped logs (events drawn with replacement)" in " ".join(said.split())
+        assert "seeds" not in said
+    assert "3 seeds" not in (tmp_path / "out/report.html").read_text()
+    again = invoke(tmp_path, "run", "study.toml", "--jobs", "1")
+    assert "3 of 3 runs already there" in again.stderr
+    none = invoke(
+        tmp_path, "run", "study.toml", "--bootstrap", "0", "--output", "one", "--jobs", "1"
+    )
+    assert "±" not in none.stdout
+    assert [one.name for one in (tmp_path / "one/runs/alone").iterdir()] == ["seed-0"]
+
+
+def test_a_sweep_of_a_log_has_one_run_a_point(tmp_path: Path) -> None:
+    Sample.random().open("csv ids", tmp_path)
+    text = CONFIG.replace("[run]", "[run]\nseeds = 3")
+    (tmp_path / "sweep.toml").write_text(text + '[sweep]\n"algorithm.ridge" = [0.1, 1.0]\n')
+    made = read_sweep(tmp_path / "sweep.toml")
+    assert [cell.seed for cell in made.cells] == [0, 0]
 
 
 def test_more_clients_than_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

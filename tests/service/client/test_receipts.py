@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -41,6 +42,22 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, str
         (folder / "token").write_text(made.tokens[0])
         yield made, url, folder
     made.store.close()
+
+
+def test_a_receipt_is_durable_and_outlives_a_line_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    request = requests.get_state()._replace(signature="c2lnbmVk")
+    for n in (1, 2):
+        receipts = Receipts(tmp_path)
+        receipts.see({requests.HEAD.lower(): f"{n} {'0' * 64} {'0' * 64}"})
+        receipts.keep(request, "uploaded", {"round": n}, {requests.ENTRY.lower(): str(n)})
+        assert len(synced) == n + 1  # with the name of the file, the first time
+        with open(tmp_path / "receipts", "a", encoding="ascii") as file:
+            file.write('{"head": ')  # cut off by a crash
+    assert [one.fields["round"] for one in read_receipts(tmp_path)] == [1, 2]
 
 
 def test_every_act_has_a_receipt_and_is_proved(shared: tuple[Site, str, Path]) -> None:

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 
 import incfed
+from incfed.ledger import tables
 from incfed.ledger.audit import audit
+from incfed.ledger.federation import prune
 from incfed.ledger.records import read_epoch
 from incfed.protocol.checks import Refusal
-from incfed.protocol.messages import Upload
-from incfed.protocol.packing import pack_matrix
-from support.federation import Federation
+from incfed.protocol.messages import Delivery, Signal, Upload
+from incfed.protocol.packing import pack_matrix, pack_rows
+from reference.mechanisms import FloatArray
+from support.federation import Federation, made
 
 CHANCE = np.random.default_rng(5)
 X = [CHANCE.standard_normal((4, 3)) / 3.0 for _ in range(40)]
@@ -62,6 +66,38 @@ def test_a_price_may_not_rise_tenfold(memory: Path) -> None:
     clean(federation)
 
 
+def test_a_price_is_measured_by_what_the_others_want(memory: Path) -> None:
+    """A high price from the start, or one that rises slowly, brings no more than the others'."""
+    federation = founded(memory, price_rise=1.1, price_spread=5.0)
+    assert set(share(federation, [50.0, 50.0, 251.0], 0)) == {"0", "1"}
+    assert federation.of("decided")[-1]["removed"] == {"2": "price_spread"}
+    assert set(share(federation, [50.0, 50.0, 249.0], 3)) == {"0", "1", "2"}
+    assert set(share(federation, [50.0, 1.0, 251.0], 6)) == {"0", "1", "2"} - {"2"}
+    clean(federation)
+
+
+def test_free_data_crowds_nobody_out(memory: Path) -> None:
+    """A million made-up steps wait, until the others have shared a third as many."""
+    federation = founded(memory, largest_share=0.75)
+    share(federation, [0.0, 0.0, 0.0], 0)  # 4 steps each
+    for steps, taken in ((10**6, False), (69, False), (92, True)):
+        state = federation.coordinator.open_round(0)
+        assert state.round is not None
+        number = state.round.number
+        for client in (0, 1):
+            federation.coordinator.upload(client, made(number, state.epoch, X[client + 9], 0.0))
+        made_up = pack_matrix(steps / 3.0 * np.eye(3))
+        federation.coordinator.upload(2, Upload(number, state.epoch, steps, 0.0, made_up))
+        assert (2 in federation.offered()) == taken
+        removed = {} if taken else {"2": "largest_share"}
+        assert federation.of("decided")[-1].get("removed", {}) == removed
+        for client in (0, 1):
+            federation.deliver(client, number, X[client + 9])
+        if taken:
+            federation.coordinator.deliver(2, Delivery(number, np.zeros(3)))
+    clean(federation)
+
+
 def test_a_client_is_paid_so_much_in_all(memory: Path) -> None:
     federation = founded(memory, per_client=12.0)
     rounds = [share(federation, [1.0, 1.0, 8.0], 3 * n) for n in range(4)]
@@ -70,18 +106,63 @@ def test_a_client_is_paid_so_much_in_all(memory: Path) -> None:
     clean(federation)
 
 
+def resold(federation: Federation, V: FloatArray) -> None:
+    """It is refused, whatever the scale."""
+    state = federation.coordinator.open_round(2)
+    assert state.round is not None
+    for scale in (1.0, 0.3, 0.01):
+        upload = Upload(state.round.number, state.epoch, 24, 1.0, pack_matrix(scale * V))
+        with pytest.raises(Refusal, match=r"^dV: .*limits.refuse_resale"):
+            federation.coordinator.upload(2, upload)
+
+
 def test_what_was_downloaded_is_not_bought_back(memory: Path) -> None:
     federation = founded(memory, refuse_resale=True)
     for n in range(2):
         share(federation, [1.0, 1.0, 1.0], 3 * n)
-    news = federation.coordinator.download(2, None)
-    state = federation.coordinator.open_round(2)
-    assert state.round is not None
-    for scale in (1.0, 0.3):
-        resold = pack_matrix(scale * news.V.matrix())
-        upload = Upload(state.round.number, state.epoch, 24, 1.0, resold)
-        with pytest.raises(Refusal, match=r"^dV: .*limits.refuse_resale"):
-            federation.coordinator.upload(2, upload)
+    resold(federation, federation.coordinator.download(2, None).V.matrix())
+    clean(federation)
+
+
+def test_what_was_downloaded_long_ago_is_not_bought_back(memory: Path) -> None:
+    """However many rounds ago, and if it was pruned since; by another coordinator, too."""
+    federation = founded(memory, refuse_resale=True)
+    seen = [np.zeros((3, 3))]
+    for n in range(10):
+        share(federation, [1.0, 1.0, 1.0], 3 * n)
+        seen.append(federation.coordinator.download(2, None).V.matrix())
+    federation.clock.now += 1.0
+    with federation.store.write() as connection:
+        prune(connection, federation.clock(), federation.clock())
+        connection.execute(update(tables.epochs).where(tables.epochs.c.number < 9).values(V=None))
+    federation.coordinator = federation.another()
+    for V in (seen[1], seen[3], seen[4] - seen[2], seen[9] - seen[1]):
+        resold(federation, V)
+    federation.store.close()
+
+
+def test_what_was_downloaded_is_not_streamed_back(memory: Path) -> None:
+    """As rows one by one, or as dV at once; rows of one's own are heard."""
+    federation = Federation(
+        memory / "books.db", 3, dim=3, ridge=1.0, trigger=incfed.News(1.0), budget=10_000.0,
+        mechanism=incfed.PayEveryone(), limits=incfed.Limits(refuse_resale=True),
+    )  # fmt: skip
+    here = federation.coordinator
+    here.signal(1, Signal(0, 4, 4, 1.0, 0.0, dV=pack_matrix(X[1].T @ X[1])))
+    here.signal(0, Signal(0, 40, 40, 4.0, 0.0, dV=pack_matrix(10.0 * X[0].T @ X[0])))
+    federation.deliver(0, 1, X[0])
+    federation.deliver(1, 1, X[1])
+    V = here.download(2, None).V.matrix()
+    assert V.any()
+    with pytest.raises(Refusal, match=r"^dV: .*limits.refuse_resale"):
+        here.signal(2, Signal(1, 9, 9, 0.1, 0.0, dV=pack_matrix(V / 9.0)))
+    values, vectors = np.linalg.eigh(V / 9.0)
+    rows = (vectors * np.sqrt(values)).T
+    here.signal(2, Signal(1, 1, 1, 0.01, 0.0, dV=pack_rows(rows[:1])))
+    here.signal(2, Signal(1, 2, 2, 0.02, 0.0, rows=rows[1:2]))
+    with pytest.raises(Refusal, match=r"^dV: .*limits.refuse_resale"):
+        here.signal(2, Signal(1, 3, 3, 0.1, 0.0, rows=rows[2:]))
+    here.signal(2, Signal(1, 3, 3, 0.1, 0.0, rows=X[2][:1]))
     clean(federation)
 
 

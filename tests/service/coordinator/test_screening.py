@@ -13,15 +13,15 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from sqlalchemy import event, update
+from sqlalchemy import update
 
 import incfed
+from incfed.ledger.sketches import Sketches
 from incfed.ledger.tables import epochs
 from incfed.protocol.checks import Bounds, Refusal, check_delivery, check_upload
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import pack_matrix
 from incfed.service.coordinator import handlers, screening
-from incfed.service.coordinator.batching import RecentEpochs
 from incfed.service.coordinator.screening import Check, Outcomes, Screening
 from support.coordinator_app import Site, encoded
 from support.federation import Federation
@@ -154,25 +154,24 @@ def test_one_client_does_not_take_all_threads() -> None:
     assert sorted(others) == [1, 2]
 
 
-def test_recent_epochs_are_read_once(tmp_path: Path) -> None:
+def test_sketches_of_epochs_are_read_once(tmp_path: Path) -> None:
+    """They stay when an epoch is pruned."""
     here = Federation(tmp_path / "l.db", 2, dim=2, threshold=1.0, mechanism=incfed.PayEveryone())
-    recent, read, x = RecentEpochs(), [], np.array([[1.0, 0.5]])
+    sketches, x = Sketches(), np.array([[1.0, 0.5]])
 
-    @event.listens_for(here.store.engine, "before_cursor_execute")
-    def note(connection: Any, cursor: Any, statement: str, *more: Any) -> None:
-        read.append(statement)
-
-    def look() -> tuple[tuple[int, ...], int]:
-        """The numbers of the epochs, and how many statements it took."""
+    def look() -> tuple[int, Any]:
         with here.store.read() as connection:
-            read.clear()
-            return recent.read(connection)[0], len(read)
+            return sketches.read(connection)
 
-    assert (look(), look()) == (((0,), 2), ((0,), 1))
+    first = look()
+    assert first[0] == 0
+    assert look()[1] is first[1]
     number = here.upload([0, 1], [x, x], 0.0)
     for client in range(2):
         here.deliver(client, number, x)
-    assert (look(), look()) == (((1, 0), 2), ((1, 0), 1))
+    second = look()
+    assert second[0] == 1
+    assert second[1] is not first[1]
     with here.store.write() as connection:  # as pruning does
         connection.execute(update(epochs).where(epochs.c.number == 0).values(V=None, b=None))
-    assert (look(), look()) == (((1,), 2), ((1,), 1))
+    assert look()[1] is second[1]

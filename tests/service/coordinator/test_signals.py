@@ -13,6 +13,7 @@ import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch, read_round_inputs
 from incfed.protocol.checks import Refusal
+from incfed.protocol.deciding import worthwhile
 from incfed.protocol.messages import Signal
 from incfed.protocol.packing import pack_rows
 from incfed.service.coordinator import listening
@@ -78,6 +79,34 @@ def test_too_early_is_too_early(two: Federation) -> None:
     assert again.stage == "closed"
     with two.store.read() as connection:
         assert audit(connection).findings == []
+
+
+def test_growth_that_is_not_there_is_found_out(tmp_path: Path) -> None:
+    """Who calls for rounds with growth that it does not have is not heard for a while; saying less
+    once the round is open does not help."""
+    made_up = Federation(
+        tmp_path / "ledger.db", 3, dim=2, ridge=1.0, mechanism=incfed.PaymentFree(),
+        trigger=incfed.Patient(1.0, signal="growth", factor=1.0), false_calls=2,
+    )  # fmt: skip
+    here = made_up.coordinator
+    here.signal(0, says(cost=0.1))
+    for n in (1, 2):
+        opened = here.signal(1, says(2 * n, cost=0.1, epoch=n - 1, growth=1.0)).round
+        assert opened is not None
+        assert (opened.number, opened.stage) == (n, "open")
+        here.signal(1, says(2 * n, cost=0.1, epoch=n - 1, growth=0.0))
+        here.upload(0, made(n, n - 1, FIRST, 0.1))
+        here.upload(1, made(n, n - 1, 0.1 * SECOND, 0.1))
+        here.upload(2, made(n, n - 1, np.empty((0, 2)), 0.0))
+        assert made_up.offered() == {}  # too early
+    ignored = here.signal(1, says(9, cost=0.1, epoch=2, growth=1.0)).round
+    assert ignored is not None
+    assert ignored.number == 2
+    made_up.wait(61.0)
+    assert len(made_up.of("opened")) == 2
+    here.signal(1, says(10, cost=0.1, epoch=2, growth=1.0))
+    assert len(made_up.of("opened")) == 3
+    made_up.store.close()
 
 
 @pytest.mark.parametrize(
@@ -170,7 +199,7 @@ def test_what_is_kept_in_memory_changes_no_judgement(
                 connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=()
             )
             uploads = streamed(connection, settings, epoch, clients)
-            exact = bool(uploads) and rule.opens(inputs._replace(uploads=uploads).open()[1])
+            exact = bool(uploads) and worthwhile(rule, inputs._replace(uploads=uploads))
             judged.append(said)
             assert said == exact
             return said

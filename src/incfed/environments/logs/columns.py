@@ -1,8 +1,8 @@
-"""Read columns of a file with polars and convert them to one form."""
+"""Read columns of a file or a data frame with polars and convert them to one form."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ...kernels.factor import Floats, Ints
 from ...support import inputs
-from .layout import TableFile
+from .layout import Source, is_frame
 from .report import Flags
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ QUOTES = " \t\"'"
 
 
 @contextmanager
-def readable(table: TableFile) -> Iterator[None]:
+def readable(table: Source) -> Iterator[None]:
     """Report errors of polars as input errors that name the file."""
     import polars as pl
 
@@ -28,38 +28,85 @@ def readable(table: TableFile) -> Iterator[None]:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        allowed = f"a readable {table.format} file ({said})"
-        raise inputs.refuse(table.name, str(table.path), allowed) from None
+        what = "data frame" if table.path is None else f"{table.format} file"
+        raise inputs.refuse(table.name, table.place, f"a readable {what} ({said})") from None
 
 
-def scan(table: TableFile) -> pl.LazyFrame:
+def scan(table: Source) -> pl.LazyFrame:
     """CSV columns are read as text, so that a bad cell makes a bad row and not a bad file."""
     import polars as pl
 
+    if table.path is None:
+        frame: pl.DataFrame = table.frame
+        return frame.lazy()
     if table.format == "parquet":
         return pl.scan_parquet(table.path, glob=False)
     return pl.scan_csv(table.path, separator=table.delimiter, infer_schema=False, glob=False)
 
 
-def read(table: TableFile, wanted: Mapping[str, str]) -> pl.DataFrame:
-    """The wanted columns, renamed, and `row`, the row number from 1."""
+def column_names(table: Source) -> list[str]:
+    if table.path is None:
+        return [str(name) for name in table.frame.columns]
+    with readable(table):
+        return scan(table).collect_schema().names()
+
+
+def read(table: Source, wanted: Mapping[str, str], optional: Sequence[str] = ()) -> pl.DataFrame:
+    """The wanted columns, renamed, and `row`, the row number from 1; `optional` ones may be
+    missing."""
     import polars as pl
 
-    with readable(table):
-        lazy = scan(table)
-        there = lazy.collect_schema().names()
-        for name, column in wanted.items():
-            if column not in there:
-                allowed = f"a column of {table.path.name}, which has {', '.join(there) or 'none'}"
-                raise inputs.refuse(name.split()[0], column, allowed)  # "features 3": features
-        picked = [pl.col(column).alias(name) for name, column in wanted.items()]
-        # polars only detects a CSV row with too many fields if it reads all columns.
-        rest = [pl.col(one).is_null() for one in there if one not in wanted.values()]
-        look = [pl.any_horizontal(rest).alias("rest")] if rest and table.format == "csv" else []
-        frame = lazy.select(*picked, *look).with_row_index("row", offset=1).collect()
+    there = column_names(table)
+    wanted = {name: one for name, one in wanted.items() if one in there or name not in optional}
+    for name, column in wanted.items():
+        if column not in there:
+            allowed = f"a column of {table.title}, which has {', '.join(there) or 'none'}"
+            raise inputs.refuse(name.split()[0], column, allowed)  # "features 3": features
+    if is_frame(table.frame, "pandas"):
+        frame = _from_pandas(table.frame, wanted)
+    else:
+        with readable(table):
+            lazy = scan(table)
+            picked = [pl.col(column).alias(name) for name, column in wanted.items()]
+            # polars only detects a CSV row with too many fields if it reads all columns.
+            rest = [pl.col(one).is_null() for one in there if one not in wanted.values()]
+            look = [pl.any_horizontal(rest).alias("rest")] if rest and table.format == "csv" else []
+            frame = lazy.select(*picked, *look).collect()
     if not len(frame):
-        raise inputs.refuse(table.name, str(table.path), "a file with at least one row")
-    return frame.select("row", *wanted)
+        what = "data frame" if table.path is None else "file"
+        raise inputs.refuse(table.name, table.place, f"a {what} with at least one row")
+    return frame.with_row_index("row", offset=1).select("row", *wanted)
+
+
+def _from_pandas(frame: Any, wanted: Mapping[str, str]) -> pl.DataFrame:
+    """The wanted columns of a pandas frame; what pandas calls missing is null. (polars' own way
+    needs pyarrow.)"""
+    import polars as pl
+
+    columns = []
+    for name, column in wanted.items():
+        values = frame[column]
+        if values.ndim > 1:
+            raise inputs.refuse(name.split()[0], column, "the name of one column, not of several")
+        if values.dtype.kind in "biufM" and isinstance(values.dtype, np.dtype):
+            columns.append(pl.Series(name, values.to_numpy(), nan_to_null=True))
+            continue
+        given = [
+            None if missing else _plain(one)
+            for one, missing in zip(values.tolist(), values.isna().tolist(), strict=True)
+        ]
+        try:
+            columns.append(pl.Series(name, given))
+        except (TypeError, ValueError, pl.exceptions.PolarsError):  # mixed: read as text, like CSV
+            columns.append(pl.Series(name, [None if one is None else str(one) for one in given]))
+    return pl.DataFrame(columns)
+
+
+def _plain(value: Any) -> Any:
+    """Arrays in cells, also nested, as lists."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def numbers(name: str, column: pl.Series) -> pl.Series:

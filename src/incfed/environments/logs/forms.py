@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...kernels.factor import Floats, Ints
+from ...support.inputs import counted, refuse
 from .columns import code, flatten, floats, ids, lists, moments, numbers, order, read
 from .items import NO_NUMBERS, Items, finite, read_items, stacked, unpacked
-from .layout import Layout
+from .layout import PROPENSITY, Layout
 from .report import Flags, Report, Sieve
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Log:
     size: Ints  # [T]
     chosen: Ints  # [T]     a row of items
     rewards: Floats  # [T]
+    propensities: Floats | None  # [T]    None: not given
     report: Report
     item_report: Report | None
 
@@ -56,9 +58,11 @@ def read_log(layout: Layout) -> Log:
     table = None
     if layout.items is not None:
         table = read_items(layout.items, layout.item, layout.features)
-    raw = (_long if layout.long else _wide)(read(layout.log, layout.columns), layout)
+    raw = (_long if layout.long else _wide)(
+        read(layout.log, layout.columns, layout.optional), layout
+    )
     frame = raw.frame
-    sieve = Sieve(layout.log.path.name, frame["row"].to_numpy())
+    sieve = Sieve(layout.log.title, frame["row"].to_numpy())
     clients, rewards = ids("client", frame["client"]), floats("reward", frame["reward"])
     times = moments(frame["time"]) if "time" in frame.columns else frame["row"]
     sieve.mark("client missing", clients.is_null().to_numpy())
@@ -68,6 +72,7 @@ def read_log(layout: Layout) -> Log:
     sieve.mark("reward missing or not finite", ~np.isfinite(rewards))
     shown = _inline(raw, sieve) if table is None else _by_id(raw, table, sieve)
     good = sieve.good
+    propensities = _propensities(frame, good, layout)
     now = order(times.filter(good))
     sizes = raw.sizes[good]
     who, names = code(clients.filter(good))
@@ -80,9 +85,30 @@ def read_log(layout: Layout) -> Log:
         size=sizes[now],
         chosen=shown.chosen[now],
         rewards=rewards[good][now],
+        propensities=None if propensities is None else propensities[now],
         report=sieve.report(),
         item_report=None if table is None else table.report,
     )
+
+
+def _propensities(frame: pl.DataFrame, good: Flags, layout: Layout) -> Floats | None:
+    """The probabilities with which the log's picks were made. A bad one is an error, not a bad row:
+    to leave out events by their propensity is a bias."""
+    if PROPENSITY not in frame.columns:
+        return None
+    found = floats(PROPENSITY, frame[PROPENSITY])
+    wrong = np.flatnonzero(good & ~((found > 0) & (found <= 1)))
+    if len(wrong):
+        first = int(wrong[0])
+        more = f" ({counted(len(wrong), 'such row')})" if len(wrong) > 1 else ""
+        row, value = frame["row"][first], frame[PROPENSITY][first]
+        raise refuse(
+            layout.columns[PROPENSITY],
+            value,
+            f"above 0 and at most 1 in row {row:,} of {layout.log.title}{more}: the probability "
+            "with which the log's choice was made",
+        )
+    return found[good]
 
 
 def _wide(frame: pl.DataFrame, layout: Layout) -> Raw:
@@ -113,8 +139,9 @@ def _long(frame: pl.DataFrame, layout: Layout) -> Raw:
     else:
         flat = frame["candidates"]
         chosen = flat.gather(pick)
+    of_pick = [name for name in ("reward", PROPENSITY) if name in frame.columns]
     events = frame[start].with_columns(
-        chosen.alias("chosen"), frame["reward"].gather(pick).alias("reward")
+        chosen.alias("chosen"), *(frame[name].gather(pick) for name in of_pick)
     )
     faults = {
         "event missing": events["event"].is_null().to_numpy(),

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...kernels.factor import Floats, Ints
 from ...support import inputs
-from .columns import flatten, floats, ids, lists, read, readable, scan
-from .layout import TableFile
+from .columns import column_names, flatten, floats, ids, lists, read
+from .layout import Source
 from .report import Flags, Report, Sieve
 
 if TYPE_CHECKING:
@@ -40,15 +40,14 @@ class Items:
         return places
 
 
-def read_items(table: TableFile, item: str, features: tuple[str, ...] | None) -> Items:
+def read_items(table: Source, item: str, features: tuple[str, ...] | None) -> Items:
     """`features`: the columns to use, or one with lists; None: all but the id column."""
     if features is None:
-        with readable(table):
-            there = scan(table).collect_schema().names()
+        there = column_names(table)
         features = tuple(name for name in there if name != item)
         if not features:
             allowed = f"with columns of features beside {item!r}; it has {', '.join(there)}"
-            raise inputs.refuse(table.name, str(table.path), allowed)
+            raise inputs.refuse(table.name, table.place, allowed)
     wanted = {"item": item, **{f"features {n}": name for n, name in enumerate(features)}}
     frame = read(table, wanted)
     names = ids("item", frame["item"])
@@ -56,8 +55,8 @@ def read_items(table: TableFile, item: str, features: tuple[str, ...] | None) ->
     for column, name in zip(matrix.T, features, strict=False):  # a list column has one name
         if len(column) and np.isnan(column).all():
             allowed = "columns of numbers; name those to use in features=[...]"
-            raise inputs.refuse(f"features of {table.path.name}", name, allowed)
-    sieve = Sieve(table.path.name, frame["row"].to_numpy())
+            raise inputs.refuse(f"features of {table.title}", name, allowed)
+    sieve = Sieve(table.title, frame["row"].to_numpy())
     sieve.mark("item missing", names.is_null().to_numpy())
     sieve.mark(NO_NUMBERS, ~finite(matrix))
     sieve.mark("the same item again", ~names.is_first_distinct().to_numpy())

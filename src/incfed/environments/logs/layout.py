@@ -1,4 +1,4 @@
-"""The layout of a log: its files, and the names of its columns."""
+"""The layout of a log: its files or data frames, and the names of its columns."""
 
 from __future__ import annotations
 
@@ -17,23 +17,41 @@ ENDINGS = {
     ".csv.gz": "csv",
     ".tsv.gz": "csv",
 }
+LIBRARIES = ("pandas", "polars")
+FRAME = "the data frame"
+PROPENSITY = "propensity"
 INLINE = "features"  # default name of the column with inline features
 
 
 @dataclass(frozen=True)
-class TableFile:
-    """A file, and how to read it."""
+class Source:
+    """A table: a file and how to read it, or a data frame."""
 
     name: str  # the argument's name, for messages
-    path: Path
+    path: Path | None
     format: str
-    delimiter: str
+    delimiter: str = ","
+    frame: Any = None
+
+    @property
+    def title(self) -> str:
+        """For messages and settings: the name of the file."""
+        return FRAME if self.path is None else self.path.name
+
+    @property
+    def place(self) -> str:
+        """For messages: the path of the file."""
+        return FRAME if self.path is None else str(self.path)
 
     @classmethod
-    def of(cls, name: str, file: Any, format: str | None, delimiter: str) -> TableFile:
-        if not isinstance(file, str | os.PathLike):
-            raise inputs.refuse(name, file, "the path of a file")
-        path = Path(file)
+    def of(cls, name: str, table: Any, format: str | None, delimiter: str) -> Source:
+        if is_frame(table):
+            if format is not None:
+                raise inputs.refuse("format", format, "left out: a data frame has none")
+            return cls(name, None, "frame", frame=table)
+        if not isinstance(table, str | os.PathLike):
+            raise inputs.refuse(name, table, "the path of a file, or a pandas or polars data frame")
+        path = Path(table)
         if not path.is_file():
             raise inputs.refuse(name, str(path), "an existing file")
         if format is None:
@@ -44,16 +62,24 @@ class TableFile:
         return cls(name, path, inputs.choice("format", format, ("parquet", "csv")), delimiter)
 
 
+def is_frame(table: Any, library: str | None = None) -> bool:
+    """Whether it is a data frame (of this library); told by name, to import neither."""
+    kind = type(table)
+    found: str = kind.__module__.partition(".")[0]
+    return kind.__name__ == "DataFrame" and found in ((library,) if library else LIBRARIES)
+
+
 @dataclass(frozen=True)
 class Layout:
     """The arguments of a ReplayLog, checked."""
 
-    log: TableFile
-    items: TableFile | None
+    log: Source
+    items: Source | None
     columns: dict[str, str] = field(default_factory=dict)  # of the log: role -> name in the file
     item: str = "item"
     features: tuple[str, ...] | None = None
     separator: str = "|"
+    optional: tuple[str, ...] = ()  # roles whose column may be missing
 
     @property
     def long(self) -> bool:
@@ -78,14 +104,15 @@ def laid_out(
         raise inputs.refuse("delimiter", delimiter, "one character")
     given = {name: value for name, value in named.items() if value is not None}
     wide = _features(features)
-    log = TableFile.of("file", file, format, delimiter or _delimiter(file))
+    log = Source.of("file", file, format, delimiter or _delimiter(file))
     table = None
     item = given.pop("item")
     if items is not None:
-        same = None if str(items).lower().endswith(tuple(ENDINGS)) else log.format
-        table = TableFile.of("items", items, same, delimiter or _delimiter(items))
+        table = Source.of("items", items, _format(items, log), delimiter or _delimiter(items))
     columns = {name: given[name] for name in ("client", "chosen", "reward")}
-    columns |= {name: given[name] for name in ("time", "event") if name in given}
+    columns |= {name: given[name] for name in ("time", "event", PROPENSITY) if name in given}
+    optional = () if PROPENSITY in given else (PROPENSITY,)
+    columns |= {name: name for name in optional}
     if "event" not in given:
         if table is not None:
             columns["candidates"] = given["candidates"]
@@ -99,7 +126,7 @@ def laid_out(
         raise inputs.refuse("features", None, "the columns with the features, or items given")
     else:
         columns |= {f"features {n}": name for n, name in enumerate(wide)}
-    return Layout(log, table, columns, item, wide, separator or "|")
+    return Layout(log, table, columns, item, wide, separator or "|", optional)
 
 
 def _features(value: Any) -> tuple[str, ...] | None:
@@ -112,5 +139,13 @@ def _features(value: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
+def _format(items: Any, log: Source) -> str | None:
+    """The format of the item table: by its ending, else that of the log."""
+    told = is_frame(items) or str(items).lower().endswith(tuple(ENDINGS))
+    return None if told or log.path is None else log.format
+
+
 def _delimiter(file: Any) -> str:
+    if is_frame(file):
+        return ","
     return "\t" if ".tsv" in str(file).lower()[-7:] else ","

@@ -18,7 +18,17 @@ SHOWN = 3  # row numbers shown per reason
 
 
 class BadRows(UserWarning):
-    """Some rows of a log could not be used; the message says how many and why."""
+    """Some rows of a log could not be used; the message says how many and why.
+
+    >>> import warnings
+    >>> from pathlib import Path
+    >>> text = "client;features;chosen;reward\\nann;1,0|0,1;0;1\\nbob;1,0|0,1;7;0\\n"
+    >>> size = Path("bad.csv").write_text(text)
+    >>> with warnings.catch_warnings(action="ignore", category=incfed.BadRows):
+    ...     log = incfed.ReplayLog("bad.csv", mode="replay", delimiter=";")
+    >>> log.report.kept, log.report.rows
+    (1, 2)
+    """
 
 
 @dataclass(frozen=True)

@@ -5,25 +5,35 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ...kernels.factor import Ints
 from ...support import inputs
 from ..base import MOST, Events, Stream, World
 from .forms import read_log
-from .layout import laid_out
+from .layout import PROPENSITY, is_frame, laid_out
 from .report import BadRows
 
+if TYPE_CHECKING:
+    import polars
+
+Table: TypeAlias = Any  # the path of a file, or a pandas or polars data frame
 UNSEEN = {"replay": float("nan"), "zero": 0.0}  # reward of an arm that the log did not choose
 
 
 class ReplayLog(World):
-    """Events in the order of the file, or of the column `time`.
+    """Events in the order of the file or data frame, or of the column `time`.
 
-    mode  what happens if an algorithm picks a different arm than the log did. "replay": the event
-          is skipped (`Result.matched` counts the others), which gives unbiased estimates if the
-          log's picks were random, each candidate equally likely. "zero": the reward is 0.
+    mode: what happens if an algorithm picks a different arm than the log did. "replay": the event
+    is skipped (`Result.matched` counts the others), which gives unbiased estimates if the log's
+    picks were random, each candidate equally likely. "zero": the reward is 0.
+
+    If picks were not equally likely, the column `propensity` says how likely each was; a column of
+    this name is used if there is one. An event is then kept with a probability of c / propensity
+    (rejection sampling), where c is the smallest one, which makes "replay" unbiased again. The
+    fewer are alike, the fewer are kept: `clip` raises c, for more events and some bias.
 
     A log has one of three formats:
     - `items` given: a table with an id (`item`) and features in each row. The log has one row per
@@ -34,16 +44,34 @@ class ReplayLog(World):
     - neither: one row per event, with a list of numbers for each candidate in `features` (or text
       such as "0.1,0.2|0.7,0.5"), and in `chosen` the index of one of them, from 0.
 
+    file: the log, Parquet or CSV.
+    items: a table of items, Parquet or CSV.
+    client, candidates, chosen, reward: the names of these columns.
+    time: a column to sort by; None: events are in the order of the file.
+    event: the column that says which rows belong together, if there is one row per candidate.
+    item: the column of an item's id.
+    features: the column, or the columns, of features.
+    format: "parquet" or "csv"; None: as the name of the file says.
+    separator: between the candidates of an event, in text.
+    delimiter: between the columns of a CSV file; None: it is found out.
+
     Candidates are shuffled, so that the position in the log does not matter. Rows that cannot be
     used are left out, counted in `report`, and reported by a warning.
+
+    >>> from pathlib import Path
+    >>> text = "client;features;chosen;reward\\nann;1,0|0,1;0;1\\nbob;1,0|0,1;1;0\\n"
+    >>> size = Path("log.csv").write_text(text)
+    >>> log = incfed.ReplayLog("log.csv", mode="replay", delimiter=";")
+    >>> log.client_names, log.length, log.dim
+    (['ann', 'bob'], 2, 2)
     """
 
     def __init__(
         self,
-        file: str | os.PathLike[str],
+        file: Table,
         *,
         mode: str,
-        items: str | os.PathLike[str] | None = None,
+        items: Table | None = None,
         client: str = "client",
         candidates: str = "candidates",
         chosen: str = "chosen",
@@ -52,6 +80,8 @@ class ReplayLog(World):
         event: str | None = None,
         item: str = "item",
         features: str | Sequence[str] | None = None,
+        propensity: str | None = None,
+        clip: float = 0.0,
         format: str | None = None,
         separator: str = "|",
         delimiter: str | None = None,
@@ -59,21 +89,23 @@ class ReplayLog(World):
         self.mode = inputs.choice("mode", mode, tuple(UNSEEN))
         named = {
             "client": client, "candidates": candidates, "chosen": chosen, "reward": reward,
-            "time": time, "event": event, "item": item,
+            "time": time, "event": event, "item": item, PROPENSITY: propensity,
         }  # fmt: skip
         layout = laid_out(file, format, items, named, features, separator, delimiter)
-        self.file = layout.log.path
+        self.file = layout.log.path  # None: a data frame
+        self._source = layout.log.title
         self._log = read_log(layout)
+        self._least = self._rejection(propensity, clip)
         self.report, self.item_report = self._log.report, self._log.item_report
         if 2 * self.report.kept < self.report.rows:
             allowed = f"a log of which at least half can be used ({self.report})"
-            raise inputs.refuse("file", str(file), allowed)
+            raise inputs.refuse("file", layout.log.place, allowed)
         if len(self.client_names) > MOST:
             raise inputs.refuse(
                 "client", inputs.counted(len(self.client_names), "client"), f"at most {MOST:,}"
             )
-        if self.notes:
-            warnings.warn("\n".join(self.notes), BadRows, stacklevel=2)
+        if self._bad_rows:
+            warnings.warn("\n".join(self._bad_rows), BadRows, stacklevel=2)
 
     @classmethod
     def from_parquet(cls, file: str | os.PathLike[str], *, mode: str, **options: Any) -> ReplayLog:
@@ -84,6 +116,28 @@ class ReplayLog(World):
     def from_csv(cls, file: str | os.PathLike[str], *, mode: str, **options: Any) -> ReplayLog:
         """Read a CSV file, whatever its name; options as for ReplayLog."""
         return cls(file, mode=mode, format="csv", **options)
+
+    @classmethod
+    def from_pandas(cls, frame: Any, *, mode: str, **options: Any) -> ReplayLog:
+        """Read a pandas data frame; options as for ReplayLog."""
+        return cls(_frame(frame, "pandas"), mode=mode, **options)
+
+    @classmethod
+    def from_polars(cls, frame: polars.DataFrame, *, mode: str, **options: Any) -> ReplayLog:
+        """Read a polars data frame; options as for ReplayLog."""
+        return cls(_frame(frame, "polars"), mode=mode, **options)
+
+    def _rejection(self, propensity: str | None, clip: float) -> float | None:
+        """c, by which an event is kept with probability c / propensity; None: all are."""
+        clip = inputs.number("clip", clip, low=0.0, high=1.0)
+        given = self._log.propensities
+        if self.mode != "replay" and propensity is not None:
+            raise inputs.refuse(PROPENSITY, propensity, 'left out, or mode = "replay"')
+        if clip and given is None:
+            raise inputs.refuse("clip", clip, "left out: the log has no column of propensities")
+        if self.mode != "replay" or given is None:
+            return None
+        return max(float(given.min()), clip)
 
     @property
     def client_names(self) -> list[Any]:
@@ -112,35 +166,78 @@ class ReplayLog(World):
         return False
 
     @property
+    def match_rate(self) -> float:
+        """Of K equally likely candidates one in K is the log's; with propensities it is the
+        smallest one, whatever the algorithm picks."""
+        if self.mode != "replay":
+            return 1.0
+        if self._least is not None:
+            return self._least
+        return float((1.0 / self._log.size).mean())
+
+    @property
+    def effective(self) -> float:
+        """The effective sample size: how many live steps a replay is worth, on average."""
+        return self.match_rate * self.length
+
+    @property
     def notes(self) -> Sequence[str]:
+        if self._least is None or self._log.propensities is None:
+            return self._bad_rows
+        low, high = self._log.propensities.min(), self._log.propensities.max()
+        worth = inputs.counted(round(self.effective), "live step")
+        clipped = f", clipped to {self._least:.3g}" if self._least > low else ""
+        return [
+            *self._bad_rows,
+            f"{self._source}: propensities from {low:.3g} to {high:.3g}{clipped}; after rejection "
+            f"sampling the {inputs.counted(self.length, 'event')} are worth about {worth}",
+        ]
+
+    @property
+    def _bad_rows(self) -> list[str]:
         reports = (self.report, self.item_report)
         return [str(one) for one in reports if one is not None and one.dropped]
 
     def open(self, seed: np.random.SeedSequence) -> LogStream:
-        return LogStream(self, np.random.default_rng(seed))
+        # Drawn apart: the order of candidates is the same with and without propensities.
+        other = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
+        return LogStream(self, np.random.default_rng(seed), np.random.default_rng(other))
 
     def settings(self) -> dict[str, Any]:
         return {
             "kind": "ReplayLog",
             "mode": self.mode,
-            "file": self.file.name,
+            "file": self._source,
             "clients": self.count,
             "dim": self.dim,
             "arms": self.arms_per_step,
             "length": self.length,
             "items": len(self._log.items),
             "log": self.report.settings(),
+            **({} if self._least is None else {"least_propensity": self._least}),
             **({} if self.item_report is None else {"item_table": self.item_report.settings()}),
         }
 
 
+def _frame(frame: Any, library: str) -> Any:
+    if not is_frame(frame, library):
+        raise inputs.refuse("frame", frame, f"a {library} data frame")
+    return frame
+
+
 class LogStream(Stream):
-    """The log's events; candidates shuffled by `chance`, or as in the file if it is None.
+    """The log's events; candidates shuffled by `chance`, or as in the file if it is None. `accept`
+    draws which events rejection sampling keeps.
 
     In many logs the chosen candidate comes first; ties go to the first and would reveal it.
     """
 
-    def __init__(self, world: ReplayLog, chance: np.random.Generator | None) -> None:
+    def __init__(
+        self,
+        world: ReplayLog,
+        chance: np.random.Generator | None,
+        accept: np.random.Generator | None = None,
+    ) -> None:
         log = world._log
         self.items = log.items
         self.recurring = log.shown.size > len(log.items)
@@ -149,14 +246,19 @@ class LogStream(Stream):
         self._unseen = UNSEEN[world.mode]
         self._next = 0
         self._chance = chance
+        self._accept = accept
+        self._least = world._least
 
     def skip(self, n: int) -> None:
         self._next += n
 
     def take(self, n: int) -> Events:
-        log, part = self._log, slice(self._next, self._next + n)
         self._next += n
-        start, size = log.start[part, None], log.size[part, None]
+        return self.gather(slice(self._next - n, self._next))
+
+    def gather(self, steps: slice | Ints) -> Events:
+        log = self._log
+        start, size = log.start[steps, None], log.size[steps, None]
         # Shorter events repeat their last candidate. Ties go to the lowest index, so that a copy is
         # never picked; if it were, it would have the same reward.
         place = np.minimum(self._arms, size - 1)
@@ -166,6 +268,10 @@ class LogStream(Stream):
             keys[there] = self._chance.random(np.count_nonzero(there))  # one per candidate
             place = np.take_along_axis(keys.argsort(axis=1), place, axis=1)
         arms = log.shown[start + place]
-        chosen = arms == log.chosen[part, None]
-        rewards = np.where(chosen, log.rewards[part, None], self._unseen)
-        return Events(log.clients[part], arms, rewards, np.full_like(rewards, np.nan))
+        chosen = arms == log.chosen[steps, None]
+        if self._accept is not None and self._least is not None and log.propensities is not None:
+            # Kept with c / propensity: whatever is picked then matches with probability c.
+            draws = self._accept.random(len(chosen))
+            chosen &= (draws * log.propensities[steps] < self._least)[:, None]
+        rewards = np.where(chosen, log.rewards[steps, None], self._unseen)
+        return Events(log.clients[steps], arms, rewards, np.full_like(rewards, np.nan))

@@ -39,9 +39,18 @@ class MovieLens(World):
     A movie's features: TF-IDF of its tags and genres over all movies, reduced to `dim` by
     truncated SVD, each column scaled to mean 0 and variance 1.
 
+    folder: the unpacked release.
+    min_events: users with more events than this are clients.
+    dim: the number of features of a movie.
+    arms: the number of movies that a client sees in each step.
+
     How a user would have rated the other movies is unknown, so there are no noiseless rewards.
     Regret counts the events missed: it compares with someone who knows every answer, not with the
     best linear model, and grows steadily for any algorithm.
+
+    >>> world = incfed.MovieLens("ml-latest-small", min_events=100, dim=5)  # `incfed data`
+    >>> world.dim, world.arms_per_step
+    (5, 25)
     """
 
     slow = True

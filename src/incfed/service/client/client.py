@@ -54,6 +54,13 @@ class Client(Described):
 
     `choose` and `learn` never wait for the network. The first start needs the coordinator, later
     ones do not: while it is away a client learns alone, and catches up afterwards.
+
+    >>> arms = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    >>> with incfed.Client(url, token, state="state/shop-7", cost=10.0) as client:
+    ...     picked = client.choose(arms)
+    ...     client.learn(arms[picked], 1.0)
+    ...     print(client.steps)
+    1
     """
 
     def __init__(

@@ -1,21 +1,23 @@
 """Receipts: what this client did, and the heads of the ledger that the coordinator showed it.
 
-A line of the file is written when the coordinator has confirmed an act. With it, `incfed ledger
-verify` proves that the ledger holds that act, once and unchanged. If the coordinator shows a ledger
-that does not extend an earlier one, it is a *fork*, and the client halts.
+A line of the file is written, durably, when the coordinator has confirmed an act. With it, `incfed
+ledger verify` proves that the ledger holds that act, once and unchanged. If the coordinator shows a
+ledger that does not extend an earlier one, it is a *fork*, and the client halts.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from ...protocol.heads import Head, Proof
 from ...support.inputs import InputError
 from .. import codec, requests
 from ..requests import Request
+from .state_folder import sync_names
 from .transport import ServiceError
 
 RECEIPTS = "receipts"  # the file
@@ -72,8 +74,15 @@ class Receipts:
         self._entry = max(self._entry, entry or 0)
         line = {"head": str(self.last), "entry": entry, "kind": kind, "fields": fields,
                 "signature": request.signature}  # fmt: skip
-        with open(self.path, "a", encoding="ascii") as file:
-            file.write(json.dumps(line) + "\n")
+        new = not self.path.exists()
+        with open(self.path, "a+b") as file:
+            if file.tell() and not _ends(file):  # a crash cut the last line off
+                file.write(b"\n")
+            file.write(json.dumps(line).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        if new:
+            sync_names(self.path.parent)
 
     @property
     def due(self) -> bool:
@@ -120,6 +129,12 @@ def read_receipts(folder: Path) -> Iterator[Receipt]:
             yield Receipt(head, said["entry"], said["kind"], said["fields"], said["signature"])
         except (ValueError, KeyError, TypeError):
             continue
+
+
+def _ends(file: BinaryIO) -> bool:
+    """Does the last line end?"""
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
 
 
 def faults(proof: Proof, older: Head) -> list[str]:

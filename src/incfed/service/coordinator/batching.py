@@ -17,8 +17,6 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import BindParameter, Connection, Table, bindparam, func, insert, select, update
 
 from ...ledger import tables
-from ...ledger.records import read_triangle
-from ...protocol.checks import Downloaded
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -74,8 +72,6 @@ class Batcher(Generic[Item, Result]):
             return [result for item in batch for result in self._results([item])]
 
 
-RECENT = 5  # epochs that are compared with uploads
-
 # Statements are built once: building one takes longer than running it.
 NUMBER: BindParameter[int] = bindparam("number")
 CLIENTS: BindParameter[list[int]] = bindparam("clients", expanding=True)
@@ -97,35 +93,11 @@ MEMBERS = (
 )
 KEPT_EPOCHS = select(tables.epochs.c.number).where(tables.epochs.c.V.is_not(None))
 FIRST_EPOCH = select(func.min(tables.epochs.c.number)).where(tables.epochs.c.V.is_not(None))
-_recent = (
-    select(tables.epochs.c.number)
-    .where(tables.epochs.c.V.is_not(None))
-    .order_by(tables.epochs.c.number.desc())
-    .limit(RECENT)
-)
-RECENT_NUMBERS = _recent
-RECENT_EPOCHS = _recent.with_only_columns(tables.epochs.c.V)
 ACCEPT = (
     update(tables.offers)
     .where(_offers.round == NUMBER, _offers.client.in_(CLIENTS))
     .values(accepted=bindparam("accepted"))
 )
-
-
-class RecentEpochs:
-    """V_g of the last epochs, as far as they were not pruned. An epoch never changes, so that they
-    are kept between transactions."""
-
-    def __init__(self) -> None:
-        self._last: tuple[tuple[int, ...], Downloaded] = (), Downloaded([])
-
-    def read(self, connection: Connection) -> tuple[tuple[int, ...], Downloaded]:
-        """Their numbers, and what clients have downloaded with them."""
-        numbers = tuple(connection.scalars(RECENT_NUMBERS))
-        if numbers != self._last[0]:
-            found = map(read_triangle, connection.scalars(RECENT_EPOCHS))
-            self._last = numbers, Downloaded(list(found))
-        return self._last
 
 
 class BatchRows:

@@ -17,6 +17,7 @@ from ...ledger.settings import Settings
 from ...protocol.messages import Upload
 from ...protocol.packing import gather
 from ...protocol.shared import Shared
+from ...protocol.triggers import ROWS
 from .batching import CLIENTS
 from .errors import TooMany
 
@@ -68,17 +69,22 @@ def called(connection: Connection, client: int, settings: Settings, now: float) 
         _write(connection, client, called=now)
 
 
-def justified(upload: Upload | None, settings: Settings, base: Shared | None) -> bool:
+def justified(
+    upload: Upload | None, settings: Settings, base: Shared | None, claimed: float | None = None
+) -> bool:
     """Does what the caller uploaded, on top of its epoch, fulfil the trigger? Its clock is not
-    known here, but it shows no more than the steps of the upload."""
+    known here, but it shows no more than the steps of the upload. `claimed`: the growth that it
+    reported, if the server called for the round because of that."""
     rule = settings.rule
-    if rule.streams is not None:
-        return True  # the server decided
+    if rule.streams == ROWS:
+        return True  # the server saw the rows
     if upload is None or not upload.steps or base is None:
         return False
     gain, own = np.zeros(1), np.ones(1, np.bool_)
     pending = gather([upload.dV], settings.dim)
     log_gains(base.V, base.factor, base.logdet, settings.ridge, pending, own, gain)
+    if claimed is not None:
+        return float(gain[0]) >= claimed * (1.0 - ROUNDING) - ROUNDING
     grown = float(gain[0]) * (upload.steps if rule.clocked else 1)
     return grown > rule.threshold * (1.0 - ROUNDING)
 

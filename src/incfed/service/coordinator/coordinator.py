@@ -22,6 +22,7 @@ from ...ledger.federation import apply_settings
 from ...ledger.proofs import Entry, LedgerTree
 from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
+from ...ledger.sketches import add_sketches
 from ...protocol.checks import Refusal
 from ...protocol.heads import Head, Proof
 from ...protocol.messages import Download
@@ -60,6 +61,7 @@ class Coordinator:
         self._tree = LedgerTree()
         with store.write() as connection:
             apply_settings(connection, settings, clock())
+            add_sketches(connection)
         with store.read() as connection:
             self._tree.follow(connection)
 

@@ -13,7 +13,7 @@ ABOUT = {
     "about": "Runs the rounds of a federation of bandits, in which clients share when it pays.",
     "version": __version__,
     "health": "/healthz",
-    "for_clients": "/v1/, with a token: incfed.Client(address, token) in Python",
+    "for_clients": "/v1/, with a token: incfed.Client(address, token, folder) in Python",
     "documentation": DOCUMENTATION,
 }
 PAGE = f"""\
@@ -34,7 +34,7 @@ body {{ max-width: 38em; margin: 12vh auto; padding: 0 20px;
 <h1>incfed coordinator</h1>
 <p>{ABOUT["about"]}</p>
 <p>Clients connect with a token that the operator gave them:
-<code>incfed.Client(address, token)</code> in Python.</p>
+<code>incfed.Client(address, token, folder)</code> in Python.</p>
 <p>Version {__version__} · <a href="/healthz">health</a> ·
 <a href="{DOCUMENTATION}" rel="noreferrer">documentation</a></p>
 </body>

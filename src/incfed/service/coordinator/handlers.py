@@ -274,11 +274,11 @@ def _signal_checks(transaction: RoundTransaction, message: Signal) -> Iterator[C
 
 
 def _upload_checks(transaction: RoundTransaction, message: Upload) -> Iterator[Check]:
-    settings, dV, steps = transaction.settings, message.dV, message.steps
+    settings = transaction.settings
     yield Check("upload", check_upload, (message, settings.bounds))
-    if steps and settings.limits is not None and settings.limits.refuse_resale:
-        epochs, downloaded = transaction.recent_epochs
-        yield Check(("resale", epochs), downloaded.check_resale, (dV, steps))
+    if message.steps and settings.limits is not None and settings.limits.refuse_resale:
+        epoch, downloaded = transaction.downloaded
+        yield Check(("resale", epoch), downloaded.check, (message.dV,))
 
 
 def _delivery_checks(transaction: RoundTransaction, db: Floats, sent: Upload) -> Iterator[Check]:

@@ -9,7 +9,7 @@ only truth: another coordinator may write to it, and a transaction may be undone
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +17,10 @@ from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from ...kernels.coalition import log_gains
 from ...kernels.factor import Floats
-from ...kernels.signals import Signals, know, worthwhile
-from ...kernels.store import PENDING, SERVER, empty_store
+from ...kernels.signals import Signals, know, worthwhile_of
 from ...ledger import tables
+from ...ledger.clients import members
+from ...ledger.past import read_past
 from ...ledger.records import (
     CLOSED,
     Pruned,
@@ -30,6 +31,8 @@ from ...ledger.records import (
     to_bytes,
 )
 from ...ledger.settings import Settings
+from ...protocol import deciding
+from ...protocol.limits import NO_PAST
 from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed, add_rows, gather
 from ...protocol.protocols import EVERYONE
@@ -51,14 +54,17 @@ FIGURES_KEPT, STREAMS_KEPT = FIGURES.where(KEPT), STREAMS.where(KEPT)
 
 def hear(
     connection: Connection, client: int, signal: Signal, dim: int, rows: bool,
-    nonce: str | None = None,
+    nonce: str | None = None, check: Callable[[Packed], None] | None = None,
 ) -> bool:  # fmt: skip
     """Store it; is it of a later step than the one before? Conflict if rows are missing. `nonce`:
-    of the client's start, whose rows continue none of another one's."""
+    of the client's start, whose rows continue none of another one's. `check`: of all that it has
+    streamed and not shared, which may become its upload."""
     own = _signals.c.client == client
     before = connection.execute(select(_signals).where(own)).first()
     same = before is not None and before.nonce == nonce
     dV = _stream(before if same else None, signal, dim) if rows else None
+    if dV is not None and check is not None and signal.steps:
+        check(dV)
     values: dict[str, Any] = dict(zip(Signal._fields[:5], signal[:5], strict=True))
     if dV is not None:
         values |= {"form": dV.form, "numbers": to_bytes(dV.numbers)}
@@ -98,6 +104,12 @@ def streamed(
             connection, STREAMS if everyone else STREAMS_KEPT, clients
         ).items()
     }  # fmt: skip
+
+
+def claim(connection: Connection, client: int) -> Any:
+    """What this client said last, if it has said anything: its `epoch` and `growth`."""
+    columns = _signals.c.epoch, _signals.c.growth
+    return connection.execute(select(*columns).where(_signals.c.client == client)).first()
 
 
 def forget(connection: Connection, clients: Collection[int]) -> None:
@@ -142,10 +154,12 @@ class Judge:
         if not self._promising(connection, settings, epoch, said):
             return False
         inputs = read_round_inputs(
-            connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=()
-        )
+            connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=(),
+            past=NO_PAST if settings.limits is None else read_past(connection),
+            members=_members(connection),
+        )  # fmt: skip
         uploads = streamed(connection, settings, epoch, clients)
-        return settings.rule.opens(inputs._replace(uploads=uploads).open()[1])
+        return deciding.worthwhile(settings.rule, inputs._replace(uploads=uploads))
 
     def calls(
         self, connection: Connection, settings: Settings, epoch: int, clients: Collection[int]
@@ -157,6 +171,12 @@ class Judge:
         ids = sorted(said.keys() | known.keys())
         if not ids:
             return False
+        limits = settings.limits
+        if limits is not None:
+            steps = {client: one.steps for client, one in [*known.items(), *said.items()]}
+            count = _members(connection)
+            if limits.shortfall(count, len(ids), sum(steps.values())) is not None:
+                return False
         costs, logdets, grown = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
         for k, client in enumerate(ids):
             upload, signal = known.get(client), said.get(client)
@@ -178,7 +198,7 @@ class Judge:
         ordered = [ids[k] for k in signals.order]
         signals.exact[:] = self._figures(settings, epoch, now, signals, ordered, known)
         signals.figure[0] = signals.exact[-1] + grown.sum()
-        return _worthwhile(settings, signals, logdets, now.logdet)
+        return worthwhile_of(signals, logdets, np.ones(len(logdets), np.int64), now.logdet)
 
     def _promising(
         self, connection: Connection, settings: Settings, epoch: int, said: dict[int, Any]
@@ -208,7 +228,7 @@ class Judge:
             total += stream.dV
         signals.figure[0] = Shared.of(total, now.b, settings.ridge).logdet
         logdets = np.array([streams[client].logdet for client in ids])
-        return _worthwhile(settings, signals, logdets, now.logdet)
+        return worthwhile_of(signals, logdets, np.ones(len(logdets), np.int64), now.logdet)
 
     def _shared(self, connection: Connection, settings: Settings, epoch: int) -> Shared:
         if epoch not in self._epochs:
@@ -271,6 +291,10 @@ class Judge:
         return self._exact[key]
 
 
+def _members(connection: Connection) -> int:
+    return sum(not one.revoked for one in members(connection))
+
+
 def warm_up(settings: Settings, shared: Shared, uploads: Mapping[int, Upload]) -> None:
     """Compile what a judge needs, by asking it about these uploads."""
     ids = list(uploads)
@@ -278,15 +302,8 @@ def warm_up(settings: Settings, shared: Shared, uploads: Mapping[int, Upload]) -
     signals = settings.rule.signals(len(ids), settings.dim, settings.ridge, costs)
     assert signals is not None
     Judge()._figures(settings, 0, shared, signals, ids, dict(uploads))
-    _worthwhile(settings, signals, np.full(len(ids), shared.logdet), shared.logdet)
-
-
-def _worthwhile(settings: Settings, signals: Signals, logdets: Floats, shared: float) -> bool:
-    """The simulator's rule for clients with these log det V_i."""
-    store = empty_store(len(logdets), settings.dim, settings.ridge)
-    store.table[:SERVER, PENDING] = 1
-    store.logdet[:SERVER, 0], store.logdet[SERVER, 0] = logdets, shared
-    return bool(worthwhile(store, signals))
+    everybody = np.ones(len(ids), np.int64)
+    worthwhile_of(signals, np.full(len(ids), shared.logdet), everybody, shared.logdet)
 
 
 def _figures(

@@ -28,16 +28,17 @@ from ...ledger.records import (
     upload_row,
 )
 from ...ledger.settings import Settings
+from ...ledger.sketches import Sketches, add_sketches
 from ...protocol import deciding
-from ...protocol.checks import Downloaded
 from ...protocol.deciding import Offers, RoundInputs
 from ...protocol.limits import NO_PAST
 from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed
 from ...protocol.protocols import EVERYONE
-from ...protocol.triggers import ROWS
+from ...protocol.resale import Downloaded
+from ...protocol.triggers import GROWTH, ROWS
 from . import conduct, heartbeat, listening, rates, scores
-from .batching import CLIENTS, NUMBER, BatchRows, RecentEpochs
+from .batching import CLIENTS, NUMBER, BatchRows
 from .entitlements import allowed_epochs
 from .errors import TooMany
 from .screening import Outcomes
@@ -89,7 +90,7 @@ class Caches:
     def __init__(self) -> None:
         self.judge = listening.Judge()
         self.outcomes = Outcomes()
-        self.epochs = RecentEpochs()
+        self.sketches = Sketches()
         self._settings: dict[int, Settings] = {}
 
     def settings(self, connection: Connection, number: int) -> Settings:
@@ -124,9 +125,9 @@ class RoundTransaction:
             self.settings = self.caches.settings(connection, self.round.settings)
 
     @cached_property
-    def recent_epochs(self) -> tuple[tuple[int, ...], Downloaded]:
-        """See `RecentEpochs.read`."""
-        return self.caches.epochs.read(self.connection)
+    def downloaded(self) -> tuple[int, Downloaded]:
+        """See `Sketches.read`."""
+        return self.caches.sketches.read(self.connection)
 
     @cached_property
     def _starts(self) -> Starts:
@@ -166,8 +167,12 @@ class RoundTransaction:
     def hear(self, client: int, signal: Signal) -> None:
         """What a client says between rounds. If it is of a new step, it may call for a round."""
         rows = self.settings.rule.streams == ROWS
+        if self.running and not rows and client == self.round.trigger:
+            return  # what it called for the round with stands until that is verified
         nonce = self._nonces.get(client)
-        new = listening.hear(self.connection, client, signal, self.settings.dim, rows, nonce)
+        check = self.check_resale if rows else None
+        dim = self.settings.dim
+        new = listening.hear(self.connection, client, signal, dim, rows, nonce, check)
         if not new or self.running:
             return
         try:
@@ -198,6 +203,11 @@ class RoundTransaction:
             row = upload_row(client, one._replace(round=self.round.number), self.settings)
             self.rows.add(tables.uploads, **row)
             self.record("uploaded", **upload_entry(row, self.settings.money_digits))
+
+    def check_resale(self, dV: Packed) -> None:
+        """Refusal if it is only what clients have downloaded."""
+        if self.settings.limits is not None and self.settings.limits.refuse_resale:
+            self.downloaded[1].check(dV)
 
     @property
     def spent(self) -> float:
@@ -304,9 +314,13 @@ class RoundTransaction:
         if settings.silent_rounds:
             conduct.missed(connection, connection.scalars(AWAITED, self._awaited_values).all())
         if settings.false_calls:
-            upload = inputs.uploads.get(caller)
-            base = None if upload is None else inputs.shared(upload.epoch)
-            just = conduct.justified(upload, settings, base)
+            upload, claim = inputs.uploads.get(caller), None
+            if settings.rule.streams == GROWTH:
+                claim = listening.claim(connection, caller)
+            on = claim if claim is not None else upload
+            base = None if on is None else inputs.shared(on.epoch)
+            claimed = None if claim is None else claim.growth
+            just = conduct.justified(upload, settings, base, claimed)
             conduct.judged(connection, caller, settings, self.now, just)
 
     def _undelivered(self) -> bool:
@@ -414,6 +428,7 @@ class RoundTransaction:
         V, b = pack_epoch(shared.V, shared.b)
         new = {"number": epoch, "round": number, "V": V, "b": b}
         self.connection.execute(insert(tables.epochs).values(new))
+        add_sketches(self.connection)
         scores.pool(self.connection, number, epoch, payments)
         row = {"federation": self.federation.name, "round": number, "epoch": epoch}
         booked = [

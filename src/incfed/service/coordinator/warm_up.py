@@ -37,7 +37,7 @@ def warm_up(settings: Settings) -> None:
             ):
                 deciding.close(one, offers, [np.zeros(DIM)] * len(offers.payments))
         if small.rule.streams is not None:
-            small.rule.opens(inputs.open()[1])
+            deciding.worthwhile(small.rule, inputs)
             listening.warm_up(small, inputs.shared(1), inputs.uploads)
 
 

@@ -37,22 +37,38 @@ def _client() -> Column[int]:
 
 
 def _add_past() -> None:
-    """What each client was paid, and the price that it declared last."""
+    """What each client was paid and has shared, and the highest price that it declared."""
     op.create_table(
-        "past", _client(), Column("paid", Double, nullable=False), Column("price", Double)
+        "past",
+        _client(),
+        Column("paid", Double, nullable=False),
+        Column("price", Double),
+        Column("steps", BigInteger, nullable=False),
     )
+    shared = "FROM payments p JOIN uploads v ON v.round = p.round AND v.client = p.client "
     op.execute(
-        "INSERT INTO past (client, paid, price) "
+        "INSERT INTO past (client, paid, price, steps) "
         "SELECT u.client, "
-        "  COALESCE((SELECT SUM(p.amount) FROM payments p WHERE p.client = u.client), 0), u.cost "
-        "FROM uploads u WHERE u.steps > 0 AND u.round = ("
-        "  SELECT MAX(v.round) FROM uploads v JOIN rounds r ON r.number = v.round "
-        "  WHERE v.client = u.client AND v.steps > 0 AND r.stage = 'closed')"
+        "  COALESCE((SELECT SUM(p.amount) FROM payments p WHERE p.client = u.client), 0), "
+        "  MAX(u.cost), "
+        f"  COALESCE((SELECT SUM(v.steps) {shared} WHERE p.client = u.client), 0) "
+        "FROM uploads u JOIN rounds r ON r.number = u.round "
+        "WHERE u.steps > 0 AND r.stage = 'closed' GROUP BY u.client"
+    )
+
+
+def _add_sketches() -> None:
+    """By which resale is recognised; the coordinator adds those of old epochs when it starts."""
+    op.create_table(
+        "sketches",
+        Column("epoch", Integer, primary_key=True, autoincrement=False),
+        Column("numbers", LargeBinary, nullable=False),
     )
 
 
 def upgrade() -> None:
     _add_past()
+    _add_sketches()
     _outages()
     _enrolled()
     op.add_column("clients", Column("barred_until", Double))

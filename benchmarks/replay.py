@@ -1,0 +1,153 @@
+"""Is what a replayed log says true? In a made-up shop the truth is known. Logs of it by three ways
+to log, with propensities and without; how often intervals from bootstrapped logs hold; and
+what a longer launch costs, beside two ways to tell from the log.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import incfed
+from incfed.kernels.factor import Floats, Ints
+
+READERS, DIM, SLATE = 10, 5, 4
+EVENTS = 4000
+ALONE = incfed.Independent(exploration=0.3)
+PAID = incfed.IncFedUCB(
+    incfed.PaymentEfficient(0.7), threshold=0.5, costs=1.0, exploration=0.3
+)  # fmt: skip
+LONGEST = incfed.DisLinUCB(threshold=1e3, ridge=1e12, exploration=1e12)  # whatever it learns
+LOGGERS = ("uniform", "skewed", "adversarial")
+
+
+def measure() -> dict[str, Any]:
+    return {"bias": _bias(), "intervals": _intervals(), "launch": _launch()}
+
+
+def _bias() -> dict[str, Any]:
+    """The reward of showing the longest arm, estimated from logs, and the truth."""
+    found: dict[str, Any] = {}
+    for logger in LOGGERS:
+        chance = np.random.default_rng(0)
+        arms, sales = _shop(chance, 200_000)
+        longest = np.linalg.norm(arms, axis=2).argmax(axis=1)
+        frame = _logged(chance, arms, sales, _odds(logger, sales, longest))
+        given = incfed.ReplayLog(frame, mode="replay")
+        naive = incfed.ReplayLog(frame.drop("propensity"), mode="replay")
+        truth = float(sales[np.arange(len(arms)), longest].mean())
+        values = [_each(incfed.simulate(log, LONGEST), "reward") for log in (given, naive)]
+        found[logger] = {"truth": truth, "with": values[0], "without": values[1]}
+        print(
+            f"  {logger:12} truth {truth:.4f}, with propensities {values[0]:.4f} "
+            f"({given.effective:,.0f} of {given.length:,} events), without {values[1]:.4f}"
+        )
+    return found
+
+
+def _intervals(logs: int = 100) -> dict[str, Any]:
+    """How often the interval of one log holds the mean of all logs."""
+    metrics = ("reward", "payment", "communication")
+    rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in (*metrics, "gain")}
+    for n in range(logs):
+        chance = np.random.default_rng(1000 + n)
+        arms, sales = _shop(chance, EVENTS)
+        log = incfed.ReplayLog(_logged(chance, arms, sales), mode="replay")
+        made = incfed.compare(log, {"alone": ALONE, "paid": PAID})
+        for name in metrics:
+            one = getattr(made.rows[1], name)
+            rows[name].append((one.mean, one.sd, one.times * one.sd))
+        gap = made.difference("paid", "reward")
+        rows["gain"].append((gap.mean, gap.error, gap.half))
+    found: dict[str, Any] = {}
+    for name, each in rows.items():
+        figure, sd, half = np.array(each).T
+        held = float((np.abs(figure - figure.mean()) <= half).mean())
+        found[name] = {
+            "sd": float(figure.std(ddof=1)),
+            "bootstrap_sd": float(sd.mean()),
+            "held": held,
+        }
+        print(
+            f"  {name:14} sd over {logs} logs {figure.std(ddof=1):8.4g}, of bootstrapped logs "
+            f"{sd.mean():8.4g}; the interval holds in {held:.0%}"
+        )
+    return found
+
+
+def _launch(repeats: int = 20) -> dict[str, Any]:
+    """What 4,000 live steps give, from logs of 4,000 events."""
+    found: dict[str, Any] = {}
+    for slate in (4, 20):
+        rows: dict[str, list[list[float]]] = {"live": [], "bootstrapped": [], "scaled": []}
+        for n in range(repeats):
+            chance = np.random.default_rng(n)
+            arms, sales = _shop(chance, EVENTS, slate)
+            bought = (chance.random(sales.shape) < sales).astype(float)
+            world = incfed.Trace(chance.integers(0, READERS, EVENTS), arms, bought, count=READERS)
+            rows["live"].append(_totals(incfed.simulate(world, PAID)))
+            chance = np.random.default_rng(500 + n)
+            log = incfed.ReplayLog(_logged(chance, *_shop(chance, EVENTS, slate)), mode="replay")
+            rows["scaled"].append(_totals(incfed.simulate(log, PAID)))
+            drawn = log.bootstrap(round(EVENTS / log.match_rate))
+            rows["bootstrapped"].append(_totals(incfed.simulate(drawn, PAID, seed=1)))
+        found[str(slate)] = {name: np.mean(each, axis=0).tolist() for name, each in rows.items()}
+        for name, (reward, payment, sent) in found[str(slate)].items():
+            print(
+                f"  slates of {slate:2}, {name:12} reward {reward:6,.0f}, paid {payment:4,.0f}, "
+                f"sent {sent:8,.0f}"
+            )
+    return found
+
+
+def _shop(chance: np.random.Generator, steps: int, slate: int = SLATE) -> tuple[Floats, Floats]:
+    """Arms, and the probability that each is sold."""
+    arms = chance.standard_normal((steps, slate, DIM)) / np.sqrt(DIM)
+    return arms, np.clip(0.3 + 0.3 * (arms @ np.full(DIM, 1 / np.sqrt(DIM))), 0.0, 1.0)
+
+
+def _odds(logger: str, sales: Floats, longest: Ints) -> Floats:
+    """The probabilities with which a logger picks."""
+    steps, slate = sales.shape
+    if logger == "uniform":
+        return np.full(sales.shape, 1 / slate)
+    if logger == "skewed":  # towards what sells
+        weights = np.exp(4.0 * (sales - 0.3).clip(-0.3, 0.3))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+    # The longest arm is shown mostly where it sells badly.
+    bad = sales[np.arange(steps), longest] < 0.3
+    odds = np.where(bad, 0.1, 0.3)[:, None] * np.ones(sales.shape)
+    odds[np.arange(steps), longest] = np.where(bad, 0.7, 0.1)
+    return odds
+
+
+def _logged(
+    chance: np.random.Generator, arms: Floats, sales: Floats, odds: Floats | None = None
+) -> pl.DataFrame:
+    """A log; without `odds` of equally likely picks."""
+    steps, slate = sales.shape
+    if odds is None:
+        picks = chance.integers(0, slate, steps)
+    else:
+        picks = (odds.cumsum(axis=1) < chance.random((steps, 1))).sum(axis=1).clip(max=slate - 1)
+    at = np.arange(steps), picks
+    frame = pl.DataFrame(
+        {
+            "client": chance.integers(0, READERS, steps),
+            "features": pl.Series(arms).cast(pl.List(pl.List(pl.Float64))),
+            "chosen": picks,
+            "reward": (chance.random(steps) < sales[at]).astype(float),
+        }
+    )
+    return frame if odds is None else frame.with_columns(propensity=odds[at])
+
+
+def _each(result: incfed.Result, metric: str) -> float:
+    return float(getattr(result, metric)[-1] / result.matched[-1])
+
+
+def _totals(result: incfed.Result) -> list[float]:
+    """Reward, payment and traffic, at the rate of the matched steps."""
+    return [EVENTS * _each(result, name) for name in ("reward", "payment", "communication")]

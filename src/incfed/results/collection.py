@@ -1,0 +1,62 @@
+"""The results of `incfed run` on disk: a folder whose experiment.json lists its runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..support.inputs import InputError
+from .records import Result
+from .storage import load
+
+INDEX = "experiment.json"  # marks a folder as one that `incfed run` made
+FORMAT, VERSION = "incfed.experiment", 1
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The runs of an experiment that are on disk, by label; `total` counts the others too."""
+
+    runs: dict[str, list[Result]]
+    total: int
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.runs.values()))
+
+
+def collect(folder: Path) -> Collection:
+    """All finished runs of the experiment in `folder`."""
+    rows = list_runs(folder)
+    runs: dict[str, list[Result]] = {row["label"]: [] for row in rows}
+    for row in rows:
+        found = load_run(folder / row["folder"], row["fingerprint"])
+        if found is not None:
+            runs[row["label"]].append(found)
+    return Collection({label: results for label, results in runs.items() if results}, len(rows))
+
+
+def load_run(folder: Path, fingerprint: str | None = None) -> Result | None:
+    """The result in `folder`; None if it is missing, broken, or has another fingerprint."""
+    try:
+        result = load(folder)
+    except InputError:
+        return None
+    mark = result.settings.get("experiment")
+    found = mark.get("fingerprint") if isinstance(mark, dict) else None
+    return result if fingerprint in (None, found) else None
+
+
+def list_runs(folder: Path) -> list[dict[str, Any]]:
+    """Label, folder and fingerprint of every run of the experiment in `folder`."""
+    file = folder / INDEX
+    try:
+        index = json.loads(file.read_text(encoding="utf-8"))
+        if index["format"] != FORMAT or index["version"] != VERSION:
+            raise ValueError("made by another version of incfed")
+        rows = index["runs"]
+        return [{key: str(row[key]) for key in ("label", "folder", "fingerprint")} for row in rows]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file}: cannot be used ({type(error).__name__}: {error})") from None

@@ -1,0 +1,68 @@
+"""What is special about logs: seeds do not change a log, so that intervals come from bootstrapped
+ones; and where steps are skipped, figures are per matched step, since sums over different steps
+cannot be compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..support.inputs import counted
+from .records import CURVES, Result
+
+PER = 1000  # matched steps
+LOGS = ("ReplayLog", "Trace")
+BANDS = "Mean over seeds; the bands are one standard deviation wide on each side."
+SUMS = (*CURVES, "packed", "rounds", "paid")
+
+
+def originals(results: Sequence[Result]) -> list[Result]:
+    """The runs of the world as it is."""
+    return [one for one in results if not bootstrapped(one.settings)]
+
+
+def replicas(results: Sequence[Result]) -> list[Result]:
+    """The runs of bootstrapped logs."""
+    return [one for one in results if bootstrapped(one.settings)]
+
+
+def bootstrapped(settings: Mapping[str, Any]) -> bool:
+    return "bootstrap" in dict(settings.get("world") or {})
+
+
+def is_log(settings: Mapping[str, Any]) -> bool:
+    """Whether the run had one order to follow, whatever its seed."""
+    world = dict(settings.get("world") or {})
+    return world.get("kind") in LOGS and not (world.get("turn") or "bootstrap" in world)
+
+
+def skips(finals: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether any of the runs with these final figures skipped steps."""
+    return any(one.get("matched", math.inf) < one.get("steps", 0) for one in finals)
+
+
+def per_matched(final: Mapping[str, Any]) -> dict[str, Any]:
+    """Final figures per 1,000 matched steps, but for `matched` itself; NaN if there are none."""
+    scale = PER / final["matched"] if final["matched"] else math.nan
+    return {key: scale * x if key in SUMS else x for key, x in final.items()}
+
+
+def finals_of(runs: Iterable[Sequence[Result]]) -> list[list[dict[str, Any]]]:
+    """The final figures of all runs, on one scale."""
+    found = [[one.summary() for one in results] for results in runs]
+    if not skips(one for finals in found for one in finals):
+        return found
+    return [[per_matched(one) for one in finals] for finals in found]
+
+
+def bands_note(runs: Mapping[str, Sequence[Result]]) -> str:
+    """What the lines and bands of curves are."""
+    every = [one for results in runs.values() for one in results]
+    logs = max(len(replicas(results)) for results in runs.values())
+    over = "Over the matched steps. " if skips(one.summary() for one in every) else ""
+    if logs:
+        drawn = counted(logs, "bootstrapped log")
+        band = f"the bands are one standard deviation of {drawn} wide on each side."
+        return f"{over}One run of the log; {band}"
+    return over + (BANDS if any(len(found) > 1 for found in runs.values()) else "One run each.")
