@@ -110,7 +110,7 @@ def test_every_setting_is_listed() -> None:
     assert listed["`limits`"] == {one.name for one in dataclasses.fields(incfed.Limits)}
     assert listed["`[search]`"] == set(KEYS)
     assert listed["`[algorithm]` of a plan"] == {*FIXED, "ridge"}
-    assert listed["`[run]`"] == {"steps", "seeds", "output"}
+    assert listed["`[run]`"] == {"steps", "seeds", "bootstrap", "output"}
     page = settings.settings_page()
     for title in listed:
         assert f"### {title}\n" in page
