@@ -127,6 +127,7 @@ VIEWS = [
         "reproduce table1 --quick --output reproduction",
         "reproduction/reproduction.html",
     ),
+    View("federation", "init --federation federation.toml"),
     View("up", "up --clients 3 --seconds 20 --pace 6 --output tour"),
     View("clients", "client list --config tour/federation.toml"),
     View("audit", "ledger audit --config tour/federation.toml"),

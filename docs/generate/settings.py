@@ -37,7 +37,7 @@ from incfed.service.coordinator.config import ServerConfig
 from .docstrings import meanings
 
 REQUIRED = "required"
-CUT_DEFAULTS = dict(zip(CUT, ("[0.0, 1.0]", "false"), strict=True))
+CUT_DEFAULTS = dict.fromkeys(CUT, "not set") | {"part": "[0.0, 1.0]", "turn": "false"}
 OWN = ("identity", "unsaid")  # of Settings, in no config
 # What a federation has where its config says nothing; the other defaults are those of version 0.1.
 OPEN: dict[str, Any] = CAREFUL | {"money_digits": SAFE_DIGITS}
@@ -225,7 +225,12 @@ def _run_defaults() -> dict[str, str]:
     """What a config has that says nothing of it."""
     empty = check_outline(Recipe({"world": {}, "algorithm": [{"kind": "Independent"}]}))
     steps = "required; of a recorded world, all of it"
-    known = {"steps": steps, "seeds": str(len(empty.seeds)), "output": f'"{empty.output.name}"'}
+    known = {
+        "steps": steps,
+        "seeds": str(len(empty.seeds)),
+        "bootstrap": str(empty.bootstrap),
+        "output": f'"{empty.output.name}"',
+    }
     return {name: known.get(name, "") for name in RUN_KEYS}
 
 

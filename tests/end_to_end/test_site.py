@@ -16,6 +16,7 @@ import incfed
 import pictures
 from generate import commands, docstrings, settings
 from incfed.algorithms.thresholds import FORMULAS
+from incfed.experiments.config import RUN_KEYS
 from incfed.ledger.settings import Settings
 from incfed.planning.case import FIXED
 from incfed.planning.space import KEYS
@@ -111,7 +112,7 @@ def test_every_setting_is_listed() -> None:
     assert listed["`limits`"] == {one.name for one in dataclasses.fields(incfed.Limits)}
     assert listed["`[search]`"] == set(KEYS)
     assert listed["`[algorithm]` of a plan"] == {*FIXED, "ridge"}
-    assert listed["`[run]`"] == {"steps", "seeds", "output"}
+    assert listed["`[run]`"] == set(RUN_KEYS)
     page = settings.settings_page()
     for title in listed:
         assert f"### {title}\n" in page

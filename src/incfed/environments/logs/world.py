@@ -30,10 +30,8 @@ class ReplayLog(World):
     is skipped (`Result.matched` counts the others), which gives unbiased estimates if the log's
     picks were random, each candidate equally likely. "zero": the reward is 0.
 
-    If picks were not equally likely, the column `propensity` says how likely each was; a column of
-    this name is used if there is one. An event is then kept with a probability of c / propensity
-    (rejection sampling), where c is the smallest one, which makes "replay" unbiased again. The
-    fewer are alike, the fewer are kept: `clip` raises c, for more events and some bias.
+    If picks were not equally likely, a column of propensities makes "replay" unbiased again: an
+    event is kept with a probability of c / propensity, where c is the smallest one.
 
     A log has one of three formats:
     - `items` given: a table with an id (`item`) and features in each row. The log has one row per
@@ -44,14 +42,18 @@ class ReplayLog(World):
     - neither: one row per event, with a list of numbers for each candidate in `features` (or text
       such as "0.1,0.2|0.7,0.5"), and in `chosen` the index of one of them, from 0.
 
-    file: the log, Parquet or CSV.
-    items: a table of items, Parquet or CSV.
+    file: the log, Parquet or CSV; in Python also a pandas or polars data frame.
+    items: a table of items, as for the log.
     client, candidates, chosen, reward: the names of these columns.
     time: a column to sort by; None: events are in the order of the file.
     event: the column that says which rows belong together, if there is one row per candidate.
     item: the column of an item's id.
     features: the column, or the columns, of features.
+    propensity: the column that says how likely each pick was; None: one of this name, if any.
+    clip: propensities below this count as this, for more events and some bias.
     format: "parquet" or "csv"; None: as the name of the file says.
+    propensity: the column of how likely each pick was; None: "propensity", if there is such a one.
+    clip: the least c of rejection sampling, from 0 to 1.
     separator: between the candidates of an event, in text.
     delimiter: between the columns of a CSV file; None: it is found out.
 
