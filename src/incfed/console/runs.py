@@ -16,9 +16,9 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Response
 from ..experiments.checkpoint import NAME as CELLS
 from ..experiments.checkpoint import read_cells
 from ..experiments.points import PointSummary, summarise
-from ..experiments.run_folders import INDEX, collect
 from ..planning.report import DATA as PLAN
 from ..results import interactive
+from ..results.collection import INDEX, collect
 from ..results.comparison import Comparison
 from ..results.numbers import finite, human
 from ..results.records import Result
