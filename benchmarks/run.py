@@ -28,6 +28,7 @@ PARTS = (
     "replay",
     "client",
     "service",
+    "console",
 )
 
 

@@ -54,7 +54,7 @@ answer_time = 60.0
 [server]
 database = "{url}"
 port = {port}
-operator_port = 0
+operator_port = {operators}
 log_level = "WARNING"
 """
 Seconds = list[float]
@@ -102,12 +102,13 @@ def _database(kind: str, url: Callable[[str], str]) -> dict[str, Any]:
 
 
 @contextmanager
-def _federation(url: str, count: int) -> Iterator[tuple[Path, list[str]]]:
+def _federation(url: str, count: int, operators: int = 0) -> Iterator[tuple[Path, list[str]]]:
     """A config, and the tokens of its clients."""
     with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as free:
         path, port = Path(folder, "federation.toml"), free.getsockname()[1]
         free.close()
-        path.write_text(CONFIG.format(dim=DIM, beta=BETA, url=url, port=port))
+        values = {"url": url, "port": port, "operators": operators}
+        path.write_text(CONFIG.format(dim=DIM, beta=BETA, **values))
         store = Database(url)
         with store.write() as connection:
             create(connection, read_config(path).settings, time.time())

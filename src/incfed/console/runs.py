@@ -30,6 +30,8 @@ from ..support.inputs import InputError, choice
 from .access import Changer, ConsoleDep, viewer
 
 KINDS = {PLAN: "plan", INDEX: "experiment", CELLS: "sweep", RUN: "run"}  # a plan has cells, too
+ALGORITHM = "algorithm"  # the column of a sweep's points with their label
+MAPPED = ("regret", "reward", "payment")  # of each algorithm
 TAGS = ".incfed-tags.json"
 MOST = 2000  # folders that are listed
 saved = APIRouter(prefix="/api/runs", tags=["saved results"], dependencies=[Depends(viewer)])
@@ -249,8 +251,23 @@ def _sweep_view(folder: Path) -> SavedView:
     metrics = [name for name in METRICS if any(_known(one.row, name) for one in points)]
     rows = [Figures(one.row.label, one.row.seeds, *_means(one.row, metrics), {}) for one in points]
     words = [f"{len(points)} points over {', '.join(_axes(points))}"]
-    charts = [*(metrics if len(_axes(points)) == 2 else []), "tradeoff"]
+    charts = [*_maps(points), "tradeoff"]
     return SavedView(folder.name, "sweep", rows, metrics, words, charts)
+
+
+def _maps(points: Sequence[PointSummary]) -> dict[str, tuple[str, list[PointSummary]]]:
+    """Heat maps by name: a metric over the two parameters that differ; of several algorithms, each
+    has its own."""
+    axes = _axes(points)
+    metrics = [name for name in METRICS if any(_known(one.row, name) for one in points)]
+    if len(axes) == 2:
+        return {name: (name, list(points)) for name in metrics}
+    found: dict[str, tuple[str, list[PointSummary]]] = {}
+    for label in dict.fromkeys(one.point.get(ALGORITHM) for one in points):
+        own = [one for one in points if one.point.get(ALGORITHM) == label]
+        if label is not None and len(_axes(own)) == 2:
+            found |= {f"{name}, {label}": (name, own) for name in metrics if name in MAPPED}
+    return found
 
 
 def _axes(points: Sequence[PointSummary]) -> list[str]:
@@ -263,17 +280,15 @@ def _sweep_chart(folder: Path, name: str) -> dict[str, Any]:
     points = _points(folder)
     if name == "tradeoff":
         return interactive.tradeoff([one.row for one in points])
-    choice("name", name, METRICS)
+    metric, points = _maps(points)[choice("name", name, _maps(points))]
     axes = _axes(points)
-    if len(axes) != 2:
-        raise InputError(f"name: a heat map needs two swept parameters, and this has {len(axes)}")
     across, down = (_values(points, axis) for axis in axes)
     cells = {
-        (str(one.point.get(axes[0])), str(one.point.get(axes[1]))): getattr(one.row, name).mean
+        (str(one.point.get(axes[0])), str(one.point.get(axes[1]))): getattr(one.row, metric).mean
         for one in points
     }
     values = [[finite(cells.get((str(x), str(y)))) for x in across] for y in down]
-    return interactive.heat_map((axes[0], across), (axes[1], down), values, name)
+    return interactive.heat_map((axes[0], across), (axes[1], down), values, metric)
 
 
 def _values(points: Sequence[PointSummary], axis: str) -> list[Any]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 SMALLEST, LARGEST = 10.0, 38.0  # diameters of points
+NAMED = 8  # points that are all named; of more, the efficient ones
 SHADES = 6  # of lines in parallel coordinates
 SCALE = [[0.0, "#f7fbff"], [0.5, "#6baed6"], [1.0, "#08306b"]]  # one hue: safe for all readers
 
@@ -52,11 +53,11 @@ def tradeoff(rows: Sequence[ComparisonRow]) -> Table:
     known = [row for row in rows if math.isfinite(row.regret.mean)]
     most = max((row.communication.mean for row in known), default=0.0) or 1.0
     efficient = {row.label for row in known if not any(_beats(one, row) for one in known)}
-    pens = pens_for(row.label for row in known)
+    pens, few = pens_for(row.label for row in known), len(known) <= NAMED
     data = [
         {
             "type": "scatter",
-            "mode": "markers+text",
+            "mode": "markers+text" if few or row.label in efficient else "markers",
             "name": row.label,
             "x": [finite(row.payment.mean)],
             "y": [finite(row.regret.mean)],
@@ -128,7 +129,7 @@ def parallel(columns: Mapping[str, Sequence[Any]], colour: str) -> Table:
     layout = _layout("", "")
     layout |= {"showlegend": False, "hovermode": "closest", "margin": {"t": 40, "l": 60, "r": 60}}
     layout["yaxis"] = {"visible": False, "range": [-0.08, 1.08]}
-    layout["xaxis"] = {"type": "category", "showgrid": True, "automargin": True, "tickangle": 0}
+    layout["xaxis"] = {"type": "category", "showgrid": True, "automargin": True, "tickangle": -25}
     layout["annotations"] = [
         {"x": name, "y": y, "text": _safe(word), "showarrow": False, "font": {"size": 11}}
         for name in names
@@ -177,7 +178,7 @@ def _scaled(values: Sequence[Any]) -> tuple[list[float], str, str]:
     places = [min(1.0, max(0.0, (one - low) / ((high - low) or 1.0))) for one in known]
     if isinstance(values[0], str):
         return places, words[0], words[-1]
-    return places, human(low), human(max(known))
+    return places, human(low), human(high) if len(sound) == len(known) else "none"
 
 
 def _shade(bin: int) -> Table:
