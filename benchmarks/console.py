@@ -141,7 +141,8 @@ def _make_up(connection: Connection) -> None:
         clients.enrol(connection, f"shop {n}", now)
     name = connection.execute(tables.federation.select()).one().name
     began = now - 600.0 * ROUNDS
-    rounds, summaries, uploads, payments, entries = [], [], [], [], []
+    rounds, summaries, uploads, payments = [], [], [], []
+    entries: list[dict[str, Any]] = []
     for number in range(1, ROUNDS + 1):
         at = began + 600.0 * number
         who = np.sort(chance.choice(CLIENTS, SHARERS, replace=False)).tolist()
