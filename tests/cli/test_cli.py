@@ -213,7 +213,9 @@ def test_the_demo_is_one_page_that_needs_no_network(tmp_path: Path) -> None:
     free = re.findall(r"^\| altruistic .*$", done.stdout, re.MULTILINE)
     assert len(set(free)) == 1  # run once, shown everywhere
     page = (tmp_path / "demo/report.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 6  # of each cost the curves, and regret against traffic
+    # of each cost four panels of curves, gains, and regret against traffic
+    assert page.count("<figure") >= 6
+    assert page.count("<svg") == 30
     assert "://" not in page
     assert not re.search(r"<(script|link|img|iframe)\b|@import|url\((?!#)", page)
     assert len(list((tmp_path / "demo/runs").glob("*/seed-*"))) == 26

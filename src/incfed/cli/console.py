@@ -56,7 +56,7 @@ def console(
 
 @operator.command(epilog="[bold]incfed operator add ada --role operator[/bold]")
 def add(
-    name: Annotated[str, typer.Argument()],
+    name: Annotated[str, typer.Argument(help="A name that no operator has had yet.")],
     role: Annotated[str, option("ROLE", "viewer: may look; operator: may change things, too.")],
     config: ConfigFile = DEFAULT,
 ) -> None:
@@ -73,7 +73,10 @@ def add(
 
 
 @operator.command()
-def revoke(name: Annotated[str, typer.Argument()], config: ConfigFile = DEFAULT) -> None:
+def revoke(
+    name: Annotated[str, typer.Argument(help="As in incfed operator list.")],
+    config: ConfigFile = DEFAULT,
+) -> None:
     """Revoke an operator's token. Sessions end at once; what was done stays on record."""
     import time
 

@@ -26,7 +26,7 @@ from ..results.storage import INDEX as RUN
 from ..results.storage import load
 from ..results.tables import METRICS, ComparisonRow
 from ..support.files import write_text
-from ..support.inputs import InputError, choice
+from ..support.inputs import InputError, choice, counted
 from .access import Changer, ConsoleDep, viewer
 
 KINDS = {PLAN: "plan", INDEX: "experiment", CELLS: "sweep", RUN: "run"}  # a plan has cells, too
@@ -250,7 +250,7 @@ def _sweep_view(folder: Path) -> SavedView:
     points = _points(folder)
     metrics = [name for name in METRICS if any(_known(one.row, name) for one in points)]
     rows = [Figures(one.row.label, one.row.seeds, *_means(one.row, metrics), {}) for one in points]
-    words = [f"{len(points)} points over {', '.join(_axes(points))}"]
+    words = [f"{counted(len(points), 'point')} over {', '.join(_axes(points))}"]
     charts = [*_maps(points), "tradeoff"]
     return SavedView(folder.name, "sweep", rows, metrics, words, charts)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
 
-from ..support.inputs import choice, integer, refuse
+from ..support.inputs import choice, counted, integer, refuse
 from . import money, tables
 from .explaining import LIMITS, Share, explain
 from .overview import STATES, member_state
@@ -139,8 +139,7 @@ def why_paid(connection: Connection, number: int, client: int) -> str:
 
 
 def _sentence(own: Share) -> str:
-    steps = f"{own.steps:,} step{'s' if own.steps != 1 else ''}"
-    return f"{own.name} shared {steps}. {own.why}"
+    return f"{own.name} shared {counted(own.steps, 'step')}. {own.why}"
 
 
 def _rows(connection: Connection, at: float) -> Select[Any]:

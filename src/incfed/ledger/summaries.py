@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from ..protocol.deciding import RoundInputs
 from ..protocol.server import Closed
@@ -18,19 +18,9 @@ from . import tables
 from .records import read_body
 
 _own, _rounds = tables.client_summaries, tables.round_summaries
-# Statements are built once: building one takes longer than running it.
-KNOWN = select(_own.c.client).where(_own.c.client.in_(bindparam("clients", expanding=True)))
-ADD = (
-    update(_own)
-    .where(_own.c.client == bindparam("who"))
-    .values(
-        rounds=_own.c.rounds + 1,
-        steps=_own.c.steps + bindparam("more_steps"),
-        nats=_own.c.nats + bindparam("more_nats"),
-        paid=_own.c.paid + bindparam("more_paid"),
-        last_round=bindparam("this_round"),
-    )
-)
+# Built once: building a statement takes longer than running it.
+KNOWN = select(_own).where(_own.c.client.in_(bindparam("clients", expanding=True)))
+FORGET = delete(_own).where(_own.c.client.in_(bindparam("clients", expanding=True)))
 
 
 def summarise(
@@ -62,27 +52,25 @@ def summarise(
     )
     if not payments:
         return
-    known = set(connection.scalars(KNOWN, {"clients": sorted(payments)}))
-    new = [
-        {"client": client, "rounds": 0, "steps": 0, "nats": 0.0, "paid": 0.0, "last_round": 0}
-        for client in sorted(payments)
-        if client not in known
-    ]
-    if new:
-        connection.execute(insert(_own), new)
-    connection.execute(
-        ADD,
-        [
-            {
-                "who": client,
-                "more_steps": inputs.uploads[client].steps,
-                "more_nats": nats[client],
-                "more_paid": payments[client],
-                "this_round": number,
-            }
-            for client in sorted(payments)
-        ],
-    )
+    who = {"clients": sorted(payments)}
+    known = {row.client: row for row in connection.execute(KNOWN, who)}
+    connection.execute(FORGET, who)  # two statements for all: an UPDATE would be one for each
+    connection.execute(insert(_own), [
+        _sum(known.get(client), client, number, inputs.uploads[client].steps, nats[client], paid)
+        for client, paid in sorted(payments.items())
+    ])  # fmt: skip
+
+
+def _sum(
+    row: Any, client: int, number: int, steps: int, nats: float, paid: float
+) -> dict[str, float]:
+    """A client's row after a round that it took part in."""
+    before = (0, 0, 0.0, 0.0) if row is None else (row.rounds, row.steps, row.nats, row.paid)
+    rounds, sum_of_steps, sum_of_nats, sum_paid = before
+    return {
+        "client": client, "rounds": rounds + 1, "steps": sum_of_steps + steps,
+        "nats": sum_of_nats + nats, "paid": sum_paid + paid, "last_round": number,
+    }  # fmt: skip
 
 
 def note_removed(connection: Connection, number: int, removed: Mapping[int, str]) -> None:

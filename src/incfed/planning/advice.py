@@ -145,7 +145,8 @@ def basis(plan: Plan) -> list[str]:
         part += " of each user's events"
     how = f"{seeds} other seeds, which draw the order and what is shown"
     if case.log:
-        how = f"{seeds} bootstrapped logs, whose events are drawn from it with replacement"
+        logs = counted(seeds, "bootstrapped log")
+        how = f"{logs}, whose events are drawn from it with replacement"
         means = "± is a 95 % interval: how far another log of this kind would be away."
     fresh = (
         f"Settings were chosen on {part}. All figures come from the rest, run from scratch for "

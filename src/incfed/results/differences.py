@@ -58,10 +58,11 @@ def difference_blocks(runs: Runs) -> Iterator[Block]:
     )
     if compared[0].bootstrap:
         same = {row.bootstrap for row in compared} == {seeds}
-        many = f"{seeds:,}" if same else f"up to {seeds:,}"
+        logs = counted(seeds, "bootstrapped log")
+        many = logs if same else f"up to {logs}"
         note = (
-            f"Difference to {first}, ± half of its 95 % interval from {many} bootstrapped logs, "
-            "each the same for both."
+            f"Difference to {first}, ± half of its 95 % interval from {many}, each the same "
+            "for both."
         )
     if any(row.repeated for row in compared):
         return  # of a log with several seeds: an interval would be false certainty

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..support.inputs import InputError, noun
+from ..support.inputs import InputError, counted, noun
 from . import axes as style
 from .arrays import FloatArray
 from .curves import Curve, mean_and_sd
@@ -129,7 +129,7 @@ def membership_table(found: Sequence[Membership], *, pens: Pens | None = None) -
         rows.append(TableRow((TableCell(one.label, colour=colour), *cells)))
     seeds = " Mean ± standard deviation over seeds." if len(found[0].gains) > 1 else ""
     if logs := len(found[0].again):
-        seeds = f" ± half of the 95 % interval from {logs:,} bootstrapped logs."
+        seeds = f" ± half of the 95 % interval from {counted(logs, 'bootstrapped log')}."
     if any(one.skipped for each in found for one in each.gains):
         seeds += " Gains and payments are for all steps of the log, at the rate of matched ones."
     note = (

@@ -164,10 +164,11 @@ def metric_columns(shown: Sequence[str]) -> list[Column]:
 def spread_note(counts: Collection[int], logs: Sequence[int] = ()) -> str:
     """What the figures of a table with these numbers of seeds, or of bootstrapped logs, are."""
     if max(logs, default=0) > 1:
-        many = f"{max(logs):,}" if min(logs) == max(logs) else f"up to {max(logs):,}"
+        most = counted(max(logs), "bootstrapped log")
+        many = most if min(logs) == max(logs) else f"up to {most}"
         return (
-            f"Final figures of the log, ± half of their 95 % interval from {many} bootstrapped "
-            "logs (events drawn with replacement)."
+            f"Final figures of the log, ± half of their 95 % interval from {many} "
+            "(events drawn with replacement)."
         )
     if max(counts, default=0) < 2:
         return "Final figures."

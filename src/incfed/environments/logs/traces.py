@@ -53,7 +53,8 @@ def _wide(rows: pl.DataFrame, columns: Mapping[str, str]) -> dict[str, Any]:
             values, many, none = flatten(lists(columns[name], rows[name], "|"))
             wrong = none | (many != arms)
             counts = np.where(none, 0, many)
-            _refuse(columns[name], wrong, row, counts, f"{arms} numbers, one for each arm")
+            allowed = f"{inputs.counted(arms, 'number')}, one for each arm"
+            _refuse(columns[name], wrong, row, counts, allowed)
             found[name] = _finite(columns[name], values, np.repeat(row, arms))
     return _arguments(rows, columns, found, len(rows))
 

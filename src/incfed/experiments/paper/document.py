@@ -129,7 +129,9 @@ def _outside(total: int, apart: Sequence[tuple[PaperTable, FigureVerdict]]) -> s
     named = [f"{cell}: {', '.join(figures)}" for cell, figures in cells.items()]
     if len(named) > FEW:
         named[FEW:] = [f"{counted(len(named) - FEW, 'other cell')}, see the page"]
-    return f"Outside of {TOLERANCES}: {len(apart)} of {total} figures ({'; '.join(named)})."
+    return (
+        f"Outside of {TOLERANCES}: {len(apart)} of {counted(total, 'figure')} ({'; '.join(named)})."
+    )
 
 
 def place(table: PaperTable, verdict: FigureVerdict) -> str:
