@@ -206,15 +206,15 @@ def photograph_console(browser: str, folder: Path) -> None:
     ):
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         for name, url, width, scheme in (
-            ("console-now", f"{federation}now", 1100, "light"),
-            ("console-rounds", f"{federation}rounds", 1100, "light"),
-            ("console-round", f"{federation}rounds/4", 1100, "dark"),
-            ("console-client", f"{federation}clients/0", 1100, "light"),
-            ("console-ledger", f"{federation}ledger", 1100, "light"),
-            ("console-runs", f"{saved}runs?id=results", 1100, "light"),
-            ("console-sweep", f"{saved}runs?id=swept&chart=tradeoff", 1100, "dark"),
-            ("console-plan", f"{saved}runs?id=plan", 1100, "light"),
-            ("console-phone", f"{federation}rounds", 400, "dark"),
+            ("console_now", f"{federation}now", 1100, "light"),
+            ("console_rounds", f"{federation}rounds", 1100, "light"),
+            ("console_round", f"{federation}rounds/4", 1100, "dark"),
+            ("console_client", f"{federation}clients/0", 1100, "light"),
+            ("console_ledger", f"{federation}ledger", 1100, "light"),
+            ("console_runs", f"{saved}runs?id=results", 1100, "light"),
+            ("console_sweep", f"{saved}runs?id=swept&chart=tradeoff", 1100, "dark"),
+            ("console_plan", f"{saved}runs?id=plan", 1100, "light"),
+            ("console_phone", f"{federation}rounds", 400, "dark"),
         ):
             view: Any = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
             page = chromium.new_page(**view)

@@ -237,6 +237,7 @@ def test_statements_of_a_round_do_not_grow_with_its_clients(tmp_path: Path) -> N
         threshold=1e-9, round_interval=0.0,
     )  # fmt: skip
     executed: list[str] = []
+    chance = np.random.default_rng(5)
 
     @event.listens_for(one.store.engine, "before_cursor_execute")
     def note(*said: Any) -> None:
@@ -245,17 +246,18 @@ def test_statements_of_a_round_do_not_grow_with_its_clients(tmp_path: Path) -> N
     def statements(count: int) -> int:
         """Of a round in which so many are live, and all send each message together."""
         one.wait(one.settings.live_time + 1.0)
-        here, everybody, x = one.coordinator, range(count), np.tile(np.eye(DIM), (2, 1))
+        here, everybody = one.coordinator, range(count)
+        x = chance.standard_normal((count, 2 * DIM, DIM))  # the same again would be resale
         here.states(everybody)
         here.handle([(0, open_round, Open())])
         state = here.state(0)
         assert state.round is not None
-        number, data = state.round.number, made(state.round.number, state.epoch, x, 1.0)
+        number, epoch = state.round.number, state.epoch
         executed.clear()
-        here.handle([(k, upload, data) for k in everybody])
+        here.handle([(k, upload, made(number, epoch, x[k], 1.0)) for k in everybody])
         here.states(everybody)
         here.handle([(k, answer, Answer(number, 1, True)) for k in everybody])
-        here.handle([(k, delivery, Delivery(number, x[0])) for k in everybody])
+        here.handle([(k, delivery, Delivery(number, x[k].sum(axis=0))) for k in everybody])
         assert len(one.of("closed")[-1]["payments"]) == count
         assert not [text for text in executed if text.startswith("many UPDATE")]
         return len(executed)
