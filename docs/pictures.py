@@ -135,6 +135,20 @@ VIEWS = [
 ]
 
 
+# Over the tour's ledger, or the results: the address, the width, light or dark.
+CONSOLE = {
+    "console_now": ("ledger", "now", 1100, "light"),
+    "console_rounds": ("ledger", "rounds", 1100, "light"),
+    "console_round": ("ledger", "rounds/4", 1100, "dark"),
+    "console_client": ("ledger", "clients/0", 1100, "light"),
+    "console_ledger": ("ledger", "ledger", 1100, "light"),
+    "console_runs": ("results", "runs?id=results", 1100, "light"),
+    "console_sweep": ("results", "runs?id=swept&chart=tradeoff", 1100, "dark"),
+    "console_plan": ("results", "runs?id=plan", 1100, "light"),
+    "console_phone": ("ledger", "rounds", 400, "dark"),
+}
+
+
 def screen(raw: str) -> str:
     """What is on a terminal after it was sent `raw`: its lines with colours, without movements."""
     lines, row = [""], 0
@@ -205,17 +219,8 @@ def photograph_console(browser: str, folder: Path) -> None:
         sync_playwright() as playwright,
     ):
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        for name, url, width, scheme in (
-            ("console_now", f"{federation}now", 1100, "light"),
-            ("console_rounds", f"{federation}rounds", 1100, "light"),
-            ("console_round", f"{federation}rounds/4", 1100, "dark"),
-            ("console_client", f"{federation}clients/0", 1100, "light"),
-            ("console_ledger", f"{federation}ledger", 1100, "light"),
-            ("console_runs", f"{saved}runs?id=results", 1100, "light"),
-            ("console_sweep", f"{saved}runs?id=swept&chart=tradeoff", 1100, "dark"),
-            ("console_plan", f"{saved}runs?id=plan", 1100, "light"),
-            ("console_phone", f"{federation}rounds", 400, "dark"),
-        ):
+        for name, (where, path, width, scheme) in CONSOLE.items():
+            url = f"{federation if where == 'ledger' else saved}{path}"
             view: Any = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
             page = chromium.new_page(**view)
             page.goto(url)

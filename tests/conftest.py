@@ -14,7 +14,7 @@ from support.postgres import Postgres, running
 
 # No deadline: the first example of a test may have to compile. The same examples in every run, so
 # that what fails is the change at hand; `make soak` looks for new ones.
-settings.register_profile("default", max_examples=300, deadline=None, derandomize=True)
+settings.register_profile("default", max_examples=200, deadline=None, derandomize=True)
 settings.register_profile(
     "soak", max_examples=20_000, deadline=None, derandomize=False, print_blob=True
 )

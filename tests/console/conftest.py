@@ -21,7 +21,7 @@ ARGUMENTS = [
 Opened = Callable[..., "Page"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright's loop must not run beside tests of other modules
 def browser() -> Iterator[Browser]:
     sync = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     if CHROMIUM is None:

@@ -29,8 +29,8 @@ def console(
 ) -> None:
     """Look at saved results, or at a federation, in a browser.
 
-    Listens on this machine only, and needs no login: whoever can read the
-    files may look. A coordinator serves the same pages under /console.
+    Listens on this machine only, and needs no login: every user of it may
+    look. A coordinator serves the same pages under /console, with a login.
     """  # fmt: skip
     with plainly() as terminal:
         with service_installed("console"):

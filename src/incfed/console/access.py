@@ -14,11 +14,11 @@ from starlette.concurrency import run_in_threadpool
 from ..ledger import operators
 from ..ledger.database import Database
 from ..ledger.operators import OPERATOR, Operator
-from ..support.addresses import is_loopback
+from ..support.addresses import caller, is_loopback
 from . import sessions
 from .sessions import COOKIE, LASTS, Attempts
 
-LOCAL = Operator("local", OPERATOR)  # whoever can read the files
+LOCAL = Operator("local", OPERATOR)
 SAFE = ("GET", "HEAD")
 PATH = "/console"  # where the console is mounted
 
@@ -31,6 +31,7 @@ class Console:
     folder: Any = None  # with saved results; None: only a federation
     login: bool = True  # False: `incfed console` on this machine
     clock: Callable[[], float] = time.time
+    local: Operator = LOCAL  # who looks where there is no login
     attempts: Attempts = field(default_factory=Attempts)
     key: bytes = b""
 
@@ -61,7 +62,10 @@ async def viewer(request: Request, console: ConsoleDep) -> Operator:
     if request.method not in SAFE:
         check_origin(request)
     if not console.login:
-        return LOCAL
+        # A page of elsewhere whose name was made to lead here must not read anything.
+        if not is_loopback(request.url.hostname or ""):
+            raise HTTPException(403, "this console answers to 127.0.0.1 and localhost only")
+        return console.local
     found = await run_in_threadpool(_operator, console, request.cookies.get(COOKIE, ""))
     if found is None:
         raise HTTPException(401, "log in first: the session is missing or has expired")
@@ -71,7 +75,7 @@ async def viewer(request: Request, console: ConsoleDep) -> Operator:
 async def operator(who: Annotated[Operator, Depends(viewer)]) -> Operator:
     """The same, of somebody who may change things."""
     if not who.may_change:
-        raise HTTPException(403, "a viewer may look, and not change: ask an operator")
+        raise HTTPException(403, "viewers cannot change anything: ask an operator")
     return who
 
 
@@ -88,11 +92,11 @@ def check_origin(request: Request) -> None:
 
 def log_in(console: Console, request: Request, response: Response, token: str) -> Operator:
     """Give a session to the owner of this token."""
-    address = request.client.host if request.client else "unknown"
+    address = caller(request.client.host if request.client else "unknown")
     if wait := console.attempts.wait(address):
         raise HTTPException(429, f"too many attempts: wait {wait:.0f} seconds")
     if console.store is None or not console.login:
-        return LOCAL
+        return console.local
     with console.store.read() as connection:
         found = operators.find(connection, token=token.strip())
     if found is None:

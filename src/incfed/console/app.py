@@ -48,7 +48,7 @@ VIEWS = ("now", "rounds", "clients", "ledger", "runs")
 
 @dataclass(frozen=True)
 class Token:
-    """That `incfed operator add` printed."""
+    """The one that `incfed operator add` printed."""
 
     token: str
 

@@ -12,12 +12,13 @@ from ..ledger.federation import change_settings, set_paused, settings_in_force
 from ..ledger.payouts import mark_paid_out
 from ..ledger.withdrawal import withdraw
 from ..protocol.limits import Limits
-from ..support.inputs import InputError, counted
+from ..support.inputs import InputError, choice, counted
 from .access import At, Changer, Viewer
-from .federation import Store
+from .federation import Id, Store
 
 changing = APIRouter(prefix="/api/changes", tags=["changes"])
 CAPS = ("per_round", "per_payment", "per_client", "reserve")
+CHANGEABLE = ("beta", "threshold", "budget", *CAPS)
 
 
 @dataclass(frozen=True)
@@ -61,16 +62,21 @@ def settings(store: Store, who: Viewer) -> SettingsView:
 
 
 @changing.post("/settings")
-def set_settings(store: Store, at: At, who: Changer, new: SettingsView) -> Done:
-    """From the next round on. They stay in force until the config is changed."""
+def set_settings(store: Store, at: At, who: Changer, new: dict[str, float | None]) -> Done:
+    """Change those that are named, from the next round on. They stay in force until the config is
+    changed."""
+    for name in new:
+        choice("setting", name, CHANGEABLE)
     with store.change() as connection:
         found, _ = settings_in_force(connection)
-        changes: dict[str, Any] = {"threshold": new.threshold, "budget": new.budget}
-        if new.beta is not None:
-            changes["mechanism"] = _with_beta(found.mechanism, new.beta)
-        caps = {name: getattr(new, name) for name in CAPS}
-        if found.limits is not None or any(one is not None for one in caps.values()):
-            changes["limits"] = replace(found.limits or Limits(), **caps)
+        changes: dict[str, Any] = {
+            name: new[name] for name in ("threshold", "budget") if name in new
+        }
+        if "beta" in new:
+            changes["mechanism"] = _with_beta(found.mechanism, new["beta"])
+        caps = {name: new[name] for name in CAPS if name in new}
+        if caps:
+            changes["limits"] = replace(found.limits or Limits(), **caps)  # type: ignore[arg-type]
         change_settings(connection, changes, who.name, at)
     return Done("The new settings are in force from the next round on.")
 
@@ -91,7 +97,7 @@ def resume(store: Store, at: At, who: Changer) -> Done:
 
 
 @changing.post("/clients/{client}/revoke")
-def revoke(store: Store, at: At, who: Changer, client: int) -> Done:
+def revoke(store: Store, at: At, who: Changer, client: Id) -> Done:
     """Its token is no longer valid. What it shared and was paid stays."""
     with store.change() as connection:
         member = clients.find(connection, str(client))
@@ -100,7 +106,7 @@ def revoke(store: Store, at: At, who: Changer, client: int) -> Done:
 
 
 @changing.post("/clients/{client}/withdraw")
-def take_out(store: Store, at: At, who: Changer, client: int) -> Done:
+def take_out(store: Store, at: At, who: Changer, client: Id) -> Done:
     """All that it shared is taken out of the model. What it was paid stays."""
     with store.change() as connection:
         member = clients.find(connection, str(client))
@@ -113,7 +119,7 @@ def take_out(store: Store, at: At, who: Changer, client: int) -> Done:
 
 
 @changing.post("/clients/{client}/paid-out")
-def paid_out(store: Store, at: At, who: Changer, client: int, what: PaidOut) -> Done:
+def paid_out(store: Store, at: At, who: Changer, client: Id, what: PaidOut) -> Done:
     """Mark payments as paid out."""
     with store.change() as connection:
         member = clients.find(connection, str(client))
@@ -121,7 +127,9 @@ def paid_out(store: Store, at: At, who: Changer, client: int, what: PaidOut) -> 
     return Done(f"{done.amount:,} to {member.name} are marked as paid out.")
 
 
-def _with_beta(mechanism: Any, beta: float) -> Any:
+def _with_beta(mechanism: Any, beta: float | None) -> Any:
     if not hasattr(mechanism, "beta"):
         raise InputError(f"beta: {type(mechanism).__name__} has none")
+    if beta is None:
+        raise InputError("beta: must be a number from 0 to 1")
     return replace(mechanism, beta=beta)

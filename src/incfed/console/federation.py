@@ -11,6 +11,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Query
 from fastapi.responses import FileResponse
+from pydantic import Field
 from starlette.background import BackgroundTask
 
 from ..ledger import overview, roster, summaries, views
@@ -21,6 +22,7 @@ from ..ledger.entries import EntriesPage, page_of_entries
 from ..ledger.explaining import Explained, explain
 from ..ledger.overview import AUDIT, Now
 from ..ledger.roster import ClientHistory, Roster
+from ..support.inputs import choice
 from .access import At, Changer, ConsoleDep, viewer
 
 POINTS = 400  # of a chart
@@ -35,6 +37,7 @@ def get_store(console: ConsoleDep) -> Database:
 
 
 Store = Annotated[Database, Depends(get_store)]
+Id = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 @dataclass(frozen=True)
@@ -92,10 +95,11 @@ class AuditJob:
             outcome = "clean" if report.clean else "not clean"
         except Exception as error:  # whatever it is, the page should say so
             self.findings, outcome = [f"{type(error).__name__}: {error}"], "failed"
+        try:
+            with store.touch() as connection:
+                overview.note_chore(connection, AUDIT, outcome, time.time())
         finally:
             self.done = None
-        with store.touch() as connection:
-            overview.note_chore(connection, AUDIT, outcome, time.time())
 
     def _watch(self, done: int, total: int) -> None:
         self.done = done / max(1, total)
@@ -127,7 +131,7 @@ def rounds(store: Store) -> Series:
 
 
 @reading.get("/rounds/{number}")
-def round(store: Store, number: int) -> Explained:
+def round(store: Store, number: Id) -> Explained:
     """A round with its whole decision."""
     with store.read() as connection:
         return explain(connection, number)
@@ -152,14 +156,14 @@ def clients(
 
 
 @reading.get("/clients/{client}")
-def client(store: Store, at: At, client: int, before: int | None = None) -> ClientHistory:
+def client(store: Store, at: At, client: Id, before: Id | None = None) -> ClientHistory:
     """A client and its rounds, the last one first."""
     with store.read() as connection:
         return roster.history(connection, client, at, before)
 
 
 @reading.get("/clients/{client}/rounds/{number}")
-def why(store: Store, client: int, number: int) -> str:
+def why(store: Store, client: Id, number: Id) -> str:
     """Why a client was paid what it was paid."""
     with store.read() as connection:
         return roster.why_paid(connection, number, client)
@@ -176,7 +180,7 @@ def ledger(store: Store) -> LedgerView:
 
 
 @reading.get("/ledger/entries")
-def entries(store: Store, before: int | None = None, kind: str = "") -> EntriesPage:
+def entries(store: Store, before: Id | None = None, kind: str = "") -> EntriesPage:
     """Entries, the last one first."""
     with store.read() as connection:
         return page_of_entries(connection, before, kind or None)
@@ -191,6 +195,7 @@ def start_audit(store: Store, who: Changer) -> None:
 @reading.get("/export/{what}.csv")
 def export(store: Store, what: str) -> FileResponse:
     """Payments, offers, rounds or entries as a CSV file."""
+    choice("what", what, views.TABLES)
     target = Path(tempfile.mkdtemp(prefix="incfed-")) / f"{what}.csv"
     with store.read() as connection:
         views.export(connection, target, what)

@@ -33,7 +33,7 @@ KINDS = {PLAN: "plan", INDEX: "experiment", CELLS: "sweep", RUN: "run"}  # a pla
 ALGORITHM = "algorithm"  # the column of a sweep's points with their label
 MAPPED = ("regret", "reward", "payment")  # of each algorithm
 TAGS = ".incfed-tags.json"
-MOST = 2000  # folders that are listed
+MOST, MOST_FOLDERS = 2000, 50_000  # that are listed, and looked into
 saved = APIRouter(prefix="/api/runs", tags=["saved results"], dependencies=[Depends(viewer)])
 
 
@@ -162,20 +162,26 @@ def _tags(folder: Path) -> dict[str, list[str]]:
 
 def _below(folder: Path) -> Iterator[tuple[str, str, Path]]:
     """Relative name, kind, and the file that marks it. Runs inside an experiment are not listed."""
-    count = 0
+    count = seen = 0
     stack = [folder]
-    while stack and count < MOST:
+    while stack and count < MOST and seen < MOST_FOLDERS:
         here = stack.pop()
+        seen += 1
         mark = next((here / name for name in KINDS if (here / name).is_file()), None)
         if mark is not None:
             count += 1
             yield here.relative_to(folder).as_posix(), KINDS[mark.name], mark
         inner = here / "earlier" if mark is not None else here
-        if inner.is_dir():
-            stack += sorted(
-                (one for one in inner.iterdir() if one.is_dir() and not one.name.startswith(".")),
-                reverse=True,
-            )
+        stack += _folders(inner)
+
+
+def _folders(place: Path) -> list[Path]:
+    """Those in a place, the last first; none if it cannot be read. Links are not followed."""
+    try:
+        found = [one for one in place.iterdir() if one.is_dir() and not one.is_symlink()]
+    except OSError:
+        return []
+    return sorted((one for one in found if not one.name.startswith(".")), reverse=True)
 
 
 def _kind(folder: Path, id: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import socket
 import threading
 import webbrowser
@@ -12,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from ..ledger.database import Database
+from ..ledger.operators import OPERATOR, Operator
 from ..support.inputs import InputError
 from .access import PATH
 from .app import make_console
@@ -33,7 +35,9 @@ def serve(
 ) -> None:
     """Until Ctrl-C."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.mount(PATH, make_console(store, folder, login=False))
+    made = make_console(store, folder, login=False)
+    made.state.console.local = Operator(getpass.getuser(), OPERATOR)  # what changes are recorded by
+    app.mount(PATH, made)
     try:
         listening = socket.create_server((HOST, port))
     except OSError as error:

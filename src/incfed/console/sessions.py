@@ -11,6 +11,7 @@ import base64
 import hashlib
 import hmac
 import json
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -44,7 +45,7 @@ class Attempts:
     """Logins that failed, by address: after too many, one has to wait."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self._clock, self._lock = clock, threading.Lock()  # requests run in threads
         self._failed: dict[str, deque[float]] = {}
 
     def wait(self, address: str) -> float:
@@ -55,6 +56,10 @@ class Attempts:
         return max(0.0, times[0] + PERIOD - self._clock())
 
     def fail(self, address: str) -> None:
+        with self._lock:
+            self._note(address)
+
+    def _note(self, address: str) -> None:
         if address not in self._failed and len(self._failed) >= REMEMBERED:
             self._failed.pop(next(iter(self._failed)))
         self._failed.setdefault(address, deque(maxlen=ATTEMPTS)).append(self._clock())

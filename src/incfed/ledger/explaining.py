@@ -26,7 +26,6 @@ LIMITS = {
     "reserve": "the reserve price",
     "price_rise": "the limit on how fast a price may rise",
     "price_spread": "the limit on how far a price may be above the others'",
-    "largest_share": "the largest share of all data that one client may have",
 }
 
 
@@ -181,6 +180,8 @@ def _why(
         return "It declined the offer." if declined else "It did not deliver in time."
     if removed in ("least_sharers", "least_steps"):
         return "Too little was shared in this round for anything to be."
+    if removed == "largest_share":
+        return "Passed over: too large a share of all data is its own. It waits for the others."
     if removed is not None:
         return f"Passed over: its price exceeds {LIMITS.get(removed, removed)}."
     if stage != CLOSED:

@@ -25,8 +25,12 @@ from .tables import metadata
 
 SUFFIX = ".jsonl"
 FIRST = {"incfed": "ledger", "version": 1}
-# No evidence, and of no use elsewhere: what clients said between rounds, and when.
-LEFT_OUT = ("presence", "grants", "signals", "scores", "pooled_scores")
+# No evidence, and of no use elsewhere: what clients said between rounds, and when; what the console
+# keeps; and the key of its sessions, which nobody else may have.
+LEFT_OUT = (
+    "presence", "grants", "signals", "scores", "pooled_scores", "refusals", "chores", "removals",
+    "round_summaries", "client_summaries", "session_key",
+)  # fmt: skip
 
 
 def write_full(connection: Connection, path: Path) -> int:

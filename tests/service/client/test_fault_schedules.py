@@ -30,7 +30,7 @@ from incfed.service.wire import FederationView
 from support.fake_coordinator import Fake
 
 DIM = 4
-SCHEDULES = int(os.environ.get("INCFED_SCHEDULES", "30"))  # of each kind; more in `make soak`
+SCHEDULES = int(os.environ.get("INCFED_SCHEDULES", "20"))  # of each kind; more in `make soak`
 
 
 class Member:

@@ -19,7 +19,7 @@ const place = document.getElementById("view");
 const live = document.getElementById("live");
 
 export const session = { who: null };
-let current = null; // {module, context, version}
+let current = null; // the view that is shown: {module, context}
 let timer = null;
 
 function here() {
@@ -46,29 +46,33 @@ async function show() {
     return;
   }
   const context = { place: h("div"), rest, query, go, session, mayChange: session.who?.role === "operator" };
-  current = { module: found[2], context, version: null };
+  const mine = { module: found[2], context };
+  current = mine;
   fill(place, h("p", { class: "state" }, "Loading…"));
-  if (await attempt(() => found[2].show(context)) && current?.context === context) {
+  const done = await attempt(() => found[2].show(context), mine);
+  if (current !== mine) return; // another view was chosen meanwhile
+  if (done) {
     fill(place, context.place);
-    context.shown?.();
-  }
-  schedule();
+    await attempt(async () => context.shown?.(), mine);
+    schedule();
+  } else if (live.dataset.state === "lost") timer = setTimeout(show, EVERY);
 }
 
-// Runs a request; says what went wrong, if something did.
-async function attempt(work, quiet = false) {
+// Runs a request of a view; says what went wrong, if something did and the view is still shown.
+async function attempt(work, mine, quiet = false) {
   try {
     await work();
     connection(true);
     return true;
   } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    if (error.status === 401) logIn(session.who ? "Your session has expired. Log in again." : "");
-    else if (error.status === 0 || error.status === 503) {
+    if (current !== mine) return false;
+    const status = error instanceof Failure ? error.status : null;
+    if (status === 401) logIn(session.who ? "Your session has expired. Log in again." : "");
+    else if (status === 0 || status === 503) {
       connection(false);
       if (!quiet) fill(place, state("No connection", error.message, { error: true }));
     } else if (!quiet) {
-      const title = { 403: "You may not see this", 404: "Not found" }[error.status] ?? "That did not work";
+      const title = { 403: "You may not see this", 404: "Not found" }[status] ?? "That did not work";
       fill(place, state(title, error.message, { error: true }));
     }
     return false;
@@ -88,7 +92,7 @@ function schedule() {
 async function refresh() {
   const mine = current;
   const lost = live.dataset.state === "lost";
-  const done = await attempt(() => mine.module.refresh(mine.context), true);
+  const done = await attempt(() => mine.module.refresh(mine.context), mine, true);
   if (done && lost && current === mine) show(); // what was missed
   else if (current === mine) schedule();
 }
@@ -111,8 +115,12 @@ async function useLink() {
 async function start() {
   await useLink();
   fill(document.getElementById("nav"), VIEWS.map(([key, title]) => h("a", { href: `${root}/${key}`, "data-view": key }, title)));
-  const done = await attempt(async () => { session.who = await get("me"); });
-  if (!done) return;
+  current = null;
+  const done = await attempt(async () => { session.who = await get("me"); }, null);
+  if (!done) {
+    if (live.dataset.state === "lost") timer = setTimeout(start, EVERY);
+    return;
+  }
   const who = document.getElementById("who");
   if (login === "true") {
     const leave = h("button", { type: "button", onclick: logOut }, "Log out");

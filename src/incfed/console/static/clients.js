@@ -1,7 +1,7 @@
 // Clients: a list to sort, filter and page through, and a client's own page.
 
 import { get, post, query, root } from "./api.js";
-import { ago, card, counted, fill, h, moment, money, number, state, table } from "./dom.js";
+import { ago, card, counted, fill, h, moment, money, number, ordinal, state, table } from "./dom.js";
 import { change } from "./now.js";
 
 const STATES = ["live", "away", "barred", "revoked"];
@@ -15,9 +15,16 @@ export async function show(context) {
 }
 
 export async function refresh(context) {
-  if (context.rest.length) return;
+  if (context.rest.length) {
+    const version = await get("version");
+    if (context.version !== undefined && version !== context.version) await context.repaint();
+    context.version = version;
+    return;
+  }
   const rows = await get(`clients${query(context.asked)}`);
-  fill(context.table, list(context, rows));
+  const told = JSON.stringify(rows);
+  if (told !== context.told) fill(context.table, list(context, rows));
+  context.told = told;
 }
 
 function paint(context, found) {
@@ -72,7 +79,7 @@ function page(context, id, found) {
     ["Signs its messages", found.signs ? "yes" : "no"],
   ];
   const columns = [
-    { title: "Round", value: (row) => h("a", { href: `${root}/rounds/${row.round}` }, number(row.round)) },
+    { title: "Round", value: (row) => h("a", { href: `${root}/rounds/${row.round}` }, ordinal(row.round)) },
     { title: "When", value: (row) => moment(row.ended ?? row.opened) },
     { title: "Steps", kind: "number", value: (row) => number(row.steps) },
     { title: "Cost", kind: "number", value: (row) => money(row.cost, digits) },

@@ -68,6 +68,11 @@ export function ago(seconds, now = Date.now() / 1000) {
   return h("time", { title: new Date(seconds * 1000).toString() }, count ? `${count} ${unit}${count === 1 ? "" : "s"} ago` : "just now");
 }
 
+// Of a round or an entry: never shortened.
+export function ordinal(value) {
+  return decimal(0).format(value);
+}
+
 export function counted(count, word, many = `${word}s`) {
   return `${number(count)} ${count === 1 ? word : many}`;
 }

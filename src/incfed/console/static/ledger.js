@@ -1,9 +1,9 @@
 // The ledger: its head, audits, exports, and its entries.
 
 import { get, post, query, root } from "./api.js";
-import { ago, card, fill, h, moment, number, table, toast } from "./dom.js";
+import { ago, card, fill, h, moment, number, ordinal, table, toast } from "./dom.js";
 
-const KINDS = ["opened", "uploaded", "decided", "answered", "delivered", "closed", "barred", "settings", "enrolled", "revoked", "withdrawn", "paid_out", "paused", "resumed", "operator", "pruned"];
+const KINDS = ["founded", "key", "deadline", "void", "opened", "uploaded", "decided", "answered", "delivered", "closed", "barred", "settings", "enrolled", "revoked", "withdrawn", "paid_out", "paused", "resumed", "operator", "pruned"];
 const EXPORTS = [["rounds", "Rounds"], ["payments", "Payments"], ["offers", "Offers"], ["entries", "Entries"]];
 
 export async function show(context) {
@@ -14,7 +14,7 @@ export async function show(context) {
   const kinds = h("select", { id: "kind", onchange: (event) => context.go(`ledger${query({ kind: event.target.value })}`) },
     h("option", { value: "" }, "all"), KINDS.map((one) => h("option", { value: one, selected: one === context.kind }, one)));
   const columns = [
-    { title: "Entry", kind: "number", value: (row) => number(row.number) }, { title: "When", value: (row) => moment(row.at) },
+    { title: "Entry", kind: "number", value: (row) => ordinal(row.number) }, { title: "When", value: (row) => moment(row.at) },
     { title: "Kind", value: (row) => row.kind }, { title: "What", kind: "words", value: (row) => what(row) },
   ];
   fill(context.place, h("h1", {}, "Ledger"), context.head,
@@ -25,7 +25,10 @@ export async function show(context) {
 }
 
 export async function refresh(context) {
-  fill(context.head, summary(context, await get("ledger")));
+  const head = await get("ledger");
+  const told = JSON.stringify(head);
+  if (told !== context.told) fill(context.head, summary(context, head));
+  context.told = told;
 }
 
 function summary(context, head) {
@@ -42,7 +45,7 @@ function summary(context, head) {
 function what(row) {
   const { round, client, ...rest } = row.what;
   const parts = [];
-  if (round !== undefined) parts.push("round ", h("a", { href: `${root}/rounds/${round}` }, number(round)), " ");
+  if (round !== undefined) parts.push("round ", h("a", { href: `${root}/rounds/${round}` }, ordinal(round)), " ");
   if (client !== undefined) parts.push("client ", h("a", { href: `${root}/clients/${client}` }, String(client)), " ");
   if (rest.by) parts.push("by ", rest.by, " ");
   parts.push(h("details", {}, h("summary", { class: "small muted" }, "all of it"), h("pre", {}, JSON.stringify(row.what, null, 1)), h("p", { class: "mono small" }, row.hash)));

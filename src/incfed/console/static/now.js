@@ -8,7 +8,11 @@ export async function show(context) {
 }
 
 export async function refresh(context) {
-  paint(context, await get("now"));
+  const now = await get("now");
+  const told = JSON.stringify({ ...now, at: 0 });
+  if (told === context.told && !now.round) return; // what is focused or selected stays so
+  context.told = told;
+  if (!context.form) paint(context, now); // not while somebody types
 }
 
 function paint(context, now) {
@@ -109,10 +113,14 @@ async function settings(context) {
   const send = async (event) => {
     event.preventDefault();
     const body = Object.fromEntries(FIELDS.map(([name]) => [name, inputs[name].value === "" ? null : Number(inputs[name].value)]));
-    const changed = FIELDS.filter(([name]) => body[name] !== old[name]).map(([name]) => `${name}: ${old[name] ?? "none"} → ${body[name] ?? "none"}`);
-    if (!changed.length) { toast("Nothing was changed."); return; }
+    const names = FIELDS.map(([name]) => name).filter((name) => body[name] !== (old[name] ?? null));
+    if (!names.length) { toast("Nothing was changed."); return; }
+    const words = names.map((name) => `${name}: ${old[name] ?? "none"} → ${body[name] ?? "none"}`).join("; ");
+    const only = Object.fromEntries(names.map((name) => [name, body[name]]));
+    const form = context.form;
     context.form = null;
-    await change(context, "Change settings?", `${changed.join("; ")}. In force from the next round on, until the config is changed.`, "Change", () => post("changes/settings", body));
+    const done = await change(context, "Change settings?", `${words}. In force from the next round on, until the config is changed.`, "Change", () => post("changes/settings", only));
+    if (!done) { context.form = form; paint(context, context.now); }
   };
   context.form = h("form", { onsubmit: send }, h("div", { class: "grid" }, FIELDS.map(([name, words]) => h("label", {}, words, inputs[name]))),
     h("button", { class: "primary" }, "Change…"));

@@ -2,7 +2,7 @@
 
 import { get, root } from "./api.js";
 import { colour, draw } from "./charts.js";
-import { card, counted, fill, h, moment, money, number, state, table } from "./dom.js";
+import { card, counted, fill, h, moment, money, number, ordinal, state, table } from "./dom.js";
 
 export async function show(context) {
   if (context.rest.length) return one(context, context.rest[0]);
@@ -11,8 +11,11 @@ export async function show(context) {
 }
 
 export async function refresh(context) {
-  if (context.rest.length) return;
-  if ((await get("version")) !== context.version) await load(context, true);
+  const version = await get("version");
+  if (version === context.version) return;
+  if (!context.rest.length) await load(context, true);
+  else if (context.version !== undefined) await one(context, context.rest[0]);
+  context.version = version;
 }
 
 async function load(context, again = false) {
@@ -48,6 +51,7 @@ async function drawAll(places, points, beta) {
   await draw(places.who, bars.map(([key, name, tone]) => ({
     type: "bar", name, x, y: points.map((one) => one[key]), marker: { color: colour(tone), opacity: key === "passed_over" ? 0.45 : 1 }, customdata: span, hovertemplate: "%{y:.3~g} " + name + "<br>%{customdata}<extra></extra>",
   })), { ...axes("clients"), barmode: "stack", bargap: 0.1 }, "participants");
+  places.who.removeAllListeners?.("plotly_click");
   places.who.on?.("plotly_click", (event) => { location.href = `${root}/rounds/${points[event.points[0].pointIndex].first}`; });
   const line = (key, name, tone) => ({ type: "scatter", mode: "lines", name, x, y: points.map((one) => one[key]), line: { color: colour(tone), shape: "hv" }, customdata: span, hovertemplate: "%{y:,.4~g}<br>%{customdata}<extra></extra>" });
   await draw(places.money, [line("payment", "paid", "money")], axes("money"), "payment");
@@ -74,7 +78,7 @@ async function one(context, number_) {
     { title: "Paid", kind: "number", value: (row) => (row.joined ? money(row.payment, digits) : "–") },
     { title: "Why", kind: "words", value: (row) => row.why },
   ];
-  fill(context.place, h("h1", {}, `Round ${number(round.number)}`, h("small", {}, round.stage)),
+  fill(context.place, h("h1", {}, `Round ${ordinal(round.number)}`, h("small", {}, round.stage)),
     h("p", { class: "row" }, round.number > 1 ? h("a", { class: "button", href: `${root}/rounds/${round.number - 1}` }, "← Earlier") : null,
       h("a", { class: "button", href: `${root}/rounds/${round.number + 1}` }, "Later →"), h("a", { class: "button", href: `${root}/rounds` }, "All rounds")),
     h("div", { class: "grid" }, facts.map(([title, value]) => h("div", { class: "card" }, h("span", { class: "muted small" }, title), h("div", {}, value)))),

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import threading
 
-from sqlalchemy import insert, update
+from sqlalchemy import Connection, insert, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from ...ledger import tables
 from ...ledger.database import Database
@@ -33,10 +34,19 @@ class Refusals:
         with self._lock:
             new, self._new = self._new, {}
         self._written = now
-        with store.touch() as connection:
-            for client, (count, field) in sorted(new.items()):
-                own = update(_refusals).where(_refusals.c.client == client)
-                more = own.values(count=_refusals.c.count + count, field=field, at=now)
-                if not connection.execute(more).rowcount:
-                    row = {"client": client, "count": count, "field": field, "at": now}
-                    connection.execute(insert(_refusals).values(row))
+        try:
+            with store.touch() as connection:
+                for client, (count, field) in sorted(new.items()):
+                    _add(connection, client, count, field, now)
+        except SQLAlchemyError:  # perhaps another coordinator wrote the same client's first
+            with self._lock:
+                self._new = {**new, **self._new}
+            raise
+
+
+def _add(connection: Connection, client: int, count: int, field: str, now: float) -> None:
+    own = update(_refusals).where(_refusals.c.client == client)
+    more = own.values(count=_refusals.c.count + count, field=field, at=now)
+    if not connection.execute(more).rowcount:
+        row = {"client": client, "count": count, "field": field, "at": now}
+        connection.execute(insert(_refusals).values(row))

@@ -422,6 +422,7 @@ class RoundTransaction:
         inputs = self._inputs()
         short = deciding.shortfall(inputs, payments)
         if short is not None:  # what was delivered is not used: it stays pending
+            note_removed(self.connection, self.round.number, dict.fromkeys(payments, short))
             payments = {}
         offers = Offers(payments, False)
         delivered = read_deliveries(self.connection, self.round.number)
