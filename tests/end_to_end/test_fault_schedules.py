@@ -25,7 +25,7 @@ from support.fault_schedules import Schedule
 from support.in_process_transport import DIM
 from support.sqlite import Disk
 
-COUNT = int(os.environ.get("INCFED_SCHEDULES", "120"))
+COUNT = int(os.environ.get("INCFED_SCHEDULES", "200"))
 SEED = int(os.environ.get("INCFED_SEED", "7"))
 BLOCK = 50
 CERTAIN = 200  # seeds up to here are known to bring about everything, block by block
