@@ -16,10 +16,10 @@ import incfed
 from incfed.ledger.audit import AuditReport, SavedHead, audit, read_head, write_head
 from incfed.ledger.chain import canonical, link
 from incfed.ledger.database import Database
-from incfed.ledger.federation import prune
+from incfed.ledger.federation import prune, set_paused
 from incfed.ledger.payouts import mark_paid_out
 from incfed.ledger.views import export
-from support.federation import eventful, made
+from support.federation import Federation, eventful, made
 from support.sqlite import unguarded
 
 
@@ -241,3 +241,14 @@ def test_books_for_finance(book: Path, tmp_path: Path) -> None:
         with pytest.raises(incfed.InputError, match=r"\.csv or \.parquet"):
             export(connection, tmp_path / "paid.xlsx")
     store.close()
+
+
+def test_a_round_that_was_opened_while_paused(tmp_path: Path) -> None:
+    two = Federation(tmp_path / "l.db", 2, dim=1, threshold=1.0, mechanism=incfed.PayEveryone())
+    with two.store.write() as connection:
+        set_paused(connection, True, "ada", two.clock())
+    with two.coordinator._write() as transaction:
+        transaction.open(0)
+    with two.store.read() as connection:
+        assert any("rounds were paused" in one for one in audit(connection).findings)
+    two.store.close()

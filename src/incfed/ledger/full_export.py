@@ -29,7 +29,7 @@ FIRST = {"incfed": "ledger", "version": 1}
 # keeps; and the key of its sessions, which nobody else may have.
 LEFT_OUT = (
     "presence", "grants", "signals", "scores", "pooled_scores", "refusals", "chores", "removals",
-    "round_summaries", "client_summaries", "session_key",
+    "round_summaries", "client_summaries", "session_key", "conduct", "starts", "heartbeat",
 )  # fmt: skip
 
 

@@ -70,6 +70,8 @@ def _opened(connection: Connection, replay: Replay, e: Row) -> list[str]:
         found.append(f"round {now['round']} was still running")
     if replay.clients[e["client"]]["revoked"]:
         found.append(f"client {e['client']} was revoked")
+    if now["paused"]:
+        found.append("rounds were paused")
     return found
 
 
@@ -216,8 +218,9 @@ def _withdrawn(connection: Connection, replay: Replay, e: Row) -> list[str]:
     ]
     past = [Withdrawal(epoch, **row) for epoch, row in sorted(replay.withdrawals.items())]
     new = Withdrawal(e["epoch"], e["client"], e["first"], e["round"])
-    dim = json.loads(settings["body"])["dim"]
-    again = remaining(connection, shares, [*past, new], dim)
+    body = json.loads(settings["body"])
+    dim = body["dim"]
+    again = remaining(connection, shares, [*past, new], body)
     kept = read_epoch(connection, e["epoch"], dim)
     for name, one, other in zip(("V_g", "b_g"), kept, again, strict=True):
         if not _same(one, other):

@@ -7,13 +7,14 @@ paid stays paid.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select, update
 
 from ..kernels.factor import Floats
+from ..protocol.shared import Shared
 from ..support.inputs import InputError, counted, refuse
 from . import tables
 from .chain import append, digest, said_by
@@ -93,8 +94,8 @@ def withdraw(
         raise refuse("client", client, "one that has shared data which was not pruned or withdrawn")
     epoch = federation.epoch + 1
     new = Withdrawal(epoch, client, rounds[0], federation.round)
-    dim = read_body(connection, federation.settings)["dim"]
-    V, b = pack_epoch(*remaining(connection, shares, [*earlier, new], dim))
+    settings = read_body(connection, federation.settings)
+    V, b = pack_epoch(*remaining(connection, shares, [*earlier, new], settings))
     row = {"number": epoch, "round": federation.round, "V": V, "b": b}
     connection.execute(insert(tables.epochs).values(row))
     add_sketches(connection)
@@ -117,9 +118,14 @@ def read_withdrawals(connection: Connection) -> list[Withdrawal]:
 
 
 def remaining(
-    connection: Connection, shares: Sequence[Share], withdrawals: Sequence[Withdrawal], dim: int
+    connection: Connection,
+    shares: Sequence[Share],
+    withdrawals: Sequence[Withdrawal],
+    settings: Mapping[str, Any],
 ) -> tuple[Floats, Floats]:
-    """V_g and b_g after the last of these withdrawals. Pruned if that cannot be computed."""
+    """V_g and b_g after the last of these withdrawals, by `settings` in force: V_g stays positive
+    semi-definite, as where a round closes. Pruned if that cannot be computed."""
+    dim = settings["dim"]
     base, kept = _split(shares, withdrawals)
     V, b = read_epoch(connection, base, dim)
     for one in kept:
@@ -130,7 +136,7 @@ def remaining(
         if delivered.db is None:
             raise Pruned(f"the delivery of client {one.client} in round {one.round}")
         V, b = V + read_matrix(sent, dim).matrix(), b + from_bytes(delivered.db)
-    return V, b
+    return Shared.of(V, b, settings["ridge"]).repaired(settings["ridge"]).V, b
 
 
 def _split(shares: Sequence[Share], withdrawals: Sequence[Withdrawal]) -> tuple[int, list[Share]]:

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import select
 
 import incfed
+from incfed.ledger import tables
 from incfed.ledger.settings import Settings
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Signal
 from incfed.service.coordinator.errors import TooMany
+from incfed.service.coordinator.handlers import say_nothing
 from support.federation import Federation, made
 
 ONE = np.ones((1, 1))
@@ -116,3 +119,39 @@ def test_a_config_is_careful_and_a_federation_of_0_1_goes_on_as_it_was(
     assert any(without in one for one in kept.warnings)
     old.settings = Settings.read(said | {"silent_rounds": 2}, tmp_path)  # also the default
     assert old.another().settings().silent_rounds == 2
+
+
+def test_a_barred_caller_is_not_a_false_one(tmp_path: Path) -> None:
+    two = Federation(
+        tmp_path / "ledger.db", 2, dim=1, threshold=1e-9, mechanism=incfed.PayEveryone(),
+        false_calls=3,
+    )  # fmt: skip
+    with two.store.touch() as connection:
+        own = tables.clients.c.id == 0
+        connection.execute(tables.clients.update().where(own).values(barred=9))
+    one = np.ones((1, 1))
+    two.upload([0, 1], [one, one], 1.0)
+    with two.store.read() as connection:
+        assert connection.execute(tables.conduct.select()).all() == []
+    two.store.close()
+
+
+def test_to_be_there_is_not_to_speak(tmp_path: Path) -> None:
+    """A new start, or a key once more, does not make others wait again."""
+    two = Federation(
+        tmp_path / "ledger.db", 2, dim=1, threshold=1e-9, mechanism=incfed.PayEveryone(),
+        silent_rounds=1,
+    )  # fmt: skip
+    with two.store.touch() as connection:
+        row = {"client": 1, "silent": 1, "called": None, "false_calls": 0, "ignored": None}
+        connection.execute(tables.conduct.insert().values(row))
+
+    def silent() -> int:
+        with two.store.read() as connection:
+            return connection.scalar(select(tables.conduct.c.silent)) or 0
+
+    two.coordinator.handle([(1, say_nothing, None)])
+    assert silent() == 1
+    two.coordinator.open_round(1)
+    assert silent() == 0
+    two.store.close()

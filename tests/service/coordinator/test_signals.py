@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import incfed
+from incfed.ledger import tables
 from incfed.ledger.audit import audit
+from incfed.ledger.federation import prune
 from incfed.ledger.records import read_epoch, read_round_inputs
 from incfed.protocol.checks import Refusal
 from incfed.protocol.deciding import worthwhile
@@ -220,3 +222,38 @@ def test_what_is_kept_in_memory_changes_no_judgement(
     assert True in judged
     assert False in judged
     federation.store.close()
+
+
+def test_a_claim_on_an_epoch_that_is_gone_stops_nothing(tmp_path: Path) -> None:
+    """Client 2 never shared, and says so of epoch 0, which was pruned. It calls, because the others
+    may not call so soon again."""
+    three = Federation(
+        tmp_path / "ledger.db", 3, dim=2, ridge=1.0, mechanism=incfed.PaymentFree(), lag=0,
+        trigger=incfed.Patient(1.0, signal="growth", factor=1.0), false_calls=3,
+        round_interval=1000.0,
+    )  # fmt: skip
+    here = three.coordinator
+    here.signal(0, says())
+    here.signal(1, says())
+    for client, x in enumerate((FIRST, SECOND)):
+        here.upload(client, made(1, 0, x, 0.5))
+    here.upload(2, made(1, 0, np.empty((0, 2)), 0.0))
+    for client, x in enumerate((FIRST, SECOND)):
+        three.deliver(client, 1, x)
+    with three.store.write() as connection:
+        prune(connection, three.clock() + 1.0, three.clock())
+    for client in (0, 1, 2):
+        epoch = here.state(client).epoch if client < 2 else 0
+        here.signal(client, says(learned=9, steps=1, cost=0.01, epoch=epoch, growth=0.6))
+    state = here.state(2)
+    assert state.round is not None
+    assert (state.round.number, three.of("opened")[-1]["client"]) == (2, 2)
+    for client, x in enumerate((SECOND, FIRST)):
+        here.upload(client, made(2, 1, x, 0.01))
+    here.upload(2, made(2, 1, np.empty((0, 2)), 0.0))  # decides: it raised Pruned, for good
+    assert here.state(0).round is not None
+    with three.store.read() as connection:
+        row = connection.execute(tables.conduct.select().where(tables.conduct.c.client == 2)).one()
+        assert audit(connection).findings == []
+    assert row.false_calls == 1
+    three.store.close()

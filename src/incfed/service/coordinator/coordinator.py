@@ -33,7 +33,7 @@ from ..wire import StateView
 from . import conduct
 from .batching import CLIENTS
 from .errors import Conflict, Unauthorized
-from .handlers import Handler, SentMessage, long_checks
+from .handlers import Handler, SentMessage, long_checks, says
 from .monitoring import Overview
 from .round import LIVE_COUNT, Caches, RoundTransaction, mark_seen
 from .starts import Starts
@@ -86,7 +86,10 @@ class Coordinator:
             if seen:
                 mark_seen(transaction.connection, seen, transaction.now)
                 if transaction.settings.silent_rounds:
-                    silent = {client for client in seen if members[client].silent}
+                    spoke = {
+                        one[0] for n, one in enumerate(batch) if n not in refused and says(one[1])
+                    }
+                    silent = {client for client in spoke if members[client].silent}
                     conduct.spoke(transaction.connection, silent)
                 transaction.advance()
             states = view_states(transaction, clients)

@@ -42,11 +42,11 @@ class Recorded:
     """A handler that remembers which entry it made; 0: none, because the message came twice."""
 
     def __init__(self, handler: Handler) -> None:
-        self._handler, self.entry = handler, 0
+        self.handler, self.entry = handler, 0
 
     def __call__(self, transaction: RoundTransaction, client: int, message: Any) -> None:
         before = transaction.entries.number
-        self._handler(transaction, client, message)
+        self.handler(transaction, client, message)
         last = transaction.entries.number
         self.entry = last if last != before else 0
 
@@ -61,6 +61,12 @@ class Open(NamedTuple):
 
 def say_nothing(transaction: RoundTransaction, client: int, message: None) -> None:
     """That a client is there, and which start of it."""
+
+
+def says(handler: Handler) -> bool:
+    """Does a message with this handler take part in a round? To be there, or to have a key, is not
+    enough for others to wait."""
+    return getattr(handler, "handler", handler) not in (say_nothing, register_key)
 
 
 def open_round(transaction: RoundTransaction, client: int, message: Open) -> None:
