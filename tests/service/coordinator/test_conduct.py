@@ -155,3 +155,19 @@ def test_to_be_there_is_not_to_speak(tmp_path: Path) -> None:
     two.coordinator.open_round(1)
     assert silent() == 0
     two.store.close()
+
+
+def test_what_an_ignored_client_claims_opens_no_round_for_others(tmp_path: Path) -> None:
+    three = Federation(
+        tmp_path / "ledger.db", 3, dim=1, ridge=1.0, mechanism=incfed.PaymentFree(), false_calls=3,
+        trigger=incfed.Patient(1.0, signal="growth", factor=1.0),
+    )  # fmt: skip
+    with three.store.touch() as connection:
+        row = {"client": 0, "silent": 0, "called": None, "false_calls": 0}
+        until = three.clock() + 30.0
+        connection.execute(tables.conduct.insert().values(row | {"ignored": until}))
+    claim = Signal(epoch=0, learned=5, steps=5, growth=1.5, cost=0.1)
+    assert three.coordinator.signal(0, claim).round is None
+    assert three.coordinator.signal(1, claim).round is None  # it is alone, as far as one can trust
+    assert three.coordinator.signal(2, claim).round is not None
+    three.store.close()

@@ -63,6 +63,13 @@ def check_call(connection: Connection, client: int, settings: Settings, now: flo
         raise TooMany("round", f"{allowed}not fulfil the trigger; wait {ignored - now:.0f} s")
 
 
+def ignored(connection: Connection, settings: Settings, now: float) -> set[int]:
+    """The clients whose calls are ignored now; what they claim counts for nobody's call either."""
+    until = _conduct.c.ignored
+    soon = until.between(now, now + settings.ignored_time)
+    return set(connection.scalars(select(_conduct.c.client).where(soon, until > now)))
+
+
 def called(connection: Connection, client: int, settings: Settings, now: float) -> None:
     """This client has opened a round."""
     if settings.round_interval:

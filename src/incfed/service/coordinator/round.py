@@ -183,7 +183,8 @@ class RoundTransaction:
             return
         live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
         barred = self._barred(members(self.connection), self.federation.round + 1, self.now)
-        epoch, clients = self.federation.epoch, live - barred
+        ignored = conduct.ignored(self.connection, self.settings, self.now)
+        epoch, clients = self.federation.epoch, live - barred - ignored
         judge = self.caches.judge
         worthwhile = judge.opens if rows else judge.calls
         if worthwhile(self.connection, self.settings, epoch, clients):
