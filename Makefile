@@ -53,7 +53,7 @@ generic: export NUMBA_CPU_NAME := generic
 generic: export NUMBA_CACHE_DIR := $(CURDIR)/.generic_cache
 generic: export OPENBLAS_CORETYPE := Nehalem
 generic: $(READY) ## run the numerical tests as on a processor without SIMD and fused operations
-	$(BIN)/pytest $(PARALLEL) $(NUMERICAL)
+	$(BIN)/pytest $(PARALLEL) --hypothesis-profile few $(NUMERICAL)
 
 coverage: $(READY) ## run all tests and report line coverage; takes half as long again
 	$(BIN)/pytest $(PARALLEL) --cov

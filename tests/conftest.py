@@ -18,6 +18,7 @@ settings.register_profile("default", max_examples=200, deadline=None, derandomiz
 settings.register_profile(
     "soak", max_examples=20_000, deadline=None, derandomize=False, print_blob=True
 )
+settings.register_profile("few", max_examples=100, deadline=None, derandomize=True)
 settings.load_profile("default")
 
 
