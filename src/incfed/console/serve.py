@@ -6,6 +6,7 @@ import getpass
 import socket
 import threading
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from fastapi import FastAPI
 
 from ..ledger.database import Database
 from ..ledger.operators import OPERATOR, Operator
-from ..support.inputs import InputError
+from ..support.inputs import InputError, integer
 from .access import PATH
 from .app import make_console
 
@@ -34,6 +35,7 @@ def serve(
     browser: bool = True,
 ) -> None:
     """Until Ctrl-C."""
+    integer("--port", port, low=0, high=65535)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     made = make_console(store, folder, login=False)
     made.state.console.local = Operator(getpass.getuser(), OPERATOR)  # what changes are recorded by
@@ -48,4 +50,5 @@ def serve(
         if browser:
             threading.Timer(0.5, webbrowser.open, [address]).start()
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
-        server.run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again after stopping
+            server.run(sockets=[listening])

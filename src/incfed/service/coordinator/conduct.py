@@ -13,8 +13,10 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from ...kernels.coalition import log_gains
 from ...ledger import tables
+from ...ledger.records import Pruned
 from ...ledger.settings import Settings
-from ...protocol.messages import Upload
+from ...protocol.deciding import RoundInputs
+from ...protocol.messages import Signal, Upload
 from ...protocol.packing import gather
 from ...protocol.shared import Shared
 from ...protocol.triggers import ROWS
@@ -74,6 +76,17 @@ def called(connection: Connection, client: int, settings: Settings, now: float) 
     """This client has opened a round."""
     if settings.round_interval:
         _write(connection, client, called=now)
+
+
+def had_reason(inputs: RoundInputs, caller: int, settings: Settings, claim: Signal | None) -> bool:
+    """Had the caller of a round a reason? `claim`: what it said before, if that called for it."""
+    upload = inputs.uploads.get(caller)
+    on = upload if claim is None else claim
+    try:
+        base = None if on is None else inputs.shared(on.epoch)
+    except Pruned:  # the epoch of a claim is whatever the caller said
+        base = None
+    return justified(upload, settings, base, None if claim is None else claim.growth)
 
 
 def justified(

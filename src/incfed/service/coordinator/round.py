@@ -20,7 +20,6 @@ from ...ledger.records import (
     OPEN,
     RUNNING,
     VOID,
-    Pruned,
     pack_epoch,
     read_deliveries,
     read_round_inputs,
@@ -316,22 +315,16 @@ class RoundTransaction:
             return
         if settings.silent_rounds:
             conduct.missed(connection, connection.scalars(AWAITED, self._awaited_values).all())
-        if settings.false_calls:
-            upload, claim = inputs.uploads.get(caller), None
-            if upload is None and caller in self._barred(
-                members(connection), self.round.number, self.round.opened
-            ):
-                return  # it may call, but not share: that it did not says nothing
-            if settings.rule.streams == GROWTH:
-                claim = listening.claim(connection, caller)
-            on = claim if claim is not None else upload
-            try:
-                base = None if on is None else inputs.shared(on.epoch)
-            except Pruned:  # the epoch of a claim is whatever the caller said
-                base = None
-            claimed = None if claim is None else claim.growth
-            just = conduct.justified(upload, settings, base, claimed)
-            conduct.judged(connection, caller, settings, self.now, just)
+        if not settings.false_calls:
+            return
+        if caller not in inputs.uploads and caller in self._barred(
+            members(connection), self.round.number, self.round.opened
+        ):
+            return  # it may call, but not share: that it did not says nothing
+        growth = settings.rule.streams == GROWTH
+        claim = listening.claim(connection, caller) if growth else None
+        just = conduct.had_reason(inputs, caller, settings, claim)
+        conduct.judged(connection, caller, settings, self.now, just)
 
     def _undelivered(self) -> bool:
         """Is there an offer whose delivery may still come?"""
