@@ -102,10 +102,11 @@ def test_a_price_that_falls_may_rise_again() -> None:
 
 
 def test_what_the_others_want_is_the_measure() -> None:
-    """Client 3 wants more than five times the median of 2, 2 and 9; who wants nothing does not
-    count, and one other client is none to go by."""
+    """Client 3 wants more than five times the median of 2, 2 and 9; who wants nothing, was revoked
+    or has nothing in the model does not count, and one other client is none to go by."""
     spread = incfed.Limits(price_spread=5.0)
-    past = {7: Past(price=9.0), 8: Past(price=0.0), 9: Past()}
+    past = {7: Past(price=9.0, steps=1), 8: Past(price=0.0, steps=1), 9: Past()}
+    past |= {5: Past(price=1.0, steps=1, left=True), 6: Past(price=1.0)}  # revoked; withdrawn
     assert usual_prices({0: 2.0, 1: 2.0, 3: 99.0}, past) == {0: 9.0, 1: 9.0, 3: 2.0}
     assert decide(of([2.0, 2.0, 0.0, 11.0], limits=spread, past=past)).removed == {
         3: "price_spread"
@@ -119,7 +120,7 @@ def test_what_the_others_want_is_the_measure() -> None:
 
 @given(st.dictionaries(st.integers(0, 9), st.sampled_from([0.0, 0.5, 1.0, 2.0, 7.0]), min_size=1))
 def test_the_usual_price_is_the_median_of_the_others(prices: dict[int, float]) -> None:
-    past = {20: Past(price=3.0), 21: Past(price=0.0)}
+    past = {20: Past(price=3.0, steps=2), 21: Past(price=0.0, steps=2), 22: Past(price=9.0)}
     everyone = {**prices, 20: 3.0}
     for client in prices:
         others = [price for other, price in everyone.items() if other != client and price > 0.0]

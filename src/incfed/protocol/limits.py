@@ -32,7 +32,8 @@ class Limits(Setting):
     price_floor: what was declared below this counts as this much, for `price_rise` and
     `price_spread`.
     price_spread: nor if it declares more than this factor times the median of what the others do
-    that want money; if there are two of them, or more.
+    that want money; if there are two of them, or more. Others are those in the round, and members
+    whose data is part of the model.
     steps_per_upload: an upload of more steps is refused.
     largest_share: of all steps that are shared, and those uploaded now, at most this share is one
     client's: else it waits for the others. Not in federations of one or two.
@@ -110,7 +111,7 @@ class Limits(Setting):
         highest = max(min(price, self._highest(past.price)), past.price or 0.0)
         if paid is None:
             return past._replace(price=highest)
-        return Past(past.paid + paid, highest, past.steps + steps)
+        return past._replace(paid=past.paid + paid, price=highest, steps=past.steps + steps)
 
     def _highest(self, price: float | None) -> float:
         if price is None or self.price_rise is None:
@@ -185,7 +186,8 @@ class Past(NamedTuple):
 
     paid: float = 0.0  # in all
     price: float | None = None  # the highest it declared, as far as it was allowed to rise
-    steps: int = 0  # that it shared
+    steps: int = 0  # that it shared, and that were not withdrawn
+    left: bool = False  # it is no member any more
 
 
 class Allowance(NamedTuple):
@@ -200,8 +202,13 @@ NO_PAST: Mapping[int, Past] = {}
 
 def usual_prices(prices: Mapping[int, float], past: Mapping[int, Past]) -> dict[int, float]:
     """For each client with a price in this round, the median of what the others want: now, or
-    before if they are not in it. Not if fewer than two want money."""
-    known = {client: one.price for client, one in past.items() if one.price is not None}
+    before if they are not in it, but are members and have shared. Not if fewer than two want
+    money."""
+    known = {
+        client: one.price
+        for client, one in past.items()
+        if one.price is not None and one.steps and not one.left
+    }
     wanted = sorted(price for price in {**known, **prices}.values() if price > 0.0)
     usual = {}
     for client, price in prices.items():
