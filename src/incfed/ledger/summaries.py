@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from ..protocol.deciding import RoundInputs
 from ..protocol.server import Closed
@@ -71,6 +71,19 @@ def _sum(
         "client": client, "rounds": rounds + 1, "steps": sum_of_steps + steps,
         "nats": sum_of_nats + nats, "paid": sum_paid + paid, "last_round": number,
     }  # fmt: skip
+
+
+def note_withdrawn(
+    connection: Connection, client: int, rounds: int, steps: int, nats: float
+) -> None:
+    """So much of what a client shared was taken out again. What it was paid stays paid."""
+    row = connection.execute(KNOWN, {"clients": [client]}).first()
+    if row is None:  # it shared before there were summaries
+        return
+    left = row.steps - steps
+    values = {"rounds": row.rounds - rounds, "steps": left, "nats": max(0.0, row.nats - nats)}
+    values |= {} if left else {"nats": 0.0}  # but for rounding
+    connection.execute(update(_own).where(_own.c.client == client).values(values))
 
 
 def note_removed(connection: Connection, number: int, removed: Mapping[int, str]) -> None:
