@@ -127,7 +127,8 @@ def _judge(transaction: RoundTransaction, client: int) -> bool:
 
 
 def _take_streams(transaction: RoundTransaction, clients: set[int]) -> None:
-    """The rows that clients have streamed are their uploads: nobody has to send them again."""
+    """The rows that clients have streamed are their uploads: nobody has to send them again. Of who
+    has streamed nothing, or nothing that may be taken, nothing is awaited."""
     connection, settings, round = transaction.connection, transaction.settings, transaction.round
     sent = listening.streamed(connection, settings, round.epoch, clients)
     steps = {client: one.upload.steps for client, one in sent.items()}
@@ -140,9 +141,10 @@ def _take_streams(transaction: RoundTransaction, clients: set[int]) -> None:
             out.add(client)
         if upload.signature is None and must_sign(keys[client], settings):
             out.add(client)
-    listening.take(connection, sent.keys() - out)
+    sent = {client: one for client, one in sent.items() if client not in out}
+    listening.take(connection, sent)
     nothing = Packed(FACTOR, settings.dim, np.empty(0))
-    for client in sorted(clients - out):
+    for client in sorted(clients):
         found = sent.get(client)
         one = Upload(0, round.epoch, 0, 0.0, nothing) if found is None else found.upload
         row = upload_row(client, one._replace(round=round.number), settings)
