@@ -20,7 +20,7 @@ from outcome import Attack, Outcome
 
 MANY = 1_100  # connections: more than there are files
 SPAM = 5.0  # seconds
-SLOW = 2.0  # seconds that an honest request may take meanwhile
+SLOW = 5.0  # seconds that an honest request may take meanwhile, on a busy machine
 DRIP = 15.0  # seconds; a head has to come in 10
 BODY = 5.0  # seconds that a body may take here
 STRANGE = ("NaN", "Infinity", "1e400", "-1", "null", "[]", "{}", '"\\ud800"', "true", "0.5",
@@ -81,14 +81,13 @@ def dripping(federation: Federation) -> Outcome:
 
 def _drip(one: socket.socket) -> bool:
     """Is it still listened to?"""
-    with suppress(BlockingIOError):
-        try:
-            one.sendall(b" ")
-            return one.recv(65_536).startswith(b"HTTP/1.1 100")
-        except (ConnectionError, OSError) as error:
-            if not isinstance(error, BlockingIOError):
-                return False
-    return True
+    try:
+        one.sendall(b" ")
+        return one.recv(65_536).startswith(b"HTTP/1.1 100")
+    except BlockingIOError:  # no answer yet
+        return True
+    except OSError:
+        return False
 
 
 def endless_bodies(federation: Federation, token: str, most: float) -> Outcome:
@@ -259,8 +258,10 @@ def other_users(federation: Federation) -> Outcome:
 
 
 ATTACKS = [
-    Attack(f"{MANY:,} half-sent requests from one address", half_sent_requests, honest=1),
-    Attack(f"{MANY:,} half-sent requests from ten addresses", half_sent_from_many, honest=1),
+    Attack(f"{MANY:,} half-sent requests from one address", half_sent_requests, honest=1,
+           lifted=False),
+    Attack(f"{MANY:,} half-sent requests from ten addresses", half_sent_from_many, honest=1,
+           lifted=False),
     Attack("a byte a second, of heads and of bodies", dripping, server=f"body_time = {BODY}",
            honest=1),
     Attack("60 endless bodies with a wrong token", endless_bodies_of_nobody, dim=1_000, honest=0,
