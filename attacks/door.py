@@ -275,6 +275,6 @@ ATTACKS = [
            lifted=False),
     Attack("100 long polls of one member at a time", many_polls, honest=1),
     Attack("calls for a round, without pause, by a member without data", spam_of_rounds),
-    Attack("the database and clients' keys, read by other users of the machine", other_users,
+    Attack("the database and clients' folders, read by other users", other_users,
            honest=1, lifted=False),
 ]  # fmt: skip
