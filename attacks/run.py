@@ -9,6 +9,7 @@ and docs/security.md does not say that it does.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -82,4 +83,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # which stops what was started
     sys.exit(main())
