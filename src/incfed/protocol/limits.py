@@ -7,7 +7,7 @@ may still share for data alone.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -37,9 +37,11 @@ class Limits(Setting):
     steps_per_upload: an upload of more steps is refused.
     largest_share: of all steps that are shared, and those uploaded now, at most this share is one
     client's: else it waits for the others. Not in federations of one or two.
+    steps_spread: nor more than this factor times the mean of what the others have, that have any.
     least_sharers: if fewer clients would share in a round, nothing is shared, and nobody is paid.
     Not in federations of one or two, where that hides nothing.
-    least_steps: the same, if all together would share fewer steps.
+    least_steps: the same, if all but one of them would share fewer steps, whichever that is: each
+    knows its own, and can tell the rest.
     refuse_resale: an upload that is a multiple of what clients have downloaded is refused. Only
     real clients: simulated ones have seen what they share.
 
@@ -61,6 +63,7 @@ class Limits(Setting):
     price_spread: float | None = None
     steps_per_upload: int | None = None
     largest_share: float | None = None
+    steps_spread: float | None = None
     least_sharers: int = 1
     least_steps: int = 1
     refuse_resale: bool = False
@@ -71,7 +74,7 @@ class Limits(Setting):
                 inputs.setting("budget", getattr(self, name), name)
         if self.reserve is not None:
             inputs.setting("cost", self.reserve, "reserve")
-        for name in ("price_rise", "price_spread"):
+        for name in ("price_rise", "price_spread", "steps_spread"):
             if getattr(self, name) is not None:
                 inputs.number(name, getattr(self, name), low=1.0, high=1e100)
         inputs.number("price_floor", self.price_floor, low=0.0, high=1e100, open_low=True)
@@ -125,22 +128,34 @@ class Limits(Setting):
 
     def crowding(
         self, members: int, uploads: Mapping[int, int], past: Mapping[int, Past]
-    ) -> list[int]:
-        """The clients whose steps are too much beside those of the others; `uploads`: how many each
-        has in this round."""
-        if self.largest_share is None or members <= SMALL:
-            return []
-        shared = {client: one.steps for client, one in past.items()}
-        most = self.largest_share * (sum(shared.values()) + sum(uploads.values()))
-        return [c for c, steps in uploads.items() if shared.get(c, 0) + steps > most]
+    ) -> dict[int, str]:
+        """The clients whose steps are too much beside those of the others, by which limit;
+        `uploads`: how many each has in this round."""
+        share, spread = self.largest_share, self.steps_spread
+        if (share is None and spread is None) or members <= SMALL:
+            return {}
+        steps = {client: one.steps for client, one in past.items() if one.steps}
+        for client, new in uploads.items():
+            steps[client] = steps.get(client, 0) + new
+        total, others = sum(steps.values()), len(steps) - 1
+        found = {}
+        for client in sorted(uploads):
+            own = steps[client]
+            if share is not None and own > share * total:
+                found[client] = "largest_share"
+            elif spread is not None and others >= SMALL and own * others > spread * (total - own):
+                found[client] = "steps_spread"
+        return found
 
-    def shortfall(self, members: int, sharers: int, steps: int) -> str | None:
-        """The limit by which too little is shared for anything to be; None if it is enough."""
+    def shortfall(self, members: int, steps: Collection[int]) -> str | None:
+        """The limit by which too little is shared for anything to be, if each sharer shares so many
+        steps; None if it is enough."""
         if members <= SMALL:
             return None
-        if sharers < self.least_sharers:
+        if len(steps) < self.least_sharers:
             return "least_sharers"
-        return "least_steps" if steps < self.least_steps else None
+        told = sum(steps) - (max(steps) if len(steps) > 1 else 0)  # by who shares most
+        return "least_steps" if told < self.least_steps else None
 
     def settings(self) -> dict[str, Any]:
         """The settings that a result or a ledger records."""
@@ -158,7 +173,8 @@ def safe_limits(budget: float | None) -> Limits:
         price_rise=1.1,
         price_spread=5.0,
         steps_per_upload=1_000_000,
-        largest_share=0.75,
+        largest_share=0.5,
+        steps_spread=10.0,
         least_sharers=2,
         least_steps=10,
         refuse_resale=True,

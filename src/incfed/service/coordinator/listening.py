@@ -200,7 +200,7 @@ class Judge:
         if limits is not None:
             steps = {client: one.steps for client, one in [*known.items(), *said.items()]}
             count = _members(connection)
-            if limits.shortfall(count, len(ids), sum(steps.values())) is not None:
+            if limits.shortfall(count, steps.values()) is not None:
                 return False
         costs, logdets, grown = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
         for k, client in enumerate(ids):
