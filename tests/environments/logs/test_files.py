@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.experiments import Recipe, build, read, run
+from incfed.experiments.config import build_world
 from incfed.experiments.engine import Local
 from incfed.experiments.outputs import intro, matching
 from incfed.experiments.sweeps import read_sweep
@@ -233,7 +234,7 @@ def test_a_config_may_draw_clients(tmp_path: Path) -> None:
         file.write_text(CONFIG.replace("[run]\n", f"[run]\n{keys}"))
         made = read(file)
         own, *again = made.cells
-        drawn = [made.runner.world(cell.world, tmp_path)[0].value for cell in again]
+        drawn = [build_world(cell.world, tmp_path).value for cell in again]
         assert [one.settings()["bootstrap"] for one in drawn] == [resample] * 2
         assert "bootstrap" not in own.world
         prints.append([made.fingerprint(cell) for cell in made.cells])
