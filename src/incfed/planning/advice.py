@@ -18,6 +18,7 @@ from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit, loss
 from .judging import Judged, LimitCheck
 from .selection import RUNGS
 from .space import ALL, FREE, MIXTURE, PAID, Setting
+from .ties import PLAY_OFF
 
 if TYPE_CHECKING:
     from .planner import Plan
@@ -135,7 +136,7 @@ def sensitivity_words(plan: Plan) -> list[str]:
 def basis(plan: Plan) -> list[str]:
     """Where the figures come from."""
     case, seeds = plan.case, len(plan.held_out)
-    most = len(plan.search_seeds) - RUNGS[-1]
+    most = PLAY_OFF[0] if case.log else PLAY_OFF[-1]
     tried = (
         f"Tried {counted(len(plan.tried), 'setting')} in {counted(plan.runs, 'run')} with up to "
         f"{counted(RUNGS[-1], 'seed')} each; poor ones got fewer. Ties with the best were decided "
