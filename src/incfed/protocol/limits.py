@@ -86,7 +86,16 @@ class Limits(Setting):
         self, price: float, past: Past, left: float, usual: float | None = None
     ) -> Allowance:
         """The most that a client with this declared cost may be paid in a round, if `left` is left
-        of the budget, and others declare `usual`."""
+        of the budget, and others declare `usual`.
+
+        >>> from incfed.protocol.limits import Past
+        >>> limits = incfed.Limits(per_client=100.0, price_rise=1.1)
+        >>> past = Past(paid=95.0, price=10.0)
+        >>> limits.allowance(price=10.0, past=past, left=1000.0)
+        Allowance(amount=5.0, limit='per_client')
+        >>> limits.allowance(price=20.0, past=past, left=1000.0)
+        Allowance(amount=0.0, limit='price_rise')
+        """
         if self.reserve is not None and price > self.reserve:
             return Allowance(0.0, "reserve")
         if price > self._highest(past.price):
@@ -106,7 +115,11 @@ class Limits(Setting):
         """What is known of a client after a round in which it declared this cost, and was paid if
         it took part, with so many steps. A price that rose too fast counts as far as it was allowed
         to rise: repeating it helps in so many rounds as it should have taken. One that falls may
-        rise again."""
+        rise again.
+
+        >>> limits.next(past, price=10.5, paid=5.0, steps=20)
+        Past(paid=100.0, price=10.5, steps=20)
+        """
         highest = max(min(price, self._highest(past.price)), past.price or 0.0)
         if paid is None:
             return past._replace(price=highest)
@@ -126,7 +139,12 @@ class Limits(Setting):
         self, members: int, uploads: Mapping[int, int], past: Mapping[int, Past]
     ) -> list[int]:
         """The clients whose steps are too much beside those of the others; `uploads`: how many each
-        has in this round."""
+        has in this round.
+
+        >>> few = incfed.Limits(largest_share=0.75)
+        >>> few.crowding(members=3, uploads={0: 900, 1: 10, 2: 20}, past={})
+        [0]
+        """
         if self.largest_share is None or members <= SMALL:
             return []
         shared = {client: one.steps for client, one in past.items()}
@@ -134,7 +152,11 @@ class Limits(Setting):
         return [c for c, steps in uploads.items() if shared.get(c, 0) + steps > most]
 
     def shortfall(self, members: int, sharers: int, steps: int) -> str | None:
-        """The limit by which too little is shared for anything to be; None if it is enough."""
+        """The limit by which too little is shared for anything to be; None if it is enough.
+
+        >>> incfed.Limits(least_sharers=2).shortfall(members=10, sharers=1, steps=50)
+        'least_sharers'
+        """
         if members <= SMALL:
             return None
         if sharers < self.least_sharers:
@@ -142,7 +164,11 @@ class Limits(Setting):
         return "least_steps" if steps < self.least_steps else None
 
     def settings(self) -> dict[str, Any]:
-        """The settings that a result or a ledger records."""
+        """The settings that a result or a ledger records.
+
+        >>> limits.settings()["per_client"]
+        100.0
+        """
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
