@@ -88,6 +88,9 @@ class Env(Described):
     def _facts(self) -> Mapping[str, Any]:
         return self.world._facts()
 
+    def _usual(self) -> frozenset[str]:
+        return self.world._usual()
+
     def _title(self) -> str:
         return f"Env of {self.world._title()}"
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..results.document import Document, Text
+from ..results.document import Block, Document, Text
 from ..results.notebook import Shown
+from ..results.plots import can_plot
 from ..results.replays import is_log
 from ..support import inputs, places
 from ..support.extras import needs
@@ -23,6 +24,7 @@ from .outputs import not_included
 from .parameters import Names, Parameter, names_of, value_in_words
 from .points import PointSummary, is_number, points_table, summarise
 from .suite import Suite
+from .sweep_figures import first_figures
 from .sweep_report import cells_frame, curves_frame, publish_sweep, show_points
 
 if TYPE_CHECKING:
@@ -171,13 +173,17 @@ class Swept(Shown):
         return summarise(self.records)
 
     def document(self) -> Document:
-        """What was swept, and the figures of every point.
+        """What was swept, the figures of every point, and the first of them as a curve or a map.
 
         >>> swept.document().title
         "Sweep 'sweep': 6 runs"
         """
-        table = (points_table(self.summary(), self.names),) if self.records else ()
-        return Document(repr(self)[1:-1], (Text(self.intro), *table))
+        blocks: list[Block] = [Text(self.intro)]
+        if self.records:
+            points = self.summary()
+            blocks.append(points_table(points, self.names, seeds=False))
+            blocks += first_figures(points, self.names) if can_plot() else ()
+        return Document(repr(self)[1:-1], tuple(blocks))
 
     def save(self, folder: str | Path) -> Path:
         """Write tables and a report to `folder`; the path of the report.
