@@ -175,9 +175,9 @@ def test_every_picture_of_a_view_is_shown_and_loads_nothing() -> None:
     made = {path.name for path in folder.iterdir()}
     page = (ROOT / "docs/views.md").read_text(encoding="utf-8")
     assert set(re.findall(r"images/views/([\w.]+)", page)) == made
-    views = {f"{view.name}.svg" for view in pictures.VIEWS}
+    views = {f"{view.name}.svg" for view in (*pictures.VIEWS, pictures.SERVE)}
     views |= {f"{view.name}.png" for view in pictures.VIEWS if view.page}
-    assert made == views | {f"{name}.png" for name in pictures.CONSOLE}
+    assert made == views | {f"{name}.png" for name in (*pictures.CONSOLE, *pictures.SERVED)}
     for path in folder.glob("*.svg"):
         text = path.read_text(encoding="utf-8").replace('xmlns="http://www.w3.org/2000/svg"', "")
         assert not re.search(r"url\([\"']?http|<image|@import|href=", text), path
