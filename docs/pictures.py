@@ -31,7 +31,7 @@ Process = subprocess.Popen[bytes]
 
 TARGET = Path(__file__).parent / "images/views"
 WIDTH = 100  # columns of the terminal
-SCREEN, SMALL = "1000,1500", "1000,600"  # pixels of a page
+SCREEN = "1000,1500"  # pixels of a page
 START = "import sys; sys.argv[0] = 'incfed'; from incfed.cli import main; main()"
 THEME = TerminalTheme(
     (24, 26, 31),
@@ -146,9 +146,9 @@ VIEWS = [
     View("refused", "run wrong.toml"),
 ]
 
-# Of a coordinator at work: what it writes to a terminal, and its pages by path.
-SERVE = View("serve", "serve", rows=24)
-SERVED = {"front_page": "/", "openapi": "/docs"}
+# Of a coordinator at work: what it writes to a terminal, and its pages.
+SERVE = View("serve", "serve")
+SERVED = ("front_page", "openapi")
 LIVE = """[federation]
 dim = 3
 mechanism = "PayEveryone"
@@ -239,14 +239,13 @@ def draw(view: View, sent: str) -> None:
     (TARGET / f"{view.name}.svg").write_text(svg, encoding="utf-8")
 
 
-def photograph(browser: str, address: str, to: Path, size: str = SCREEN) -> None:
+def photograph(browser: str, page: Path, to: Path) -> None:
     """The page as a PNG of few colours."""
     with tempfile.TemporaryDirectory() as folder:
         shot = Path(folder) / "shot.png"
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-        options += [f"--window-size={size}", f"--user-data-dir={folder}/own"]
-        options += [f"--screenshot={shot}", "--virtual-time-budget=5000"]  # until scripts have run
-        subprocess.run([browser, *options, address], capture_output=True, check=True)
+        size = [f"--window-size={SCREEN}", f"--screenshot={shot}", f"--user-data-dir={folder}/own"]
+        subprocess.run([browser, *options, *size, page.as_uri()], capture_output=True, check=True)
         with Image.open(shot) as picture:
             picture.convert("RGB").quantize(64).save(to, optimize=True)
 
@@ -284,9 +283,9 @@ def show_service(browser: str | None, folder: Path) -> None:
         for client in clients:
             client.sync(timeout=60)
         if browser:
-            for name, path in SERVED.items():
-                address = f"http://127.0.0.1:{operators if path == '/docs' else port}{path}"
-                photograph(browser, address, TARGET / f"{name}.png", size=SMALL)
+            with visiting(browser) as visit:
+                visit("front_page", f"{url}/", 1000, height=400)
+                visit("openapi", f"http://127.0.0.1:{operators}/docs", 1000)
         stack.close()
         process.terminate()
         process.wait()
@@ -302,28 +301,41 @@ def free_ports(number: int) -> list[int]:
 
 def photograph_console(browser: str, folder: Path) -> None:
     """The console over the tour's ledger and over the results, in light and dark, and narrow."""
-    from playwright.sync_api import sync_playwright
-
     ledger = f"sqlite:///{folder / 'tour/federation.db'}"
     with (
         console(ledger, folder) as federation,
         console(str(folder), folder) as saved,
-        sync_playwright() as playwright,
+        visiting(browser) as visit,
     ):
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         for name, (where, path, width, scheme) in CONSOLE.items():
             url = f"{federation if where == 'ledger' else saved}{path}"
-            view: Any = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
+            visit(name, url, width, scheme=scheme)
+
+
+@contextlib.contextmanager
+def visiting(browser: str) -> Iterator[Callable[..., None]]:
+    """A function that photographs pages which are served, and may draw themselves."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+
+        def visit(
+            name: str, url: str, width: int, *, height: int = 800, scheme: str = "light"
+        ) -> None:
+            view: Any = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
             page = chromium.new_page(**view)
             page.goto(url)
             page.wait_for_load_state("networkidle")
             page.wait_for_timeout(1500)  # until charts are drawn
-            shot = page.screenshot(clip={"x": 0, "y": 0, "width": width, "height": 800})
+            shot = page.screenshot()
             with Image.open(io.BytesIO(shot)) as picture:
                 made = picture.convert("RGB").quantize(64)
                 made.save(TARGET / f"{name}.png", optimize=True)
             page.close()
             print(name)
+
+        yield visit
         chromium.close()
 
 
@@ -361,8 +373,7 @@ def main(names: list[str]) -> None:
                 continue
             draw(view, sent)
             if view.page and browser:
-                address = (folder / view.page).as_uri()
-                photograph(browser, address, TARGET / f"{view.name}.png")
+                photograph(browser, folder / view.page, TARGET / f"{view.name}.png")
             print(view.name)
         if not names or SERVE.name in names:
             show_service(browser, folder)

@@ -79,10 +79,10 @@ class FrameRecord(ArrayRecord):
         """The columns as a data frame of polars.
 
         >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
-        >>> result = incfed.simulate(world, incfed.Independent(), steps=50)
-        >>> result.to_polars().columns
+        >>> alone = incfed.simulate(world, incfed.Independent(), steps=50)
+        >>> alone.to_polars().columns
         ['step', 'regret', 'reward', 'communication', 'payment', 'packed']
-        >>> result.clients.to_polars().shape
+        >>> alone.clients.to_polars().shape
         (5, 6)
         """
         with needs("polars", "to_polars()"):
@@ -92,7 +92,7 @@ class FrameRecord(ArrayRecord):
     def to_pandas(self) -> pandas.DataFrame:
         """The same columns as `to_polars`.
 
-        >>> result.to_pandas().shape
+        >>> alone.to_pandas().shape
         (50, 6)
         """
         with needs("pandas", "to_pandas()", "pandas"):

@@ -77,7 +77,7 @@ class Clients(FrameRecord):
         """Of a result that was not kept by client: what its rounds say. At least the clients that
         shared, if `count` is not known either.
 
-        >>> incfed.results.Clients.unknown(5, result.rounds).known
+        >>> incfed.results.Clients.unknown(5, nothing).known
         False
         """
         count = max(count or 0, int(rounds.participants.max(initial=-1)) + 1)

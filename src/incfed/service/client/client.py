@@ -44,13 +44,15 @@ class Client(Described):
     """A client of the coordinator at `url`, which knows it by its `token`.
 
     state: the folder for what it learns; one for each client, used by one process at a time.
-    cost: what sharing costs you, as a number or a function of a `Stake`. accept: a function of a
-    `Proposal` that says whether to accept an offer (default: accept all). timeout: seconds to wait
-    for a reply of the coordinator. ca: a file of certificates to trust instead of the system's.
+    cost: what sharing costs you, as a number or a function of a `Stake`.
+    accept: a function of a `Proposal` that says whether to accept an offer (default: accept all).
+    timeout: seconds to wait for a reply of the coordinator.
+    ca: a file of certificates to trust instead of the system's.
     trust: for how many observations the data of others counts at most in your own choices, or
-    "auto"; None: as the federation says (docs/trust.md). share_from: share only from so many steps
-    on that no upload has had before. privacy: noise on all that is shared, at least as strict as
-    the federation's; None: as the federation says (docs/privacy.md).
+    "auto"; None: as the federation says (docs/trust.md).
+    share_from: share only from so many steps on that no upload has had before.
+    privacy: noise on all that is shared, at least as strict as the federation's; None: as the
+    federation says (docs/privacy.md).
 
     `choose` and `learn` never wait for the network. The first start needs the coordinator, later
     ones do not: while it is away a client learns alone, and catches up afterwards.
@@ -121,7 +123,7 @@ class Client(Described):
     def choose(self, arms: ArrayLike) -> int:
         """The index of the arm [K, d] with the largest optimistic estimate (Eq. 2).
 
-        >>> client = incfed.Client(url, token, state="state/shop-7", cost=10.0)  # goes on as before
+        >>> client = incfed.Client(url, token, state="state/shop-7")  # goes on as before
         >>> client.choose(arms)
         1
         """
