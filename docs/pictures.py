@@ -1,7 +1,7 @@
 """The pictures of pages and terminal views in docs/images/views: `make pictures`.
 
 Each command is run in a small world. What it writes to a terminal becomes an SVG, and the page that
-it writes is photographed with Chromium, if there is one.
+it writes is photographed with Chromium, if there is one. `docs/pictures.py run serve` makes these.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import os
 import pty
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +26,8 @@ from PIL import Image
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
+
+Process = subprocess.Popen[bytes]
 
 TARGET = Path(__file__).parent / "images/views"
 WIDTH = 100  # columns of the terminal
@@ -61,7 +66,8 @@ class View(NamedTuple):
     name: str
     command: str
     page: str = ""
-    rows: int = 60  # of the terminal, the last ones
+    rows: int = 60  # of the terminal, the first ones
+    after: str = ""  # the view whose command it needs
 
 
 WORLD = """[run]
@@ -113,10 +119,16 @@ VIEWS = [
     View("help", "--help"),
     View("init", "init --plan world.toml"),
     View("run", "run study.toml", "results/report.html"),
-    View("show", "show results"),
+    View("show", "show results", after="run"),
+    View("demo", "demo --quick", "demo/report.html"),
     View("sweep", "sweep sweep.toml", "swept/report.html"),
     View("estimate", "estimate --clients 20 --steps 1000 --dim 10 --beta 0.7 --cost 5"),
-    View("plan", "plan world.toml --budget 500 --trials 32 --held-out 5", "plan/plan.html"),
+    View(
+        "plan",
+        "plan world.toml --budget 500 --trials 32 --held-out 5",
+        "plan/plan.html",
+        after="init",
+    ),
     View(
         "mechanisms",
         "compare mechanisms paid.toml --seeds 1 --output mechanisms",
@@ -129,10 +141,23 @@ VIEWS = [
     ),
     View("federation", "init --federation federation.toml"),
     View("up", "up --clients 3 --seconds 20 --pace 6 --output tour"),
-    View("clients", "client list --config tour/federation.toml"),
-    View("audit", "ledger audit --config tour/federation.toml"),
+    View("clients", "client list --config tour/federation.toml", after="up"),
+    View("audit", "ledger audit --config tour/federation.toml", after="up"),
     View("refused", "run wrong.toml"),
 ]
+
+# Of a coordinator at work: what it writes to a terminal, and its pages.
+SERVE = View("serve", "serve")
+SERVED = ("front_page", "openapi")
+LIVE = """[federation]
+dim = 3
+mechanism = "PayEveryone"
+threshold = 2.0
+budget = 100.0
+[server]
+port = {port}
+operator_port = {operators}
+"""
 
 
 # Over the tour's ledger, or the results: the address, the width, light or dark.
@@ -169,6 +194,14 @@ def screen(raw: str) -> str:
 
 def run(command: str, folder: Path) -> str:
     """What `incfed command` sends to a terminal."""
+    with on_terminal(command, folder) as (process, sent):
+        process.wait()
+    return sent()
+
+
+@contextlib.contextmanager
+def on_terminal(command: str, folder: Path) -> Iterator[tuple[Process, Callable[[], str]]]:
+    """The process of `incfed command`, which is ended at last, and what it sends to a terminal."""
     ours, theirs = pty.openpty()
     size = {"TERM": "xterm-256color", "COLUMNS": str(WIDTH), "LINES": "60"}
     process = subprocess.Popen(
@@ -176,13 +209,22 @@ def run(command: str, folder: Path) -> str:
         stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env={**os.environ, **size},
     )  # fmt: skip
     os.close(theirs)
-    sent = b""
-    with contextlib.suppress(OSError):  # the end, on Linux
-        while piece := os.read(ours, 65536):
-            sent += piece
-    process.wait()
-    os.close(ours)
-    return sent.decode().replace(str(folder), "~")
+    pieces: list[bytes] = []
+
+    def read() -> None:
+        with contextlib.suppress(OSError):  # the end, on Linux
+            while piece := os.read(ours, 65536):
+                pieces.append(piece)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        yield process, lambda: b"".join(pieces).decode().replace(str(folder), "~")
+    finally:
+        process.terminate()
+        process.wait()
+        reader.join()
+        os.close(ours)
 
 
 def draw(view: View, sent: str) -> None:
@@ -198,7 +240,7 @@ def draw(view: View, sent: str) -> None:
 
 
 def photograph(browser: str, page: Path, to: Path) -> None:
-    """The page as a PNG of few colours, without what is empty below."""
+    """The page as a PNG of few colours."""
     with tempfile.TemporaryDirectory() as folder:
         shot = Path(folder) / "shot.png"
         options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
@@ -208,30 +250,92 @@ def photograph(browser: str, page: Path, to: Path) -> None:
             picture.convert("RGB").quantize(64).save(to, optimize=True)
 
 
+def show_service(browser: str | None, folder: Path) -> None:
+    """A coordinator with three clients: its log on a terminal, and its pages."""
+    import numpy as np
+
+    import incfed
+
+    port, operators = free_ports(2)
+    home = folder / "live"
+    home.mkdir()
+    (home / "federation.toml").write_text(LIVE.format(port=port, operators=operators))
+    url, names = f"http://127.0.0.1:{port}", ("ann", "bob", "cem")
+    tokens = [
+        subprocess.run(
+            [sys.executable, "-c", START, "client", "enrol", name],
+            cwd=home, capture_output=True, text=True, check=True,
+        ).stdout.strip()
+        for name in names
+    ]  # fmt: skip
+    with on_terminal(SERVE.command, home) as (process, sent), contextlib.ExitStack() as stack:
+        while process.poll() is None and f"127.0.0.1:{port}" not in sent():
+            time.sleep(0.1)
+        clients = [
+            stack.enter_context(incfed.Client(url, token, state=home / name, cost=9.0))
+            for name, token in zip(names, tokens, strict=True)
+        ]
+        chance, taste = np.random.default_rng(0), np.array([0.6, 0.0, 0.8])
+        for client in clients * 20:
+            arms = chance.standard_normal((4, 3)) / 4
+            picked = client.choose(arms)
+            client.learn(arms[picked], float(arms[picked] @ taste))
+        for client in clients:
+            client.sync(timeout=60)
+        if browser:
+            with visiting(browser) as visit:
+                visit("front_page", f"{url}/", 1000, height=400)
+                visit("openapi", f"http://127.0.0.1:{operators}/docs", 1000)
+        stack.close()
+        process.terminate()
+        process.wait()
+    draw(SERVE, sent())
+    print(SERVE.name)
+
+
+def free_ports(number: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        found = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
+        return [stack.enter_context(one).getsockname()[1] for one in found]
+
+
 def photograph_console(browser: str, folder: Path) -> None:
     """The console over the tour's ledger and over the results, in light and dark, and narrow."""
-    from playwright.sync_api import sync_playwright
-
     ledger = f"sqlite:///{folder / 'tour/federation.db'}"
     with (
         console(ledger, folder) as federation,
         console(str(folder), folder) as saved,
-        sync_playwright() as playwright,
+        visiting(browser) as visit,
     ):
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         for name, (where, path, width, scheme) in CONSOLE.items():
             url = f"{federation if where == 'ledger' else saved}{path}"
-            view: Any = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
+            visit(name, url, width, scheme=scheme)
+
+
+@contextlib.contextmanager
+def visiting(browser: str) -> Iterator[Callable[..., None]]:
+    """A function that photographs pages which are served, and may draw themselves."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+
+        def visit(
+            name: str, url: str, width: int, *, height: int = 800, scheme: str = "light"
+        ) -> None:
+            view: Any = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
             page = chromium.new_page(**view)
             page.goto(url)
             page.wait_for_load_state("networkidle")
             page.wait_for_timeout(1500)  # until charts are drawn
-            shot = page.screenshot(clip={"x": 0, "y": 0, "width": width, "height": 800})
+            shot = page.screenshot()
             with Image.open(io.BytesIO(shot)) as picture:
                 made = picture.convert("RGB").quantize(64)
                 made.save(TARGET / f"{name}.png", optimize=True)
             page.close()
             print(name)
+
+        yield visit
         chromium.close()
 
 
@@ -258,7 +362,12 @@ def main(names: list[str]) -> None:
         folder = Path(temporary)
         for name, text in FILES.items():
             (folder / name).write_text(text)
-        for view in VIEWS:  # all are run: some need what those before have written
+        console = not names or "console" in names
+        wanted = {view.name for view in VIEWS} if console else {*names}
+        wanted |= {view.after for view in VIEWS if view.name in wanted}
+        for view in VIEWS:
+            if view.name not in wanted:
+                continue
             sent = run(view.command, folder)
             if names and view.name not in names:
                 continue
@@ -266,7 +375,9 @@ def main(names: list[str]) -> None:
             if view.page and browser:
                 photograph(browser, folder / view.page, TARGET / f"{view.name}.png")
             print(view.name)
-        if browser and (not names or "console" in names):
+        if not names or SERVE.name in names:
+            show_service(browser, folder)
+        if browser and console:
             photograph_console(browser, folder)
     if not browser:
         print("no Chromium here: the pages are as they were")

@@ -73,7 +73,9 @@ def test_each_command_knows_the_other_s_config(tmp_path: Path) -> None:
         "is a config for another command: incfed sweep a.toml"
         in invoke(tmp_path, "run", "a.toml").stderr
     )
-    assert "sweep: is missing, must be given" in invoke(tmp_path, "sweep", "b.toml").stderr
+    said = invoke(tmp_path, "sweep", "b.toml").stderr
+    assert "sweep: is missing, must be given" in said
+    assert "without it: incfed run" in said
 
 
 def test_a_run_and_a_sweep_of_the_same_settings_give_the_same_numbers(tmp_path: Path) -> None:

@@ -7,16 +7,19 @@ import dataclasses
 import doctest
 import inspect
 import re
-from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
 
 import pytest
 
 import incfed
 import pictures
 from generate import commands, docstrings, settings
-from incfed.algorithms.thresholds import FORMULAS
+from incfed.experiments import Recipe, build
 from incfed.experiments.config import RUN_KEYS
+from incfed.experiments.engine import Local, run_cells
 from incfed.ledger.settings import Settings
 from incfed.planning.case import FIXED
 from incfed.planning.space import KEYS
@@ -28,58 +31,89 @@ from support.movielens import Sample
 
 PAGES = sorted((ROOT / "docs/api").glob("*.md"))
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+CODE = (classmethod, staticmethod, property, cached_property)
+[LISTED] = re.findall(r"inherited_members: \[(.+)\]", (ROOT / "mkdocs.yml").read_text())
+INHERITED = LISTED.split(", ")  # methods that are shown with every class that has them
+STUDY = {
+    "run": {"steps": 50, "seeds": 2, "output": "results"},
+    "world": {"kind": "Synthetic", "clients": 5, "dim": 3, "arms": 4, "pool": 50},
+    "algorithm": [{"kind": "Independent"}, {"kind": "DisLinUCB", "threshold": "high"}],
+}
 
 
 def names_of(page: Path) -> list[str]:
-    """The public names that a page of the Python reference shows."""
-    return re.findall(r"(?m)^::: incfed\.(\w+)$", page.read_text(encoding="utf-8"))
+    """What a page of the Python reference shows: public names, and classes that they return."""
+    return re.findall(r"(?m)^::: incfed\.([\w.]+)$", page.read_text(encoding="utf-8"))
 
 
-def examples_of(name: str) -> Iterator[doctest.DocTest]:
-    """The examples of a public name and of its public methods."""
-    one = getattr(incfed, name)
-    parts = {name: one}
+def entries_of(name: str) -> dict[str, str]:
+    """What is shown of a name: its docstring, and those of its public methods and properties. One
+    without is not shown there, but where it comes from."""
+    one = resolve_name(f"incfed.{name}")
+    found = {name: inspect.cleandoc(one.__doc__ or "")}
     if inspect.isclass(one):
-        parts |= {f"{name}.{key}": value for key, value in vars(one).items() if key[0] != "_"}
-    for label, part in parts.items():
-        if ">>> " in (inspect.getdoc(part) or ""):
-            yield example(label, part)
+        inherited = {key: getattr(one, key) for key in INHERITED if hasattr(one, key)}
+        for key, part in {**vars(one), **inherited}.items():
+            if key[0] != "_" and (inspect.isfunction(part) or isinstance(part, CODE)):
+                found[f"{name}.{key}"] = inspect.cleandoc(code_of(part).__doc__ or "")
+    return found
 
 
-def example(label: str, part: object) -> doctest.DocTest:
-    text = inspect.getdoc(part) or ""
-    return doctest.DocTestParser().get_doctest(text, {"incfed": incfed}, label, None, 0)
+def code_of(part: Any) -> Any:
+    """The function of a method or property."""
+    for name in ("__func__", "fget", "func"):
+        part = getattr(part, name, part)
+    return part
 
 
 def test_every_public_name_is_on_one_page() -> None:
-    shown = sorted(name for page in PAGES for name in names_of(page))
+    shown = sorted(name for page in PAGES for name in names_of(page) if "." not in name)
     assert shown == sorted({*incfed.__all__} - {"__version__", "thresholds"})
 
 
-@pytest.mark.parametrize("name", sorted({*incfed.__all__} - {"__version__", "thresholds"}))
-def test_every_public_name_has_an_example(name: str) -> None:
-    assert ">>> " in (getattr(incfed, name).__doc__ or "")
+@pytest.mark.parametrize("page", [page.stem for page in PAGES])
+def test_all_that_the_reference_shows_has_an_example(page: str) -> None:
+    """Every function and class, and every method and property of it."""
+    entries = {
+        label: text
+        for name in names_of(ROOT / f"docs/api/{page}.md")
+        for label, text in entries_of(name).items()
+    }
+    assert entries
+    assert [label for label, text in entries.items() if text and ">>> " not in text] == []
+    unsaid = [label for label, text in entries.items() if not text]
+    assert [label for label in unsaid if not explained_by_a_base(label)] == []
+
+
+def explained_by_a_base(label: str) -> bool:
+    name, _, key = label.rpartition(".")
+    bases = resolve_name(f"incfed.{name}").__mro__[1:]
+    return any(code_of(vars(base)[key]).__doc__ for base in bases if key in vars(base))
 
 
 @pytest.mark.parametrize("page", [page.stem for page in PAGES])
 def test_examples_in_docstrings_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of one page together: they share the time that it takes to begin."""
+    """From the top of a page to its end: an example may use names of those above."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    tests = [one for name in names_of(ROOT / f"docs/api/{page}.md") for one in examples_of(name)]
-    if page == "algorithms":
-        tests += [example(one.__name__, one) for one in FORMULAS.values()]
     if page == "worlds":  # stands in for a download
         Sample(users=4, movies=600).write(tmp_path / "ml-latest-small")
+    if page == "results":  # what `incfed run` left there
+        experiment = build(Recipe(STUDY, tmp_path))
+        run_cells(experiment.cells, checkpoint=experiment.checkpoint(), executor=Local(1))
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
     with serving(Fake(1, 3, threshold=0.5)) as (url, _):
-        for one in tests:
-            one.globs |= {"url": url, "token": "token-0"}
-            said: list[str] = []
-            doctest.DocTestRunner(optionflags=OPTIONS).run(one, out=said.append)
-            assert not said, "".join(said)
-    assert tests
+        names: dict[str, Any] = {"incfed": incfed, "url": url, "token": "token-0"}
+        for name in names_of(ROOT / f"docs/api/{page}.md"):
+            for label, text in entries_of(name).items():
+                said: list[str] = []
+                example = doctest.DocTestParser().get_doctest(text, names, label, None, 0)
+                example.globs = names  # not a copy
+                runner.run(example, out=said.append, clear_globs=False)
+                assert not said, "".join(said)
+    assert runner.tries
 
 
 def test_every_command_is_listed_with_its_options() -> None:
@@ -141,9 +175,9 @@ def test_every_picture_of_a_view_is_shown_and_loads_nothing() -> None:
     made = {path.name for path in folder.iterdir()}
     page = (ROOT / "docs/views.md").read_text(encoding="utf-8")
     assert set(re.findall(r"images/views/([\w.]+)", page)) == made
-    views = {f"{view.name}.svg" for view in pictures.VIEWS}
+    views = {f"{view.name}.svg" for view in (*pictures.VIEWS, pictures.SERVE)}
     views |= {f"{view.name}.png" for view in pictures.VIEWS if view.page}
-    assert made == views | {f"{name}.png" for name in pictures.CONSOLE}
+    assert made == views | {f"{name}.png" for name in (*pictures.CONSOLE, *pictures.SERVED)}
     for path in folder.glob("*.svg"):
         text = path.read_text(encoding="utf-8").replace('xmlns="http://www.w3.org/2000/svg"', "")
         assert not re.search(r"url\([\"']?http|<image|@import|href=", text), path

@@ -112,7 +112,7 @@ def test_one_set_of_behaviours(tmp_path: Path) -> None:
         assert len(suite.cells) == 4
         outcome = run_cells(suite.cells, checkpoint=suite.checkpoint(), executor=Local(1))
         found.append(suite.rows(outcome))
-    assert found[0] == found[1]
+    assert repr(found[0]) == repr(found[1])  # one run each: sd is NaN, which equals nothing
     paid = found[0][0]
     [behaving], [honest] = outcome.runs["paid"], outcome.runs["paid: honest"]
     gained = utilities(behaving, honest).gained

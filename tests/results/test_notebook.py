@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import incfed
 from incfed.results import Rounds
 
@@ -46,16 +48,33 @@ def test_a_federation_shows_its_members_and_what_they_learned() -> None:
     assert html.count("<svg") == 1
 
 
-def test_a_sweep_is_the_table_of_its_points() -> None:
-    swept = incfed.sweep(
-        {
-            "run": {"steps": 20, "seeds": 2},
-            "world": WORLD.settings(),
-            "algorithm": [{"kind": "Independent"}],
-            "sweep": {"world.noise": [0.1, 0.3]},
-        },
-        jobs=1,
-    )
-    html = swept._repr_html_()
+def swept(**axes: list[Any]) -> str:
+    """A sweep over these parameters of a world or of an algorithm, as a notebook shows it."""
+    table = {
+        "run": {"steps": 20, "seeds": 2},
+        "world": WORLD.settings(),
+        "algorithm": [{"kind": "Independent"}, {"kind": "DisLinUCB", "threshold": 1.0}],
+        "sweep": {name.replace("_", "."): values for name, values in axes.items()},
+    }
+    return incfed.sweep(table, jobs=1)._repr_html_()
+
+
+def test_a_sweep_is_the_table_of_its_points_and_a_curve() -> None:
+    html = swept(world_noise=[0.1, 0.3])
     assert "Swept: noise of rewards (standard deviation): 0.1, 0.3." in html
-    assert html.count('<th scope="row"') == 2
+    assert html.count('<th scope="row"') == 4
+    assert html.count("<svg") == 1
+    assert "Final regret by noise of rewards." in html
+    assert ">DisLinUCB<" in html  # at the end of its line
+
+
+def test_a_sweep_of_two_parameters_is_a_map_of_each_algorithm() -> None:
+    html = swept(world_noise=[0.1, 0.3], algorithm_ridge=[0.1, 1.0])
+    assert html.count("<svg") == 2
+    assert html.count("the darker, the larger.</figcaption>") == 2
+
+
+def test_a_sweep_of_words_is_a_table() -> None:
+    html = swept(algorithm_width=["paper", "mixture"])
+    assert html.count('<th scope="row"') == 4
+    assert "<svg" not in html

@@ -40,8 +40,9 @@ class Algorithm(Setting):
     which is never larger.
     width_scale: multiplies the formula of alpha.
 
-    >>> incfed.Independent(ridge=1.0, exploration=0.5).settings()["exploration"]
-    0.5
+    >>> algorithm = incfed.Independent(ridge=1.0, exploration=0.5)
+    >>> algorithm
+    Independent(ridge=1.0, exploration=0.5)
     """
 
     ridge: float = 0.1
@@ -66,29 +67,57 @@ class Algorithm(Setting):
 
     @property
     def protocol(self) -> Protocol:
-        """Who talks to the server, when, and who gets the model."""
+        """Who talks to the server, when, and who gets the model.
+
+        >>> algorithm.protocol
+        Alone()
+        """
         return Alone()
 
     def prices(self, count: int) -> Floats:
-        """D^p of each of `count` clients."""
+        """D^p of each of `count` clients.
+
+        >>> paid = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, costs=[10.0, 20.0])
+        >>> paid.prices(2)
+        array([10., 20.])
+        """
         return np.zeros(count)
 
     def personal(self, count: int, dim: int) -> Personal | None:
         """The models with which clients choose, if they are not the shared ones with their pending
-        data."""
+        data.
+
+        >>> paid.personal(2, dim=3) is None
+        True
+        """
         return None
 
     def check(self, count: int) -> None:
-        """InputError if its settings do not fit so many clients."""
+        """InputError if its settings do not fit so many clients.
+
+        >>> paid.check(3)
+        Traceback (most recent call last):
+            ...
+        incfed.support.inputs.InputError: costs: got '2 costs', must be one number, or 3 (one each)
+        """
         self.prices(count)
 
     def for_run(self, *, steps: int, clients: int, dim: int) -> Self:
         """The same for a run of this size: a setting that is the name of a formula becomes its
-        value."""
+        value.
+
+        >>> named = incfed.IncFedUCB(incfed.PayEveryone(), threshold="high")
+        >>> round(named.for_run(steps=5000, clients=50, dim=25).threshold, 2)
+        0.47
+        """
         return self
 
     def rules(self, dim: int) -> Rules:
-        """What the kernels need of it."""
+        """What the kernels need of it.
+
+        >>> algorithm.rules(dim=3).exploration
+        0.5
+        """
         protocol = self.protocol
         trigger = protocol.trigger if isinstance(protocol, Synchronous) else Threshold(math.inf)
         return Rules(
@@ -104,7 +133,12 @@ class Algorithm(Setting):
         )
 
     def settings(self) -> dict[str, Any]:
-        """The settings that a result records."""
+        """The settings that a result records.
+
+        >>> algorithm.settings()
+        {'kind': 'Independent', 'ridge': 1.0, 'noise': 0.1, 'delta': 0.1, 'exploration': 0.5,
+            'reads': 'fresh'}
+        """
         values: dict[str, Any] = {"kind": type(self).__name__}
         for one in fields(self):
             value = getattr(self, one.name)

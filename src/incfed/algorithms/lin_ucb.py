@@ -67,11 +67,19 @@ class LinUCB(Described):
         self._learner = Learner(dim, self._algorithm.rules(dim))
 
     def choose(self, arms: ArrayLike) -> int:
-        """The index of the arm [K, d] with the largest optimistic estimate; the first of equals."""
+        """The index of the arm [K, d] with the largest optimistic estimate; the first of equals.
+
+        >>> learner.choose([[1.0, 0.0], [0.6, 0.8]])
+        1
+        """
         return self._learner.choose(self._checked(arms))
 
     def learn(self, arm: ArrayLike, reward: ArrayLike) -> None:
-        """Learn the reward of an arm [d]; or the rewards [n] of arms [n, d], one after another."""
+        """Learn the reward of an arm [d]; or the rewards [n] of arms [n, d], one after another.
+
+        >>> learner.learn([1.0, 0.0], reward=0.3)
+        >>> learner.learn([[1.0, 0.0], [0.0, 1.0]], reward=[0.2, 0.9])  # several at once
+        """
         one = np.ndim(arm) == 1
         arms = self._checked([arm] if one else arm, "arm")
         rewards = np.reshape(reward, 1) if one and np.ndim(reward) == 0 else reward
@@ -84,7 +92,12 @@ class LinUCB(Described):
 
     def predict(self, arm: ArrayLike) -> Prediction:
         """The estimated reward of an arm [d], and the width of its interval; of arms [n, d], arrays
-        of both."""
+        of both.
+
+        >>> reward, width = learner.predict([0.0, 1.0])
+        >>> round(reward, 2)
+        0.9
+        """
         if np.ndim(arm) == 1:
             reward, width = self._learner.predict(self._checked([arm], "arm"))
             return Prediction(float(reward[0]), float(width[0]))
@@ -92,21 +105,37 @@ class LinUCB(Described):
 
     @property
     def dim(self) -> int:
-        """d, the number of features."""
+        """d, the number of features.
+
+        >>> learner.dim
+        2
+        """
         return self._learner.dim
 
     @property
     def steps(self) -> int:
-        """How many rewards it has learned itself."""
+        """How many rewards it has learned itself.
+
+        >>> learner.steps
+        23
+        """
         return self._learner.own.steps
 
     @property
     def theta(self) -> Floats:
-        """[d] the estimated parameter: the reward of an arm x is estimated as x @ theta."""
+        """[d] the estimated parameter: the reward of an arm x is estimated as x @ theta.
+
+        >>> learner.theta.round(1)
+        array([0.2, 0.9])
+        """
         return self._learner.theta()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write all that it has learned to a file (.npz), from which `load` makes it again."""
+        """Write all that it has learned to a file (.npz), from which `load` makes it again.
+
+        >>> learner.save("shop-7").name
+        'shop-7.npz'
+        """
         one = self._learner
         pending, own = one.pending, one.own
         about = {
@@ -129,7 +158,11 @@ class LinUCB(Described):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The learner that `save` wrote. It goes on as the saved one would, up to rounding."""
+        """The learner that `save` wrote. It goes on as the saved one would, up to rounding.
+
+        >>> incfed.LinUCB.load("shop-7.npz")
+        <LinUCB: 2 features, 23 steps learned>
+        """
         file = inputs.path("path", path, "the name of a file")
         try:
             with np.load(file, allow_pickle=False) as found:

@@ -35,7 +35,12 @@ class Events(NamedTuple):
         cls, clients: ArrayLike, arms: ArrayLike, rewards: ArrayLike,
         expected: ArrayLike | None = None,
     ) -> Events:  # fmt: skip
-        """With the right types; without `expected`, regret will be unknown."""
+        """With the right types; without `expected`, regret will be unknown.
+
+        >>> incfed.Events.of([0, 1], [[0, 1], [1, 2]], [[1, 0], [0, 1]]).expected
+        array([[nan, nan],
+               [nan, nan]])
+        """
         values = np.array(rewards, np.float64, order="C")
         unknown = np.full(values.shape, np.nan)
         return cls(
@@ -51,8 +56,8 @@ class Stream(ABC):
 
     >>> import numpy as np
     >>> stream = incfed.Synthetic(clients=3, dim=2, arms=4, pool=9).open(np.random.SeedSequence(0))
-    >>> stream.items.shape, stream.take(5).arms.shape
-    ((9, 2), (5, 4))
+    >>> stream.items.shape
+    (9, 2)
     """
 
     items: Floats  # [M, d]
@@ -60,15 +65,26 @@ class Stream(ABC):
 
     @abstractmethod
     def take(self, n: int) -> Events:
-        """The next n steps. The sequence does not depend on how it is divided into calls."""
+        """The next n steps. The sequence does not depend on how it is divided into calls.
+
+        >>> stream.take(5).arms.shape
+        (5, 4)
+        """
 
     def gather(self, steps: Ints) -> Events:
         """These steps, of a recorded world without randomness; see `World.bootstrap`. A world of
-        your own need not have it."""
+        your own need not have it.
+
+        >>> recorded.open(np.random.SeedSequence(0)).gather(np.array([3, 0])).clients
+        array([1, 0])
+        """
         raise NotImplementedError
 
     def skip(self, n: int) -> None:
-        """Skip the next n steps."""
+        """Skip the next n steps.
+
+        >>> stream.skip(100)
+        """
         while n > 0:
             self.take(min(n, PIECE))
             n -= PIECE
@@ -78,8 +94,8 @@ class World(Described, ABC):
     """A world; `open` starts a run. The same seed gives every algorithm the same run.
 
     >>> world = incfed.Synthetic(clients=3, dim=2)
-    >>> world.count, world.dim, world.arms_per_step, world.length
-    (3, 2, 25, None)
+    >>> world
+    Synthetic(clients=3, dim=2, arms=25, pool=1000, noise=0.1, activity=None, spread=0.0)
     """
 
     slow: bool = False  # whether steps are slow to draw, so that they are kept; see `Remembered`
@@ -87,52 +103,91 @@ class World(Described, ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """N, the number of clients."""
+        """N, the number of clients.
+
+        >>> world.count
+        3
+        """
 
     @property
     @abstractmethod
     def dim(self) -> int:
-        """d, the number of features."""
+        """d, the number of features.
+
+        >>> world.dim
+        2
+        """
 
     @property
     @abstractmethod
     def arms_per_step(self) -> int:
-        """K, the number of arms that a client sees in each step."""
+        """K, the number of arms that a client sees in each step.
+
+        >>> world.arms_per_step
+        25
+        """
 
     @property
     def length(self) -> int | None:
-        """The number of steps; None: unlimited."""
+        """The number of steps; None: unlimited.
+
+        >>> print(world.length)
+        None
+        """
         return None
 
     @property
     def chance(self) -> bool:
-        """Whether runs depend on the seed."""
+        """Whether runs depend on the seed.
+
+        >>> world.chance
+        True
+        """
         return True
 
     @property
     def match_rate(self) -> float:
         """The share of steps that runs do not skip, on average; below 1 only of a log that is
-        replayed."""
+        replayed.
+
+        >>> world.match_rate
+        1.0
+        """
         return 1.0
 
     def part(self, first: float, last: float, *, turn: bool = False) -> World:
         """The steps of a recorded world from the share `first` to the share `last`, as a world.
         `turn`, for a world without randomness: a run starts at a step drawn from the seed, and the
-        steps before it follow at the end."""
+        steps before it follow at the end.
+
+        >>> import numpy as np
+        >>> rewards = np.eye(2)[[0, 1] * 50]
+        >>> recorded = incfed.Trace(clients=[0, 1] * 50, arms=np.ones((100, 2, 3)), rewards=rewards)
+        >>> recorded.part(0.5, 1.0).length
+        50
+        """
         from .part import Part
 
         return Part(self, first, last, turn=turn)
 
     def bootstrap(self, steps: int, resample: str = "events") -> World:
         """Bootstrapped logs: `steps` steps of a recorded world without randomness, drawn with
-        replacement by the seed; with `resample` "clients", its clients are drawn first."""
+        replacement by the seed; with `resample` "clients", its clients are drawn first.
+
+        >>> recorded.bootstrap(steps=80).length
+        80
+        """
         from .bootstrap import Bootstrap
 
         return Bootstrap(self, steps, resample)
 
     @property
     def notes(self) -> Sequence[str]:
-        """Notes to show with results, such as rows that could not be used."""
+        """Notes to show with results, such as rows that could not be used.
+
+        >>> world.notes
+        ()
+        """
         return ()
 
     def _facts(self) -> dict[str, Any]:
@@ -155,8 +210,18 @@ class World(Described, ABC):
         return f"<{type(self).__name__}: {', '.join(sizes)}>"
 
     @abstractmethod
-    def open(self, seed: np.random.SeedSequence) -> Stream: ...
+    def open(self, seed: np.random.SeedSequence) -> Stream:
+        """Start a run: the events of this seed.
+
+        >>> events = world.open(np.random.SeedSequence(0)).take(4)
+        >>> events.clients
+        array([2, 0, 1, 1])
+        """
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """The settings that a result records."""
+        """The settings that a result records.
+
+        >>> world.settings()["pool"]
+        1000
+        """

@@ -40,7 +40,12 @@ class Env(Described):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start a run. Without a seed: of the next one, beginning with 0."""
+        """Start a run. Without a seed: of the next one, beginning with 0.
+
+        >>> observation, info = env.reset(seed=0)
+        >>> info
+        {'seed': 0}
+        """
         self._seed = self._seed + 1 if seed is None else inputs.integer("seed", seed, low=0)
         self._stream = self.world.open(np.random.SeedSequence(self._seed))
         self._taken = self._at = 0
@@ -48,7 +53,12 @@ class Env(Described):
         return self._observation(), {"seed": self._seed}
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Choose an arm: the next observation, the reward, terminated, truncated, info."""
+        """Choose an arm: the next observation, the reward, terminated, truncated, info.
+
+        >>> observation, reward, terminated, truncated, info = env.step(1)
+        >>> sorted(info), terminated
+        (['expected', 'regret'], False)
+        """
         if self._stream is None:
             raise inputs.InputError("step: call reset() first")
         if self._at == len(self._events.clients):
@@ -77,6 +87,9 @@ class Env(Described):
 
     def _facts(self) -> Mapping[str, Any]:
         return self.world._facts()
+
+    def _usual(self) -> frozenset[str]:
+        return self.world._usual()
 
     def _title(self) -> str:
         return f"Env of {self.world._title()}"

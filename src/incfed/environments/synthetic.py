@@ -79,7 +79,11 @@ class Synthetic(World):
         return settings
 
     def shares(self) -> Floats:
-        """The probability with which each client acts in a step."""
+        """The probability with which each client acts in a step.
+
+        >>> incfed.Synthetic(clients=3, activity=1.0).shares().round(3)
+        array([0.545, 0.273, 0.182])
+        """
         weights: Floats
         if self.activity is None:
             weights = np.ones(self.clients)

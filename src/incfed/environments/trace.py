@@ -88,6 +88,15 @@ class Trace(World):
         `expected`) one number for each. Or, if `event` names the column that says which rows belong
         together, one row per arm, and `features` is a list of columns. All steps have the same
         number of arms. Clients that are whole numbers are ids; names are numbered in sorted order.
+
+        >>> import pandas
+        >>> frame = pandas.DataFrame({
+        ...     "client": ["ann", "bob"],
+        ...     "features": [[[1.0, 0.0], [0.0, 1.0]], [[0.6, 0.8], [1.0, 0.0]]],
+        ...     "reward": [[1, 0], [0, 1]],
+        ... })
+        >>> incfed.Trace.from_frame(frame)
+        <Trace: 2 clients, 2 features, 2 arms a step, 2 steps>
         """
         from .logs.traces import trace_arrays
 
@@ -152,7 +161,11 @@ class Trace(World):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trace:
-        """Read an .npz file with arrays named as the arguments of Trace (`items` optional)."""
+        """Read an .npz file with arrays named as the arguments of Trace (`items` optional).
+
+        >>> incfed.Trace.load("one.npz")
+        <Trace: 1 client, 2 features, 1 arm a step, 1 step>
+        """
         try:
             with Path(path).open("rb") as file:  # numpy may not close a damaged file
                 found = np.load(file, allow_pickle=False)

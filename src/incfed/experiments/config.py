@@ -37,7 +37,7 @@ from ..protocol.privacy import build_privacy
 from ..protocol.strategy import build_costs, build_reports
 from ..protocol.triggers import build_trigger
 from ..results.settings import plain
-from ..simulation.compare import BOOTSTRAP
+from ..simulation.comparing import BOOTSTRAP
 from ..support import kinds, places, toml
 from ..support.inputs import MOST_STEPS, InputError, choice, integer, refuse
 from ..support.kinds import Kinds, public

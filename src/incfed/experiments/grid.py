@@ -62,7 +62,7 @@ def axes(table: object, labels: Sequence[str]) -> list[Axis]:
     """The axes of a [sweep] table, for algorithms with these labels."""
     example = '[sweep] with "world.noise" = [0.1, 0.3]'
     if table is None:
-        raise places.missing("sweep", f"given, such as {example}")
+        raise places.missing("sweep", f"given, such as {example}; without it: incfed run")
     given = dict(_flat(places.table("sweep", table, example)))
     if not given:
         raise refuse("sweep", {}, f"at least one parameter, such as {example}")

@@ -86,19 +86,46 @@ def figure_blocks(members: Sequence[PointSummary], layout: Layout, names: Names)
     """The figures of a section."""
     if layout.across is None:
         return
-    several = any(len(one.seeds) > 1 for one in members)
-    if layout.down is None:
-        lines = _lines(members, layout, names)
-        axis = name_of(layout.across, names).axis
-        caption = BANDS if several else "One run each."
-        yield Figure(caption, lambda: trends(lines, axis), keys=pens_for(lines))
+    if layout.down is not None:
+        yield from _map_blocks(members, layout, names, _main(members))
         return
-    caption = f"{'Mean over seeds' if several else 'One run each'}; the darker, the larger."
+    lines = _lines(members, layout, names)
+    axis = name_of(layout.across, names).axis
+    caption = BANDS if _several(members) else "One run each."
+    yield Figure(caption, lambda: trends(lines, axis), keys=pens_for(lines))
+
+
+def first_figures(summaries: Sequence[PointSummary], names: Names) -> Iterator[Block]:
+    """The metric to look at first, for a notebook: a curve, or a heat map of each algorithm. Of
+    several sections the first one."""
+    layout = layout_of(summaries)
+    if layout.across is None:
+        return
+    setting, members = groups(summaries, layout.apart)[0]
+    metric = _main(members)[0]
+    if setting:
+        yield Heading(in_words(setting, names), level=3)
+    if layout.down is not None:
+        yield from _map_blocks(members, layout, names, (metric,))
+        return
+    lines, across = _lines(members, layout, names), name_of(layout.across, names)
+    caption = f"Final {metric} by {across.title}."
+    yield Figure(caption, lambda: trend(lines, across.axis, metric))
+
+
+def _map_blocks(
+    members: Sequence[PointSummary], layout: Layout, names: Names, metrics: Sequence[str]
+) -> Iterator[Block]:
+    seeds = "Mean over seeds" if _several(members) else "One run each"
     maps = heat_maps(members, layout, names)
     for label, draw in maps.items():
         if len(maps) > 1:
             yield Heading(label, level=3)
-        yield Figure(caption, partial(_drawn, draw, _main(members)))
+        yield Figure(f"{seeds}; the darker, the larger.", partial(_drawn, draw, metrics))
+
+
+def _several(members: Sequence[PointSummary]) -> bool:
+    return any(len(one.seeds) > 1 for one in members)
 
 
 def drawings(

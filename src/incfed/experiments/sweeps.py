@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..results.document import Document, Text
+from ..results.document import Block, Document, Text
 from ..results.notebook import Shown
+from ..results.plots import can_plot
 from ..results.replays import is_log
 from ..support import inputs, places
 from ..support.extras import needs
@@ -23,6 +24,7 @@ from .outputs import not_included
 from .parameters import Names, Parameter, names_of, value_in_words
 from .points import PointSummary, is_number, points_table, summarise
 from .suite import Suite
+from .sweep_figures import first_figures
 from .sweep_report import cells_frame, curves_frame, publish_sweep, show_points
 
 if TYPE_CHECKING:
@@ -117,7 +119,17 @@ def _without(table: Mapping[str, Any], paths: Sequence[Sequence[str]]) -> dict[s
 
 @dataclass(frozen=True)
 class Swept(Shown):
-    """A finished sweep: `records` has one entry a run."""
+    """A finished sweep: `records` has one entry a run.
+
+    >>> world = {"kind": "Synthetic", "clients": 5, "dim": 3, "arms": 4, "pool": 50}
+    >>> study = {
+    ...     "run": {"steps": 100, "seeds": 2}, "world": world,
+    ...     "algorithm": [{"kind": "Independent"}], "sweep": {"algorithm.ridge": [0.1, 1.0, 10.0]},
+    ... }
+    >>> swept = incfed.sweep(study, jobs=1)
+    >>> swept
+    <Sweep 'sweep': 6 runs>
+    """
 
     title: str
     intro: str
@@ -127,30 +139,58 @@ class Swept(Shown):
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)  # that are not swept
 
     def to_polars(self) -> polars.DataFrame:
-        """One row a run: the swept parameters, the seed, the final figures."""
+        """One row a run: the swept parameters, the seed, the final figures.
+
+        >>> swept.to_polars().columns[:3]
+        ['algorithm', 'ridge', 'seed']
+        """
         return cells_frame(self.records)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row a run: the swept parameters, the seed, the final figures."""
+        """One row a run: the swept parameters, the seed, the final figures.
+
+        >>> swept.to_pandas().groupby("ridge").regret.mean().size
+        3
+        """
         with needs("pandas", "to_pandas()", "pandas"):
             import pandas
         return pandas.DataFrame(self.to_polars().to_dict(as_series=False))
 
     def curves(self) -> polars.DataFrame:
-        """Up to 200 rows a run: the swept parameters, the seed, the step and the four metrics."""
+        """Up to 200 rows a run: the swept parameters, the seed, the step and the four metrics.
+
+        >>> swept.curves().columns
+        ['algorithm', 'ridge', 'seed', 'step', 'regret', 'reward', 'communication', 'payment']
+        """
         return curves_frame(self.records)
 
     def summary(self) -> list[PointSummary]:
-        """The points in order, each with the mean and spread of its figures over the seeds."""
+        """The points in order, each with the mean and spread of its figures over the seeds.
+
+        >>> [(one.point["ridge"], str(one.row.regret)) for one in swept.summary()]
+        [(0.1, '7.95 ± 1.12'), (1.0, '7.08 ± 0.40'), (10.0, '6.71 ± 0.60')]
+        """
         return summarise(self.records)
 
     def document(self) -> Document:
-        """What was swept, and the figures of every point."""
-        table = (points_table(self.summary(), self.names),) if self.records else ()
-        return Document(repr(self)[1:-1], (Text(self.intro), *table))
+        """What was swept, the figures of every point, and the first of them as a curve or a map.
+
+        >>> swept.document().title
+        "Sweep 'sweep': 6 runs"
+        """
+        blocks: list[Block] = [Text(self.intro)]
+        if self.records:
+            points = self.summary()
+            blocks.append(points_table(points, self.names, seeds=False))
+            blocks += first_figures(points, self.names) if can_plot() else ()
+        return Document(repr(self)[1:-1], tuple(blocks))
 
     def save(self, folder: str | Path) -> Path:
-        """Write tables and a report to `folder`; the path of the report."""
+        """Write tables and a report to `folder`; the path of the report.
+
+        >>> swept.save("swept").name
+        'report.html'
+        """
         return publish_sweep(
             inputs.path("folder", folder),
             self.title,

@@ -70,15 +70,21 @@ class ShapleyValues(NamedTuple):
 class Round:
     """One communication round as the server sees it; read only.
 
+    A set S of its clients is a mask: an array of n times True or False.
+
     >>> class Curious(incfed.Mechanism):
     ...     def decide(self, round):
-    ...         if round.number == 3:
-    ...             print(round.clients, round.costs, round.willing(round.everyone))
-    ...         return round.settle(round.stable_set())
-    >>> world = incfed.Synthetic(clients=3, dim=2, arms=4, pool=50)
-    >>> algorithm = incfed.IncFedUCB(Curious(), threshold=1.0, costs=[1.0, 2.0, 50.0])
-    >>> result = incfed.simulate(world, algorithm, steps=20)
-    [1 2] [ 2. 50.] [False False]
+    ...         self.round = round  # kept, to look at it
+    ...         return round.settle(round.everyone)
+    >>> mechanism = Curious()
+    >>> rules = incfed.IncFedUCB(mechanism, threshold=float("inf"), costs=[5.0, 20.0, 300.0])
+    >>> federation = incfed.Federation(3, dim=2, algorithm=rules)
+    >>> for member, arm in zip(federation, [[1, 0], [0, 1], [1, 1]]):
+    ...     member.learn(arm, reward=1.0)
+    >>> _ = federation.communicate()
+    >>> round = mechanism.round
+    >>> round.clients, round.costs, round.count
+    (array([0, 1, 2]), array([  5.,  20., 300.]), 3)
     """
 
     def __init__(
@@ -122,49 +128,93 @@ class Round:
 
     @property
     def everyone(self) -> Mask:
+        """The set of all clients of the round.
+
+        >>> round.everyone
+        array([ True,  True,  True])
+        """
         return self._all.copy()
 
     @property
     def nobody(self) -> Mask:
+        """The empty set.
+
+        >>> round.nobody
+        array([False, False, False])
+        """
         return np.zeros(len(self.clients), np.bool_)
 
     def value(self, S: Mask) -> float:
-        """log det V_g(S), where V_g(S) is what the server would know."""
+        """log det V_g(S), where V_g(S) is what the server would know.
+
+        >>> round.value(round.nobody) < round.value(round.everyone)
+        True
+        """
         check_mask("S", S, len(self.clients))
         return coalition.log_value(self._shared[0], self._ridge, self.pending, S)
 
     @property
     def start_value(self) -> float:
-        """log det V_g: what the server knows before the round."""
+        """log det V_g: what the server knows before the round.
+
+        >>> round.start_value == round.value(round.nobody)
+        True
+        """
         return float(self._shared[2])
 
     @property
     def full_value(self) -> float:
-        """log det V_g(everyone), which beta is relative to."""
+        """log det V_g(everyone), which beta is relative to.
+
+        >>> round.full_value == round.value(round.everyone)
+        True
+        """
         if self._full is None:
             self._full = self.value(self._all)
         return self._full
 
     def meets(self, S: Mask, beta: float) -> bool:
-        """det V_g(S) / det V_g(everyone) >= beta."""
+        """det V_g(S) / det V_g(everyone) >= beta.
+
+        >>> import numpy as np
+        >>> two = np.array([True, True, False])
+        >>> round.meets(two, beta=0.3), round.meets(two, beta=0.9)
+        (True, False)
+        """
         return self.value(S) >= self.goal(beta)
 
     def goal(self, beta: float) -> float:
-        """The log det V_g(S) that meets beta (docs/paper.md, reading 7)."""
+        """The log det V_g(S) that meets beta (docs/paper.md, reading 7).
+
+        >>> round.value(two) >= round.goal(0.3)
+        True
+        """
         return -np.inf if beta <= 0.0 else self.full_value + math.log(beta) - MEETS
 
     def contributions(self, S: Mask) -> Floats:
-        """log c_j(S) of Eq. 6 for every j outside S; 0 for members."""
+        """log c_j(S) of Eq. 6 for every j outside S; 0 for members.
+
+        >>> round.contributions(round.nobody).round(2)
+        array([2.4 , 2.4 , 3.04])
+        """
         return self.coalition(S).contributions(~S)
 
     def incentives(self, S: Mask) -> Floats:
-        """I^d_i(S) of Eq. 4: for members from being in S, for others from joining it."""
+        """I^d_i(S) of Eq. 4: for members from being in S, for others from joining it.
+
+        >>> round.incentives(round.everyone).round(1)
+        array([30. , 30. , 15.2])
+        """
         joined = self.coalition(S)
         grown = joined.value + joined.contributions(~S) - self.logdets
         return np.expm1(np.minimum(np.maximum(grown, 0.0), coalition.LARGEST))
 
     def willing(self, S: Mask) -> Mask:
-        """The clients whose data incentive under S covers their cost."""
+        """The clients whose data incentive under S covers their cost.
+
+        >>> round.willing(round.everyone)
+        array([ True,  True, False])
+        """
         return self.incentives(S) >= self.costs - coalition.WILLING * (1.0 + self.costs)
 
     @property
@@ -172,6 +222,9 @@ class Round:
         """tau_i: client i shares for data alone if log det(V_g(S) + dV_i) is at least this.
 
         `willing` in logarithms: I^d >= D - 1e-9 (1 + D) is 1 + I^d >= (1 - 1e-9)(1 + D).
+
+        >>> round.needed <= round.full_value  # the same, in logarithms
+        array([ True,  True, False])
         """
         return self._needs().copy()
 
@@ -187,6 +240,9 @@ class Round:
 
         Client i of S is willing when log det V_g(S) >= `needed[i]`. The left side grows with S, so
         the largest such set is unique and does not depend on the order of removal.
+
+        >>> round.stable_set(), round.stable_set(price=300.0)
+        (array([False, False, False]), array([ True,  True,  True]))
         """
         S, needed = self.everyone, self._needs()
         if np.any(np.greater(price, 0.0)):
@@ -197,7 +253,12 @@ class Round:
         return S
 
     def settle(self, S: Mask) -> Decision:
-        """The decision that S takes part and each is paid what data does not cover."""
+        """The decision that S takes part and each is paid what data does not cover.
+
+        >>> round.settle(two)
+        Decision(participants=array([ True,  True, False]), payments=array([ 0., 10.,  0.]),
+        gap=0.0)
+        """
         check_mask("S", S, len(self.clients))
         value = self.full_value if len(S) == np.count_nonzero(S) else self.value(S)
         return Decision(S.copy(), self._owed(S, value))
@@ -208,12 +269,23 @@ class Round:
         return money
 
     def coalition(self, S: Mask) -> Coalition:
-        """A copy of S that can grow, one client at a time."""
+        """A copy of S that can grow, one client at a time.
+
+        >>> S = round.coalition(round.nobody)
+        >>> S.add(S.best(round.everyone))  # who contributes most
+        >>> S.members
+        array([False, False,  True])
+        """
         return Coalition(self, S)
 
     def shapley(self, S: Mask, orders: Ints) -> ShapleyValues:
         """What each member of S adds to log det V_g on average when they join in these orders
-        (each row: all clients of the round)."""
+        (each row: all clients of the round).
+
+        >>> orders = np.array([[0, 1, 2], [2, 1, 0]])
+        >>> round.shapley(round.everyone, orders).values.round(2)
+        array([1.68, 2.11, 2.04])
+        """
         check_mask("S", S, len(self.clients))
         sums, squares = np.zeros(len(S)), np.zeros(len(S))
         add_marginals(*self._shared, self._ridge, self.pending, S, orders, sums, squares)
@@ -227,6 +299,10 @@ class Round:
 
         The search begins with `start`, and ends when no cheaper set is possible, or after so many
         nodes; `gap` then says how much less another set might cost.
+
+        >>> start = round.settle(round.everyone)
+        >>> round.cheapest(start, goal=round.goal(0.3), nodes=1000).payments.round(2)
+        array([ 0., 10.,  0.])
         """
         V, U, logdet = self._shared
         S, total = start.participants.copy(), float(start.payments.sum())
@@ -243,6 +319,10 @@ class Round:
         A gain counts up to `target` only. Clients without a cost come first; ties (1e-9, relative)
         go to the lowest id. Each winner is paid the highest cost with which it would have been
         added, at most `reserve`; so is one that cannot be replaced.
+
+        >>> bought = round.auction(round.costs <= 100.0, target=round.value(two), reserve=100.0)
+        >>> bought.payments
+        array([100., 100.,   0.])
         """
         check_mask("eligible", eligible, len(self.clients))
         V, U, logdet = self._shared
@@ -386,12 +466,22 @@ class Mechanism(Setting, ABC):
     beta: float | None = None
 
     @abstractmethod
-    def decide(self, round: Round) -> Decision: ...
+    def decide(self, round: Round) -> Decision:
+        """Who shares in this round, and what each of them is paid.
+
+        >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+        >>> algorithm = incfed.IncFedUCB(Everyone(), threshold=1.0, costs=10.0)
+        >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
+        19
+        """
 
     def promised(self, round: Round) -> float:
         """The log det V_g(S) that every decision of this round reaches; -inf: nothing is promised.
 
         By default what `beta` needs. Overridden by mechanisms that promise something else.
+
+        >>> Everyone().promised(round), incfed.PaymentFree().promised(round)
+        (-inf, -inf)
         """
         return -math.inf if self.beta is None else round.goal(self.beta)
 
@@ -404,15 +494,31 @@ class Mechanism(Setting, ABC):
         offered: what each was offered before, which stands: whoever is owed less is paid that
         (None: nothing). By default what data does not cover. Overridden by mechanisms that promise
         something else, such as a budget.
+
+        >>> mine = Everyone()
+        >>> mine.amend(round, mine.decide(round), two).round(2)  # the third client failed
+        array([ 0., 10.,  0.])
         """
         return round.settle(S).payments
 
     def lie_bound(self, highest: float) -> str | None:
         """What a client may gain by lying about its cost where no true cost is above `highest`, and
-        how that is known: a proof, or a measurement. None: no bound is known."""
+        how that is known: a proof, or a measurement. None: no bound is known.
+
+        >>> Everyone().lie_bound(highest=20.0) is None
+        True
+        >>> print(incfed.PaymentFree().lie_bound(highest=20.0))
+        a liar gains no money, as nobody is paid. It may spare itself its own cost, and others
+        then learn without its data (proved)
+        """
         return None
 
     def settings(self) -> dict[str, Any]:
-        """The settings that a result records."""
+        """The settings that a result records.
+
+        >>> incfed.PaymentEfficient(beta=0.7).settings()
+        {'kind': 'PaymentEfficient', 'beta': 0.7, 'order': 'descending', 'payment_free': True,
+            'iterative': True, 'absorb': False}
+        """
         names: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
         return {"kind": type(self).__name__, **{name: getattr(self, name) for name in names}}

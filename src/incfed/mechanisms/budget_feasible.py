@@ -61,7 +61,11 @@ class BudgetFeasible(Mechanism):
         self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
     ) -> Floats:
         """What data does not cover, beyond what was offered, for as many clients as the rest of the
-        budget allows. Other clients get no more than they were offered."""
+        budget allows. Other clients get no more than they were offered.
+
+        >>> mechanism.amend(round, mechanism.decide(round), two).round(2)
+        array([ 0., 10.,  0.])
+        """
         payments = np.zeros(len(round)) if offered is None else offered.copy()
         left = self._limit(round) - math.fsum(payments.tolist())
         owed = round.settle(S).payments

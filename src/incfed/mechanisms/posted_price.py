@@ -38,7 +38,11 @@ class PostedPrice(Mechanism):
     def amend(
         self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
     ) -> Floats:
-        """The price, also to those who counted on the data of a client that failed."""
+        """The price, also to those who counted on the data of a client that failed.
+
+        >>> mechanism.amend(round, mechanism.decide(round), two)
+        array([12., 12.,  0.])
+        """
         return np.where(S, float(self.price), 0.0)
 
     def lie_bound(self, highest: float) -> str:

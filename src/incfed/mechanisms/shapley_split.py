@@ -56,12 +56,20 @@ class ShapleySplit(Mechanism):
     def amend(
         self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
     ) -> Floats:
-        """The pot, split among S; whoever was offered more than its share keeps that."""
+        """The pot, split among S; whoever was offered more than its share keeps that.
+
+        >>> mechanism.amend(round, mechanism.decide(round), two).round(2)
+        array([20., 20.,  0.])
+        """
         floors = np.zeros(len(round)) if offered is None else offered
         return self._shares(self.values(round, S).values, floors)
 
     def values(self, round: Round, S: Mask) -> ShapleyValues:
-        """The Shapley value of each member of S as it is estimated, and its standard error."""
+        """The Shapley value of each member of S as it is estimated, and its standard error.
+
+        >>> mechanism.values(round, two).values.round(2)
+        array([2.4, 2.4, 0. ])
+        """
         return round.shapley(S, self._orders(round))
 
     def _shares(self, values: Floats, floors: Floats) -> Floats:

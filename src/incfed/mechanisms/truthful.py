@@ -41,7 +41,11 @@ class Truthful(Mechanism):
         inputs.setting("cost", self.reserve, "reserve")
 
     def promised(self, round: Round) -> float:
-        """tau: what the eligible could reach together, less what `cover` forgoes."""
+        """tau: what the eligible could reach together, less what `cover` forgoes.
+
+        >>> mechanism.promised(round) <= round.full_value
+        True
+        """
         return round.value(round.costs <= self.reserve) + math.log(self.cover) - MEETS
 
     def decide(self, round: Round) -> Decision:
@@ -53,7 +57,11 @@ class Truthful(Mechanism):
     ) -> Floats:
         """The new critical values; who is no longer chosen keeps its offer, which covers its cost.
         (Those who shared for data alone, where a budget was used up, get what it does not cover.)
-        Nobody gets more than the reserve."""
+        Nobody gets more than the reserve.
+
+        >>> mechanism.amend(round, mechanism.decide(round), two)
+        array([30., 30.,  0.])
+        """
         owed = np.maximum(decision.payments, round.settle(S).payments)
         return np.minimum(float(self.reserve), owed)
 

@@ -44,11 +44,8 @@ class Plan(Shown):
     """Advice. All figures come from the `held_out` seeds (and, of a log, from its second part),
     which were not used to choose settings. `str()` is the whole plan as text.
 
-    >>> world = {"kind": "Synthetic", "clients": 5, "dim": 3, "arms": 4, "pool": 50}
-    >>> case = {"run": {"steps": 200}, "world": world, "costs": 10.0}
-    >>> plan = incfed.plan(case, minimize="payment", trials=16, held_out=2, jobs=1)
-    >>> plan.payment.mean, type(plan.algorithm()).__name__
-    (0.0, 'IncFedUCB')
+    >>> plan  # of the example of `incfed.plan`
+    <Plan: ...>
     """
 
     case: Case
@@ -63,59 +60,112 @@ class Plan(Shown):
 
     @property
     def figures(self) -> dict[str, Interval]:
-        """Regret, reward, payment, communication, ...: held-out means with 95 % intervals."""
+        """Regret, reward, payment, communication, ...: held-out means with 95 % intervals.
+
+        >>> sorted(plan.figures)
+        ['communication', 'matched', 'participation', 'payment', 'regret', 'reward', 'rounds']
+        """
         return self.judgement.chosen.figures()
 
     @property
     def regret(self) -> Interval:
+        """The regret of the advice.
+
+        >>> plan.regret.low < plan.regret.mean < plan.regret.high
+        True
+        """
         return self.judgement.chosen["regret"]
 
     @property
     def reward(self) -> Interval:
+        """The reward of the advice.
+
+        >>> plan.reward.n
+        2
+        """
         return self.judgement.chosen["reward"]
 
     @property
     def payment(self) -> Interval:
+        """What the advice pays in all.
+
+        >>> plan.payment.mean <= 100
+        True
+        """
         return self.judgement.chosen["payment"]
 
     @property
     def communication(self) -> Interval:
+        """The scalars that the advice sends, counted as in the paper.
+
+        >>> plan.communication.mean > 0
+        True
+        """
         return self.judgement.chosen["communication"]
 
     @property
     def gain(self) -> Interval:
         """How much better than alone clients do, seed by seed: regret less, or reward more if that
-        is what is asked about. Sharing pays if all of it is above 0."""
+        is what is asked about. Sharing pays if all of it is above 0.
+
+        >>> plan.gain.low < plan.gain.high
+        True
+        """
         return self.judgement.gain(self.goal)
 
     @property
     def limits(self) -> list[LimitCheck]:
-        """Each limit, and whether the held-out figures keep it."""
+        """Each limit, and whether the held-out figures keep it.
+
+        >>> [(one.limit.metric, one.kept) for one in plan.limits]
+        [('payment', True)]
+        """
         return self.judgement.limits(self.goal, self.judgement.chosen)
 
     @property
     def frontier(self) -> tuple[Judged, ...]:
-        """What money buys, by rising payment."""
+        """What money buys, by rising payment.
+
+        >>> paid = [one["payment"].mean for one in plan.frontier]
+        >>> paid == sorted(paid)
+        True
+        """
         return self.judgement.frontier
 
     @property
     def advice(self) -> str:
-        """The plan in a few sentences."""
+        """The plan in a few sentences.
+
+        >>> "expect" in plan.advice
+        True
+        """
         return advice(self)
 
     @property
     def config(self) -> str:
-        """A TOML file for `incfed run`."""
+        """A TOML file for `incfed run`.
+
+        >>> print(plan.config.splitlines()[0])
+        # What `incfed plan` advises. incfed run run.toml runs it.
+        """
         return config_text(self)
 
     @cached_property
     def federation(self) -> str | None:
         """A TOML file for `incfed serve`; None if the advice cannot be served: too many features,
-        or a mechanism of your own that breaks a rule."""
+        or a mechanism of your own that breaks a rule.
+
+        >>> "[federation]" in plan.federation
+        True
+        """
         return federation_text(self)
 
     def algorithm(self, costs: float | Sequence[float] | None = None) -> IncFedUCB:
-        """The advice as an algorithm; with other `costs`, if you know them better by now."""
+        """The advice as an algorithm; with other `costs`, if you know them better by now.
+
+        >>> plan.algorithm(costs=5.0).costs
+        5.0
+        """
         case = self.case
         used = case.costs.of(self.held_out[0]) if costs is None else costs
         table = self.setting.table(case.fixed, used)
@@ -124,16 +174,29 @@ class Plan(Shown):
         return made
 
     def figure(self) -> go.Figure:
-        """A Plotly figure of what money buys: the frontier, with 95 % intervals."""
+        """A Plotly figure of what money buys: the frontier, with 95 % intervals.
+
+        >>> len(plan.figure().data) > 0
+        True
+        """
         points = as_data(self)["frontier"]
         return interactive.figure(interactive.frontier(points, "payment", self.goal.bought))
 
     def save(self, folder: str | Path) -> Path:
-        """Write plan.html, plan.json and the configs to a folder; the path of the page."""
+        """Write plan.html, plan.json and the configs to a folder; the path of the page.
+
+        >>> page = plan.save("plan")
+        >>> page.name, sorted(file.name for file in page.parent.iterdir())
+        ('plan.html', ['federation.toml', 'plan.html', 'plan.json', 'run.toml'])
+        """
         return publish(self, inputs.path("folder", folder))
 
     def document(self) -> Document:
-        """The whole plan, as text, tables and figures."""
+        """The whole plan, as text, tables and figures.
+
+        >>> len(plan.document().blocks) > 0
+        True
+        """
         return plan_document(self)
 
     def __str__(self) -> str:

@@ -90,7 +90,16 @@ class Limits(Setting):
         self, price: float, past: Past, left: float, usual: float | None = None
     ) -> Allowance:
         """The most that a client with this declared cost may be paid in a round, if `left` is left
-        of the budget, and others declare `usual`."""
+        of the budget, and others declare `usual`.
+
+        >>> from incfed.protocol.limits import Past
+        >>> limits = incfed.Limits(per_client=100.0, price_rise=1.1)
+        >>> past = Past(paid=95.0, price=10.0)
+        >>> limits.allowance(price=10.0, past=past, left=1000.0)
+        Allowance(amount=5.0, limit='per_client')
+        >>> limits.allowance(price=20.0, past=past, left=1000.0)
+        Allowance(amount=0.0, limit='price_rise')
+        """
         if self.reserve is not None and price > self.reserve:
             return Allowance(0.0, "reserve")
         if price > self._highest(past.price):
@@ -110,7 +119,11 @@ class Limits(Setting):
         """What is known of a client after a round in which it declared this cost, and was paid if
         it took part, with so many steps. A price that rose too fast counts as far as it was allowed
         to rise: repeating it helps in so many rounds as it should have taken. One that falls may
-        rise again."""
+        rise again.
+
+        >>> limits.next(past, price=10.5, paid=5.0, steps=20)
+        Past(paid=100.0, price=10.5, steps=20)
+        """
         highest = max(min(price, self._highest(past.price)), past.price or 0.0)
         if paid is None:
             return past._replace(price=highest)
@@ -130,7 +143,12 @@ class Limits(Setting):
         self, members: int, uploads: Mapping[int, int], past: Mapping[int, Past]
     ) -> dict[int, str]:
         """The clients whose steps are too much beside those of the others, by which limit;
-        `uploads`: how many each has in this round."""
+        `uploads`: how many each has in this round.
+
+        >>> few = incfed.Limits(largest_share=0.75)
+        >>> few.crowding(members=3, uploads={0: 900, 1: 10, 2: 20}, past={})
+        {0: 'largest_share'}
+        """
         share, spread = self.largest_share, self.steps_spread
         if (share is None and spread is None) or members <= SMALL:
             return {}
@@ -149,7 +167,11 @@ class Limits(Setting):
 
     def shortfall(self, members: int, steps: Collection[int]) -> str | None:
         """The limit by which too little is shared for anything to be, if each sharer shares so many
-        steps; None if it is enough."""
+        steps; None if it is enough.
+
+        >>> incfed.Limits(least_sharers=2).shortfall(members=10, steps=[50])
+        'least_sharers'
+        """
         if members <= SMALL:
             return None
         if len(steps) < self.least_sharers:
@@ -158,7 +180,11 @@ class Limits(Setting):
         return "least_steps" if told < self.least_steps else None
 
     def settings(self) -> dict[str, Any]:
-        """The settings that a result or a ledger records."""
+        """The settings that a result or a ledger records.
+
+        >>> limits.settings()["per_client"]
+        100.0
+        """
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
 

@@ -82,11 +82,22 @@ class Privacy(Setting):
     @cached_property
     def sigma(self) -> float:
         """The standard deviation of the noise, in units of L^2 on the diagonal of dV, and of L Y
-        in db."""
+        in db.
+
+        >>> incfed.Privacy(epsilon=1).sigma > noise.sigma
+        True
+        """
         return SENSITIVITY * gaussian_scale(self.epsilon, self.delta)
 
     def noise(self, dim: int, normals: Normals) -> Noise:
-        """For one batch."""
+        """For one batch.
+
+        >>> import numpy as np
+        >>> drawn = noise.noise(dim=2, normals=np.random.default_rng(0).standard_normal)
+        >>> drawn.V.round(1), drawn.b.round(1)
+        (array([[ 0.3, -0.2],
+               [-0.2,  1.5]]), array([ 0.2, -1.2]))
+        """
         upper = dim * (dim + 1) // 2
         drawn = self.sigma * normals(upper + dim)
         V = np.zeros((dim, dim))
@@ -98,7 +109,12 @@ class Privacy(Setting):
         """Noisy sums over so many steps, as near as can be to what steps give: dV is positive
         semi-definite, of a trace of at most n L^2 and a rank of at most n, and db' dV^-1 db is at
         most n Y^2. It takes nothing from privacy, because it does not look at the steps; it takes
-        away much of the noise; and what a coordinator checks then holds."""
+        away much of the noise; and what a coordinator checks then holds.
+
+        >>> V, b = noise.plausible(drawn.V, drawn.b, steps=1)
+        >>> int(np.linalg.matrix_rank(V))  # one step cannot give more
+        1
+        """
         values, vectors = np.linalg.eigh(V)  # ascending
         values[: max(0, len(values) - steps)] = 0.0
         total = min(float(np.trace(V)), steps * self.arm_norm**2)
@@ -120,11 +136,19 @@ class Privacy(Setting):
         return _bisect(lambda epsilon: gaussian_delta(epsilon, scale) > self.delta, low, high)
 
     def within(self, other: Privacy) -> bool:
-        """Is it at least as strict?"""
+        """Is it at least as strict?
+
+        >>> incfed.Privacy(epsilon=1).within(noise), noise.within(incfed.Privacy(epsilon=1))
+        (True, False)
+        """
         return self.epsilon <= other.epsilon and self.delta <= other.delta
 
     def settings(self) -> dict[str, Any]:
-        """The settings that a result records."""
+        """The settings that a result records.
+
+        >>> noise.settings()
+        {'epsilon': 4.0, 'delta': 1e-05, 'arm_norm': 1.0, 'reward_bound': 1.0}
+        """
         return asdict(self)
 
 

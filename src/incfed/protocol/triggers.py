@@ -29,36 +29,72 @@ class Trigger(Setting, ABC):
     """The base class of triggers: clients call for a round at a threshold, or the server opens one
     by what they stream.
 
-    >>> incfed.Threshold(0.5).streams is None, incfed.Patient(news=2.0).streams
-    (True, 'rows')
+    >>> trigger = incfed.Threshold(0.5)
+    >>> trigger
+    Threshold(D_c=0.5)
     """
 
     @property
     @abstractmethod
     def threshold(self) -> float:
-        """The growth of a client's log det at which it calls for a round; infinite: it does not."""
+        """The growth of a client's log det at which it calls for a round; infinite: it does not.
+
+        >>> trigger.threshold
+        0.5
+        """
 
     @property
     def clocked(self) -> bool:
-        """Whether that growth is multiplied by the client's steps since the last round."""
+        """Whether that growth is multiplied by the client's steps since the last round.
+
+        >>> trigger.clocked, incfed.GrowthRatio(1.5).clocked
+        (True, False)
+        """
         return False
 
     @property
     def streams(self) -> str | None:
-        """What clients send after every step: "rows", "growth" or None, nothing."""
+        """What clients send after every step: "rows", "growth" or None, nothing.
+
+        >>> incfed.Patient(news=2.0).streams
+        'rows'
+        """
         return None
 
     def expected(self, round: Round) -> Mask:
         """Who would share at most if a round opened, by what the server knows; nobody: it is not
-        worth it. Asked if clients stream."""
+        worth it. Asked if clients stream.
+
+        >>> class Asking(incfed.Mechanism):
+        ...     def decide(self, round):
+        ...         self.found = [incfed.News(above=x).expected(round).tolist() for x in (0.1, 9.0)]
+        ...         return round.settle(round.everyone)
+        >>> asking = Asking()
+        >>> rules = incfed.IncFedUCB(asking, trigger=trigger)
+        >>> federation = incfed.Federation(2, dim=1, algorithm=rules)
+        >>> for member in federation:
+        ...     member.learn([1.0], reward=0.5)
+        >>> record = federation.communicate()
+        >>> asking.found  # 4.8 nats of news
+        [[], []]
+        """
         return ~round.nobody
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals | None:
-        """What the server learns from the stream; None if there is none."""
+        """What the server learns from the stream; None if there is none.
+
+        >>> import numpy as np
+        >>> trigger.signals(count=2, dim=1, ridge=0.1, costs=np.zeros(2)) is None
+        True
+        """
         return None
 
     def settings(self) -> dict[str, Any]:
-        """The settings that a result records."""
+        """The settings that a result records.
+
+        >>> trigger.settings()
+        {'kind': 'Threshold', 'D_c': 0.5}
+        """
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return {"kind": type(self).__name__, **values}
 

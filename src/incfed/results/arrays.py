@@ -76,13 +76,25 @@ class FrameRecord(ArrayRecord):
         return columns_html(repr(self).strip("<>"), self._columns(), "row")
 
     def to_polars(self) -> polars.DataFrame:
-        """The columns as a data frame of polars."""
+        """The columns as a data frame of polars.
+
+        >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+        >>> alone = incfed.simulate(world, incfed.Independent(), steps=50)
+        >>> alone.to_polars().columns
+        ['step', 'regret', 'reward', 'communication', 'payment', 'packed']
+        >>> alone.clients.to_polars().shape
+        (5, 6)
+        """
         with needs("polars", "to_polars()"):
             import polars
         return polars.DataFrame(self._columns())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The same columns as `to_polars`."""
+        """The same columns as `to_polars`.
+
+        >>> alone.to_pandas().shape
+        (50, 6)
+        """
         with needs("pandas", "to_pandas()", "pandas"):
             import pandas
         return pandas.DataFrame(self._columns())

@@ -24,6 +24,12 @@ class Clients(FrameRecord):
 
     Results of versions that did not keep them by client have NaN steps, reward and regret; `known`
     is then False. In any result, regret is NaN if expected rewards are unknown.
+
+    >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
+    >>> paid = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, costs=10.0)
+    >>> clients = incfed.simulate(world, paid, steps=200).clients
+    >>> clients.shared
+    array([12, 12, 14, 15, 13])
     """
 
     steps: FloatArray
@@ -51,7 +57,13 @@ class Clients(FrameRecord):
         matched: ArrayLike, rounds: Rounds,
     ) -> Clients:  # fmt: skip
         """The sums over the steps of each of `count` clients, from who acted in each step, its
-        outcome, and whether it was matched; and over the rounds."""
+        outcome, and whether it was matched; and over the rounds.
+
+        >>> who, reward, regret, matched = [0, 1, 1], [0.5, 0.2, 0.9], [0.1, 0.4, 0.0], [True] * 3
+        >>> nothing = incfed.results.Rounds.collect([])
+        >>> incfed.results.Clients.collect(2, who, reward, regret, matched, nothing).reward
+        array([0.5, 1.1])
+        """
         who = np.asarray(clients, np.int64)
 
         def total(values: ArrayLike) -> NDArray[Any]:
@@ -63,14 +75,22 @@ class Clients(FrameRecord):
     @classmethod
     def unknown(cls, count: int | None, rounds: Rounds) -> Clients:
         """Of a result that was not kept by client: what its rounds say. At least the clients that
-        shared, if `count` is not known either."""
+        shared, if `count` is not known either.
+
+        >>> incfed.results.Clients.unknown(5, nothing).known
+        False
+        """
         count = max(count or 0, int(rounds.participants.max(initial=-1)) + 1)
         nothing = np.full(count, np.nan)
         return cls(nothing, nothing, nothing, nothing, *_rounds(count, rounds))
 
     @property
     def known(self) -> bool:
-        """Whether more than the rounds is known by client."""
+        """Whether more than the rounds is known by client.
+
+        >>> clients.known
+        True
+        """
         return not np.isnan(self.steps).any()
 
     def __len__(self) -> int:

@@ -66,18 +66,30 @@ class Comparison(Shown, FrameRecord):
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Comparison:
-        """The comparison that `incfed run` wrote to this folder: its finished runs."""
+        """The comparison that `incfed run` wrote to this folder: its finished runs.
+
+        >>> incfed.Comparison.load("results")
+        <Comparison of Independent, DisLinUCB: 50 steps, 2 seeds>
+        """
         return cls(collect(inputs.path("folder", folder)).runs)
 
     def difference(self, label: str, metric: str = "regret") -> Interval:
         """By how much this label's figure exceeds that of the first, seed by seed: the mean and
-        its 95 % interval."""
+        its 95 % interval.
+
+        >>> print(comparison.difference("ridge 1.0", "reward"))
+        0.86 ± 6.44
+        """
         choice("metric", metric, METRICS)
         return paired_difference(next(iter(self.runs.values())), self[label], metric)
 
     @property
     def clients(self) -> pandas.DataFrame:
-        """One row a label and client: its figures, in the mean over the seeds."""
+        """One row a label and client: its figures, in the mean over the seeds.
+
+        >>> comparison.clients.groupby("algorithm").regret.max().round(1).tolist()  # who does worst
+        [2.1, 1.9]
+        """
         import pandas
 
         frames = []
@@ -91,21 +103,35 @@ class Comparison(Shown, FrameRecord):
 
     def plot(self, metric: str | None = None, ax: Axes | None = None) -> Drawing:
         """A matplotlib figure of one metric over the steps, or of the four main ones; with `ax`,
-        drawn there."""
+        drawn there.
+
+        >>> comparison.plot("regret").savefig("ridges.png")
+        """
         if metric is None and ax is None:
             return overview(self.runs)
         return plot(self.runs, metric or self._first, ax=ax)
 
     def figure(self, metric: str | None = None) -> go.Figure:
-        """A Plotly figure of one metric over the steps (None: the first one that is known)."""
+        """A Plotly figure of one metric over the steps (None: the first one that is known).
+
+        >>> comparison.figure("regret").write_html("ridges.html")
+        """
         return interactive.of_runs(self.runs, metric)
 
     def report(self, path: str | PathLike[str], title: str = "Comparison") -> Path:
-        """Write a page with tables, curves, and who gains and loses; returns its path."""
+        """Write a page with tables, curves, and who gains and loses; returns its path.
+
+        >>> comparison.report("page.html").name
+        'page.html'
+        """
         return write_report(path, title, f"{self!r}"[1:-1] + ".", [Section.of("", self.runs)])
 
     def document(self, *, figure: bool = True) -> Document:
-        """The tables, the curve of the first metric, and who gains and loses."""
+        """The tables, the curve of the first metric, and who gains and loses.
+
+        >>> [type(block).__name__ for block in comparison.document().blocks]
+        ['Table', 'Table', 'Figure']
+        """
         pens = pens_for(self.runs)
         blocks: list[Block] = [comparison_table(self.rows, pens=pens, seeds=not figure)]
         blocks += difference_blocks(self.runs)

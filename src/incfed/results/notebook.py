@@ -41,7 +41,7 @@ def columns_table(columns: Mapping[str, NDArray[Any]], what: str, *, last: bool 
     rows = range(max(0, size - MOST_ROWS), size) if last else range(min(size, MOST_ROWS))
     lines = [TableRow.of(*(_shown(column[row]) for column in columns.values())) for row in rows]
     some = f"The {'last' if last else 'first'} {MOST_ROWS} of {counted(size, what)}."
-    heads = tuple(Column(name.capitalize()) for name in columns)
+    heads = tuple(Column(name.capitalize().replace("_", " ")) for name in columns)
     return Table(heads, tuple(lines), some if size > MOST_ROWS else "")
 
 

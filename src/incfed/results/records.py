@@ -89,7 +89,11 @@ class Result(FrameRecord):
 
     def summary(self) -> dict[str, Any]:
         """The final figures. Regret is NaN if expected rewards are unknown, participation (the
-        mean share of clients with pending data that shared it) if there was no round."""
+        mean share of clients with pending data that shared it) if there was no round.
+
+        >>> result.summary()["clients"], result.summary()["paid"]
+        (5, 66)
+        """
         shares = self.rounds.participation
         shares = shares[~np.isnan(shares)]
         return {
@@ -104,7 +108,11 @@ class Result(FrameRecord):
 
     @property
     def name(self) -> str:
-        """The kind of its algorithm."""
+        """The kind of its algorithm.
+
+        >>> result.name
+        'IncFedUCB'
+        """
         return str(dict(self.settings.get("algorithm") or {}).get("kind", "result"))
 
     def _columns(self) -> dict[str, NDArray[Any]]:
@@ -130,11 +138,17 @@ class Result(FrameRecord):
         return gains(self, alone)
 
     def plot(self, metric: str | None = None, ax: Axes | None = None) -> Figure:
-        """A matplotlib figure of one metric, or of the four main ones; with `ax`, drawn there."""
+        """A matplotlib figure of one metric, or of the four main ones; with `ax`, drawn there.
+
+        >>> result.plot("regret").savefig("regret.png")
+        """
         return self._alone().plot(metric, ax)
 
     def figure(self, metric: str | None = None) -> go.Figure:
-        """A Plotly figure of one metric over the steps (None: the first one that is known)."""
+        """A Plotly figure of one metric over the steps (None: the first one that is known).
+
+        >>> result.figure("payment").write_html("payment.html")  # a page with a figure to zoom into
+        """
         return self._alone().figure(metric)
 
     def _alone(self) -> Comparison:
@@ -160,7 +174,11 @@ class Result(FrameRecord):
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Result:
-        """Read a result that was saved to a folder; see `incfed.results.load`."""
+        """Read a result that was saved to a folder; see `incfed.results.load`.
+
+        >>> incfed.Result.load("run").name
+        'Independent'
+        """
         from .storage import load
 
         return load(path)

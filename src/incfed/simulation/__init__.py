@@ -1,6 +1,6 @@
 """Simulation of a whole federation in one process."""
 
-from .compare import compare
+from .comparing import compare
 from .federation import Federation, Member
 from .simulator import Simulation, simulate
 

@@ -146,22 +146,39 @@ class Federation(Shown):
 
     @property
     def steps(self) -> int:
-        """How often a member has learned."""
+        """How often a member has learned.
+
+        >>> federation.steps
+        30
+        """
         return len(self._steps)
 
     @property
     def spent(self) -> float:
-        """All payments so far."""
+        """All payments so far.
+
+        >>> federation.spent
+        0.0
+        """
         return self._spent
 
     @property
     def rounds(self) -> Rounds:
-        """A record of every round."""
+        """A record of every round.
+
+        >>> federation.rounds[0]
+        <round at step 0: client 0 triggered, 1 of 1 with pending data shared, 0 paid 0, ratio 1>
+        """
         return self._log.rounds()
 
     def result(self) -> Result:
         """All so far, as `simulate` returns it: curves, rounds, figures by client. What the best
-        arm would have paid is not known, so regret is NaN."""
+        arm would have paid is not known, so regret is NaN.
+
+        >>> federation.result()
+        <IncFedUCB: 30 steps, 3 clients: regret –, reward 26.3, communication 180, payment 0, 5
+        rounds>
+        """
         who = np.array([step[0] for step in self._steps], np.int64)
         reward = np.array([step[1] for step in self._steps], np.float64)
         fetched = np.array([step[2] for step in self._steps], np.int64)
@@ -183,7 +200,11 @@ class Federation(Shown):
         )
 
     def document(self) -> Document:
-        """The members, and the curve of what was learned."""
+        """The members, and the curve of what was learned.
+
+        >>> federation.document().title
+        'Federation: 3 clients, 2 features, IncFedUCB: 30 steps, 5 rounds, 0 paid'
+        """
         learners = [one._learner for one in self._members]
         members = {
             "client": np.arange(len(self)),
@@ -199,7 +220,12 @@ class Federation(Shown):
 
     def communicate(self, client: int | None = None) -> RoundRecord:
         """Hold a round now, whatever the trigger says. `client`: who calls for it; by default the
-        member that learned last."""
+        member that learned last.
+
+        >>> federation[2].learn([0.1, 0.0], reward=0.02)
+        >>> federation.communicate()
+        <round at step 30: client 2 triggered, 3 of 3 with pending data shared, 0 paid 0, ratio 1>
+        """
         if not self._steps:
             raise inputs.InputError("communicate: nobody has learned anything yet")
         caller = self._steps[-1][0] if client is None else client

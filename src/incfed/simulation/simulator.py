@@ -83,7 +83,12 @@ class Simulation:
         self._torn = False  # after an error in a mechanism or world: a step is incomplete
 
     def advance(self, n: int) -> None:
-        """Run n more steps."""
+        """Run n more steps.
+
+        >>> run.advance(50)
+        >>> run.steps
+        250
+        """
         left = None if self._world.length is None else self._world.length - self.steps
         n = inputs.integer("n", n, low=0, high=left)
         self._whole()
@@ -101,7 +106,12 @@ class Simulation:
         self._torn = False
 
     def result(self) -> Result:
-        """The result of all steps so far."""
+        """The result of all steps so far.
+
+        >>> run.result()
+        <Independent: 250 steps, 5 clients: regret 7.22, reward 176, communication 0, payment 0, 0
+        rounds>
+        """
         self._whole()
         rounds = self._run.rounds()
         parts = zip(*self._outcomes, strict=True)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 import sys
 
 import pytest
@@ -30,6 +31,19 @@ def test_lines_for_people() -> None:
     coloured = line(TerminalLines(colour=True), logging.ERROR, "no", a=1)
     assert coloured[8:] == "  \033[31merror: no  a 1\033[0m"
     assert "\033" not in line(plain, logging.INFO, "\033[2Jbad", address="\n\033[1m")
+
+
+def test_lines_for_people_have_money_as_they_pay_it_and_nothing_for_machines() -> None:
+    plain, signed = TerminalLines(colour=False), {"signature": "J1BHExr5==", "money_digits": 2}
+    uploaded = line(plain, logging.INFO, "uploaded", client=1, cost=905, form="triangle", **signed)
+    assert uploaded[8:] == "  uploaded  client 1, cost 9.05"
+    offers = {"0": 0, "2": 1250}
+    decided = line(plain, logging.INFO, "decided", failed=[], offers=offers, money_digits=2)
+    assert decided[8:] == "  decided  failed none, offers 0.00 to 0, 12.50 to 2"
+    exact = line(plain, logging.INFO, "closed", payments={"0": 1.5}, posted=None)
+    assert exact[8:] == "  closed  payments 1.5 to 0, posted none"
+    late = line(plain, logging.INFO, "opened", deadline=1_794_960_000.0)
+    assert re.fullmatch(r"  opened  deadline \d\d:\d\d:\d\d", late[8:])
 
 
 @pytest.fixture

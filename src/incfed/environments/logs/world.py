@@ -111,22 +111,46 @@ class ReplayLog(World):
 
     @classmethod
     def from_parquet(cls, file: str | os.PathLike[str], *, mode: str, **options: Any) -> ReplayLog:
-        """Read a Parquet file, whatever its name; options as for ReplayLog."""
+        """Read a Parquet file, whatever its name; options as for ReplayLog.
+
+        >>> import polars
+        >>> frame = polars.DataFrame({
+        ...     "client": ["ann", "bob"], "chosen": [0, 1], "reward": [1.0, 0.0],
+        ...     "features": [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]],
+        ... })
+        >>> frame.write_parquet("log-of-may")
+        >>> incfed.ReplayLog.from_parquet("log-of-may", mode="replay")
+        <ReplayLog: 2 clients, 2 features, 2 arms a step, 2 steps>
+        """
         return cls(file, mode=mode, format="parquet", **options)
 
     @classmethod
     def from_csv(cls, file: str | os.PathLike[str], *, mode: str, **options: Any) -> ReplayLog:
-        """Read a CSV file, whatever its name; options as for ReplayLog."""
+        """Read a CSV file, whatever its name; options as for ReplayLog.
+
+        >>> incfed.ReplayLog.from_csv("log.csv", mode="zero", delimiter=";")
+        <ReplayLog: 2 clients, 2 features, 2 arms a step, 2 steps>
+        """
         return cls(file, mode=mode, format="csv", **options)
 
     @classmethod
     def from_pandas(cls, frame: Any, *, mode: str, **options: Any) -> ReplayLog:
-        """Read a pandas data frame; options as for ReplayLog."""
+        """Read a pandas data frame; options as for ReplayLog.
+
+        >>> import pandas
+        >>> same = pandas.DataFrame(frame.to_dict(as_series=False))
+        >>> incfed.ReplayLog.from_pandas(same, mode="replay")
+        <ReplayLog: 2 clients, 2 features, 2 arms a step, 2 steps>
+        """
         return cls(_frame(frame, "pandas"), mode=mode, **options)
 
     @classmethod
     def from_polars(cls, frame: polars.DataFrame, *, mode: str, **options: Any) -> ReplayLog:
-        """Read a polars data frame; options as for ReplayLog."""
+        """Read a polars data frame; options as for ReplayLog.
+
+        >>> incfed.ReplayLog.from_polars(frame, mode="replay")
+        <ReplayLog: 2 clients, 2 features, 2 arms a step, 2 steps>
+        """
         return cls(_frame(frame, "polars"), mode=mode, **options)
 
     def _rejection(self, propensity: str | None, clip: float) -> float | None:
@@ -143,7 +167,11 @@ class ReplayLog(World):
 
     @property
     def client_names(self) -> list[Any]:
-        """The names of clients 0, 1, 2, ... in the log, sorted."""
+        """The names of clients 0, 1, 2, ... in the log, sorted.
+
+        >>> log.client_names
+        ['ann', 'bob']
+        """
         return self._log.names
 
     @property
@@ -156,7 +184,11 @@ class ReplayLog(World):
 
     @property
     def arms_per_step(self) -> int:
-        """The largest number of candidates of an event."""
+        """The largest number of candidates of an event.
+
+        >>> log.arms_per_step
+        2
+        """
         return int(self._log.size.max())
 
     @property
@@ -170,7 +202,11 @@ class ReplayLog(World):
     @property
     def match_rate(self) -> float:
         """Of K equally likely candidates one in K is the log's; with propensities it is the
-        smallest one, whatever the algorithm picks."""
+        smallest one, whatever the algorithm picks.
+
+        >>> log.match_rate
+        0.5
+        """
         if self.mode != "replay":
             return 1.0
         if self._least is not None:
@@ -179,7 +215,11 @@ class ReplayLog(World):
 
     @property
     def effective(self) -> float:
-        """The effective sample size: how many live steps a replay is worth, on average."""
+        """The effective sample size: how many live steps a replay is worth, on average.
+
+        >>> log.effective
+        1.0
+        """
         return self.match_rate * self.length
 
     @property

@@ -96,7 +96,11 @@ class MovieLens(World):
 
     @property
     def users(self) -> Ints:
-        """The clients' ids in the files."""
+        """The clients' ids in the files.
+
+        >>> world.users
+        array([3, 7])
+        """
         return self.ratings.users
 
     def part(self, first: float, last: float, *, turn: bool = False) -> MovieLens:
@@ -107,6 +111,10 @@ class MovieLens(World):
         movies on one side and new ones on the other. Events are distributed instead: the k-th gets
         a position between 0 and 1 by multiples of the golden ratio, which spreads any share evenly
         over the list.
+
+        >>> learning, judging = world.part(0.0, 0.5), world.part(0.5, 1.0)
+        >>> learning.length + judging.length == world.length
+        True
         """
         if inputs.flag("turn", turn):
             raise inputs.refuse("turn", turn, "left out: runs of this world already differ by seed")

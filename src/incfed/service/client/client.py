@@ -44,13 +44,15 @@ class Client(Described):
     """A client of the coordinator at `url`, which knows it by its `token`.
 
     state: the folder for what it learns; one for each client, used by one process at a time.
-    cost: what sharing costs you, as a number or a function of a `Stake`. accept: a function of a
-    `Proposal` that says whether to accept an offer (default: accept all). timeout: seconds to wait
-    for a reply of the coordinator. ca: a file of certificates to trust instead of the system's.
+    cost: what sharing costs you, as a number or a function of a `Stake`.
+    accept: a function of a `Proposal` that says whether to accept an offer (default: accept all).
+    timeout: seconds to wait for a reply of the coordinator.
+    ca: a file of certificates to trust instead of the system's.
     trust: for how many observations the data of others counts at most in your own choices, or
-    "auto"; None: as the federation says (docs/trust.md). share_from: share only from so many steps
-    on that no upload has had before. privacy: noise on all that is shared, at least as strict as
-    the federation's; None: as the federation says (docs/privacy.md).
+    "auto"; None: as the federation says (docs/trust.md).
+    share_from: share only from so many steps on that no upload has had before.
+    privacy: noise on all that is shared, at least as strict as the federation's; None: as the
+    federation says (docs/privacy.md).
 
     `choose` and `learn` never wait for the network. The first start needs the coordinator, later
     ones do not: while it is away a client learns alone, and catches up afterwards.
@@ -119,7 +121,12 @@ class Client(Described):
         self._background.start()
 
     def choose(self, arms: ArrayLike) -> int:
-        """The index of the arm [K, d] with the largest optimistic estimate (Eq. 2)."""
+        """The index of the arm [K, d] with the largest optimistic estimate (Eq. 2).
+
+        >>> client = incfed.Client(url, token, state="state/shop-7")  # goes on as before
+        >>> client.choose(arms)
+        1
+        """
         self._check_open()
         checked = check_arms(arms, self.settings)
         if self._durable.act():
@@ -127,7 +134,10 @@ class Client(Described):
         return self._durable.choose(checked)
 
     def learn(self, arm: ArrayLike, reward: float) -> None:
-        """Learn the reward of an arm [d]. The step is recorded when this returns."""
+        """Learn the reward of an arm [d]. The step is recorded when this returns.
+
+        >>> client.learn(arms[1], reward=0.5)
+        """
         self._check_open()
         if self._durable.learn(*check_step(arm, reward, self.settings)) or self._durable.act():
             self._background.wake()
@@ -140,6 +150,8 @@ class Client(Described):
         Raises TimeoutError after `timeout` seconds (None: wait for ever), ServiceError if the
         coordinator refuses a request (a wrong token, for example), and what a cost or accept
         function raised.
+
+        >>> client.sync(timeout=30)
         """
         self._check_open()
         self._check_thread("sync")
@@ -156,7 +168,12 @@ class Client(Described):
             raise TimeoutError(f"not up to date within {timeout:g} s{why}") from None
 
     def close(self) -> None:
-        """Stop sharing, and make everything durable for the next start."""
+        """Stop sharing, and make everything durable for the next start.
+
+        >>> client.close()
+        >>> client
+        <Client: closed>
+        """
         if self._closed or os.getpid() != self._pid:
             return
         self._check_thread("close")
@@ -175,46 +192,83 @@ class Client(Described):
 
     @property
     def settings(self) -> FederationView:
-        """The settings of the federation, as the coordinator last sent them."""
+        """The settings of the federation, as the coordinator last sent them.
+
+        >>> client.settings.dim, client.settings.threshold
+        (3, 0.5)
+        """
         return self._durable.settings
 
     @property
     def name(self) -> str:
-        """The name it was enrolled under."""
+        """The name it was enrolled under.
+
+        >>> client.name
+        'client-0'
+        """
         return self.settings.client.name
 
     @property
     def dim(self) -> int:
+        """d, the number of features of an arm.
+
+        >>> client.dim
+        3
+        """
         return self.settings.dim
 
     @property
     def epoch(self) -> int:
-        """The epoch of the shared statistics that it has."""
+        """The epoch of the shared statistics that it has.
+
+        >>> client.epoch >= 0
+        True
+        """
         return self._durable.learner.epoch
 
     @property
     def steps(self) -> int:
-        """Steps learned since the state folder was created."""
+        """Steps learned since the state folder was created.
+
+        >>> client.steps
+        2
+        """
         return self._durable.steps
 
     @property
     def pending(self) -> int:
-        """Steps that are not known to be shared."""
+        """Steps that are not known to be shared.
+
+        >>> 0 <= client.pending <= client.steps
+        True
+        """
         return self._durable.pending
 
     @property
     def earned(self) -> float:
-        """Payments for what was shared since the state folder was created."""
+        """Payments for what was shared since the state folder was created.
+
+        >>> client.earned >= 0.0
+        True
+        """
         return self._durable.earned
 
     @property
     def traffic(self) -> Traffic:
-        """What was sent and received since this Client was created."""
+        """What was sent and received since this Client was created.
+
+        >>> client.traffic.requests > 0
+        True
+        """
         return replace(self._traffic)
 
     @property
     def problem(self) -> Exception | None:
-        """What keeps this client from being up to date; None: nothing it knows of."""
+        """What keeps this client from being up to date; None: nothing it knows of.
+
+        >>> client.problem
+        RuntimeError('this Client was closed')
+        """
         return self._durable.problem or self._agent.problem
 
     def _facts(self) -> dict[str, Any]:

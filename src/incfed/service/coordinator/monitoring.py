@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -19,9 +19,12 @@ from typing import Any, ClassVar, NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from ...ledger.money import amounts
+from ...protocol.money import from_units
 
 LOG = logging.getLogger("incfed.service")
 HIDDEN = {"numbers", "db", "V", "b", "body", "token"}  # digests could be used to test guesses
+FOR_MACHINES = {"event", "signature", "key", "form", "money_digits"}  # not on a terminal
+MONEY = {"cost", "offers", "payments", "posted", "reserved"}
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 BURST = 60.0  # seconds that one line stands for
@@ -50,23 +53,38 @@ class TerminalLines(logging.Formatter):
         self._colour = colour
 
     def format(self, record: logging.LogRecord) -> str:
-        at = time.strftime("%H:%M:%S", time.localtime(record.created))
-        said = {
-            key: value for key, value in getattr(record, "fields", {}).items() if key != "event"
-        }
-        fields = ", ".join(
-            f"{key.replace('_', ' ')} {_shown(value)}" for key, value in said.items()
+        at = _clock(record.created)
+        fields = getattr(record, "fields", {})
+        said = ", ".join(
+            f"{key.replace('_', ' ')} {_shown(key, value, fields.get('money_digits'))}"
+            for key, value in fields.items()
+            if key not in FOR_MACHINES
         )
         level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
-        words = "  ".join(filter(None, [f"{level}{_plain(record.getMessage())}", _plain(fields)]))
+        words = "  ".join(filter(None, [f"{level}{_plain(record.getMessage())}", _plain(said)]))
         if self._colour and (code := self.COLOURS.get(record.levelno)):
             words = f"\033[{code}m{words}\033[0m"
         trace = f"\n{self.formatException(record.exc_info)}" if record.exc_info else ""
         return f"{at}  {words}{trace}"
 
 
-def _shown(value: Any) -> str:
+def _shown(name: str, value: Any, digits: int | None) -> str:
+    """A field in words; `digits` of money, if it is in minor units."""
+    if value is None or value in ([], {}):
+        return "none"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_shown(name, one, digits)} to {key}" for key, one in value.items())
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if name == "deadline":
+        return _clock(value)
+    if name in MONEY and digits is not None:
+        return f"{from_units(value, digits):.{digits}f}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _clock(seconds: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(seconds))
 
 
 def _plain(text: str) -> str:
