@@ -13,7 +13,7 @@ from sqlalchemy import update
 import incfed
 from incfed.console.sessions import LASTS
 from incfed.ledger import tables
-from support.console import app_of, play, served, small, token_of
+from support.console import app_of, play, served, token_of
 from support.federation import Federation
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -28,13 +28,6 @@ VIEWS = ("now", "rounds", "rounds/2", "clients", "clients/1", "ledger")
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 BACKWARDS = "\u202eecilA"
 LONG = "x" * 10_000
-
-
-@pytest.fixture
-def four(tmp_path: Path) -> Iterator[Federation]:
-    made = small(tmp_path / "books.db")
-    yield made
-    made.store.close()
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from fastapi_offline import FastAPIOffline
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .._version import __version__
@@ -122,6 +123,12 @@ def _add_pages(app: FastAPI) -> None:
 def _add_errors(app: FastAPI) -> None:
     def said(status: int, message: str) -> JSONResponse:
         return JSONResponse({"message": message}, status)
+
+    @app.exception_handler(HTTPException)
+    async def failed(request: Request, error: HTTPException) -> Response:
+        if error.status_code == 204:  # nothing new
+            return Response(status_code=204)
+        return said(error.status_code, error.detail)
 
     @app.exception_handler(InputError)
     async def refused(request: Request, error: InputError) -> JSONResponse:

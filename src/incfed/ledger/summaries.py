@@ -7,17 +7,20 @@ that somebody looks.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, literal, select
 
 from ..protocol.deciding import RoundInputs
 from ..protocol.server import Closed
-from . import tables
+from . import money, tables
 from .records import read_body
 
 _own, _rounds = tables.client_summaries, tables.round_summaries
+_sent, _offers = tables.uploads.c, tables.offers.c
+BARRED = "barred"  # in place of a limit
+NOTHING = SimpleNamespace(rounds=0, steps=0, nats=0.0, paid=0.0, paid_units=0)  # of a new client
 # Built once: building a statement takes longer than running it.
 KNOWN = select(_own).where(_own.c.client.in_(bindparam("clients", expanding=True)))
 FORGET = delete(_own).where(_own.c.client.in_(bindparam("clients", expanding=True)))
@@ -44,33 +47,52 @@ def summarise(
             for_data=sum(not paid and costs[client] > 0 for client, paid in payments.items()),
             for_money=sum(paid > 0 for paid in payments.values()),
             no_cost=sum(not paid and not costs[client] for client, paid in payments.items()),
-            passed_over=len(round) - len(payments),
-            payment=float(np.sum(list(payments.values()))),
+            passed_over=_with_data(number).scalar_subquery() - len(payments),
+            payment=money.sum_of(payments.values(), inputs.money_digits),
             communication=closed.communication,
             ratio=closed.ratio,
         )
     )
+    if inputs.others:
+        _note_barred(connection, number, list(inputs.uploads))
     if not payments:
         return
     who = {"clients": sorted(payments)}
     known = {row.client: row for row in connection.execute(KNOWN, who)}
     connection.execute(FORGET, who)  # two statements for all: an UPDATE would be one for each
     connection.execute(insert(_own), [
-        _sum(known.get(client), client, number, inputs.uploads[client].steps, nats[client], paid)
+        _sum(
+            known.get(client, NOTHING), client, number, inputs.uploads[client].steps, nats[client],
+            money.columns("paid", paid, inputs.money_digits),
+        )
         for client, paid in sorted(payments.items())
     ])  # fmt: skip
 
 
 def _sum(
-    row: Any, client: int, number: int, steps: int, nats: float, paid: float
+    row: Any, client: int, number: int, steps: int, nats: float, paid: Mapping[str, Any]
 ) -> dict[str, float]:
     """A client's row after a round that it took part in."""
-    before = (0, 0, 0.0, 0.0) if row is None else (row.rounds, row.steps, row.nats, row.paid)
-    rounds, sum_of_steps, sum_of_nats, sum_paid = before
     return {
-        "client": client, "rounds": rounds + 1, "steps": sum_of_steps + steps,
-        "nats": sum_of_nats + nats, "paid": sum_paid + paid, "last_round": number,
+        "client": client, "rounds": row.rounds + 1, "steps": row.steps + steps,
+        "nats": row.nats + nats, "paid": row.paid + (paid["paid"] or 0.0),
+        "paid_units": row.paid_units + (paid["paid_units"] or 0), "last_round": number,
     }  # fmt: skip
+
+
+def _with_data(number: int) -> Select[int]:
+    """How many clients had data in a round, those included that then failed, or were barred."""
+    return select(func.count()).where(_sent.round == number, _sent.steps > 0)
+
+
+def _note_barred(connection: Connection, number: int, judged: list[int]) -> None:
+    """Clients with data that were barred from this round: neither judged, nor failed in it."""
+    offered = select(_offers.client).where(_offers.round == number)
+    barred = select(_sent.round, _sent.client, literal(BARRED)).where(
+        _sent.round == number, _sent.steps > 0,
+        _sent.client.not_in(judged), _sent.client.not_in(offered),
+    )  # fmt: skip
+    connection.execute(insert(tables.removals).from_select(["round", "client", "limit"], barred))
 
 
 def note_removed(connection: Connection, number: int, removed: Mapping[int, str]) -> None:
@@ -103,6 +125,11 @@ def series(connection: Connection, points: int) -> list[dict[str, Any]]:
         .order_by(c.bucket)
     )  # fmt: skip
     return [dict(row._mapping) for row in connection.execute(query)]
+
+
+def version_of_rounds(connection: Connection) -> str:
+    """Another one if there may be a new round, or a new beta."""
+    return str(connection.scalar(select(tables.federation.c.version)) or 0)
 
 
 def beta_in_force(connection: Connection) -> float | None:
