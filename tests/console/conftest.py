@@ -62,6 +62,7 @@ def browser() -> Iterator[Browser]:
     sync = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
+    sync.expect.set_options(timeout=60_000.0)
     with sync.sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield found

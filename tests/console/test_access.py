@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx
-from sqlalchemy import select
+from sqlalchemy import Table, select
 
 from incfed.console.sessions import ATTEMPTS, COOKIE, LASTS
 from incfed.ledger import tables
+from incfed.ledger.clients import hashed
 from incfed.ledger.full_export import write_full
 from incfed.ledger.operators import revoke
-from support.console import app_of, served, token_of
+from support.console import app_of, asking, served, token_of
 from support.federation import Federation
 
 
@@ -85,17 +86,71 @@ def test_attempts_are_limited(four: Federation, nobody: httpx.Client) -> None:
     assert "wait" in said.json()["message"]
 
 
-def test_changes_need_an_operator_and_a_page_of_this_console(
-    four: Federation, viewer: httpx.Client, operator: httpx.Client
-) -> None:
-    for path in ("pause", "resume", "clients/1/revoke", "clients/1/withdraw"):
-        assert viewer.post(f"api/changes/{path}").status_code == 403
-        for origin in ("http://evil.test", "null", ""):
-            said = operator.post(f"api/changes/{path}", headers={"Origin": origin})
-            assert said.status_code == 403
-    assert viewer.post("api/ledger/audit").status_code == 403
+def asked_of(client: httpx.Client, *methods: str) -> list[tuple[str, str]]:
+    """Method and path of each endpoint with one of these methods, but for the session's own."""
+    paths = client.get("api/openapi.json").json()["paths"]
+    found = [
+        (method, path.format(number=1, client=1, what="rounds")[1:])
+        for path, each in paths.items()
+        for method in each
+        if method in methods
+    ]
+    return [one for one in found if one[1] not in ("api/login", "api/logout", "api/me")]
+
+
+def test_a_viewer_sees_everything_and_changes_nothing(four: Federation, tmp_path: Path) -> None:
+    changes = [
+        ("post", f"api/changes/{name}")
+        for name in (
+            "settings", "pause", "resume", "clients/1/revoke", "clients/1/withdraw",
+            "clients/1/paid-out",
+        )
+    ]  # fmt: skip
+    with asking(four, "viewer", folder=tmp_path) as viewer:
+        asked = asked_of(viewer, "post", "put", "patch", "delete")
+        assert asked == [("post", "api/ledger/audit"), *changes, ("put", "api/runs/tags")]
+        before = list(viewer.get("api/ledger").json().values())
+        for method, path in asked:
+            said = viewer.request(method, path, json={"tags": ["mine"]}, params={"id": "x"})
+            assert said.status_code == 403, path
+            assert said.json()["message"] == "viewers cannot change anything: ask an operator"
+        assert list(viewer.get("api/ledger").json().values()) == before
+        assert list(tmp_path.glob(".incfed*")) == []
+        for _, path in asked_of(viewer, "get"):
+            if not path.startswith("api/runs/"):  # these name what they are about
+                assert viewer.get(path).status_code == 200, path
+
+
+def test_changes_come_from_a_page_of_this_console(four: Federation, tmp_path: Path) -> None:
+    with asking(four, "operator", folder=tmp_path) as operator:
+        asked = asked_of(operator, "post", "put", "patch", "delete")
+        before = list(operator.get("api/ledger").json().values())
+        for method, path in [*asked, ("post", "api/login"), ("post", "api/logout")]:
+            for origin in ("http://evil.test", "null", "", None):
+                headers = {} if origin is None else {"Origin": origin}
+                if origin is None:
+                    del operator.headers["Origin"]
+                said = operator.request(method, path, json={"token": ""}, headers=headers)
+                assert said.status_code == 403, (path, origin)
+                operator.headers["Origin"] = f"http://{operator.base_url.netloc.decode()}"
+        assert list(operator.get("api/ledger").json().values()) == before
+
+
+def test_only_hashes_of_tokens_are_kept(four: Federation) -> None:
+    token = token_of(four, "ada", "viewer")
+    kept = [
+        str(value)
+        for table in tables.metadata.tables.values()
+        for value in _values(four, table)
+    ]  # fmt: skip
+    assert not any(token in value for value in kept)
+    assert hashed(token) in kept
+    assert not any(hashed(token) in value for value in kept if value != hashed(token))  # entries
+
+
+def _values(four: Federation, table: Table) -> list[object]:
     with four.store.read() as connection:
-        assert not connection.scalar(select(tables.federation.c.paused))
+        return [value for row in connection.execute(select(table)) for value in row]
 
 
 def test_pages_load_nothing_from_elsewhere(nobody: httpx.Client) -> None:

@@ -18,7 +18,6 @@ from support.federation import Federation
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
-expect.set_options(timeout=60_000.0)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

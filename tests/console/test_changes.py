@@ -72,13 +72,42 @@ def test_clients_are_revoked_withdrawn_and_paid_out(
     paid = next(one for one in operator.get("api/clients").json()["rows"] if one["paid"] > 0)
     who = paid["id"]
     assert operator.post(f"api/changes/clients/{who}/paid-out", json={}).status_code == 200
-    assert operator.get(f"api/clients/{who}").json()["paid_out"] == pytest.approx(paid["paid"])
+    assert last_entry(four)["by"] == "a operator"
+    assert operator.get(f"api/clients/{who}").json()["paid_out"] == paid["paid"]
     assert operator.post(f"api/changes/clients/{who}/withdraw").status_code == 200
     assert last_entry(four)["by"] == "a operator"
     assert operator.post(f"api/changes/clients/{who}/revoke").status_code == 200
     assert last_entry(four)["by"] == "a operator"
     assert operator.get(f"api/clients/{who}").json()["client"]["state"] == "revoked"
     clean(four)
+
+
+def test_every_setting_that_can_be_changed(four: Federation, operator: httpx.Client) -> None:
+    for name, value in {
+        "beta": 0.5, "threshold": 2.0, "budget": None, "per_round": 20.0, "per_payment": 9.0,
+        "per_client": 50.0, "reserve": 4.0,
+    }.items():  # fmt: skip
+        assert operator.post("api/changes/settings", json={name: value}).status_code == 200
+        assert operator.get("api/changes/settings").json()[name] == value
+        entry = last_entry(four)
+        assert (entry["kind"], entry["by"]) == ("settings", "a operator")
+    again = operator.post("api/changes/settings", json={"beta": 0.5})
+    assert again.json()["message"] == "nothing would change: these settings are in force"
+    unknown = operator.post("api/changes/settings", json={"dim": 3.0})
+    assert unknown.status_code == 422
+    play(four, 9)
+    clean(four)
+
+
+def test_who_changed_something_cannot_be_altered_unnoticed(
+    four: Federation, operator: httpx.Client
+) -> None:
+    operator.post("api/changes/settings", json={"beta": 0.5})
+    with four.store.touch() as connection:
+        connection.execute(tables.settings.update().values(by="somebody else"))
+    with four.store.read() as connection:
+        found = audit(connection).findings
+    assert "settings 2: by is not what the entries say" in found
 
 
 def test_a_forged_operator_is_found_by_the_audit(four: Federation) -> None:
