@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import httpx
 import numpy as np
@@ -161,7 +162,7 @@ def test_an_audit_is_shown_by_every_coordinator(
         other.cookies.update(operator.cookies)  # a session of one is one of the other
         assert operator.post("api/ledger/audit").status_code == 202
         assert halfway.wait(60.0)
-        found = {"running": 0.0}
+        found: dict[str, Any] = {"running": 0.0}
         while found["running"] == 0.0:
             found = other.get("api/ledger").json()
         assert (found["running"], found["audited"]) == (0.5, None)
@@ -288,5 +289,23 @@ def test_refused_messages_need_attention(tmp_path: Path) -> None:
 
 
 def test_the_api_is_documented(nobody: httpx.Client) -> None:
-    schema = nobody.get("api/openapi.json")
-    assert {"/api/now", "/api/rounds/{number}", "/api/runs/view"} <= schema.json()["paths"].keys()
+    """Every endpoint says what it answers, and in which form; every query is described."""
+    schema = nobody.get("api/openapi.json").json()
+    paths = schema["paths"]
+    assert {"/api/now", "/api/rounds/{number}", "/api/runs/view"} <= paths.keys()
+    for path, methods in paths.items():
+        for method, one in methods.items():
+            assert len(one.get("description", "")) > 10, (method, path)
+            [answer] = [one["responses"][code] for code in one["responses"] if code in GOOD][:1]
+            form = answer.get("content", {}).get("application/json", {}).get("schema")
+            assert form != {} or path in FILES, (method, path)
+            for query in one.get("parameters", []):
+                plain = query["in"] == "path" or query["name"] in PLAIN
+                assert plain or query.get("description"), (path, query["name"])
+    missing = nobody.get("api/nothing")
+    assert (missing.status_code, "no such endpoint" in missing.json()["message"]) == (404, True)
+
+
+GOOD = ("200", "202", "204")
+PLAIN = ("descending",)  # say all by their name
+FILES = ("/api/export/{what}.csv", "/api/runs/table.csv")

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from fastapi import Depends, HTTPException, Request, Response
-from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 
 from ..ledger import operators
 from ..ledger.database import Database
 from ..ledger.operators import OPERATOR, Operator
-from ..ledger.tables import federation
+from ..ledger.overview import is_founded
 from ..support.addresses import caller, is_loopback
 from . import sessions
 from .sessions import COOKIE, LASTS, Attempts
@@ -41,7 +40,7 @@ class Console:
     def has_federation(self) -> bool:
         if not self.founded and self.store is not None:
             with self.store.read() as connection:
-                self.founded = connection.scalar(select(federation.c.id)) is not None
+                self.founded = is_founded(connection)
         return self.founded
 
     def session_key(self) -> bytes:

@@ -74,6 +74,13 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Done:
+    """What was done, in a sentence."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class LedgerView:
     entries: int
     hash: str
@@ -205,13 +212,14 @@ def entries(
 
 
 @reading.post("/ledger/audit", status_code=202)
-def start_audit(store: Store, console: ConsoleDep, who: Changer) -> None:
+def start_audit(store: Store, console: ConsoleDep, who: Changer) -> Done:
     """Begin to recompute every decision and payment; /ledger says how far it is. 409, if an audit
     is running already."""
     try:
         AuditJob(store, who.name, console.clock)
     except AuditRunning as error:
         raise HTTPException(409, str(error)) from None
+    return Done("The audit has begun.")
 
 
 @reading.get("/export/{what}.csv")

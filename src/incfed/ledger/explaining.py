@@ -142,6 +142,10 @@ def explain(connection: Connection, number: int) -> Explained:
 
 def _rows(connection: Connection, table: Any, number: int) -> dict[int, Any]:
     query = select(table).where(table.c.round == number).order_by(table.c.client)
+    if table is tables.payments:  # its key begins with the federation
+        query = query.where(
+            table.c.federation == select(tables.federation.c.name).scalar_subquery()
+        )
     if table is tables.uploads:  # without what they hold
         names = ("client", "steps", "cost", "cost_units")
         query = query.with_only_columns(*(table.c[name] for name in names))

@@ -91,6 +91,11 @@ def version(connection: Connection, at: float | None = None) -> str:
     return f"{row.version}.{row.entries}.{row.audited or 0}.{turn}"
 
 
+def is_founded(connection: Connection) -> bool:
+    """Whether there is a federation in the database."""
+    return connection.scalar(select(tables.federation.c.id)) is not None
+
+
 def look(connection: Connection, at: float) -> Now:
     federation = connection.execute(select(tables.federation)).one()
     settings = read_body(connection, federation.settings)

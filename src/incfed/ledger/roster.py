@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 
 from ..support.inputs import choice, counted, integer, refuse
 from . import money, tables
@@ -123,9 +123,10 @@ def history(
     rows = connection.execute(_past(client, before)).all()
     rounds = [_round(row, digits) for row in rows[:PAGE]]
     marked, paid = tables.payouts.c, tables.payments.c
+    same = (marked[name] == paid[name] for name in ("federation", "round", "client"))
     out = connection.execute(
         select(func.sum(paid.amount).label("earlier"), func.sum(paid.amount_units).label("units"))
-        .join(tables.payouts, (marked.round == paid.round) & (marked.client == paid.client))
+        .join(tables.payouts, and_(*same))
         .where(paid.client == client)
     ).one()
     conduct = tables.conduct.c
@@ -180,7 +181,9 @@ def _past(client: int, before: int | None) -> Select[Any]:
     paid, marks, removed = tables.payments, tables.payouts, tables.removals
 
     def same(table: Any) -> Any:
-        return (table.c.round == uploads.round) & (table.c.client == uploads.client)
+        found = (table.c.round == uploads.round) & (table.c.client == uploads.client)
+        here = select(tables.federation.c.name).scalar_subquery()
+        return found & (table.c.federation == here) if "federation" in table.c else found
 
     query = (
         select(

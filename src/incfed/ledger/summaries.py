@@ -110,19 +110,17 @@ def note_removed(connection: Connection, number: int, removed: Mapping[int, str]
 def series(connection: Connection, points: int) -> list[dict[str, Any]]:
     """Closed rounds in order, for a chart: so many points at most, each the mean of a few rounds
     in a row (`first` to `last`)."""
-    count = connection.scalar(select(func.count()).select_from(_rounds)) or 0
-    width = max(1, -(-count // points))
-    place = func.row_number().over(order_by=_rounds.c.round)
-    numbered = select(_rounds, ((place - 1) // width).label("bucket")).subquery()
-    c = numbered.c
+    last = connection.scalar(select(func.max(_rounds.c.round))) or 0
+    width = max(1, -(-last // points))
+    c, bucket = _rounds.c, (_rounds.c.round - 1) // width
     names = ("for_data", "for_money", "no_cost", "passed_over", "payment", "communication", "ratio")
     query = (
         select(
             func.min(c.round).label("first"), func.max(c.round).label("last"),
             func.max(c.ended).label("ended"), *(func.avg(c[name]).label(name) for name in names),
         )
-        .group_by(c.bucket)
-        .order_by(c.bucket)
+        .group_by(bucket)
+        .order_by(func.min(c.round))
     )  # fmt: skip
     return [dict(row._mapping) for row in connection.execute(query)]
 
