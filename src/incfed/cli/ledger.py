@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,8 +14,6 @@ from .base import flag, group, option, path, plainly
 from .service import DEFAULT, PANEL, ConfigFile, service_installed
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from ..ledger.database import Database
     from ..ledger.withdrawal import Withdrawn
     from ..service.coordinator.config import Config
@@ -58,8 +56,8 @@ def _exported(path: Path) -> Iterator[tuple[Terminal, Database, None]]:
             yield terminal, store, None
 
 
-def _note(store: Database, note: Callable[[Connection], None]) -> None:
-    """For the console to know what was done. Whoever may only read the database can do it, too."""
+def _note(store: Database, note: Callable[[Any], None]) -> None:
+    """In a transaction, for the console. Whoever may only read the database can go on without."""
     from contextlib import suppress
 
     from ..ledger.database import DatabaseError

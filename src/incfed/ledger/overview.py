@@ -75,20 +75,22 @@ class Now:
     attention: list[Attention]
 
 
-_entries, _audited = (
-    select(func.max(column)).scalar_subquery()
-    for column in (tables.entries.c.number, tables.audits.c.seen)
+_audited = tables.audits.c
+_VERSION = select(
+    tables.federation.c.version,
+    select(func.max(tables.entries.c.number)).scalar_subquery(),
+    select(func.count(_audited.number)).scalar_subquery(),
+    select(func.count(_audited.ended)).scalar_subquery(),
+    select(func.max(_audited.seen)).scalar_subquery(),
 )
-_VERSION = select(tables.federation.c.version, _entries.label("entries"), _audited.label("audited"))
 
 
 def version(connection: Connection, at: float | None = None) -> str:
     """Another one if there may be something new: every entry and every sign of life of an audit
     counts, and so do `TURN` seconds, for what changes with time alone (None: nothing does). One
     query, which costs the same however long the ledger is."""
-    row = connection.execute(_VERSION).one()
     turn = 0 if at is None else int(at // TURN)
-    return f"{row.version}.{row.entries}.{row.audited or 0}.{turn}"
+    return "-".join(str(one or 0) for one in (*connection.execute(_VERSION).one(), turn))
 
 
 def is_founded(connection: Connection) -> bool:
