@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import resource
 import socket
@@ -30,7 +31,9 @@ from incfed.service.coordinator.config import read_config
 
 DIM, HONEST = 4, 3
 BUDGET = 10_000.0
-PATIENCE = 30.0  # seconds to wait for what must happen
+PATIENCE = 30.0  # seconds to wait for what must happen,
+START = 180.0  # and for processes to start
+ELSEWHERE = "127.0.0.2"  # an address that is no honest client's, and no proxy's
 CONFIG = """
 [federation]
 dim = {dim}
@@ -43,22 +46,26 @@ database = "sqlite:///{database}"
 port = {port}
 operator_port = 0
 log_level = "INFO"
+{server}
 """
 
 
 class Federation:
-    """`settings`: lines of its config; `pause`: seconds between two steps of an honest client;
-    `old`: it decides as those that version 0.1 created."""
+    """`settings` and `server`: lines of its config; `pause`: seconds between two steps of an honest
+    client; `old`: it decides as those that version 0.1 created."""
 
     def __init__(
-        self, folder: Path, settings: str, dim: int, honest: int, pause: float, old: bool = False
-    ) -> None:
+        self, folder: Path, settings: str, server: str, dim: int, honest: int, pause: float,
+        old: bool = False,
+    ) -> None:  # fmt: skip
         self.folder, self.dim, self.pause = folder, dim, pause
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         database = folder / "federation.db"
-        config = CONFIG.format(dim=dim, settings=settings, database=database, port=self.port)
+        config = CONFIG.format(
+            dim=dim, settings=settings, database=database, port=self.port, server=server
+        )
         (folder / "federation.toml").write_text(config, encoding="utf-8")
         read = read_config(folder / "federation.toml")
         self.store = Database(read.server.database)
@@ -72,7 +79,8 @@ class Federation:
 
     def __enter__(self) -> Self:
         self.coordinator = self._start("-m", "incfed.cli", "serve", "--config", "federation.toml")
-        self.wait(self.answers)
+        if not self.wait(self.answers, START):
+            raise RuntimeError(f"the coordinator does not answer: {self.log()[-2000:]}")
         for who, token in enumerate(self.honest):
             task = {
                 "url": self.url,
@@ -82,7 +90,9 @@ class Federation:
                 "pause": self.pause,
             }
             self._start(str(Path(__file__).parent / "honest.py"), json.dumps(task))
-        self.wait(lambda: len(self.events()) >= 3 * len(self.honest))
+        learned = 3 * len(self.honest)
+        if not self.wait(lambda: len(self.events()) >= learned, START):
+            raise RuntimeError(f"honest clients do not learn: {self.log()[-2000:]}")
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -122,6 +132,24 @@ class Federation:
         headers = {"Authorization": f"Bearer {token or self.token}", "Incfed-Protocol": "1"}
         headers |= more.pop("headers", {})
         return httpx.request(method, self.url + path, headers=headers, timeout=PATIENCE, **more)
+
+    def connect(self, address: str = ELSEWHERE, timeout: float = 10.0) -> socket.socket:
+        """Another connection, from another address than those of honest clients."""
+        source = (address, 0)
+        return socket.create_connection(("127.0.0.1", self.port), timeout, source_address=source)
+
+    def longest_wait(self) -> float:
+        """Seconds that it took an honest client to be answered, the longest of some requests;
+        infinite if one was not."""
+        waits = []
+        for _ in range(3):
+            began = time.monotonic()
+            try:
+                self.ask("GET", "/v1/state", self.honest[0]).raise_for_status()
+            except httpx.HTTPError:
+                return math.inf
+            waits.append(time.monotonic() - began)
+        return max(waits)
 
     def log(self) -> str:
         return (self.folder / "log").read_text(encoding="utf-8", errors="replace")

@@ -1,6 +1,7 @@
 """Is what a replayed log says true? In a made-up shop the truth is known. Logs of it by three ways
-to log, with propensities and without; how often intervals from bootstrapped logs hold; and
-what a longer launch costs, beside two ways to tell from the log.
+to log, with propensities (rejection sampling, and importance weights) and without; how often
+intervals from bootstrapped logs hold, of the same readers and of others; and what a longer launch
+costs, beside two ways to tell from the log.
 """
 
 from __future__ import annotations
@@ -24,7 +25,13 @@ LOGGERS = ("uniform", "skewed", "adversarial")
 
 
 def measure() -> dict[str, Any]:
-    return {"bias": _bias(), "intervals": _intervals(), "launch": _launch()}
+    return {
+        "bias": _bias(),
+        "learning": _learning(),
+        "intervals": _intervals(),
+        "readers": _readers(),
+        "launch": _launch(),
+    }
 
 
 def _bias() -> dict[str, Any]:
@@ -38,11 +45,99 @@ def _bias() -> dict[str, Any]:
         given = incfed.ReplayLog(frame, mode="replay")
         naive = incfed.ReplayLog(frame.drop("propensity"), mode="replay")
         truth = float(sales[np.arange(len(arms)), longest].mean())
-        values = [_each(incfed.simulate(log, LONGEST), "reward") for log in (given, naive)]
-        found[logger] = {"truth": truth, "with": values[0], "without": values[1]}
+        kept, every = (incfed.simulate(log, LONGEST) for log in (given, naive))
+        weighted, size = _weighted(every, frame["propensity"].to_numpy())
+        found[logger] = {
+            "truth": truth,
+            "rejection": _each(kept, "reward"),
+            "matched": float(kept.matched[-1]),
+            "importance": weighted,
+            "effective": size,
+            "without": _each(every, "reward"),
+        }
         print(
-            f"  {logger:12} truth {truth:.4f}, with propensities {values[0]:.4f} "
-            f"({given.effective:,.0f} of {given.length:,} events), without {values[1]:.4f}"
+            f"  {logger:12} truth {truth:.4f}; rejection {_each(kept, 'reward'):.4f} "
+            f"({kept.matched[-1]:,.0f} of {given.length:,} events), importance weights "
+            f"{weighted:.4f} (worth {size:,.0f}), without {_each(every, 'reward'):.4f}"
+        )
+    return found
+
+
+def _weighted(result: incfed.Result, propensities: Floats) -> tuple[float, float]:
+    """The reward of a step, weighted by 1 / propensity over all matched events, and how many events
+    of equal weight would say as much."""
+    matched = np.diff(result.matched, prepend=0.0) > 0
+    weights = matched / propensities
+    estimate = float((weights * np.diff(result.reward, prepend=0.0)).sum() / weights.sum())
+    return estimate, float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def _learning(logs: int = 40, events: int = 20_000) -> dict[str, Any]:
+    """The same of an algorithm that learns as it goes: its reward in the first 1,000 matched steps,
+    and in as many live ones. Matched events that rejection does not even out are not live steps."""
+    first = 1000
+    found: dict[str, Any] = {}
+    for logger in LOGGERS:
+        rows = []
+        for n in range(logs):
+            chance = np.random.default_rng(7000 + n)
+            arms, sales = _shop(chance, first)
+            bought = (chance.random(sales.shape) < sales).astype(float)
+            world = incfed.Trace(chance.integers(0, READERS, first), arms, bought, count=READERS)
+            live = _each(incfed.simulate(world, PAID), "reward")
+            arms, sales = _shop(chance, events)
+            longest = np.linalg.norm(arms, axis=2).argmax(axis=1)
+            frame = _logged(chance, arms, sales, _odds(logger, sales, longest))
+            logged = [frame, frame.drop("propensity")]
+            kept, every = (
+                incfed.simulate(incfed.ReplayLog(one, mode="replay"), PAID) for one in logged
+            )
+            ends = [min(int(np.searchsorted(one.matched, first)) + 1, events)
+                    for one in (kept, every)]  # fmt: skip
+            odds, end = frame["propensity"].to_numpy(), ends[1]
+            matched = np.diff(every.matched[:end], prepend=0.0) > 0
+            weights = matched / odds[:end]
+            rewards = np.diff(every.reward[:end], prepend=0.0)
+            rejected = kept.reward[ends[0] - 1] / kept.matched[ends[0] - 1]
+            rows.append([live, rejected, float((weights * rewards).sum() / weights.sum())])
+        means, errors = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / np.sqrt(logs)
+        found[logger] = {
+            name: {"mean": float(mean), "error": float(error)}
+            for name, mean, error in zip(
+                ("live", "rejection", "importance"), means, errors, strict=True
+            )
+        }
+        said = ", ".join(
+            f"{name} {each['mean']:.4f} +- {each['error']:.4f}"
+            for name, each in found[logger].items()
+        )
+        print(f"  learning, {logger:12} {said}")
+    return found
+
+
+def _readers(logs: int = 60) -> dict[str, Any]:
+    """Readers that differ: how often the interval of one log holds the mean of logs of other
+    readers, by what bootstrapped logs draw."""
+    rows: dict[str, list[tuple[float, float]]] = {"events": [], "clients": []}
+    for n in range(logs):
+        chance = np.random.default_rng(3000 + n)
+        arms, sales = _shop(chance, EVENTS)
+        who = chance.integers(0, 3 * READERS, EVENTS)
+        sales = np.clip(sales + chance.normal(0.0, 0.15, 3 * READERS)[who, None], 0.0, 1.0)
+        frame = _logged(chance, arms, sales).with_columns(client=who)
+        log = incfed.ReplayLog(frame, mode="replay")
+        for resample, each in rows.items():
+            made = incfed.compare(log, {"alone": ALONE}, resample=resample)
+            one = made.rows[0].reward
+            each.append((one.mean, one.times * one.sd))
+    found: dict[str, Any] = {}
+    for resample, each in rows.items():
+        figure, half = np.array(each).T
+        held = float((np.abs(figure - figure.mean()) <= half).mean())
+        found[resample] = {"half": float(half.mean()), "held": held}
+        print(
+            f"  readers that differ, {resample:8} drawn: ± {half.mean():.1f} of 1,000; the "
+            f"interval holds in {held:.0%} of {logs} logs (sd {figure.std(ddof=1):.1f})"
         )
     return found
 

@@ -80,6 +80,72 @@ def test_longer_and_of_a_part() -> None:
     assert set(rows) == set(range(50, 100))
 
 
+def test_clients_are_drawn_and_keep_their_events() -> None:
+    """Each client acts in steps of one that was drawn for it, and all those steps are as likely."""
+    recorded = trace()
+    steps_of = {who: set(np.flatnonzero(recorded.clients == who)) for who in range(3)}
+    shares = []
+    for seed in range(60):
+        drawn = recorded.bootstrap(2000, "clients")
+        events = drawn.open(np.random.SeedSequence(seed)).take(2000)
+        numbers = events.rewards[:, 0].astype(int)
+        sources = {}
+        for who in range(3):
+            own = set(numbers[events.clients == who])
+            sources[who] = [one for one, steps in steps_of.items() if own <= steps]
+            assert len(sources[who]) == 1  # the steps of one client, and no other
+            assert len(own) > 0.9 * len(steps_of[sources[who][0]])  # ten times each, on average
+        size = {who: len(steps_of[one]) for who, [one] in sources.items()}
+        share = np.mean(events.clients == 0)
+        assert share == pytest.approx(size[0] / sum(size.values()), abs=0.05)
+        shares.append([one for [one] in sources.values()])
+    assert {tuple(one) for one in shares} >= {(0, 0, 0), (0, 1, 2)}  # with replacement
+    assert np.bincount(np.ravel(shares)) == pytest.approx([60, 60, 60], abs=25)
+
+
+def test_drawn_clients_stay_near_their_times_and_places() -> None:
+    again = trace().bootstrap(STEPS, "clients")
+    stream = again.open(np.random.SeedSequence(1))
+    rows = stream.take(STEPS).rewards[:, 0]
+    assert 0 < np.abs(rows - np.sort(rows)).max() <= 3 * JITTER * STEPS
+    assert again.settings()["bootstrap"] == "clients"
+    assert again.count == 3
+    pieces = again.open(np.random.SeedSequence(1))
+    whole = again.open(np.random.SeedSequence(1)).take(STEPS)
+    for start in range(0, STEPS, 50):
+        np.testing.assert_array_equal(pieces.take(50).clients, whole.clients[start : start + 50])
+    own = Own().bootstrap(STEPS, "clients").open(np.random.SeedSequence(1)).take(STEPS)
+    np.testing.assert_array_equal(own.clients, whole.clients)
+    np.testing.assert_array_equal(own.rewards, whole.rewards)
+
+
+def test_clients_that_never_act_are_not_drawn() -> None:
+    few = incfed.Trace([2, 2, 7], np.ones((3, 1, 1)), [[0.0], [1.0], [2.0]], count=9)
+    for seed in range(20):
+        events = few.bootstrap(30, "clients").open(np.random.SeedSequence(seed)).take(30)
+        assert set(events.clients) <= {2, 7}
+
+
+def test_intervals_for_other_clients_are_wider_where_clients_differ() -> None:
+    """The mean reward of 40 clients with 50 steps each: clients differ by 1, the steps of one by 1.
+    Between logs of other clients it varies by sqrt(1 / 40 + 1 / 2000) = 0.160, and between logs of
+    the same ones by sqrt(1 / 2000) = 0.022."""
+    chance = np.random.default_rng(0)
+    who = np.tile(np.arange(40), 50)
+    rewards = chance.standard_normal(40)[who] + chance.standard_normal(2000)
+    log = incfed.Trace(who, np.ones((2000, 1, 1)), rewards[:, None])
+
+    def spread(resample: str) -> float:
+        drawn = log.bootstrap(2000, resample)
+        means = [
+            drawn.open(np.random.SeedSequence(seed)).take(2000).rewards.mean() for seed in range(80)
+        ]
+        return float(np.std(means, ddof=1))
+
+    assert spread("clients") == pytest.approx(0.160, rel=0.25)
+    assert spread("events") < 0.04
+
+
 def test_a_log_keeps_events_together(tmp_path: Any) -> None:
     sample = Sample.random(events=60)
     log = incfed.ReplayLog(sample.events, mode="replay", items=sample.table)
@@ -99,3 +165,5 @@ def test_what_cannot_be_bootstrapped() -> None:
         trace().part(0.0, 0.5, turn=True).bootstrap(5)
     with pytest.raises(InputError, match="bootstrap: got 0, must be"):
         trace().bootstrap(0)
+    with pytest.raises(InputError, match=r"resample: got 'users', must be .*events.*clients"):
+        trace().bootstrap(5, "users")

@@ -19,6 +19,7 @@ from incfed.ledger.database import Database
 from incfed.ledger.federation import prune, set_paused
 from incfed.ledger.payouts import mark_paid_out
 from incfed.ledger.views import export
+from incfed.service.coordinator.opening import open_round
 from support.federation import Federation, eventful, made
 from support.sqlite import unguarded
 
@@ -248,7 +249,7 @@ def test_a_round_that_was_opened_while_paused(tmp_path: Path) -> None:
     with two.store.write() as connection:
         set_paused(connection, True, "ada", two.clock())
     with two.coordinator._write() as transaction:
-        transaction.open(0)
+        open_round(transaction, 0)
     with two.store.read() as connection:
         assert any("rounds were paused" in one for one in audit(connection).findings)
     two.store.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incfed
+from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.federation import prune
 from incfed.ledger.records import read_epoch, read_pooled_scores
@@ -21,7 +23,8 @@ from incfed.ledger.withdrawal import (
     _split,
     withdraw,
 )
-from incfed.protocol.messages import Delivery
+from incfed.protocol.messages import Delivery, Upload
+from incfed.protocol.packing import Packed, pack_matrix
 from reference.mechanisms import FloatArray
 from support.cli import invoke
 from support.coordinator_app import Site
@@ -91,6 +94,62 @@ def test_what_remains_is_what_the_others_shared(tmp_path: Path) -> None:
     assert not V.any()
     assert not b.any()
     assert clean(three)
+
+
+def test_what_remains_is_positive_semi_definite(tmp_path: Path) -> None:
+    """Each dV of clients 1 and 2 is a bit off, within what rounding may do: 1e-9 of its trace. What
+    client 0 shared outweighed it."""
+    three = federation(tmp_path / "ledger.db")
+    turn = np.linalg.qr(np.random.default_rng(2).standard_normal((DIM, DIM)))[0]
+    off = pack_matrix((turn * [2.0, -0.9e-9]) @ turn.T)
+
+    def upload(number: int, client: int, dV: Packed) -> None:
+        epoch = three.coordinator.state(client).epoch
+        three.coordinator.upload(client, Upload(number, epoch, 9, 1.0, dV))
+
+    three.coordinator.open_round(0)
+    upload(1, 0, pack_matrix(np.eye(DIM)))
+    for client in (1, 2):
+        upload(1, client, off)
+    for client in range(3):
+        three.coordinator.deliver(client, Delivery(1, np.zeros(DIM)))
+    assert np.linalg.eigvalsh(model(three)[0])[0] > 0.9
+    take_out(three, 0)
+    V, _ = model(three)
+    assert np.linalg.eigvalsh(2.0 * off.matrix())[0] < -1e-9
+    assert np.linalg.eigvalsh(V)[0] > -1e-15
+    np.testing.assert_allclose(V, 2.0 * off.matrix(), atol=1e-8)
+    assert clean(three)
+
+
+def test_summaries_do_not_count_what_was_withdrawn(tmp_path: Path) -> None:
+    three = federation(tmp_path / "ledger.db", lag=0)
+    play(three, {0: X[0], 1: X[1]})
+    play(three, {1: X[2], 2: X[1]})
+
+    def summary(client: int) -> Any:
+        with three.store.read() as connection:
+            own = tables.client_summaries.c.client == client
+            return connection.execute(tables.client_summaries.select().where(own)).one()
+
+    before, other = summary(1), summary(2)
+    with three.store.write() as connection:
+        prune(connection, three.clock() - 1.5, three.clock())
+    take_out(three, 1, partial=True)  # the second round only
+    after = summary(1)
+    ridge = np.eye(DIM)
+    V = [np.zeros((DIM, DIM)), X[0].T @ X[0] + X[1].T @ X[1]]
+    first, second = (
+        np.linalg.slogdet(ridge + base + x.T @ x)[1] - np.linalg.slogdet(ridge + base)[1]
+        for base, x in zip(V, (X[1], X[2]), strict=True)
+    )
+    assert before.nats == pytest.approx(first + second)
+    assert (after.rounds, after.steps, after.paid) == (1, 2, before.paid)
+    assert after.nats == pytest.approx(first)
+    assert summary(2) == other
+    take_out(three, 2)
+    assert summary(2)[1:4] == (0, 0, 0.0)
+    assert summary(2).paid == other.paid
 
 
 def test_clients_get_the_corrected_model_whole(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -77,7 +78,7 @@ def test_nothing_is_left_out_of_the_frontier_by_what_held_out_runs_say(
     assert payments == sorted(payments)
 
 
-def test_a_step_may_buy_nothing(made: incfed.Plan) -> None:
+def test_what_a_step_of_the_frontier_buys(made: incfed.Plan) -> None:
     cheap = made.frontier[0]
 
     def said(**change: float) -> str:
@@ -89,17 +90,48 @@ def test_a_step_may_buy_nothing(made: incfed.Plan) -> None:
         return text.partition(": ")[2]
 
     assert said(payment=20.0, regret=-4.0) == "each further 1 buys 0.200 less regret"
-    assert said(payment=20.0, regret=4.0) == "each further 1 brings 0.200 more regret"
     assert said(regret=-4.0) == "4 less regret"  # for the same money
     noisy = replace(cheap, runs=tuple(
         {**run, "payment": run["payment"] + 20.0, "regret": run["regret"] + more}
-        for run, more in zip(cheap.runs, (-9.0, 9.0, -9.0, 9.0, 1.0), strict=True)
+        for run, more in zip(cheap.runs, (-9.0, 9.0, -9.0, 9.0, -1.0), strict=True)
     ))  # fmt: skip
     [step] = advice.frontier_steps(judged(made, frontier=(cheap, noisy)))
-    assert str(step).endswith("brings 0.0100 more regret (within chance)")
+    assert str(step).endswith("buys 0.0100 less regret (within chance)")
     assert str(replace(step, dear=changed(cheap, payment=20.0, reward=20.0), metric="reward")) == (
-        str(step).partition("brings")[0] + "buys 1 more reward"
+        str(step).partition("buys")[0] + "buys 1 more reward"
     )
+
+
+def test_a_frontier_never_falls_back(made: incfed.Plan) -> None:
+    """Points that are no better than a cheaper one are shown, and the line passes them by."""
+    cheap = made.frontier[0]
+    worse = changed(cheap, payment=10.0, regret=1.0)
+    better = changed(cheap, payment=30.0, regret=-1.0)
+    same = changed(cheap, payment=40.0, regret=-1.0)
+    plan = judged(made, frontier=(cheap, worse, better, same))
+    assert plan.judgement.improving("regret") == [cheap, better]
+    assert plan.judgement.improving("reward") == [cheap]  # all have its reward
+    [step] = advice.frontier_steps(plan)
+    assert (step.cheap, step.dear) == (cheap, better)
+    labels = [advice.point_label(plan, one) for one in plan.frontier]
+    assert [label.endswith(f"; {advice.NO_BETTER}") for label in labels] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert all(label in str(plan) for label in labels)
+    assert [one["improves"] for one in as_data(plan)["frontier"]] == [True, False, True, False]
+    lines = figures.sketch(plan, 60)
+    assert sum(line.count("·") for line in lines[:-1]) == 2
+    assert "· no better than a cheaper one" in lines[-1]
+    [curve] = [x for x in figures.frontier(plan).axes[0].lines if np.size(x.get_xdata()) > 2]
+    low = cheap["regret"].mean
+    assert np.asarray(curve.get_ydata()) == pytest.approx([low, low - 1, low - 1])
+    assert curve.get_drawstyle() == "steps-post"
+    assert [len(one["x"]) for one in plan.figure().to_dict()["data"]] == [2, 2]
+    nothing = judged(made, frontier=(cheap, worse))
+    assert advice.money_words(nothing) == [advice.NOTHING_MORE]
 
 
 def test_points_outside_another_limit_are_marked(made: incfed.Plan) -> None:

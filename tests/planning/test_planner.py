@@ -27,10 +27,11 @@ from incfed.planning.goals import Goal, Limit
 from incfed.planning.judging import Judged
 from incfed.planning.report import as_data, plan_document
 from incfed.planning.search import Update
-from incfed.planning.selection import RIVALS, RUNGS
+from incfed.planning.selection import RUNGS
 from incfed.planning.study import Study
+from incfed.planning.ties import PLAY_OFF, RIVALS
 from incfed.results import html
-from incfed.results.intervals import student
+from incfed.results.intervals import Interval, student
 from support.planning import CASE, SMALL, finished_trials, write_trace
 
 
@@ -63,10 +64,11 @@ def test_a_plan_keeps_its_limits_and_says_so(made: incfed.Plan) -> None:
 
 
 def test_what_each_further_sum_buys(made: incfed.Plan) -> None:
-    found = advice.frontier_steps(made)
-    assert len(found) == len(made.frontier) - 1 > 0
+    found, line = advice.frontier_steps(made), made.judgement.improving("regret")
+    assert len(found) == len(line) - 1 > 0
     top = made.frontier[-1]["payment"].mean
-    for step, cheap, dear in zip(found, made.frontier, made.frontier[1:], strict=False):
+    for step, cheap, dear in zip(found, line, line[1:], strict=False):
+        assert dear["regret"].mean < cheap["regret"].mean
         bought = cheap["regret"].mean - dear["regret"].mean
         paid = dear["payment"].mean - cheap["payment"].mean
         assert step.rate == pytest.approx(step.unit * bought / paid)
@@ -75,6 +77,9 @@ def test_what_each_further_sum_buys(made: incfed.Plan) -> None:
 
 
 def test_less_traffic_is_only_named_if_it_holds_up(made: incfed.Plan) -> None:
+    # Whatever else the plan would say is not about this.
+    made = _bare(made)
+
     def said(**change: float) -> str:
         plan = replace(made, judgement=replace(made.judgement, frontier=(_times(made, **change),)))
         assert all(text in str(plan) and text in _page(plan) for text in alternatives.thrift(plan))
@@ -82,12 +87,28 @@ def test_less_traffic_is_only_named_if_it_holds_up(made: incfed.Plan) -> None:
 
     assert said(communication=0.5).startswith("About as good for 50% of the traffic: another, ")
     assert said(communication=0.9) == ""
-    assert said(communication=0.5, regret=1.5) == ""  # clearly worse here
+    half = _times(made, communication=0.5)
+    worse = tuple({**run, "regret": run["regret"] + 0.5} for run in half.runs)  # for sure
+    line = (replace(half, runs=worse),)
+    assert (
+        alternatives.thrift(replace(made, judgement=replace(made.judgement, frontier=line))) == []
+    )
     assert said(communication=0.5, regret=0.5)
     paid = _plus(made, payment=50.0)
     dear = replace(made, judgement=replace(made.judgement, chosen=paid, frontier=(_plus(made),)))
     [words] = alternatives.thrift(dear)
     assert re.match(r"About as good for (\d+%|no money).*: another, with regret ", words)
+
+
+def _bare(plan: incfed.Plan) -> incfed.Plan:
+    """Without other settings that could be advised."""
+    judgement, elsewhere = plan.judgement, replace(plan.setting, ridge=9.0)  # not searched
+    references = tuple(
+        one if one.setting is None else replace(one, setting=elsewhere)
+        for one in judgement.references
+    )
+    bare = replace(judgement, references=references, frontier=(), runner_up=None, play_off={})
+    return replace(plan, judgement=bare)
 
 
 def _times(plan: incfed.Plan, **change: float) -> Judged:
@@ -148,6 +169,41 @@ def test_the_setting_that_the_advice_tied_with_is_named(made: incfed.Plan) -> No
     assert tied.endswith("no better than the advice, as far as these runs can tell.")
     [better] = said(_plus(made, regret=-0.5))
     assert better.endswith(", better than the advice by 0.500.")
+
+
+def test_what_does_better_in_held_out_runs_is_named(made: incfed.Plan) -> None:
+    bare = _bare(made)
+
+    def said(*others: Judged) -> list[str]:
+        plan = replace(bare, judgement=replace(bare.judgement, frontier=others))
+        words = alternatives.better(plan)
+        assert all(text in str(plan) for text in words)
+        return words
+
+    assert said(_plus(made, regret=0.5)) == said(_plus(made)) == []
+    [text] = said(_plus(made, regret=-0.5), replace(_plus(made, regret=-0.7), label="best"))
+    assert text.startswith("In the held-out runs best has 0.700 less regret than the advice: ")
+    assert said(_plus(made, regret=-0.5, payment=100.0)) == []  # outside the budget
+    elsewhere = replace(made.setting, ridge=9.0)
+    assert said(replace(_plus(made, regret=-0.5), setting=elsewhere)) == []  # not to be searched
+
+
+def test_why_a_cheaper_setting_is_not_advised(made: incfed.Plan) -> None:
+    def said(other: Judged, play_off: dict[Any, Interval]) -> list[str]:
+        judgement = replace(_bare(made).judgement, runner_up=other, play_off=play_off)
+        return alternatives.thrift(replace(made, judgement=judgement))
+
+    half = _times(made, communication=0.5)
+    assert said(half, {made.setting: Interval(0.1, 0.2, 64)}) == said(half, {})
+    [text] = said(half, {made.setting: Interval(0.3, 0.2, 64)})
+    assert text.startswith("About as good in the held-out runs, for 50% of the traffic: another, ")
+    assert text.endswith(
+        "had 0.300 ± 0.200 more regret than the best in 64 runs that decided ties."
+    )
+    [text] = said(replace(half, runs=_plus(replace(made, judgement=replace(
+        made.judgement, chosen=half)), regret=0.5).runs), {})  # fmt: skip
+    assert text.startswith("Not quite as good, for 50% of the traffic: another, with regret ")
+    assert text.endswith(": 0.500 more regret than the advice.")
 
 
 def test_a_fair_share_of_the_settings_pays_something_within_the_budget(made: incfed.Plan) -> None:
@@ -250,7 +306,7 @@ def test_racing_gives_hopeless_settings_fewer_seeds(made: incfed.Plan) -> None:
     first = 16  # are not raced
     raced = len(made.tried) - first
     most = RUNGS[-1]
-    play_off = (1 + RIVALS) * planner.PLAY_OFF
+    play_off = (1 + RIVALS) * PLAY_OFF[-1]
     assert made.runs < (first + 0.8 * raced) * most + play_off
     assert made.runs >= 2 * len(made.tried)
 

@@ -11,16 +11,12 @@ from hypothesis import strategies as st
 
 from incfed.planning.goals import Goal, Limit
 from incfed.planning.selection import (
-    LESS,
     Spending,
-    as_good,
-    cheapest,
     choose,
     easiest,
     front,
     noise,
     pareto,
-    rivals,
     spending,
     survivors,
     thin,
@@ -94,57 +90,6 @@ def test_thinning_keeps_both_ends(payments: list[float], count: int) -> None:
     assert len(kept) == min(count, len(settings))
     assert (kept[0], kept[-1]) == (settings[0], settings[-1])
     assert kept == [one for one in settings if one in kept]
-
-
-def test_ties_within_chance_go_to_less_traffic_then_less_money() -> None:
-    goal = Goal("regret", (Limit("payment", 100.0),))
-    table = [
-        [(10.0, 50.0), (20.0, 50.0), (30.0, 50.0)],  # the best
-        [(11.0, 50.0), (19.0, 50.0), (30.6, 50.0)],  # 0.2 worse, standard error 0.6
-        [(10.1, 50.0), (20.1, 50.0), (30.1, 50.0)],  # worse for sure
-        [(10.0, 51.0), (20.0, 51.0), (30.0, 51.0)],  # dearer for sure
-        [(11.0, 9.0), (19.0, 9.0), (30.6, 9.0)],  # 0.2 worse, pays less, sends a little more
-        [(11.0, 0.0), (19.0, 0.0), (30.6, 0.0)],  # pays nothing, but sends much more than that
-    ]
-    known = evidence(table, sent=[100.0, 50.0, 20.0, 30.0, 55.0, 70.0])
-    every = known.settings
-    assert choose(known, every, goal) == setting(0)
-    assert set(rivals(known, every, goal, setting(0))) == {setting(n) for n in (1, 4, 5)}
-    assert cheapest(known, every, goal, setting(0)) == setting(4)
-    assert cheapest(known, [setting(n) for n in (0, 1, 2, 3, 5)], goal, setting(0)) == setting(1)
-    assert cheapest(known, [setting(n) for n in (0, 2, 3)], goal, setting(0)) == setting(0)
-    assert rivals(known, every, goal, setting(2)) == []
-    # A limit that the best one keeps must be kept.
-    tight = Goal("regret", (Limit("regret", 20.1),))
-    assert cheapest(known, [setting(0), setting(1)], tight, setting(0)) == setting(0)
-    assert rivals(known, [setting(0), setting(1)], tight, setting(0)) == []
-    # Where money is the aim, as cheap is not enough: it must perform as well.
-    free = evidence([[(10.0, 0.0), (20.0, 0.0)], [(11.0, 0.0), (21.0, 0.0)]], sent=[9.0, 1.0])
-    assert cheapest(free, free.settings, Goal("payment"), setting(0)) == setting(0)
-    # Of settings that send less, those that others beat come last.
-    table = [[(10.0 + x, 0.0), (20.0 - x + y, 0.0)] for x, y in ((0, 0), (3, 1), (3, 2), (3, 3))]
-    known = evidence(table, sent=[9.0, 3.0, 4.0, 1.0])
-    found = rivals(known, known.settings, Goal("payment"), setting(0))
-    assert found == [setting(3), setting(1), setting(2)]
-
-
-runs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=3, max_size=3)
-
-
-@given(st.lists(st.tuples(runs, st.integers(1, 4)), min_size=1, max_size=6), st.integers(0, 3))
-def test_the_cheapest_is_as_good_and_no_tie_is_much_cheaper(
-    found: list[tuple[list[tuple[int, int]], int]], most: int
-) -> None:
-    goal = Goal("regret", (Limit("payment", float(most)),))
-    table = [[(float(x), float(y)) for x, y in runs] for runs, _ in found]
-    known = evidence(table, sent=[float(sent) for _, sent in found])
-    best = choose(known, known.settings, goal)
-    taken = cheapest(known, known.settings, goal, best)
-    assert as_good(known, taken, best, goal)
-    sent = known.means(taken)["communication"]
-    for one in known.settings:
-        if as_good(known, one, best, goal):
-            assert known.means(one)["communication"] >= LESS * sent
 
 
 def test_what_more_of_a_limit_would_bring() -> None:

@@ -102,10 +102,11 @@ def test_a_price_that_falls_may_rise_again() -> None:
 
 
 def test_what_the_others_want_is_the_measure() -> None:
-    """Client 3 wants more than five times the median of 2, 2 and 9; who wants nothing does not
-    count, and one other client is none to go by."""
+    """Client 3 wants more than five times the median of 2, 2 and 9; who wants nothing, was revoked
+    or has nothing in the model does not count, and one other client is none to go by."""
     spread = incfed.Limits(price_spread=5.0)
-    past = {7: Past(price=9.0), 8: Past(price=0.0), 9: Past()}
+    past = {7: Past(price=9.0, steps=1), 8: Past(price=0.0, steps=1), 9: Past()}
+    past |= {5: Past(price=1.0, steps=1, left=True), 6: Past(price=1.0)}  # revoked; withdrawn
     assert usual_prices({0: 2.0, 1: 2.0, 3: 99.0}, past) == {0: 9.0, 1: 9.0, 3: 2.0}
     assert decide(of([2.0, 2.0, 0.0, 11.0], limits=spread, past=past)).removed == {
         3: "price_spread"
@@ -119,7 +120,7 @@ def test_what_the_others_want_is_the_measure() -> None:
 
 @given(st.dictionaries(st.integers(0, 9), st.sampled_from([0.0, 0.5, 1.0, 2.0, 7.0]), min_size=1))
 def test_the_usual_price_is_the_median_of_the_others(prices: dict[int, float]) -> None:
-    past = {20: Past(price=3.0), 21: Past(price=0.0)}
+    past = {20: Past(price=3.0, steps=2), 21: Past(price=0.0, steps=2), 22: Past(price=9.0)}
     everyone = {**prices, 20: 3.0}
     for client in prices:
         others = [price for other, price in everyone.items() if other != client and price > 0.0]
@@ -141,11 +142,34 @@ def test_nobody_crowds_the_others_out() -> None:
     assert set(decide_again(held, {2: 0.0}, add=True).payments) == {0, 1, 2}  # it delivered
 
 
+def test_nobody_has_many_times_what_the_others_have() -> None:
+    """Of the others, 0 and 1 have one step each and 5 has eight: their mean is 10 / 3."""
+    few, many = np.ones((1, 1)), np.ones((10, 1))
+    uploads = {0: made(1, 0, few, 0.0), 1: made(1, 0, few, 0.0), 2: made(1, 0, many, 0.0)}
+    table = of([0.0] * 3, past={5: Past(steps=8)})._replace(uploads=uploads)
+    held = table._replace(limits=incfed.Limits(steps_spread=2.99))
+    assert decide(held) == Offers({0: 0.0, 1: 0.0}, False, removed={2: "steps_spread"})
+    assert set(decide(table._replace(limits=incfed.Limits(steps_spread=3.0))).payments) == {0, 1, 2}
+    assert set(decide(held._replace(members=2)).payments) == {0, 1, 2}
+    two = {client: uploads[client] for client in (1, 2)}  # one other is no measure
+    assert set(decide(held._replace(uploads=two, past={})).payments) == {1, 2}
+
+
+def test_what_each_sharer_can_tell_of_the_others_is_of_many_steps() -> None:
+    """Made-up steps of one's own do not help to read off what somebody else shares."""
+    few, many = np.ones((1, 1)), np.ones((10, 1))
+    uploads = {0: made(1, 0, few, 0.0), 2: made(1, 0, many, 0.0)}
+    table = of([0.0] * 3)._replace(uploads=uploads, limits=incfed.Limits(least_steps=2))
+    assert decide(table) == Offers({}, False, removed=dict.fromkeys((0, 2), "least_steps"))
+    more = table._replace(uploads=uploads | {1: made(1, 0, few, 0.0)})
+    assert set(decide(more).payments) == {0, 1, 2}
+
+
 def test_too_few_sharers_or_steps_change_nothing() -> None:
     few = of([0.0, 0.0, 0.0], limits=incfed.Limits(least_sharers=4))
     assert decide(few) == Offers({}, False, removed=dict.fromkeys(range(3), "least_sharers"))
-    assert decide(few._replace(limits=incfed.Limits(least_steps=4))).payments == {}
-    assert len(decide(few._replace(limits=incfed.Limits(least_steps=3))).payments) == 3
+    assert decide(few._replace(limits=incfed.Limits(least_steps=3))).payments == {}
+    assert len(decide(few._replace(limits=incfed.Limits(least_steps=2))).payments) == 3
     assert len(decide(few._replace(members=2)).payments) == 3  # nothing to hide there
     assert shortfall(few, [0, 1]) == "least_sharers"
     assert shortfall(few, []) is None
@@ -223,6 +247,7 @@ def test_nobody_is_paid_above_any_limit(
             "limits.largest_share: got 0.0, must be a number from 0 to 1",
         ),
         ({"price_spread": 0.9}, "limits.price_spread: got 0.9, must be a number from 1"),
+        ({"steps_spread": 0.9}, "limits.steps_spread: got 0.9, must be a number from 1"),
         ({"least_sharers": 0}, "limits.least_sharers: got 0, must be a whole number of at least 1"),
         ({"least_sharers": "none"}, "limits.least_sharers: got None, must be a whole number"),
         ({"per_rond": 1.0}, "limits.per_rond: got 1.0, but there is no such setting"),

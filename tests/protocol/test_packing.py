@@ -109,3 +109,22 @@ def test_the_shape_of_a_trapezoid(rank: int) -> None:
     R = unpack("factor", rank, 4, numbers).rows()
     expected = [[1, 2, 3, 4], [0, 5, 6, 7], [0, 0, 8, 9]][:rank]
     assert R.tolist() == expected
+
+
+def test_rows_add_up_by_operations_that_round_alike() -> None:
+    """Written out with Python's floats, in order; bit for bit, because clients sign the sum."""
+    chance = np.random.default_rng(4)
+    rows = chance.standard_normal((7, 3))
+    packed = add_rows(pack_rows(rows[:1]), rows[1:2])
+    assert packed.form == "factor"
+    parts = packed.rows().tolist()
+    for more in (rows[2:3], rows[3:6], rows[6:]):
+        packed = add_rows(packed, more)
+        parts += more.tolist()
+        sums = [[0.0] * 3 for _ in range(3)]
+        for x in parts:
+            for i in range(3):
+                for j in range(3):
+                    sums[i][j] += x[i] * x[j]
+        assert packed.form == "triangle"
+        assert packed.numbers.tolist() == [sums[i][j] for i in range(3) for j in range(i, 3)]

@@ -53,19 +53,31 @@ def crowding(
     limits: dict[str, Any], pending: list[set[int]], shared: list[int], who: list[int]
 ) -> list[int]:
     """Clients that would have shared too large a part of everything."""
-    share = limits.get("largest_share")
-    if share is None or len(pending) <= 2:
+    share, spread = limits.get("largest_share"), limits.get("steps_spread")
+    if len(pending) <= 2:
         return []
-    all = sum(shared) + sum(len(pending[j]) for j in who)
-    return [j for j in who if shared[j] + len(pending[j]) > share * all]
+    have = [shared[j] + (len(pending[j]) if j in who else 0) for j in range(len(pending))]
+    out = []
+    for j in who:
+        others = [steps for i, steps in enumerate(have) if i != j and steps > 0]
+        most = [] if share is None else [share * sum(have)]
+        if spread is not None and len(others) >= 2:
+            most.append(spread * sum(others) / len(others))
+        if any(have[j] > one for one in most):
+            out.append(j)
+    return out
 
 
 def too_little(limits: dict[str, Any], pending: list[set[int]], sharing: dict[int, float]) -> bool:
     if len(pending) <= 2 or not sharing:
         return False
-    steps = sum(len(pending[j]) for j in sharing)
-    few = len(sharing) < limits.get("least_sharers", 1)
-    return bool(few or steps < limits.get("least_steps", 1))
+    if len(sharing) < limits.get("least_sharers", 1):
+        return True
+    for own in sharing:  # what each can tell of the others
+        others = [j for j in sharing if j != own] or [own]
+        if sum(len(pending[j]) for j in others) < limits.get("least_steps", 1):
+            return True
+    return False
 
 
 def decided_by(

@@ -256,7 +256,7 @@ def run_rounds(
                     def allowances(
                         who: list[int], spent: float = spent, limits: dict[str, Any] = limits
                     ) -> dict[int, float]:
-                        known = {j: p for j, p in enumerate(last_price) if not np.isnan(p)}
+                        known = {j: p for j, p in enumerate(last_price) if shared_ever[j]}
                         known |= {j: cost[j] for j in who}
                         return {
                             j: allowance(

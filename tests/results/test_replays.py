@@ -74,6 +74,14 @@ def test_tables_say_what_they_show(found: incfed.Comparison) -> None:
     assert repr(found) == "<Comparison of alone, paid: 400 steps, 4 bootstrapped logs>"
 
 
+def test_clients_may_be_drawn(log: incfed.ReplayLog) -> None:
+    made = incfed.compare(log, {"paid": PAID}, bootstrap=2, resample="clients")
+    for seed, one in enumerate(made["paid"][1:], 1):
+        drawn = incfed.simulate(log.bootstrap(400, "clients"), PAID, seed=seed)
+        np.testing.assert_array_equal(one.reward, drawn.reward)
+    assert "2 bootstrapped logs (clients drawn with replacement)" in str(made)
+
+
 def test_without_bootstrap_there_is_no_interval(log: incfed.ReplayLog) -> None:
     found = incfed.compare(log, BOTH, seeds=3, bootstrap=0)
     assert [len(results) for results in found.runs.values()] == [1, 1]

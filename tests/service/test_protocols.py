@@ -65,7 +65,9 @@ CASES: dict[str, dict[str, Any]] = {
     "prices and shares": {
         "threshold": 0.5,
         "mechanism": incfed.PayEveryone(),
-        "limits": incfed.Limits(price_rise=1.1, price_spread=1.5, largest_share=0.3),
+        "limits": incfed.Limits(
+            price_rise=1.1, price_spread=1.5, largest_share=0.3, steps_spread=1.2
+        ),
     },
     "small rounds, news": {
         "trigger": incfed.News(0.5),

@@ -77,6 +77,7 @@ def limits(draw: st.DrawFn) -> dict[str, Any] | None:
         "price_rise": draw(st.sampled_from([None, 1.0, 1.5])),
         "price_spread": draw(st.sampled_from([None, None, 1.0, 3.0])),
         "largest_share": draw(st.sampled_from([None, None, 0.4, 0.75])),
+        "steps_spread": draw(st.sampled_from([None, None, 1.0, 2.0])),
         "steps_per_upload": draw(st.sampled_from([None, None, 3, 10])),
         "least_sharers": draw(st.sampled_from([1, 1, 2, 3])),
         "least_steps": draw(st.sampled_from([1, 1, 5])),

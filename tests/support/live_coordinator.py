@@ -72,7 +72,7 @@ def dying_at(which: str) -> Callable[[str], None]:
 
 # No limits, so that a round of one client and one step counts.
 OFF = """{ price_rise = "none", price_spread = "none", largest_share = "none",\
- steps_per_upload = "none", least_sharers = 1, least_steps = 1,\
+ steps_spread = "none", steps_per_upload = "none", least_sharers = 1, least_steps = 1,\
  refuse_resale = false, per_round = "none", per_payment = "none", per_client = "none" }"""
 
 

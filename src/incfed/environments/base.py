@@ -123,12 +123,12 @@ class World(Described, ABC):
 
         return Part(self, first, last, turn=turn)
 
-    def bootstrap(self, steps: int) -> World:
+    def bootstrap(self, steps: int, resample: str = "events") -> World:
         """Bootstrapped logs: `steps` steps of a recorded world without randomness, drawn with
-        replacement by the seed."""
+        replacement by the seed; with `resample` "clients", its clients are drawn first."""
         from .bootstrap import Bootstrap
 
-        return Bootstrap(self, steps)
+        return Bootstrap(self, steps, resample)
 
     @property
     def notes(self) -> Sequence[str]:

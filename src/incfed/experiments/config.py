@@ -4,6 +4,7 @@
 steps = 5000                # may be left out for a trace: all of it
 seeds = 5                   # a number, or a list [0, 7, 9]
 bootstrap = 20              # for a log, which has one order: bootstrapped logs instead of seeds
+resample = "events"         # or "clients": what they draw with replacement
 output = "results"          # relative to the config file
 [world]
 kind = "Synthetic"          # the other keys are the constructor's arguments
@@ -28,6 +29,7 @@ from typing import Any
 from .. import algorithms, environments
 from ..algorithms import thresholds
 from ..environments.base import World
+from ..environments.bootstrap import CLIENTS, EVENTS
 from ..environments.trace import Trace
 from ..mechanisms.registry import build_mechanism
 from ..protocol.limits import build_limits
@@ -37,12 +39,12 @@ from ..protocol.triggers import build_trigger
 from ..results.settings import plain
 from ..simulation.compare import BOOTSTRAP
 from ..support import kinds, places, toml
-from ..support.inputs import MOST_STEPS, InputError, integer, refuse
+from ..support.inputs import MOST_STEPS, InputError, choice, integer, refuse
 from ..support.kinds import Kinds, public
 
-CUT = ("part", "turn", "bootstrap")  # keys that every table of a recorded world may have
+CUT = ("part", "turn", "bootstrap", "resample")  # keys that any recorded world may have
 LONGEST_LABEL = 80  # characters
-RUN_KEYS = ("steps", "seeds", "bootstrap", "output")
+RUN_KEYS = ("steps", "seeds", "bootstrap", "resample", "output")
 MANY = 100_000  # seeds: more is a typing error
 
 
@@ -112,6 +114,7 @@ class Outline:
     world: dict[str, Any]
     algorithms: dict[str, dict[str, Any]]  # by label
     bootstrap: int = BOOTSTRAP
+    resample: str = EVENTS
 
 
 def check_outline(recipe: Recipe) -> Outline:
@@ -129,7 +132,15 @@ def check_outline(recipe: Recipe) -> Outline:
     world = places.table("world", tables["world"], example)
     algorithms = _labelled(tables.get("algorithm"))
     bootstrap = integer("run.bootstrap", run.get("bootstrap", BOOTSTRAP), low=0, high=MANY)
-    return Outline(run.get("steps"), seeds, recipe.folder / output, world, algorithms, bootstrap)
+    resample = choice("run.resample", run.get("resample", EVENTS), (EVENTS, CLIENTS))
+    where = recipe.folder / output
+    return Outline(run.get("steps"), seeds, where, world, algorithms, bootstrap, resample)
+
+
+def redrawn(steps: int, resample: str) -> dict[str, Any]:
+    """What makes a [world] that of bootstrapped logs."""
+    more = {} if resample == EVENTS else {"resample": resample}
+    return {"bootstrap": steps, **more}
 
 
 def _seeds(value: object) -> tuple[int, ...]:
@@ -199,7 +210,9 @@ def build_world(table: Mapping[str, Any], folder: Path) -> Component:
             if "part" in table or "turn" in table:
                 world = world.part(*shares, turn=table.get("turn", False))
             if "bootstrap" in table:
-                world = world.bootstrap(table["bootstrap"])
+                world = world.bootstrap(table["bootstrap"], table.get("resample", EVENTS))
+            elif "resample" in table:
+                raise refuse("resample", table["resample"], "left out, or bootstrap given too")
     return Component(world, built.sources, table)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .._version import __version__
 from ..algorithms.base import Algorithm
@@ -24,7 +24,7 @@ from ..support.terminal import Terminal
 from . import grid
 from .cell_runner import CellRunner
 from .cells import Cell
-from .config import Component, Recipe, build_algorithm, check_outline, check_steps, load
+from .config import Component, Recipe, build_algorithm, check_outline, check_steps, load, redrawn
 from .engine import Outcome
 from .run_folders import RunFolders, last_earlier
 from .suite import Suite
@@ -65,8 +65,9 @@ class Experiment(Suite):
 
     def _again(self, cell: Cell) -> list[str]:
         """What sets a run of a bootstrapped log apart from one of the log."""
-        own = "bootstrap" in self.environment.table
-        return ["bootstrap"] if "bootstrap" in cell.world and not own else []
+        if "bootstrap" in self.environment.table or "bootstrap" not in cell.world:
+            return []
+        return ["bootstrap", *([cell.world["resample"]] if "resample" in cell.world else [])]
 
     @cached_property
     def _slugs(self) -> dict[str, str]:
@@ -134,7 +135,8 @@ def build(recipe: Recipe) -> Experiment:
             outline = replace(outline, seeds=outline.seeds[:1])
         cells = grid.cells([], outline, recipe.folder)
         if not environment.value.chance:
-            cells = _with_bootstraps(cells, steps, outline.bootstrap)
+            drawn = redrawn(steps, outline.resample)
+            cells = _with_bootstraps(cells, drawn, outline.bootstrap)
         return Experiment(
             name=recipe.name,
             cells=cells,
@@ -147,7 +149,7 @@ def build(recipe: Recipe) -> Experiment:
         )
 
 
-def _with_bootstraps(cells: list[Cell], steps: int, many: int) -> list[Cell]:
+def _with_bootstraps(cells: list[Cell], drawn: Mapping[str, Any], many: int) -> list[Cell]:
     """Each run of a log, and the same with bootstrapped logs."""
     return [
         one
@@ -155,7 +157,7 @@ def _with_bootstraps(cells: list[Cell], steps: int, many: int) -> list[Cell]:
         for one in (
             cell,
             *(
-                replace(cell, world={**cell.world, "bootstrap": steps}, seed=cell.seed + n)
+                replace(cell, world={**cell.world, **drawn}, seed=cell.seed + n)
                 for n in range(1, many + 1)
             ),
         )

@@ -17,10 +17,11 @@ from ..mechanisms.registry import MissingCode
 from ..protocol.statements import FIELDS
 from ..support.inputs import InputError, counted
 from . import tables
+from .acts import Acts, round_settings
 from .chain import START, Head, canonical, digest, head, link
 from .guards import broken_guards
 from .proofs import LedgerTree
-from .recompute import disagreements, round_settings
+from .recompute import disagreements
 from .records import Pruned
 from .replay import Replay
 from .signatures import disputed
@@ -77,6 +78,7 @@ def audit(
     """Check everything. MissingCode if a decision was made by code that is not loaded. `watch` is
     called with the entries done, and all."""
     report, replay, total = AuditReport(), Replay(), head(connection).number
+    acts = Acts(connection)
     seen = None if saved is None or saved.number else START
     for row in connection.execute(select(tables.entries).order_by(tables.entries.c.number)):
         _check_link(report, row)
@@ -84,7 +86,7 @@ def audit(
         report.entries += 1
         if saved is not None and row.number == saved.number:
             seen = row.hash
-        _follow(connection, report, replay, row)
+        _follow(connection, report, replay, acts, row)
         watch(report.entries, total)
     if not report.entries:
         report.findings.append("there are no entries: no federation was ever founded here")
@@ -100,7 +102,7 @@ def audit(
         report.spent = replay.spent(report.digits)
         if saved is not None and saved.federation != replay.now["name"]:
             report.findings.append(f"the kept head is of another federation, {saved.federation}")
-    report.findings += broken_guards(connection)
+    report.findings += acts.wrong_sketches + broken_guards(connection)
     for name in ("federation", "settings", "clients", "rounds", "uploads", "offers", "deliveries",
                  "epochs", "payments", "payouts", "withdrawals", "operators"):  # fmt: skip
         _compare(connection, report, replay, tables.metadata.tables[name])
@@ -130,7 +132,9 @@ def _check_link(report: AuditReport, row: Any) -> None:
         report.findings.append(f"entry {row.number}: its hash is not that of its content")
 
 
-def _follow(connection: Connection, report: AuditReport, replay: Replay, row: Any) -> None:
+def _follow(
+    connection: Connection, report: AuditReport, replay: Replay, acts: Acts, row: Any
+) -> None:
     try:
         body = json.loads(row.body)
         where = f"entry {row.number} ({body['kind']}, round {body.get('round', '-')})"
@@ -143,7 +147,8 @@ def _follow(connection: Connection, report: AuditReport, replay: Replay, row: An
         if body["kind"] in FIELDS:
             wrong = disputed(replay, body, round_settings(replay, body))
             report.findings += [f"{where}: {one}" for one in wrong]
-        report.findings += [f"{where}: {one}" for one in disagreements(connection, replay, body)]
+        wrong = acts.faults(replay, body) + disagreements(connection, replay, body)
+        report.findings += [f"{where}: {one}" for one in wrong]
     except MissingCode as missing:
         raise MissingCode(f"{where}: {missing}") from None
     except Pruned:

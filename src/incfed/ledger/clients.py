@@ -9,11 +9,11 @@ import secrets
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from ..support import inputs
 from .chain import append, said_by
-from .tables import clients, presence, starts
+from .tables import clients, presence, signals, starts
 
 ALL = (
     select(clients, presence.c.heard.label("last_seen"), starts.c.number, starts.c.nonce)
@@ -78,7 +78,9 @@ def revoke(connection: Connection, name: str, at: float, by: str | None = None) 
 
 
 def set_key(connection: Connection, client: int, key: str | None) -> None:
-    """Register a public key; None: take it back. The caller writes the entry."""
+    """Register a public key; None: take it back. The caller writes the entry. What the client
+    streamed bears no signature, or that of another key: it has to say it again."""
+    connection.execute(delete(signals).where(signals.c.client == client))
     connection.execute(update(clients).where(clients.c.id == client).values(key=key))
 
 

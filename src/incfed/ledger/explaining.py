@@ -193,7 +193,7 @@ def _why(
         return "Passed over: it is barred for a while, since it failed to deliver."
     if removed in ("least_sharers", "least_steps"):
         return "Too little was shared in this round for anything to be."
-    if removed == "largest_share":
+    if removed in ("largest_share", "steps_spread"):
         return "Passed over: too large a share of all data is its own. It waits for the others."
     if removed is not None:
         return f"Passed over: its price exceeds {LIMITS.get(removed, removed)}."

@@ -14,6 +14,7 @@ from . import tables
 from .money import amount_of
 
 _past, _uploads = tables.past, tables.uploads.c
+ALL = select(_past, tables.clients.c.revoked).join(tables.clients)
 
 
 class Sent(NamedTuple):
@@ -25,7 +26,7 @@ class Sent(NamedTuple):
 
 def read_past(connection: Connection) -> dict[int, Past]:
     """Of all clients that have one."""
-    return {row.client: Past(*row[1:]) for row in connection.execute(select(_past))}
+    return {row.client: Past(*row[1:]) for row in connection.execute(ALL)}
 
 
 def remember(
@@ -62,5 +63,8 @@ def write_past(
     if sent:
         new = remember(read_past(connection), limits, sent, payments)
         connection.execute(delete(_past).where(_past.c.client.in_(sorted(new))))
-        rows_of = [{"client": client, **one._asdict()} for client, one in sorted(new.items())]
+        rows_of = [
+            {"client": client, "paid": one.paid, "price": one.price, "steps": one.steps}
+            for client, one in sorted(new.items())
+        ]
         connection.execute(insert(_past), rows_of)

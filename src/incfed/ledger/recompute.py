@@ -12,20 +12,11 @@ from sqlalchemy import Connection
 
 from ..kernels.factor import Floats
 from ..protocol import deciding
-from ..protocol.checks import check_delivery, check_upload
 from ..protocol.deciding import Offers, RoundInputs
 from ..protocol.money import from_units
-from . import tables
+from .acts import round_settings
 from .money import amounts
-from .records import (
-    RUNNING,
-    from_bytes,
-    read_deliveries,
-    read_epoch,
-    read_own,
-    read_round_inputs,
-    read_upload,
-)
+from .records import RUNNING, read_deliveries, read_epoch, read_round_inputs
 from .replay import Replay, Row
 from .settings import Settings
 from .withdrawal import Share, Withdrawal, remaining
@@ -41,9 +32,7 @@ def disagreements(connection: Connection, replay: Replay, e: Row) -> list[str]:
     check = {
         "settings": _changed,
         "opened": _opened,
-        "uploaded": _uploaded,
         "decided": _decided,
-        "delivered": _delivered,
         "barred": _barred,
         "closed": _closed,
         "void": _void,
@@ -75,14 +64,12 @@ def _opened(connection: Connection, replay: Replay, e: Row) -> list[str]:
     return found
 
 
-def round_settings(replay: Replay, e: Row) -> Settings:
-    """The settings of the round that an entry is about."""
-    number = replay.rounds[e["round"]]["settings"]
-    return Settings.of(json.loads(replay.settings[number]["body"]))
-
-
 def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> RoundInputs:
     round, settings = replay.rounds[e["round"]], round_settings(replay, e)
+    past = {
+        client: one._replace(left=replay.clients[client]["revoked"])
+        for client, one in replay.past.items()
+    }
     return read_round_inputs(
         connection,
         settings,
@@ -91,32 +78,9 @@ def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -
         trigger=round["trigger"],
         spent=replay.spent(settings.money_digits),
         out=replay.out(e["round"], settings.barred_time) | set(failed),
-        past=replay.past,
+        past=past,
         members=sum(not row["revoked"] for row in replay.clients.values()),
     )
-
-
-def _uploaded(connection: Connection, replay: Replay, e: Row) -> list[str]:
-    settings = round_settings(replay, e)
-    if (e["round"], e["client"]) in replay.uploads:
-        return [f"client {e['client']} had uploaded before"]
-    row = read_own(connection, tables.uploads, e["round"], e["client"])
-    check_upload(read_upload(row, settings), settings.bounds)
-    found = _fractions(replay, e, [e["cost"]])
-    if e["steps"] > settings.most_steps(e["at"] - replay.unshared_since(e["client"])):
-        found.append(f"client {e['client']}: more steps than steps_per_second allows")
-    return found
-
-
-def _delivered(connection: Connection, replay: Replay, e: Row) -> list[str]:
-    settings = round_settings(replay, e)
-    if (e["round"], e["client"]) in replay.deliveries:
-        return [f"client {e['client']} had delivered before"]
-    row = read_own(connection, tables.uploads, e["round"], e["client"])
-    upload = read_upload(row, settings)
-    sent = read_own(connection, tables.deliveries, e["round"], e["client"])
-    check_delivery(from_bytes(sent.db), upload.dV, upload.steps, settings.bounds)
-    return []
 
 
 def _decided(connection: Connection, replay: Replay, e: Row) -> list[str]:

@@ -39,7 +39,7 @@ class Replay:
         self._sent: dict[int, set[int]] = {}
         self._uploads: dict[int, dict[int, Sent]] = {}  # of clients with data, by round
         self.past: dict[int, Past] = {}  # what limits depend on
-        self._last_shared: dict[int, int] = {}  # in which round each client did
+        self.last_shared: dict[int, int] = {}  # in which round each client did
 
     @property
     def now(self) -> Row:
@@ -65,9 +65,16 @@ class Replay:
     def unshared_since(self, client: int) -> float:
         """When the round opened in which a client last shared, or when it enrolled: what it has not
         shared is younger."""
-        last = self._last_shared.get(client)
+        last = self.last_shared.get(client)
         found: float = self.clients[client]["enrolled"]
         return found if last is None else float(self.rounds[last]["opened"])
+
+    def last_shared_epoch(self, client: int) -> int:
+        """That a client's last share made; 0: it has shared nothing."""
+        last = self.last_shared.get(client)
+        if last is None:
+            return 0
+        return int(self.payments[self.now["name"], last, client]["epoch"])
 
     @property
     def money_digits(self) -> int | None:
@@ -193,7 +200,7 @@ class Replay:
             key = self.now["name"], e["round"], int(client)
             row = self._money("amount", amount, e["round"])
             self.payments[key] = {"epoch": e["epoch"], **row}
-            self._last_shared[int(client)] = e["round"]
+            self.last_shared[int(client)] = e["round"]
         if self.digits(e["round"]) is None:
             self.now["spent"] += math.fsum(e["payments"].values())
         else:

@@ -220,7 +220,7 @@ def _outcome(row: Any, payment: float | None) -> str:
         return "passed over: barred"
     if row.limit in ("least_sharers", "least_steps"):
         return "too little was shared"
-    if row.limit == "largest_share":
+    if row.limit in ("largest_share", "steps_spread"):
         return "passed over: too large a share of all data"
     if row.limit is not None:
         return f"passed over: above {LIMITS.get(row.limit, row.limit)}"

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..protocol.statements import DELIVERED, FIELDS, REQUIRED, UPLOADED, statement
+from ..protocol.statements import DELIVERED, REQUIRED, UPLOADED, signed_kind, statement
 from ..protocol.triggers import ROWS
 from ..support.signing import verify
 from .replay import Replay, Row
@@ -19,8 +19,7 @@ def fault(
 ) -> str | None:  # fmt: skip
     """What is wrong with the signature of an act, if anything."""
     if signature is None:
-        signed = key is not None or settings.signatures == REQUIRED
-        return "it is not signed" if signed else None
+        return "it is not signed" if must_sign(key, settings) else None
     if key is None:
         return "it is signed, but its sender has no key"
     if not verify(key, statement(federation, kind, fields), signature):
@@ -28,14 +27,16 @@ def fault(
     return None
 
 
+def must_sign(key: str | None, settings: Settings) -> bool:
+    """Must a client with this key sign what it does?"""
+    return key is not None or settings.signatures == REQUIRED
+
+
 def disputed(replay: Replay, e: Row, settings: Settings) -> list[str]:
-    """Of an entry, given all entries before it."""
-    kind = e["kind"]
-    if kind not in FIELDS:
-        return []
-    signature = e.get("signature")
-    if kind == UPLOADED and signature is None and settings.rule.streams == ROWS:
-        return []  # the coordinator made it of what was streamed; the delivery is signed
+    """Of an entry of an act, given all entries before it."""
+    kind, signature = signed_kind(e), e.get("signature")
+    if kind == UPLOADED and signature is None and settings.rule.streams == ROWS and not e["steps"]:
+        return []  # the coordinator says that it has streamed nothing
     upload: Row = {}
     if kind == DELIVERED:
         upload = dict(replay.uploads[e["round"], e["client"]])

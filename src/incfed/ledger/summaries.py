@@ -10,7 +10,17 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, insert, literal, select
+from sqlalchemy import (
+    Connection,
+    Select,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 
 from ..protocol.deciding import RoundInputs
 from ..protocol.server import Closed
@@ -93,6 +103,19 @@ def _note_barred(connection: Connection, number: int, judged: list[int]) -> None
         _sent.client.not_in(judged), _sent.client.not_in(offered),
     )  # fmt: skip
     connection.execute(insert(tables.removals).from_select(["round", "client", "limit"], barred))
+
+
+def note_withdrawn(
+    connection: Connection, client: int, rounds: int, steps: int, nats: float
+) -> None:
+    """So much of what a client shared was taken out again. What it was paid stays paid."""
+    row = connection.execute(KNOWN, {"clients": [client]}).first()
+    if row is None:  # it shared before there were summaries
+        return
+    left = row.steps - steps
+    values = {"rounds": row.rounds - rounds, "steps": left, "nats": max(0.0, row.nats - nats)}
+    values |= {} if left else {"nats": 0.0}  # but for rounding
+    connection.execute(update(_own).where(_own.c.client == client).values(values))
 
 
 def note_removed(connection: Connection, number: int, removed: Mapping[int, str]) -> None:

@@ -139,6 +139,7 @@ conduct = Table(
     Column("called", Double),  # when it last opened a round
     Column("false_calls", Integer, nullable=False),  # in a row
     Column("ignored", Double),  # its calls are, until then
+    Column("noisy", Boolean, nullable=False),  # it adds noise to what it shares, by its last call
 )
 
 # When a coordinator last showed that it could be answered: no evidence either.
@@ -183,6 +184,7 @@ signals = Table(
     Column("taken", BigInteger),  # `learned` when dV became the upload to the round in progress
     Column("nonce", Text),  # of the client's start that said it,
     Column("taken_by", Text),  # and of the one whose dV was taken
+    Column("signature", Text),  # of dV, by the client; NULL: it has no key
 )
 
 # Trust "auto": how far each client's models were off, summed over what it delivers; and the sum

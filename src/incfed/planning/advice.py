@@ -18,13 +18,15 @@ from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit, loss
 from .judging import Judged, LimitCheck
 from .selection import RUNGS
 from .space import ALL, FREE, MIXTURE, PAID, Setting
+from .ties import PLAY_OFF
 
 if TYPE_CHECKING:
     from .planner import Plan
 
 COSTLY = {0.5: "half", 1.0: "as planned", 2.0: "twice"}  # by the factor that costs are off by
 LUCKY = "It keeps them in the held-out runs, but not in the search: do not count on it."
-NOTHING_MORE = "In the search, no dearer setting that keeps the other limits was better."
+NOTHING_MORE = "More money buys nothing: in the held-out runs, no dearer setting is better."
+NO_BETTER = "no better than a cheaper one"
 TWO = "No single limit is in the way: relax at least two of them."
 
 
@@ -98,9 +100,13 @@ def limit_words(kept: LimitCheck) -> str:
 
 
 def point_label(plan: Plan, one: Judged) -> str:
-    """A point of the frontier, and the limits that it breaks."""
-    broken = outside(plan, one)
-    return f"{one.label}; outside: {'; '.join(broken)}" if broken else one.label
+    """A point of the frontier, whether it is worth its money, and the limits that it breaks."""
+    parts = [one.label]
+    if one not in plan.judgement.improving(plan.goal.bought):
+        parts.append(NO_BETTER)
+    if broken := outside(plan, one):
+        parts.append(f"outside: {'; '.join(broken)}")
+    return "; ".join(parts)
 
 
 def outside(plan: Plan, one: Judged) -> list[str]:
@@ -130,10 +136,11 @@ def sensitivity_words(plan: Plan) -> list[str]:
 def basis(plan: Plan) -> list[str]:
     """Where the figures come from."""
     case, seeds = plan.case, len(plan.held_out)
+    most = PLAY_OFF[0] if case.log else PLAY_OFF[-1]
     tried = (
         f"Tried {counted(len(plan.tried), 'setting')} in {counted(plan.runs, 'run')} with up to "
         f"{counted(RUNGS[-1], 'seed')} each; poor ones got fewer. Ties with the best were decided "
-        "with other seeds, for less traffic and then less money."
+        f"with up to {counted(most, 'other seed')}, for less traffic and then less money."
     )
     means = "± is a 95 % interval of the mean, not the spread of single runs."
     if case.share is None:
@@ -146,7 +153,7 @@ def basis(plan: Plan) -> list[str]:
     how = f"{seeds} other seeds, which draw the order and what is shown"
     if case.log:
         logs = counted(seeds, "bootstrapped log")
-        how = f"{logs}, whose events are drawn from it with replacement"
+        how = f"{logs}, whose {case.resample} are drawn from it with replacement"
         means = "± is a 95 % interval: how far another log of this kind would be away."
     fresh = (
         f"Settings were chosen on {part}. All figures come from the rest, run from scratch for "
@@ -157,7 +164,9 @@ def basis(plan: Plan) -> list[str]:
         fresh += (
             f" For each run {counted(case.run_steps, 'event')} were drawn, of which about "
             f"{human(round(matched))} matched what the log showed; reward, payments and traffic "
-            f"are all for {counted(case.steps, 'step')}, at the rate of the matched ones."
+            f"are all for {counted(case.steps, 'step')}, at the rate of the matched ones. The "
+            f"same events are drawn often: this part has about {human(round(case.evidence))} that "
+            "match, and on so many the figures rest."
         )
     return [tried, fresh]
 
@@ -215,14 +224,13 @@ def shown_metrics(plan: Plan) -> list[str]:
 
 @dataclass(frozen=True)
 class FrontierStep:
-    """From one point of the frontier to the next. The search drew it: in held-out runs, the dearer
-    one may be no better."""
+    """From one point of the frontier to the next that is better in the held-out runs."""
 
     cheap: Judged
     dear: Judged
     metric: str  # that money buys
     unit: float  # of money
-    tried: int = 0  # settings that the search tried in between
+    tried: int = 0  # settings that the search tried in between, and found no better
 
     @property
     def bought(self) -> Interval:
@@ -257,7 +265,7 @@ def frontier_steps(plan: Plan) -> list[FrontierStep]:
     unit = 10.0 ** (math.floor(math.log10(top)) - 1) if top > 0 else 1.0
     return [
         FrontierStep(*pair, plan.goal.bought, unit, _tried_between(plan, *pair))
-        for pair in pairwise(plan.frontier)
+        for pair in pairwise(plan.judgement.improving(plan.goal.bought))
     ]
 
 

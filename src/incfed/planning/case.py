@@ -12,11 +12,20 @@ from typing import Any
 import numpy as np
 
 from ..environments.base import World
+from ..environments.bootstrap import CLIENTS, EVENTS
 from ..experiments.cells import Cell
-from ..experiments.config import CUT, Recipe, build_algorithm, build_world, check_steps, load
+from ..experiments.config import (
+    CUT,
+    Recipe,
+    build_algorithm,
+    build_world,
+    check_steps,
+    load,
+    redrawn,
+)
 from ..mechanisms.registry import BUILT_IN, Pinned, load_mechanism
 from ..support import places
-from ..support.inputs import InputError, counted, number, refuse
+from ..support.inputs import InputError, choice, counted, number, refuse
 from .costs import ALLOWED, Costs, read_costs
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
 
@@ -44,6 +53,7 @@ class Case:
     fixed: Mapping[str, Any]  # [algorithm]
     space: Space
     share: float | None  # of a log, to choose on; None: a world without an end
+    resample: str = EVENTS  # of a log, what is drawn with replacement
     sources: Sequence[str] = ()  # SHA-256 of the user's own files
     notes: Sequence[str] = ()
 
@@ -78,12 +88,19 @@ class Case:
         enough = math.ceil(self.steps / self.world.match_rate)
         return max(self.steps, min(enough, MOST_EVENTS)) if self.log else self.steps
 
+    @property
+    def evidence(self) -> float:
+        """Of a log: how many of the events to judge by match, on average."""
+        assert self.share is not None
+        assert self.world.length is not None
+        return self.world.match_rate * (1 - self.share) * self.world.length
+
     def scene(self, use: str) -> dict[str, Any]:
         """The [world] to choose in, or the one to judge by."""
         if self.share is None:
             return dict(self.table)
         part = _parts(self.table, self.share)[0 if use == SEARCH else 1]
-        again = {"bootstrap": self.run_steps} if self.log else {}
+        again = redrawn(self.run_steps, self.resample) if self.log else {}
         return {**self.table, "part": part, **again}
 
     def cells(
@@ -116,6 +133,7 @@ class Case:
             dict(self.fixed),
             self.space.identity(),
             self.share,
+            self.resample,
             list(self.sources),
         ]
 
@@ -163,7 +181,7 @@ def build_case(recipe: Recipe) -> Case:
             places.table(name, tables.get(name, {}), f"[{name}]")
             for name in ("run", "algorithm", "search")
         )
-        places.known("run", run, ["steps"])
+        places.known("run", run, ["steps", "resample"])
         places.known("algorithm", fixed, [*FIXED, "ridge"])
         built = build_world(tables["world"], recipe.folder)
         world: World = built.value
@@ -185,6 +203,7 @@ def build_case(recipe: Recipe) -> Case:
             fixed={key: value for key, value in fixed.items() if key != "ridge"},
             space=read_space(search, fixed, usual, recipe.folder, _norm(world), costs.highest()),
             share=share,
+            resample=choice("run.resample", run.get("resample", EVENTS), (EVENTS, CLIENTS)),
         )
         sources = dict(built.sources)
         for setting in (case.nobody, *case.space.first(usual)):  # every mechanism once

@@ -32,12 +32,14 @@ def caption(plan: Plan) -> str:
     better = "higher" if plan.goal.bought in GAINS else "lower"
     broken = any(outside(plan, one) for one in plan.frontier)
     hollow = " Hollow: outside another limit." if broken else ""
+    ties = plan.judgement.leader is not plan.judgement.chosen
+    above = " The advice may lie off it: it ties with the best, and is cheaper." if ties else ""
     why = "are too optimistic" if plan.case.share is None else "come from the other part of the log"
     return (
         f"Held-out means with 95 % intervals; {better} is better. Dashed: limits. Pale dots are "
         f"all settings of the search: those figures {why}, and are used nowhere else. The line "
-        "joins the settings that the search found best for the money; in held-out runs, a dearer "
-        f"one may be no better.{hollow}"
+        "is the best that each sum buys; pale circles are no better than a cheaper setting."
+        f"{above}{hollow}"
     )
 
 
@@ -49,10 +51,13 @@ def frontier(plan: Plan) -> Figure:
     _scales(axes, plan, [*line, chosen, *references])
     x, y = zip(*((means["payment"], means[metric]) for _, means in plan.tried), strict=True)
     axes.scatter(x, y, s=12, color=GRID, linewidth=0, zorder=1)
-    x, y = zip(*((one["payment"].mean, one[metric].mean) for one in line), strict=True)
-    axes.plot(x, y, color=LINE, linewidth=1.8, zorder=3)
+    best = plan.judgement.improving(metric)
+    x, y = zip(*((one["payment"].mean, one[metric].mean) for one in [*best, best[-1]]), strict=True)
+    end = max(one["payment"].mean for one in line)  # the best remains the best for more money
+    axes.step([*x[:-1], end], y, where="post", color=LINE, linewidth=1.8, zorder=3)
     for one in line:
-        _mark(axes, one, metric, LINE, "o", 5.0, hollow=bool(outside(plan, one)))
+        faint = {} if one in best else {"alpha": 0.45}
+        _mark(axes, one, metric, LINE, "o", 5.0, hollow=bool(outside(plan, one)), **faint)
     for one, marker in zip(references, MARKERS, strict=False):
         _mark(axes, one, metric, REFERENCE, marker, 5.5)
     _mark(axes, chosen, metric, CHOSEN, "o", 9.0)
@@ -102,6 +107,8 @@ def _scales(axes: Axes, plan: Plan, shown: list[Judged]) -> None:
         start = 10.0 ** math.floor(math.log10(min(above)))
         axes.set_xscale("symlog", linthresh=start, linscale=0.4)
         axes.set_xlim(-0.15 * start, 2.5 * top)
+        powers = range(math.floor(math.log10(2.5 * top / start)) + 1)
+        axes.set_xticks([0.0, *(start * 10.0**k for k in powers)])  # those of matplotlib overlap
     else:
         axes.set_xlim(-0.03 * (top or 1), 1.12 * (top or 1))
     ends = [end for one in shown for end in (one[metric].low, one[metric].high, one[metric].mean)]
@@ -112,29 +119,32 @@ def _scales(axes: Axes, plan: Plan, shown: list[Judged]) -> None:
 
 def _mark(
     axes: Axes, one: Judged, metric: str, colour: str, marker: str, size: float, *,
-    hollow: bool = False,
+    hollow: bool = False, alpha: float = 1.0,
 ) -> None:  # fmt: skip
     x, y = one["payment"], one[metric]
     axes.errorbar(
         x.mean, y.mean,
         xerr=None if math.isnan(x.half) else [[min(x.half, x.mean)], [x.half]],
         yerr=None if math.isnan(y.half) else y.half,
-        color=colour, marker=marker, markersize=size, linewidth=1.1, zorder=4,
+        color=colour, marker=marker, markersize=size, linewidth=1.1, zorder=4, alpha=alpha,
         markerfacecolor="none" if hollow else colour,
     )  # fmt: skip
 
 
 def sketch(plan: Plan, width: int) -> list[str]:
     """The same as text, at most `width` columns wide, and a legend."""
-    inside = [one for one in plan.frontier if not outside(plan, one)]
     broken = [one for one in plan.frontier if outside(plan, one)]
-    marks = {"□": _references(plan), "○": broken, "●": inside, "◆": [plan.judgement.chosen]}
+    best = [one for one in plan.judgement.improving(plan.goal.bought) if one not in broken]
+    rest = [one for one in plan.frontier if one not in (*best, *broken)]
+    marks = {"□": _references(plan), "·": rest, "○": broken, "●": best,
+             "◆": [plan.judgement.chosen]}  # fmt: skip
     dots = [
         (one["payment"].mean, one[plan.goal.bought].mean, mark)
         for mark, marked in marks.items()
         for one in marked
     ]
     legend = "◆ the advice   ● best for the money   □ everyone, nobody is paid"
+    legend += "   · no better than a cheaper one" if rest else ""
     legend += "   ○ outside another limit" if broken else ""
     return [*chart(dots, width=width, across="paid to clients"), legend]
 

@@ -5,22 +5,28 @@ too much. So a part of each batch goes to sums in the widest gaps, between 0 and
 along the frontier. To meet a sum, take two settings that pay less and more than it and are most
 alike, and try what is halfway between their beta and D_c: a bisection, as payments rise with beta
 and fall with D_c. In all else the new setting is as the best one so far.
+
+Another part goes to the best setting so far with rarer rounds, which send less: it is the
+likeliest to be as good and cheaper. And where the frontier that the plan shows has wide gaps, the
+best of what was tried in between is shown too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from .evidence import Evidence
-from .goals import Goal
-from .selection import RUNGS, front
+from .goals import Goal, loss
+from .selection import RUNGS, front, thin
 from .space import ALL, FREE, PAID, THRESHOLD, Setting, Space
 
 INSIDE = 0.5  # the share that goes between 0 and the budget; the others go along the frontier
 NARROW = 0.04  # a gap that needs no filling, as a share of the scale
+WIDE = 0.2  # one in which the frontier shows what was tried
+FACTORS = (2.0, 1.4, 4.0, 2.8)  # of D_c, or of the news that a patient server waits for
 LEAST = 1e-6  # stands for a beta of 0, which has no logarithm
 LEARNING = ("download", "width", "exploration", "width_scale", "trust", "ridge")
 
@@ -73,6 +79,53 @@ def widest_gap(sums: Sequence[float]) -> float | None:
     places = [math.sqrt(one) for one in sums]
     low, high = max(pairwise(places), key=lambda pair: pair[1] - pair[0], default=(0.0, 0.0))
     return ((low + high) / 2) ** 2 if high - low > NARROW * places[-1] else None
+
+
+def rarer(space: Space, best: Setting, tried: Collection[Setting], count: int) -> list[Setting]:
+    """At most `count` settings that were not tried yet: the best one with rarer rounds."""
+    numbers = space.numbers(best)
+    [lever] = {"threshold", "news"} & numbers.keys()
+    found = (
+        space.make(
+            best.candidate, best.trigger, best.download, best.width, best.trusting,
+            **(numbers | {lever: factor * numbers[lever]}),
+        )
+        for factor in FACTORS
+    )  # fmt: skip
+    return [one for one in dict.fromkeys(found) if one not in tried][:count]
+
+
+def along(
+    evidence: Evidence, goal: Goal, settings: Sequence[Setting], seeds: int, count: int
+) -> list[Setting]:
+    """At most `count` points of the frontier of `settings`, by rising payment; and where they are
+    far apart, or end far below the budget, the best of what was tried in between, though something
+    cheaper is as good."""
+    line = front(evidence, goal, settings, seeds)
+    means = {one: evidence.means(one) for one in evidence.settings}
+    roots = {one: math.sqrt(each["payment"]) for one, each in means.items()}
+    kept = thin(line, [means[one]["payment"] for one in line], count)
+    rest = goal.without("payment", goal.bought)
+    least = max(evidence.violation(one, rest) for one in kept)
+    others = [one for one in means if evidence.violation(one, rest) <= least]
+    budget = next((x.value for x in goal.limits if x.metric == "payment"), math.inf)
+    end = max(roots[kept[-1]], min(math.sqrt(budget), max(roots.values())))
+
+    def filled(low: float, high: float) -> list[Setting]:
+        room = WIDE * end / 4  # to both ends, so that it is in between
+        inside = [one for one in others if low + room < roots[one] < high - room]
+        if high - low <= WIDE * end or not inside:
+            return []
+        # Those that the race gave more seeds first: with two seeds, the best is the luckiest.
+        best = min(
+            inside, key=lambda x: (-evidence.count(x), loss(goal.bought, means[x][goal.bought]))
+        )
+        return [*filled(low, roots[best]), best, *filled(roots[best], high)]
+
+    found: list[Setting] = []
+    for one, high in zip(kept, [*(roots[x] for x in kept[1:]), end], strict=True):
+        found += [one, *filled(roots[one], high)]
+    return found
 
 
 def _lever(setting: Setting, space: Space) -> Lever | None:

@@ -4,14 +4,14 @@ were not used to choose settings."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..experiments.engine import Session
 from ..results.intervals import Interval
 from .alone import Rules, named
 from .case import JUDGE, Case
 from .evidence import EXTRA, interval_of, means_of
-from .goals import GAINS, METRICS, Figures, Goal, Limit
+from .goals import GAINS, METRICS, Figures, Goal, Limit, loss
 from .search import SearchResult, needed, run_groups
 from .space import Setting
 
@@ -98,6 +98,8 @@ class Judgement:
     leader: Judged  # of the search; the chosen one, or one that it tied with
     spending: Mapping[str, tuple[int, Judged]]  # by resource of which much is left: see `Spending`
     easiest: Mapping[str, Judged]  # by limited metric: closest to that limit, keeps the others
+    runner_up: Judged | None = None  # sends much less than the chosen one, and was not as good
+    play_off: Mapping[Setting, Interval] = field(default_factory=dict)  # worse than the leader by
 
     @property
     def everyone(self) -> Judged:
@@ -115,6 +117,14 @@ class Judgement:
         pair = self.chosen, self.alone
         one, other = pair if goal.performance in GAINS else pair[::-1]
         return one.more(other, goal.performance)
+
+    def improving(self, metric: str) -> list[Judged]:
+        """Those points of the frontier that are better than all cheaper ones, by their means."""
+        found: list[Judged] = []
+        for one in self.frontier:
+            if not found or loss(metric, one[metric].mean) < loss(metric, found[-1][metric].mean):
+                found.append(one)
+        return found
 
     def limits(self, goal: Goal, one: Judged) -> list[LimitCheck]:
         """Whether `one` keeps each limit."""
@@ -146,6 +156,7 @@ def judge(
     """Run everything that the plan mentions with the held-out seeds, all at once."""
     paid, free = case.everyone, case.nobody
     more = [found.leader, *(each.best for each in found.spending.values())]
+    more += [] if found.runner_up is None else [found.runner_up]
     settings = dict.fromkeys(
         [found.chosen, paid, free, *found.frontier, *more, *found.easiest.values()]
     )
@@ -174,4 +185,6 @@ def judge(
         leader=judged[found.leader],
         spending={name: (each.count, judged[each.best]) for name, each in found.spending.items()},
         easiest={metric: judged[one] for metric, one in found.easiest.items()},
+        runner_up=None if found.runner_up is None else judged[found.runner_up],
+        play_off=found.play_off,
     )

@@ -31,12 +31,12 @@ from .search import RunsFailed, Search, Watch
 from .selection import RUNGS
 from .space import Setting
 from .study import BATCH, check_optuna
+from .ties import PLAY_OFF
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 TRIALS, HELD_OUT = 160, 20
-PLAY_OFF = 16  # seeds that settings are chosen with, after those of the race
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     of `seed`."""
     start = 2 * MANY * seed
     return (
-        tuple(range(start, start + RUNGS[-1] + PLAY_OFF)),
+        tuple(range(start, start + RUNGS[-1] + PLAY_OFF[-1])),
         tuple(range(start + MANY, start + MANY + judges)),
     )
 

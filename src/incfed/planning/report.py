@@ -64,6 +64,7 @@ def _what_it_means(plan: Plan) -> list[str]:
         advice.explain(plan.setting),
         *advice.lie_words(plan),
         *alternatives.tie_words(plan),
+        *alternatives.better(plan),
         *alternatives.thrift(plan),
     ]
 
@@ -161,7 +162,12 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "gain": _interval(plan.gain),
         "figures": _figures(judgement.chosen),
         "frontier": [
-            {**_figures(one), "outside": advice.outside(plan, one)} for one in judgement.frontier
+            {
+                **_figures(one),
+                "outside": advice.outside(plan, one),
+                "improves": one in judgement.improving(plan.goal.bought),
+            }
+            for one in judgement.frontier
         ],
         "leader": _figures(judgement.leader),
         "unused": alternatives.unused(plan),

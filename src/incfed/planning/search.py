@@ -8,31 +8,33 @@ from pathlib import Path
 
 from ..experiments.cells import Cell
 from ..experiments.engine import Session
+from ..results.intervals import Interval
 from .alone import Rules, candidates
 from .case import SEARCH, Case
 from .evidence import Evidence, figures_of, means_of
-from .filling import between
+from .filling import along, between, rarer
 from .goals import Figures, Goal, loss
 from .selection import (
+    RESOURCES,
     RUNGS,
     Spending,
-    cheapest,
     choose,
     easiest,
     front,
     promising,
-    rivals,
     spending,
     survivors,
     thin,
 )
 from .space import Setting
 from .study import BATCH, Study
+from .ties import play_off, rivals, runner_up, worse
 
 FULL = RUNGS[-1]
 FINALISTS = 12  # settings that get all seeds before one is chosen
 FRONTIER = 8  # its points that are judged
 FILLED = 6  # settings of a batch that fill gaps
+RARER = 2  # settings of a batch that are as the best, with rarer rounds
 BEST_ALONE = 4  # ways to learn alone that get more than the first seeds
 
 
@@ -60,6 +62,8 @@ class SearchResult:
     within: bool  # it keeps all limits in the search
     frontier: list[Setting]
     leader: Setting  # has the best aim; the chosen one is as good, and cheaper, or the same
+    runner_up: Setting | None  # sends much less than the chosen one, and is not quite as good
+    play_off: dict[Setting, Interval]  # by how much each was worse than the leader, in the aim
     spending: dict[str, Spending]  # by resource of which much is left
     easiest: dict[str, Setting]  # by limited metric: comes closest to that limit, keeps the others
     alone: Rules  # the best way to learn without sharing
@@ -91,8 +95,12 @@ class Search:
     def _settle(self, goal: Goal) -> Goal:
         """The goal with its limits as numbers."""
         evidence, everyone = self.evidence, self._case.everyone
-        cells = self._case.cells(everyone, evidence.seeds, SEARCH)
-        [evidence.everyone] = needed(run_groups(self._session, [cells], self.report, self._slow))
+        seeds = [*evidence.seeds]
+        if any(limit.share is not None for limit in goal.limits):  # by which all are judged
+            seeds += self.play_off.seeds
+        cells = self._case.cells(everyone, seeds, SEARCH)
+        [runs] = needed(run_groups(self._session, [cells], self.report, self._slow))
+        evidence.everyone, self.play_off.everyone = runs[:FULL], runs[FULL:]
         if self._case.space.holds(everyone):
             evidence.add(everyone, evidence.everyone)
         return goal.settle(means_of(evidence.everyone))
@@ -115,9 +123,13 @@ class Search:
         return self._finish(goal)
 
     def _fill(self, goal: Goal) -> list[Setting]:
-        """Settings in between those tried so far, for a part of a batch."""
-        leading = promising(self.evidence, goal, RUNGS[0], 1)
-        return between(self.evidence, self._case.space, goal, leading[0], FILLED) if leading else []
+        """Settings in between those tried so far, and cheaper ones, for a part of a batch."""
+        evidence, space = self.evidence, self._case.space
+        leading = promising(evidence, goal, RUNGS[0], 1)
+        if not leading:
+            return []
+        found = between(evidence, space, goal, leading[0], FILLED)
+        return [*found, *rarer(space, leading[0], {*evidence.settings, *found}, RARER)]
 
     def _race(self, settings: Sequence[Setting], goal: Goal) -> None:
         left = list(dict.fromkeys(settings))
@@ -130,40 +142,34 @@ class Search:
         evidence = self.evidence
         self._check(evidence.settings)
         wanted = promising(evidence, goal, RUNGS[0], FINALISTS)
-        line = front(evidence, goal, evidence.settings, RUNGS[0])
-        wanted += thin(line, [evidence.means(one)["payment"] for one in line], FINALISTS)
+        for resource in RESOURCES:
+            line = front(evidence, goal, evidence.settings, RUNGS[0], resource)
+            wanted += thin(line, [evidence.means(one)[resource] for one in line], FINALISTS)
         wanted += easiest(evidence, goal, evidence.settings).values()
         self._run(list(dict.fromkeys(wanted)), FULL)
         full = [one for one in evidence.settings if evidence.count(one) >= FULL]
         self._check(full)
         leader = choose(evidence, full, goal)
-        chosen = self._play_off(leader, rivals(evidence, full, goal, leader), goal)
-        line = front(evidence, goal, full, FULL)
+        again, usual = self.play_off, (self._case.nobody, self._case.everyone)
+        others, chosen = rivals(evidence, full, goal, leader, always=usual), leader
+        if others:
+            chosen = play_off(again, leader, others, goal, self._meet)
         return SearchResult(
             evidence=evidence,
             chosen=chosen,
             within=evidence.violation(chosen, goal) == 0,
-            frontier=thin(line, [evidence.means(one)["payment"] for one in line], FRONTIER),
+            frontier=along(evidence, goal, full, FULL, FRONTIER),
             leader=leader,
+            runner_up=runner_up(again, goal, leader, chosen) if again.count(chosen) else None,
+            play_off={one: worse(again, one, leader, goal.aim) for one in again.settings},
             spending=spending(evidence, evidence.settings, goal, chosen),
             easiest=easiest(evidence, goal, full),
             alone=self._alone(goal, chosen),
         )
 
-    def _play_off(self, leader: Setting, others: Sequence[Setting], goal: Goal) -> Setting:
-        """The cheapest of those that are as good as the leader, with seeds that chose none of them:
-        with those of the race, the leader looks better than it is."""
-        if not others:
-            return leader
-        again, case = self.play_off, self._case
-        settings = [leader, *others]
-        cells = [case.cells(one, again.seeds, SEARCH) for one in (case.everyone, *settings)]
-        found = run_groups(self._session, cells, self.report, self._slow)
-        [again.everyone] = needed(found[:1])
-        for setting, runs in zip(settings, found[1:], strict=True):
-            if not isinstance(runs, str):
-                again.add(setting, runs)
-        return cheapest(again, again.settings, goal, leader) if again.count(leader) else leader
+    def _meet(self, settings: Sequence[Setting], seeds: int) -> None:
+        """Run settings with the seeds of the play-off."""
+        self._run(settings, seeds, self.play_off)
 
     def _alone(self, goal: Goal, chosen: Setting) -> Rules:
         """The way to learn alone that performs best; the best of the first seeds get more."""
@@ -180,11 +186,14 @@ class Search:
         if not left:
             raise RunsFailed(next(iter(self._faults.values())))
 
-    def _run(self, settings: Sequence[Setting], seeds: int) -> None:
+    def _run(
+        self, settings: Sequence[Setting], seeds: int, evidence: Evidence | None = None
+    ) -> None:
         """Run the settings up to so many seeds; one whose run fails is dropped."""
+        evidence = evidence or self.evidence
         groups: dict[Setting, list[Cell]] = {}
         for one in settings:
-            missing = self.evidence.seeds[self.evidence.count(one) : seeds]
+            missing = evidence.seeds[evidence.count(one) : seeds]
             if missing and one not in self._faults:
                 groups[one] = self._case.cells(one, missing, SEARCH)
         if not groups:
@@ -193,9 +202,9 @@ class Search:
         for setting, runs in zip(groups, found, strict=True):
             if isinstance(runs, str):
                 self._faults[setting] = runs
-                self.evidence.drop(setting)
+                evidence.drop(setting)
             else:
-                self.evidence.add(setting, runs)
+                evidence.add(setting, runs)
 
     def _tell(self, goal: Goal, done: int, total: int) -> None:
         leading = promising(self.evidence, goal, RUNGS[-1], FINALISTS)

@@ -6,8 +6,7 @@ rung, a setting is given up if, on the same seeds,
 - another setting costs no more, is no further outside the limits, and has a better aim by more than
   two standard errors.
 
-Of the settings with all seeds, the best one and its rivals get as many other seeds; among those
-that are then as good as the best, as far as the runs can tell, the cheapest is chosen.
+Of the settings with all seeds, the best one leads; `ties` decides whether a cheaper one is as good.
 """
 
 from __future__ import annotations
@@ -19,16 +18,12 @@ from dataclasses import dataclass
 
 from ..results.intervals import Interval, student
 from .evidence import Evidence, interval_of
-from .goals import Figures, Goal, loss
+from .goals import Goal, loss
 from .space import Setting
 
 RUNGS = (2, 6, 16)  # how many seeds a setting has had after each
 FAR = 0.5  # a setting that exceeds a limit by this share of it is given up
 SURE = 2.0  # so is one that is worse by this many standard errors
-NEAR = 3.0  # one that is worse by more than this is no rival of the best
-TIED = 1.0  # and by no more than this, with other seeds, as good
-RIVALS = 16  # that get other seeds, to see whether they are as good as the best
-LESS = 0.8  # traffic below this share is much less
 RESOURCES = ("payment", "communication")
 SPARE = 0.1  # a share of a limit that is worth a word
 CONFIDENT = 0.9  # how likely a mean must keep a limit for the setting to count as safe
@@ -145,22 +140,25 @@ def pareto(points: Mapping[Setting, tuple[float, float]]) -> list[Setting]:
     return kept
 
 
-def front(evidence: Evidence, goal: Goal, settings: Sequence[Setting], seeds: int) -> list[Setting]:
-    """The frontier of what money buys, by rising payment, on the first `seeds`. Limits on its own
-    two axes do not count: it shows what breaking them would bring."""
-    rest = goal.without("payment", goal.bought)
+def front(
+    evidence: Evidence, goal: Goal, settings: Sequence[Setting], seeds: int,
+    resource: str = "payment",
+) -> list[Setting]:  # fmt: skip
+    """The frontier of what money (or traffic) buys, the cheapest first, on the first `seeds`.
+    Limits on its own two axes do not count: it shows what breaking them would bring."""
+    rest = goal.without(resource, goal.bought)
     outside = {one: evidence.violation(one, rest, seeds) for one in settings}
     least, points = min(outside.values()), {}
     for setting in settings:
         if outside[setting] <= least:
             means = evidence.means(setting, seeds)
-            points[setting] = means["payment"], loss(goal.bought, means[goal.bought])
+            points[setting] = means[resource], loss(goal.bought, means[goal.bought])
     return pareto(points)
 
 
 def thin(settings: Sequence[Setting], payments: Sequence[float], count: int) -> list[Setting]:
     """At most `count` of them: the cheapest, the dearest, and others spread evenly over the orders
-    of magnitude of payment. Both arguments are sorted by payment."""
+    of magnitude of payment (or traffic). Both arguments are sorted by it."""
     kept = list(range(len(settings)))
     top = max(payments, default=0.0)
     place = [math.log1p(1000 * payment / top) if top else 0.0 for payment in payments]
@@ -168,76 +166,6 @@ def thin(settings: Sequence[Setting], payments: Sequence[float], count: int) -> 
         gaps = {k: place[kept[k + 1]] - place[kept[k - 1]] for k in range(1, len(kept) - 1)}
         del kept[min(gaps, key=gaps.__getitem__)]
     return [settings[k] for k in kept]
-
-
-def worse(evidence: Evidence, one: Setting, other: Setting, metric: str) -> Interval:
-    """By how much `one` is worse than `other`, seed by seed."""
-    values = evidence.values(one, metric), evidence.values(other, metric)
-    gaps = [loss(metric, x - y) for x, y in zip(*values, strict=True)]
-    return interval_of(gaps, log=evidence.log)
-
-
-def as_good(
-    evidence: Evidence, one: Setting, other: Setting, goal: Goal, errors: float = TIED
-) -> bool:
-    """Within so many standard errors: `one` is no worse in the aim and in what that is traded for
-    (it pays no more), and it keeps the limits as well."""
-    if evidence.violation(one, goal) > evidence.violation(other, goal):
-        return False
-    found = (worse(evidence, one, other, metric) for metric in (goal.aim, goal.partner))
-    return all(by.mean <= errors * by.error for by in found)
-
-
-def rivals(
-    evidence: Evidence, settings: Sequence[Setting], goal: Goal, leader: Setting
-) -> list[Setting]:
-    """Settings that send much less than the leader, or pay less for as much traffic, and may be as
-    good: first those that no other beats in traffic, or in money, and in what that buys. The leader
-    was picked for looking best, so that others are compared with it generously; runs with other
-    seeds must confirm them."""
-    best, risk = evidence.means(leader), max(0.0, upper_excess(evidence, leader, goal))
-
-    def cheaper(means: Figures) -> bool:
-        sent, usually = means["communication"], best["communication"]
-        return sent < LESS * usually or (
-            LESS * sent <= usually and means["payment"] < best["payment"]
-        )
-
-    near = {
-        one: means
-        for one in settings
-        if cheaper(means := evidence.means(one))
-        and upper_excess(evidence, one, goal) <= risk
-        and as_good(evidence, one, leader, goal, NEAR)
-    }
-    found: dict[Setting, None] = {}
-    for metric in ("communication", "payment"):
-        points = {
-            one: (means[metric], loss(goal.bought, means[goal.bought]))
-            for one, means in near.items()
-        }
-        found |= dict.fromkeys(_outermost(points, RIVALS // 2))
-    return list(found)
-
-
-def _outermost(points: Mapping[Setting, tuple[float, float]], count: int) -> list[Setting]:
-    """So many settings: those of the frontier, then those of the frontier of the others, ..."""
-    found: list[Setting] = []
-    while len(found) < min(count, len(points)):
-        line = pareto({one: point for one, point in points.items() if one not in found})
-        found += thin(line, [points[one][0] for one in line], count - len(found))
-    return found[:count]
-
-
-def cheapest(
-    evidence: Evidence, settings: Sequence[Setting], goal: Goal, leader: Setting
-) -> Setting:
-    """Of those that are as good as the leader, which is one of them: the one with the least
-    traffic; of those that send little more than it, the one that pays least."""
-    means = {one: evidence.means(one) for one in settings if as_good(evidence, one, leader, goal)}
-    least = min(each["communication"] for each in means.values())
-    light = [one for one in means if LESS * means[one]["communication"] <= least]
-    return min(light, key=lambda one: (means[one]["payment"], means[one]["communication"]))
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,6 @@ from .shared import Shared
 from .traffic import round_communication
 from .triggers import GROWTH, Threshold, Trigger
 
-SHARE = "largest_share"  # the limit by which a client is removed before anything is decided
-
 
 class Offers(NamedTuple):
     """The participants and their payments; `data_only`: the budget, or limits, did not allow
@@ -241,7 +239,7 @@ def shortfall(one: OpenRound, sharers: Collection[int]) -> str | None:
     paid. None if it is enough, or there is nothing."""
     if one.limits is None or not sharers:
         return None
-    return one.limits.shortfall(one.members, len(sharers), one.steps(sharers))
+    return one.limits.shortfall(one.members, [one.steps([client]) for client in sharers])
 
 
 def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Shared, Closed]:
@@ -263,9 +261,9 @@ def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Sh
 def _decide_within(one: OpenRound, kept: Mapping[int, float] | None, *, add: bool) -> Offers:
     """Decide within limits; if again, with those that delivered, never below `kept`."""
     assert one.limits is not None
-    crowding = set(_crowding(one)).difference(kept or {})
+    crowding = {client: by for client, by in _crowding(one).items() if client not in (kept or {})}
     rest = one.without(crowding) if crowding else one
-    removed, everyone, usual = dict.fromkeys(sorted(crowding), SHARE), None, dict[int, float]()
+    removed, everyone, usual = dict(crowding), None, dict[int, float]()
     while True:
         judge = one.mechanism if add else PaymentFree()
         round, decision = rest.judge(judge)
@@ -290,9 +288,10 @@ def _decide_within(one: OpenRound, kept: Mapping[int, float] | None, *, add: boo
     return Offers(offered, data_only, decision.gap if kept is None else 0.0, removed)
 
 
-def _crowding(one: OpenRound) -> list[int]:
-    if one.limits is None or one.limits.largest_share is None:
-        return []
+def _crowding(one: OpenRound) -> dict[int, str]:
+    """The clients that are removed before anything is decided, by which limit."""
+    if one.limits is None:
+        return {}
     uploads = {client: one.steps([client]) for client in one.active}
     return one.limits.crowding(one.members, uploads, one.past)
 

@@ -7,7 +7,7 @@ may still share for data alone.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -32,13 +32,16 @@ class Limits(Setting):
     price_floor: what was declared below this counts as this much, for `price_rise` and
     `price_spread`.
     price_spread: nor if it declares more than this factor times the median of what the others do
-    that want money; if there are two of them, or more.
+    that want money; if there are two of them, or more. Others are those in the round, and members
+    whose data is part of the model.
     steps_per_upload: an upload of more steps is refused.
     largest_share: of all steps that are shared, and those uploaded now, at most this share is one
     client's: else it waits for the others. Not in federations of one or two.
+    steps_spread: nor more than this factor times the mean of what the others have, that have any.
     least_sharers: if fewer clients would share in a round, nothing is shared, and nobody is paid.
     Not in federations of one or two, where that hides nothing.
-    least_steps: the same, if all together would share fewer steps.
+    least_steps: the same, if all but one of them would share fewer steps, whichever that is: each
+    knows its own, and can tell the rest.
     refuse_resale: an upload that is a multiple of what clients have downloaded is refused. Only
     real clients: simulated ones have seen what they share.
 
@@ -60,6 +63,7 @@ class Limits(Setting):
     price_spread: float | None = None
     steps_per_upload: int | None = None
     largest_share: float | None = None
+    steps_spread: float | None = None
     least_sharers: int = 1
     least_steps: int = 1
     refuse_resale: bool = False
@@ -70,7 +74,7 @@ class Limits(Setting):
                 inputs.setting("budget", getattr(self, name), name)
         if self.reserve is not None:
             inputs.setting("cost", self.reserve, "reserve")
-        for name in ("price_rise", "price_spread"):
+        for name in ("price_rise", "price_spread", "steps_spread"):
             if getattr(self, name) is not None:
                 inputs.number(name, getattr(self, name), low=1.0, high=1e100)
         inputs.number("price_floor", self.price_floor, low=0.0, high=1e100, open_low=True)
@@ -110,7 +114,7 @@ class Limits(Setting):
         highest = max(min(price, self._highest(past.price)), past.price or 0.0)
         if paid is None:
             return past._replace(price=highest)
-        return Past(past.paid + paid, highest, past.steps + steps)
+        return past._replace(paid=past.paid + paid, price=highest, steps=past.steps + steps)
 
     def _highest(self, price: float | None) -> float:
         if price is None or self.price_rise is None:
@@ -124,22 +128,34 @@ class Limits(Setting):
 
     def crowding(
         self, members: int, uploads: Mapping[int, int], past: Mapping[int, Past]
-    ) -> list[int]:
-        """The clients whose steps are too much beside those of the others; `uploads`: how many each
-        has in this round."""
-        if self.largest_share is None or members <= SMALL:
-            return []
-        shared = {client: one.steps for client, one in past.items()}
-        most = self.largest_share * (sum(shared.values()) + sum(uploads.values()))
-        return [c for c, steps in uploads.items() if shared.get(c, 0) + steps > most]
+    ) -> dict[int, str]:
+        """The clients whose steps are too much beside those of the others, by which limit;
+        `uploads`: how many each has in this round."""
+        share, spread = self.largest_share, self.steps_spread
+        if (share is None and spread is None) or members <= SMALL:
+            return {}
+        steps = {client: one.steps for client, one in past.items() if one.steps}
+        for client, new in uploads.items():
+            steps[client] = steps.get(client, 0) + new
+        total, others = sum(steps.values()), len(steps) - 1
+        found = {}
+        for client in sorted(uploads):
+            own = steps[client]
+            if share is not None and own > share * total:
+                found[client] = "largest_share"
+            elif spread is not None and others >= SMALL and own * others > spread * (total - own):
+                found[client] = "steps_spread"
+        return found
 
-    def shortfall(self, members: int, sharers: int, steps: int) -> str | None:
-        """The limit by which too little is shared for anything to be; None if it is enough."""
+    def shortfall(self, members: int, steps: Collection[int]) -> str | None:
+        """The limit by which too little is shared for anything to be, if each sharer shares so many
+        steps; None if it is enough."""
         if members <= SMALL:
             return None
-        if sharers < self.least_sharers:
+        if len(steps) < self.least_sharers:
             return "least_sharers"
-        return "least_steps" if steps < self.least_steps else None
+        told = sum(steps) - (max(steps) if len(steps) > 1 else 0)  # by who shares most
+        return "least_steps" if told < self.least_steps else None
 
     def settings(self) -> dict[str, Any]:
         """The settings that a result or a ledger records."""
@@ -157,7 +173,8 @@ def safe_limits(budget: float | None) -> Limits:
         price_rise=1.1,
         price_spread=5.0,
         steps_per_upload=1_000_000,
-        largest_share=0.75,
+        largest_share=0.5,
+        steps_spread=10.0,
         least_sharers=2,
         least_steps=10,
         refuse_resale=True,
@@ -185,7 +202,8 @@ class Past(NamedTuple):
 
     paid: float = 0.0  # in all
     price: float | None = None  # the highest it declared, as far as it was allowed to rise
-    steps: int = 0  # that it shared
+    steps: int = 0  # that it shared, and that were not withdrawn
+    left: bool = False  # it is no member any more
 
 
 class Allowance(NamedTuple):
@@ -200,8 +218,13 @@ NO_PAST: Mapping[int, Past] = {}
 
 def usual_prices(prices: Mapping[int, float], past: Mapping[int, Past]) -> dict[int, float]:
     """For each client with a price in this round, the median of what the others want: now, or
-    before if they are not in it. Not if fewer than two want money."""
-    known = {client: one.price for client, one in past.items() if one.price is not None}
+    before if they are not in it, but are members and have shared. Not if fewer than two want
+    money."""
+    known = {
+        client: one.price
+        for client, one in past.items()
+        if one.price is not None and one.steps and not one.left
+    }
     wanted = sorted(price for price in {**known, **prices}.values() if price > 0.0)
     usual = {}
     for client, price in prices.items():

@@ -35,6 +35,7 @@ class Signal(NamedTuple):
     cost: float  # D^p, if it shared now
     rows: Floats | None = None  # [k, d] if rows are streamed: x of the last k steps,
     dV: Packed | None = None  # or all that is not shared yet
+    signature: str | None = None  # of the upload that it may become (protocol/statements.py)
 
 
 class Upload(NamedTuple):

@@ -7,7 +7,7 @@ smaller.
 
 Both ends have to know the same R, to the last bit, on any processor. So the rows are rotated into
 it one by one, by operations that all processors round alike: it does not matter either how many
-came together.
+came together. The same holds for what a client streams, because it signs the sum.
 """
 
 from __future__ import annotations
@@ -95,7 +95,20 @@ def add_rows(packed: Packed, rows: Floats) -> Packed:
     """dV with more rows."""
     if packed.form == FACTOR and packed.rank + len(rows) < packed.dim:
         return Packed(FACTOR, packed.dim, _rotate(packed.rows(), rows).ravel())
-    return pack_matrix(packed.matrix() + rows.T @ rows)
+    return pack_matrix(_add_squares(packed, rows))
+
+
+def _add_squares(packed: Packed, rows: Floats) -> Floats:
+    """dV of all of them, row by row: rounded alike on all processors, like a factor."""
+    if packed.form == TRIANGLE:
+        V = packed.matrix()
+    else:
+        V = np.zeros((packed.dim, packed.dim))
+        for n, x in enumerate(packed.rows()):
+            V[n:, n:] += np.multiply.outer(x[n:], x[n:])  # it is triangular
+    for x in rows:
+        V += np.multiply.outer(x, x)
+    return V
 
 
 def gather(uploads: list[Packed], dim: int) -> Pending:

@@ -1,8 +1,9 @@
-"""Statements: what a client signs of its uploads (with the price), answers and deliveries.
+"""Statements: what a client signs of its uploads (with the price), also of what it streams and may
+become an upload, of its answers and deliveries.
 
 A statement has only what an entry of the ledger has too, so that an auditor, who sees the ledger
-and nothing else, can write it down again and check the signature. It names the federation and the
-round: it proves nothing elsewhere.
+and nothing else, can write it down again and check the signature. It names the federation, and the
+round or the step: it proves nothing elsewhere.
 """
 
 from __future__ import annotations
@@ -12,15 +13,21 @@ from typing import Any
 
 from ..support.signing import canonical, digest
 from .floats import to_bytes
-from .messages import Upload
+from .messages import Signal, Upload
 from .money import from_units
+from .packing import Packed
 
 PREFIX = "incfed-statement-1 "  # so that a signature means nothing in another protocol
 UPLOADED, ANSWERED, DELIVERED = "uploaded", "answered", "delivered"  # kinds of entries
+# What is streamed becomes an upload that no message asks for, in a round that the client does not
+# know yet: it signs all that it has streamed and not shared. `known`: the epoch that it has;
+# `learned`: steps ever; `since`: the round in which it last shared, so that nothing that it has
+# shared can be taken again.
+STREAMED = "streamed"
 FIELDS = {
+    STREAMED: ("client", "since", "known", "learned", "steps", "cost", "form", "numbers"),
     UPLOADED: ("round", "client", "epoch", "steps", "cost", "form", "numbers"),
     ANSWERED: ("round", "client", "attempt", "accepted"),
-    # with the price, because what was streamed became an upload without a message of its own
     DELIVERED: ("round", "client", "db", "steps", "cost"),
 }
 REGISTERED, REQUIRED = "registered", "required"  # who has to sign: who has a key, or everybody
@@ -34,6 +41,25 @@ def statement(federation: str, kind: str, fields: Mapping[str, Any]) -> bytes:
     ):  # it is in minor units
         said["cost"] = _plain(from_units(said["cost"], digits))
     return (PREFIX + canonical({**said, "federation": federation, "kind": kind})).encode()
+
+
+def signed_kind(entry: Mapping[str, Any]) -> str:
+    """The kind of statement that an entry bears the signature of."""
+    return STREAMED if "learned" in entry else str(entry["kind"])
+
+
+def stream_fields(client: int, signal: Signal, dV: Packed, since: int) -> dict[str, Any]:
+    """Those of the entry of an upload that is made of this; dV: all that was streamed by now."""
+    return {
+        "client": client,
+        "since": since,
+        "known": signal.epoch,
+        "learned": signal.learned,
+        "steps": signal.steps,
+        "cost": signal.cost,
+        "form": dV.form,
+        "numbers": digest(to_bytes(dV.numbers)),
+    }
 
 
 def upload_fields(client: int, upload: Upload) -> dict[str, Any]:

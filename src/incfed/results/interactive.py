@@ -139,18 +139,34 @@ def parallel(columns: Mapping[str, Sequence[Any]], colour: str) -> Table:
 
 
 def frontier(points: Sequence[Mapping[str, Any]], across: str, up: str) -> Table:
-    """What money buys: held-out means with 95 % intervals, by rising `across`."""
+    """What money buys: held-out means with 95 % intervals, by rising `across`. Those that do not
+    improve on a cheaper one are dots beside the line."""
+    best = [one for one in points if one.get("improves", True)]
+    rest = [one for one in points if one not in best]
+    return {
+        "data": [
+            _points(some, across, up, mode, faint)
+            for some, mode, faint in ((best, "lines+markers", 1.0), (rest, "markers", 0.45))
+            if some
+        ],
+        "layout": _layout(across, up),
+    }
+
+
+def _points(
+    points: Sequence[Mapping[str, Any]], across: str, up: str, mode: str, opacity: float
+) -> Table:
     x, y = [one[across] for one in points], [one[up] for one in points]
-    data = {
-        "type": "scatter", "mode": "lines+markers", "x": [one["mean"] for one in x],
-        "y": [one["mean"] for one in y], "line": {"color": LIGHT[0]}, "marker": {"size": 9},
+    return {
+        "type": "scatter", "mode": mode, "x": [one["mean"] for one in x],
+        "y": [one["mean"] for one in y], "line": {"color": LIGHT[0], "shape": "hv"},
+        "marker": {"size": 9, "color": LIGHT[0]}, "opacity": opacity, "showlegend": False,
         "error_y": {
             "type": "data", "symmetric": False, "thickness": 1,
             "array": [one["high"] - one["mean"] for one in y],
             "arrayminus": [one["mean"] - one["low"] for one in y],
         },
     }  # fmt: skip
-    return {"data": [data], "layout": _layout(across, up)}
 
 
 def figure(table: Table) -> go.Figure:

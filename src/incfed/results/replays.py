@@ -31,6 +31,11 @@ def bootstrapped(settings: Mapping[str, Any]) -> bool:
     return "bootstrap" in dict(settings.get("world") or {})
 
 
+def resampled(settings: Mapping[str, Any]) -> str:
+    """What a bootstrapped log drew with replacement: "events" or "clients"."""
+    return str(dict(settings.get("world") or {}).get("bootstrap", "events"))
+
+
 def is_log(settings: Mapping[str, Any]) -> bool:
     """Whether the run had one order to follow, whatever its seed."""
     world = dict(settings.get("world") or {})

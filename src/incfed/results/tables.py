@@ -16,7 +16,7 @@ from .intervals import student
 from .numbers import human_spread, percent_spread
 from .palette import Pens
 from .records import Result
-from .replays import PER, bootstrapped, finals_of, is_log
+from .replays import PER, bootstrapped, finals_of, is_log, resampled
 
 Runs = Mapping[str, Sequence[Result]]
 """Results by label: the same algorithm with several seeds under one label."""
@@ -76,6 +76,7 @@ class ComparisonRow:
     participation: Spread
     matched: Spread | None = None
     bootstrap: int = 0  # number of bootstrapped logs
+    resample: str = "events"  # what they drew with replacement
     repeated: bool = False  # a log with several seeds, as version 0.1 ran it
 
 
@@ -89,7 +90,8 @@ def compare(runs: Runs) -> list[ComparisonRow]:
         own = [one for one, again in zip(found, drawn, strict=True) if not again]
         again = [one for one, again in zip(found, drawn, strict=True) if again]
         repeated = len(own) > 1 and is_log(results[0].settings)
-        rows.append(replace(row(label, own or again, again), repeated=repeated))
+        what = resampled(results[-1].settings)
+        rows.append(replace(row(label, own or again, again), repeated=repeated, resample=what))
     return rows
 
 
@@ -143,7 +145,7 @@ def comparison_table(
         if skipping:
             own.append(row.matched.cell() if row.matched else TableCell(""))
         lines.append(TableRow((TableCell(row.label, colour=colour), *own, *figures)))
-    note = spread_note(counts, [row.bootstrap for row in rows])
+    note = spread_note(counts, [row.bootstrap for row in rows], {row.resample for row in rows})
     if any(row.repeated for row in rows):
         note += " Seeds do not change a log: ± does not say how much another log would differ."
     return Table(columns, tuple(lines), note)
@@ -161,14 +163,16 @@ def metric_columns(shown: Sequence[str]) -> list[Column]:
     return [Column(name.capitalize(), drop=drops.get(name, 0)) for name in shown]
 
 
-def spread_note(counts: Collection[int], logs: Sequence[int] = ()) -> str:
+def spread_note(
+    counts: Collection[int], logs: Sequence[int] = (), drawn: Collection[str] = ("events",)
+) -> str:
     """What the figures of a table with these numbers of seeds, or of bootstrapped logs, are."""
     if max(logs, default=0) > 1:
         most = counted(max(logs), "bootstrapped log")
         many = most if min(logs) == max(logs) else f"up to {most}"
         return (
             f"Final figures of the log, ± half of their 95 % interval from {many} "
-            "(events drawn with replacement)."
+            f"({' or '.join(sorted(drawn))} drawn with replacement)."
         )
     if max(counts, default=0) < 2:
         return "Final figures."

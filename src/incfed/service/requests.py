@@ -78,10 +78,11 @@ def put_signal(signal: Signal) -> Request:
     return Request("signal", "PUT", STATE, body, sequence=signal.learned)
 
 
-def open_round(epoch: int, after: int | None = None) -> Request:
+def open_round(epoch: int, after: int | None = None, noisy: bool = False) -> Request:
     """`epoch`: the client's own; `after`: the last round that it knows of. A request that comes
-    late, or twice, opens nothing."""
+    late, or twice, opens nothing. `noisy`: the client adds noise to what it shares."""
     last = "" if after is None else f"&after={after}"
+    last += "&noisy=true" if noisy else ""
     return Request("open", "POST", f"{ROUNDS}?epoch={epoch}{last}")
 
 

@@ -23,6 +23,7 @@ def compare(
     *,
     seeds: int = 5,
     bootstrap: int = BOOTSTRAP,
+    resample: str = "events",
 ) -> Comparison:
     """Run every algorithm in `world` with seeds 0 to `seeds` - 1, and compare the results.
 
@@ -31,7 +32,9 @@ def compare(
     steps of a recorded world. On a terminal, a bar shows the time left.
 
     A log (or trace) has one order, which seeds do not change: it is run once, with seed 0, and
-    intervals come from `bootstrap` bootstrapped logs (0: none), drawn by seeds 1, 2, ...
+    intervals come from `bootstrap` bootstrapped logs (0: none), drawn by seeds 1, 2, ... With
+    `resample` "clients", clients are drawn with replacement too, and not only their events: the
+    intervals are then for other clients.
 
     >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
     >>> paid = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, costs=10.0)
@@ -48,7 +51,7 @@ def compare(
     if world.chance:
         scenes = [(world, seed) for seed in range(seeds)]
     else:
-        drawn = world.bootstrap(length)
+        drawn = world.bootstrap(length, resample)
         scenes = [(world, 0), *((drawn, seed) for seed in range(1, bootstrap + 1))]
     results: dict[str, list[Result]] = {label: [] for label in algorithms}
     with Terminal().progress(len(scenes) * len(algorithms)) as bar:

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed.experiments import Recipe, build, run
+from incfed.experiments import Recipe, build, read, run
+from incfed.experiments.config import build_world
 from incfed.experiments.engine import Local
 from incfed.experiments.outputs import intro, matching
 from incfed.experiments.sweeps import read_sweep
@@ -221,6 +222,31 @@ def test_seeds_do_not_change_a_log(tmp_path: Path) -> None:
     )
     assert "±" not in none.stdout
     assert [one.name for one in (tmp_path / "one/runs/alone").iterdir()] == ["seed-0"]
+
+
+def test_a_config_may_draw_clients(tmp_path: Path) -> None:
+    """Its runs are not taken for those that drew events."""
+    Sample.random().open("csv ids", tmp_path)
+    file = tmp_path / "study.toml"
+    prints = []
+    for resample in ("events", "clients"):
+        keys = f'bootstrap = 2\nresample = "{resample}"\n'
+        file.write_text(CONFIG.replace("[run]\n", f"[run]\n{keys}"))
+        made = read(file)
+        own, *again = made.cells
+        drawn = [build_world(cell.world, tmp_path).value for cell in again]
+        assert [one.settings()["bootstrap"] for one in drawn] == [resample] * 2
+        assert "bootstrap" not in own.world
+        prints.append([made.fingerprint(cell) for cell in made.cells])
+    assert prints[0][0] == prints[1][0]
+    assert len({*prints[0], *prints[1]}) == 5
+    for before, after, said in (
+        ("[run]\n", '[run]\nresample = "users"\n', "run.resample: got 'users', must be one of"),
+        ("[world]\n", '[world]\nresample = "clients"\n', "got 'clients', must be left out, or"),
+    ):
+        file.write_text(CONFIG.replace(before, after))
+        with pytest.raises(InputError, match=said):
+            read(file)
 
 
 def test_a_sweep_of_a_log_has_one_run_a_point(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from incfed.protocol.messages import Answer
 from incfed.service.client import state_folder
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.coordinator.app import make_app
+from incfed.service.coordinator.errors import Conflict, TooMany
 from support.coordinator_app import Site
 from support.federation import eventful
 from support.serving import serving
@@ -97,7 +98,8 @@ def test_a_client_of_another_history_halts_and_keeps_what_it_learned(tmp_path: P
             assert client.problem is None
         made.http.base_url = httpx.URL(url)
         assert made(0, "GET", "/v1/state").status_code == 200  # of version 0.1
-        for wrong in ("4-0123456789abcdef", "9-0123456789abcdef"):
+        made.clock.now += 10.0  # since its own history was refused
+        for wrong in ("9-0123456789abcdef", "4-0123456789abcdef"):
             refused = made(0, "GET", "/v1/state", headers={"Incfed-History": wrong})
             assert (refused.status_code, refused.json()["field"]) == (409, "Incfed-History")
         assert made(0, "GET", "/v1/state", headers={"Incfed-History": "x"}).status_code == 422
@@ -143,5 +145,31 @@ def test_each_epoch_has_the_hash_of_the_entry_that_made_it(tmp_path: Path) -> No
         assert (coordinator.history(0), coordinator.history(len(made) + 1)) == ("", "")
         for known in made.values():
             assert coordinator.knows(known)
-            coordinator.check_history(known)
+            coordinator.check_history(0, known)
+    four.store.close()
+
+
+def test_made_up_histories_do_not_cost_a_look_at_the_database_each(tmp_path: Path) -> None:
+    """A client of another history halts; one that goes on making histories up has to wait. What
+    this process knows, it says at once."""
+    four = eventful(tmp_path / "l.db")
+    here, looks = four.coordinator, []
+    known = here.history(1)
+    follow = here._tree.follow
+    here._tree.follow = lambda connection: looks.append(1) or follow(connection)  # type: ignore[func-returns-value,method-assign]
+    with pytest.raises(Conflict, match="before a back-up was restored"):
+        here.check_history(0, f"900-{'0' * 16}")
+    for epoch in range(901, 950):
+        with pytest.raises(TooMany, match=r"^Incfed-History: .*5 s"):
+            here.check_history(0, f"{epoch}-{'0' * 16}")
+    with pytest.raises(Conflict):
+        here.check_history(0, f"1-{'0' * 16}")
+    here.check_history(0, known)
+    assert len(looks) == 1
+    with pytest.raises(Conflict):  # another client is not concerned
+        here.check_history(1, f"900-{'0' * 16}")
+    four.clock.now += 5.0
+    with pytest.raises(Conflict):
+        here.check_history(0, f"900-{'0' * 16}")
+    assert len(looks) == 3
     four.store.close()

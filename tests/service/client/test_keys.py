@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,8 +45,9 @@ def test_what_a_client_does_is_signed(site: tuple[Site, str], tmp_path: Path) ->
         client.sync(60.0)
         assert client.problem is None
         assert client.epoch >= 1
-    path = tmp_path / "one" / "key"
-    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / "one").iterdir()}
+    assert {"key", "snapshot", "receipts"} <= {name.partition(".")[0] for name in modes}
+    assert set(modes.values()) == {0o600}, modes
     acts = entries(made, "uploaded", "answered", "delivered")
     assert {one["kind"] for one in acts} == {"uploaded", "answered", "delivered"}
     assert all("signature" in one for one in acts)

@@ -14,11 +14,17 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.ledger.chain import canonical, link
+from incfed.ledger import tables
+from incfed.ledger.audit import audit
+from incfed.ledger.chain import canonical, entries_after, link
+from incfed.ledger.clients import enrol
+from incfed.ledger.database import Database
 from incfed.ledger.proofs import LedgerTree
+from incfed.ledger.settings import Settings
 from incfed.service import requests
 from incfed.service.client.receipts import Fork, Receipts, read_receipts
 from incfed.service.client.verification import over_http, verify_folder
+from incfed.service.coordinator.app import make_app
 from support.cli import invoke
 from support.coordinator_app import Site
 from support.serving import serving
@@ -177,3 +183,56 @@ def test_replies_carry_the_head(shared: tuple[Site, str, Path]) -> None:
         last = outside.execute("SELECT max(number) FROM entries").fetchone()[0]
     outside.close()
     assert head.number == last
+
+
+def test_what_a_client_streams_is_signed_and_proved(tmp_path: Path) -> None:
+    """Two clients stream more rows than dimensions, and share for data alone."""
+    store = Database(f"sqlite:///{tmp_path / 'ledger.db'}")
+    settings = Settings(
+        dim=2, mechanism=incfed.PaymentFree(), trigger=incfed.News(2.0), ridge=1.0, money_digits=2
+    )
+    app = make_app(store, settings)
+    with store.write() as connection:
+        tokens = [enrol(connection, name, 0.0)[1] for name in ("ada", "bob")]
+    chance = np.random.default_rng(6)
+    with serving(app) as url:
+        folders = [tmp_path / name for name in ("ada", "bob")]
+        clients = [
+            incfed.Client(url, token, folder, cost=0.01)
+            for token, folder in zip(tokens, folders, strict=True)
+        ]
+        while min(client.epoch for client in clients) < 2:
+            for client in clients:
+                x = chance.standard_normal(2)
+                client.learn(x / np.linalg.norm(x), 0.5)
+                client.sync(60.0)
+        for client in clients:
+            client.close()
+        for token, folder in zip(tokens, folders, strict=True):
+            verdict = verify_folder(folder, over_http(url, token))
+            assert verdict.findings == []
+            assert verdict.acts >= 2
+    with store.read() as connection:
+        assert audit(connection).findings == []
+        sent = [one for one in entries_after(connection, 0) if one["kind"] == "uploaded"]
+    forms = {one["form"] for one in sent if one["steps"]}
+    assert all(("signature" in one) == (one["steps"] > 0) for one in sent)
+    assert "triangle" in forms
+    with store.touch() as connection:  # the coordinator says that ada had said something else
+        first = next(one["number"] for one in sent if one["client"] == 0 and one["steps"])
+        body = entries_after(connection, first - 1)[0]
+        own = tables.entries.c.number == first
+        changed = tables.entries.update().where(own).values(body=canonical(body | {"cost": 2}))
+    store.close()
+    with unguarded(tmp_path / "ledger.db") as outside:
+        text = str(changed.compile(compile_kwargs={"literal_binds": True}))
+        outside.execute(text)
+    store = Database(f"sqlite:///{tmp_path / 'ledger.db'}")
+    with store.read() as connection:
+        tree = LedgerTree()
+        tree.follow(connection)
+        found = verify_folder(
+            folders[0], lambda since, round: tree.prove(connection, 0, since, round)
+        ).findings
+    store.close()
+    assert any("without its signature" in one for one in found)

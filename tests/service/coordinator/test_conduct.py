@@ -14,7 +14,11 @@ import incfed
 from incfed.ledger import tables
 from incfed.ledger.settings import Settings
 from incfed.protocol.checks import Refusal
-from incfed.protocol.messages import Signal
+from incfed.protocol.client import Learner
+from incfed.protocol.messages import Signal, Upload
+from incfed.protocol.packing import pack_matrix
+from incfed.protocol.shared import Shared
+from incfed.service.coordinator import conduct, handlers
 from incfed.service.coordinator.errors import TooMany
 from incfed.service.coordinator.handlers import say_nothing
 from support.federation import Federation, made
@@ -101,6 +105,58 @@ def test_a_growth_that_no_steps_can_have(federate: Make) -> None:
             three.coordinator.signal(0, Signal(0, 4, 4, float(growth), 1.0))
 
 
+def private(seed: int, epsilon: float) -> tuple[Learner, Upload]:
+    """An honest client with noise, at the step at which it calls for a round, and its upload."""
+    chance = np.random.default_rng(seed)
+    rules = incfed.IncFedUCB(incfed.PayEveryone(), threshold=10.0, ridge=1.0).rules(2)
+    learner = Learner(2, rules)
+    learner.privacy, learner.normals = incfed.Privacy(epsilon), chance.standard_normal
+    for _ in range(100):
+        x = chance.standard_normal(2)
+        if learner.learn(x / np.linalg.norm(x), 0.5):
+            return learner, learner.freeze(1, 0.0)
+    raise AssertionError("it never calls")
+
+
+def test_noise_makes_no_honest_call_a_false_one(federate: Make) -> None:
+    """Noise hides growth that the caller saw, so its data does not justify its call; the number of
+    its steps does."""
+    settings = Settings(
+        dim=2, mechanism=incfed.PayEveryone(), threshold=10.0, ridge=1.0, arm_norm=1.0
+    )
+    empty = Shared.empty(2, 1.0)
+    calls = [private(seed, epsilon)[1] for seed in range(40) for epsilon in (1.0, 4.0)]
+    unjustified = [one for one in calls if not conduct.justified(one, settings, empty)]
+    assert len(unjustified) > 10  # of 80
+    assert all(conduct.possible(one, settings, lambda epoch: empty) for one in calls)
+    assert not conduct.possible(calls[0]._replace(steps=2), settings, lambda epoch: empty)
+    assert not conduct.possible(calls[0]._replace(steps=0), settings, lambda epoch: empty)
+    assert not conduct.possible(None, settings, lambda epoch: empty)
+
+
+@pytest.mark.parametrize("own", [False, True])  # noise of its own, or as the federation says
+def test_a_private_caller_is_judged_by_its_steps(federate: Make, own: bool) -> None:
+    """dV = 0, of 3 steps: noise may hide everything. Of one step it cannot be: log 2 < 1."""
+    privacy = None if own else incfed.Privacy(epsilon=4)
+    two = federate(false_calls=1, privacy=privacy, threshold=1.0, arm_norm=1.0, silent_rounds=1)
+
+    def call(number: int, steps: int) -> None:
+        epoch = two.coordinator.state(0).epoch
+        two.coordinator._send(0, handlers.open_round, handlers.Open(noisy=own))
+        nothing = pack_matrix(np.zeros((1, 1)))
+        two.coordinator.upload(0, Upload(number, epoch, steps, 0.0, nothing))
+        for k in (1, 2):
+            two.coordinator.upload(k, made(number, epoch, ONE[:0], 0.0))
+        for k in two.offered():
+            two.deliver(k, number, ONE[:0])
+
+    call(1, 3)
+    call(2, 3)
+    call(3, 1)
+    with pytest.raises(TooMany, match="called for by others"):
+        call(4, 3)
+
+
 def test_a_config_is_careful_and_a_federation_of_0_1_goes_on_as_it_was(
     tmp_path: Path, federate: Make
 ) -> None:
@@ -143,7 +199,7 @@ def test_to_be_there_is_not_to_speak(tmp_path: Path) -> None:
         silent_rounds=1,
     )  # fmt: skip
     with two.store.touch() as connection:
-        row = {"client": 1, "silent": 1, "called": None, "false_calls": 0, "ignored": None}
+        row = {"client": 1, "silent": 1, "false_calls": 0, "noisy": False}
         connection.execute(tables.conduct.insert().values(row))
 
     def silent() -> int:
@@ -163,7 +219,7 @@ def test_what_an_ignored_client_claims_opens_no_round_for_others(tmp_path: Path)
         trigger=incfed.Patient(1.0, signal="growth", factor=1.0),
     )  # fmt: skip
     with three.store.touch() as connection:
-        row = {"client": 0, "silent": 0, "called": None, "false_calls": 0}
+        row = {"client": 0, "silent": 0, "false_calls": 0, "noisy": False}
         until = three.clock() + 30.0
         connection.execute(tables.conduct.insert().values(row | {"ignored": until}))
     claim = Signal(epoch=0, learned=5, steps=5, growth=1.5, cost=0.1)

@@ -171,9 +171,9 @@ def test_rows_add_up_and_none_may_be_missing(rows: Federation) -> None:
     with pytest.raises(Conflict, match="send dV instead"):
         here.signal(0, says(5, rows=FIRST, cost=50.0))
     with rows.store.read() as connection:
-        [upload] = streamed(connection, rows.settings, 0, [0, 1, 2]).values()
-    assert upload.steps == 2
-    np.testing.assert_allclose(upload.dV.matrix(), np.eye(2), atol=1e-12)
+        [one] = streamed(connection, rows.settings, 0, [0, 1, 2]).values()
+    assert one.upload.steps == 2
+    np.testing.assert_allclose(one.upload.dV.matrix(), np.eye(2), atol=1e-12)
 
 
 def test_a_signal_that_comes_late_or_again_calls_nobody(two: Federation) -> None:
@@ -200,7 +200,8 @@ def test_what_is_kept_in_memory_changes_no_judgement(
             inputs = read_round_inputs(
                 connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=()
             )
-            uploads = streamed(connection, settings, epoch, clients)
+            sent = streamed(connection, settings, epoch, clients)
+            uploads = {client: one.upload for client, one in sent.items()}
             exact = bool(uploads) and worthwhile(rule, inputs._replace(uploads=uploads))
             judged.append(said)
             assert said == exact

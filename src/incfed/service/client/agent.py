@@ -309,7 +309,8 @@ class Agent:
             self.backoff.fail(now)
             return None
         last = self.state.round if self.state is not None else None
-        return requests.open_round(epoch, last.number if last is not None else 0)
+        noisy = self.durable.learner.privacy is not None
+        return requests.open_round(epoch, last.number if last is not None else 0, noisy)
 
     def _handle_offer(self, round: RoundView, offer: OfferView) -> Request | None:
         frozen, durable, attempt = self.durable.learner.frozen, self.durable, offer.attempt

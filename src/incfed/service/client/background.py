@@ -107,7 +107,7 @@ class BackgroundThread:
         agent, signer, receipts = self._agent, self._signer, self._receipts
         headers: dict[str, str] = {}
         try:
-            if request.kind in KINDS and signer.unregistered:
+            if signer.signs(request) and signer.unregistered:
                 status, reply = await transport.send(signer.registration())
                 if status != 200:
                     raise ServiceError(status, reply)
@@ -115,7 +115,7 @@ class BackgroundThread:
             request = signer.signed(request)
             status, reply = await transport.send(request, headers)
             receipts.see(headers)
-            if status == 200 and request.signature is not None:
+            if status == 200 and request.signature is not None and request.kind != "signal":
                 receipts.keep(request, KINDS[request.kind], signer.fields(request), headers)
         except Fork as error:
             agent.halt(error)

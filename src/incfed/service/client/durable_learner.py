@@ -26,7 +26,7 @@ from ...kernels.ucb import Rules
 from ...protocol.client import Learner, Observations
 from ...protocol.messages import Delivery, Download, Signal, Upload
 from ...protocol.money import exact_sum
-from ...protocol.packing import pack_matrix
+from ...protocol.packing import add_rows, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS, Threshold, Trigger, recorded_trigger
 from ...support import inputs, places
@@ -55,6 +55,8 @@ class DurableLearner:
         self.streams = trigger_of(start.settings).streams  # what is said between rounds
         self._recent = deque(start.recent, maxlen=start.settings.dim)  # the last steps
         self._marks = dict(start.marks)  # signals of rows, by step
+        self.stream = pack_rows(np.empty((0, start.settings.dim)))  # all that they said together,
+        self._sent: tuple[int, int] | None = None  # with the last one: see `unsaid`
         self.cost, self.answers = start.cost, dict(start.answers)
         self.learner.resume(
             start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh, start.given,
@@ -164,11 +166,14 @@ class DurableLearner:
             epoch, steps = learner.epoch, learner.pending_steps
             growth = max(0.0, learner.logdet - learner.logdet_shared)
             if self.streams == ROWS:
-                new = -1 if said is None or said[0] != self.settled else learned - said[1]
+                heard = said is not None and said == self._sent and said[0] == self.settled
+                new = learned - said[1] if said is not None and heard else -1
                 if 0 < new <= len(self._recent):
                     rows = np.array([x for x, _ in list(self._recent)[-new:]])
+                    self.stream = add_rows(self.stream, rows)
                 else:
-                    dV = learner.pending.packed()
+                    self.stream = dV = learner.pending.packed()
+                self._sent = self.settled, learned
             pending, at = learner.pending, self._journal.steps
             data = pending.plus(Observations.empty(learner.dim))  # a copy: `learn` goes on
         cost = self._check_cost(cost_function(Stake(0, steps, growth)))

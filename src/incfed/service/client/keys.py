@@ -15,7 +15,16 @@ from typing import Any
 
 from ...protocol.floats import to_bytes
 from ...protocol.packing import combine
-from ...protocol.statements import ANSWERED, DELIVERED, UPLOADED, statement, upload_fields
+from ...protocol.statements import (
+    ANSWERED,
+    DELIVERED,
+    STREAMED,
+    UPLOADED,
+    statement,
+    stream_fields,
+    upload_fields,
+)
+from ...protocol.triggers import ROWS
 from ...support import inputs
 from ...support.signing import (
     KEY_BYTES,
@@ -32,7 +41,8 @@ from .durable_learner import DurableLearner
 from .state_folder import sync_names
 
 KEY = "key"  # the file
-KINDS = {"upload": UPLOADED, "answer": ANSWERED, "delivery": DELIVERED}  # of requests
+# of requests
+KINDS = {"upload": UPLOADED, "answer": ANSWERED, "delivery": DELIVERED, "signal": STREAMED}
 
 
 class Signer:
@@ -61,9 +71,14 @@ class Signer:
     def registered(self) -> None:
         self._durable.settings = replace(self._durable.settings, key=self.public)
 
+    def signs(self, request: Request) -> bool:
+        """Is it one of those that are signed? A signal is if it may become an upload."""
+        kind, streams = request.kind, self._durable.streams
+        return kind in KINDS and (kind != "signal" or streams == ROWS)
+
     def signed(self, request: Request) -> Request:
         """The request, signed if it is one of those that are."""
-        if request.kind not in KINDS or self._durable.settings.signatures is None:
+        if not self.signs(request) or self._durable.settings.signatures is None:
             return request
         federation, kind = self._durable.settings.federation, KINDS[request.kind]
         said = statement(federation, kind, self.fields(request))
@@ -79,6 +94,12 @@ class Signer:
                 return upload_fields(client, binary.read_upload(number, body, dim))
             sent = codec.read(wire.UploadBody, body)
             return upload_fields(client, codec.read_upload_body(number, sent, dim))
+        if request.kind == "signal":
+            if isinstance(body, bytes):
+                said = binary.read_signal(body, dim)
+            else:
+                said = codec.read_signal_body(codec.read(wire.SignalBody, body), dim)
+            return stream_fields(client, said, self._durable.stream, number)
         if request.kind == "answer":
             assert isinstance(body, dict)
             return about | body

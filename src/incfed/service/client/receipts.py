@@ -17,7 +17,7 @@ from ...protocol.heads import Head, Proof
 from ...support.inputs import InputError
 from .. import codec, requests
 from ..requests import Request
-from .state_folder import sync_names
+from .state_folder import for_its_owner, sync_names
 from .transport import ServiceError
 
 RECEIPTS = "receipts"  # the file
@@ -75,7 +75,7 @@ class Receipts:
         line = {"head": str(self.last), "entry": entry, "kind": kind, "fields": fields,
                 "signature": request.signature}  # fmt: skip
         new = not self.path.exists()
-        with open(self.path, "a+b") as file:
+        with open(self.path, "a+b", opener=for_its_owner) as file:
             if file.tell() and not _ends(file):  # a crash cut the last line off
                 file.write(b"\n")
             file.write(json.dumps(line).encode() + b"\n")

@@ -174,7 +174,7 @@ def save(folder: Path, snapshot: Snapshot) -> None:
     body = json.dumps(_to_json(snapshot), allow_nan=False).encode()
     temporary = folder / f"{SNAPSHOT}.tmp"
     try:
-        with open(temporary, "wb") as file:
+        with open(temporary, "wb", opener=for_its_owner) as file:
             file.write(MAGIC + b" %08x\n" % zlib.crc32(body) + body)
             file.flush()
             os.fsync(file.fileno())
@@ -183,6 +183,11 @@ def save(folder: Path, snapshot: Snapshot) -> None:
         raise
     os.replace(temporary, folder / SNAPSHOT)
     sync_names(folder)
+
+
+def for_its_owner(path: str, flags: int) -> int:
+    """Open a file that nobody else on the machine can read: it says what the client has seen."""
+    return os.open(path, flags, 0o600)
 
 
 def sync_names(folder: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...protocol.heads import Head, Inclusion, Proof
-from ...protocol.statements import FIELDS, UPLOADED, statement
+from ...protocol.statements import FIELDS, UPLOADED, signed_kind, statement
 from ...protocol.triggers import ROWS
 from ...support.inputs import InputError, counted
 from ...support.signing import public_key, verify
@@ -146,9 +146,9 @@ def _compare(
                 good += 1
     for (kind, *_), rest in recorded.items():
         body = json.loads(rest[0].body)
-        if kind == UPLOADED and streams and "signature" not in body:
-            continue  # the coordinator took what was streamed
-        said = statement(federation, kind, {"steps": 0, "cost": 0, **price, **body})
+        if kind == UPLOADED and streams and not body["steps"] and "signature" not in body:
+            continue  # the coordinator says that it had streamed nothing
+        said = statement(federation, signed_kind(body), {"steps": 0, "cost": 0, **price, **body})
         if not verify(own, said, str(body.get("signature"))):
             found.append(
                 f"round {body['round']}: entry {rest[0].number} says that this client {kind}, "

@@ -81,7 +81,7 @@ OWN_ROWS = {
 }
 _paid, _offers = tables.payments.c, tables.offers.c
 LAST_SHARED = (
-    select(_paid.client, func.max(_paid.epoch).label("epoch"))
+    select(_paid.client, func.max(_paid.epoch).label("epoch"), func.max(_paid.round).label("round"))
     .where(_paid.client.in_(CLIENTS))
     .group_by(_paid.client)
 )
@@ -116,10 +116,19 @@ class BatchRows:
         return self._read(table, round).get(client)
 
     @cached_property
+    def _last_shares(self) -> dict[int, Any]:
+        rows = self._connection.execute(LAST_SHARED, {"clients": self.clients})
+        return {row.client: row for row in rows}
+
+    @property
     def last_shared(self) -> dict[int, int]:
         """For each client that has contributed, the last epoch to which it did."""
-        rows = self._connection.execute(LAST_SHARED, {"clients": self.clients})
-        return {row.client: row.epoch for row in rows}
+        return {client: row.epoch for client, row in self._last_shares.items()}
+
+    def last_round(self, client: int) -> int:
+        """The last round in which this client has contributed; 0: none."""
+        row = self._last_shares.get(client)
+        return 0 if row is None else int(row.round)
 
     @cached_property
     def members(self) -> dict[int, Any]:

@@ -5,7 +5,8 @@ None of it is evidence: it only decides who is awaited, and whose call opens a r
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -54,15 +55,30 @@ def missed(connection: Connection, clients: Collection[int]) -> None:
 
 def check_call(connection: Connection, client: int, settings: Settings, now: float) -> None:
     """TooMany if this client may not open a round now."""
-    known = _read(connection, client)
-    called, ignored = known.get("called"), known.get("ignored")
-    # of the future: the clock was set back since
-    if called is not None and 0.0 <= now - called < settings.round_interval:
+    interval, ignored = _waits(_read(connection, client), settings, now)
+    if interval > 0.0:
         allowed = f"{settings.round_interval:g} s after the last round that you called for"
         raise TooMany("round", allowed)
-    if ignored is not None and 0.0 < ignored - now <= settings.ignored_time:
+    if ignored > 0.0:
         allowed = f"called for by others: the data of your last {settings.false_calls} calls did "
-        raise TooMany("round", f"{allowed}not fulfil the trigger; wait {ignored - now:.0f} s")
+        raise TooMany("round", f"{allowed}not fulfil the trigger; wait {ignored:.0f} s")
+
+
+def wait(connection: Connection, client: int, settings: Settings, now: float) -> float:
+    """How long the calls of this client open nothing."""
+    return max(_waits(_read(connection, client), settings, now))
+
+
+def _waits(known: dict[str, Any], settings: Settings, now: float) -> tuple[float, float]:
+    """How long until its next call may be, and how long its calls are ignored."""
+    called, ignored = known.get("called"), known.get("ignored")
+    soon = 0.0 if called is None else called + settings.round_interval - now
+    left = 0.0 if ignored is None else ignored - now
+    # longer than it can be: the clock was set back since
+    return (
+        soon if 0.0 < soon <= settings.round_interval else 0.0,
+        left if 0.0 < left <= settings.ignored_time else 0.0,
+    )
 
 
 def ignored(connection: Connection, settings: Settings, now: float) -> set[int]:
@@ -72,15 +88,27 @@ def ignored(connection: Connection, settings: Settings, now: float) -> set[int]:
     return set(connection.scalars(select(_conduct.c.client).where(soon, until > now)))
 
 
-def called(connection: Connection, client: int, settings: Settings, now: float) -> None:
-    """This client has opened a round."""
-    if settings.round_interval:
-        _write(connection, client, called=now)
+def called(
+    connection: Connection, client: int, settings: Settings, now: float, noisy: bool
+) -> None:
+    """This client has opened a round, with data that is noisy or not."""
+    if settings.round_interval or noisy:
+        _write(connection, client, called=now, noisy=noisy)
 
 
-def had_reason(inputs: RoundInputs, caller: int, settings: Settings, claim: Signal | None) -> bool:
-    """Had the caller of a round a reason? `claim`: what it said before, if that called for it."""
+def was_noisy(connection: Connection, client: int) -> bool:
+    """Did the client say of its last call that it adds noise?"""
+    return bool(_read(connection, client).get("noisy"))
+
+
+def had_reason(
+    inputs: RoundInputs, caller: int, settings: Settings, claim: Signal | None, noisy: bool
+) -> bool:
+    """Had the caller of a round a reason? `claim`: what it said before, if that called for it;
+    `noisy`: it adds noise to what it shares."""
     upload = inputs.uploads.get(caller)
+    if noisy:
+        return possible(upload, settings, inputs.shared)
     on = upload if claim is None else claim
     try:
         base = None if on is None else inputs.shared(on.epoch)
@@ -105,8 +133,26 @@ def justified(
     log_gains(base.V, base.factor, base.logdet, settings.ridge, pending, own, gain)
     if claimed is not None:
         return float(gain[0]) >= claimed * (1.0 - ROUNDING) - ROUNDING
-    grown = float(gain[0]) * (upload.steps if rule.clocked else 1)
-    return grown > rule.threshold * (1.0 - ROUNDING)
+    return _exceeds(float(gain[0]), upload.steps, settings)
+
+
+def possible(upload: Upload | None, settings: Settings, shared: Callable[[int], Shared]) -> bool:
+    """Could so many steps fulfil the trigger? Noise says nothing of the growth that the caller saw,
+    and may hide all of it, but the number of steps is exact. By the inequality of arithmetic and
+    geometric means, det(V + dV) is at most (trace(V + dV) / d)^d, and trace(dV) at most n L^2: no
+    honest call exceeds this."""
+    if upload is None or not upload.steps:
+        return False
+    base, dim = shared(upload.epoch), settings.dim
+    trace = float(np.trace(base.V)) + dim * settings.ridge + upload.steps * settings.arm_norm**2
+    most = dim * math.log(trace / dim) - base.logdet
+    return _exceeds(most, upload.steps, settings)
+
+
+def _exceeds(growth: float, steps: int, settings: Settings) -> bool:
+    """Does this growth fulfil the trigger, at a clock that shows so many steps?"""
+    rule = settings.rule
+    return growth * (steps if rule.clocked else 1) > rule.threshold * (1.0 - ROUNDING)
 
 
 def judged(connection: Connection, client: int, settings: Settings, now: float, just: bool) -> None:
@@ -126,5 +172,5 @@ def _read(connection: Connection, client: int) -> dict[str, Any]:
 def _write(connection: Connection, client: int, **values: Any) -> None:
     own = update(_conduct).where(_conduct.c.client == client)
     if not connection.execute(own.values(values)).rowcount:
-        blank = {"silent": 0, "called": None, "false_calls": 0, "ignored": None}
+        blank = {"silent": 0, "called": None, "false_calls": 0, "ignored": None, "noisy": False}
         connection.execute(insert(_conduct).values(client=client, **blank | values))

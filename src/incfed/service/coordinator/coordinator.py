@@ -20,7 +20,7 @@ from ...ledger.clients import Member, find_by_token
 from ...ledger.database import Database, notify
 from ...ledger.federation import apply_settings
 from ...ledger.proofs import Entry, LedgerTree
-from ...ledger.records import RUNNING, read_settings
+from ...ledger.records import read_settings
 from ...ledger.settings import Settings
 from ...ledger.sketches import add_sketches
 from ...protocol.checks import Refusal
@@ -30,15 +30,17 @@ from ...protocol.packing import DIGEST
 from ...protocol.protocols import EVERYONE
 from ..requests import HISTORY
 from ..wire import StateView
-from . import conduct
+from . import conduct, opening
 from .batching import CLIENTS
-from .errors import Conflict, Unauthorized
+from .errors import Conflict, TooMany, Unauthorized
 from .handlers import Handler, SentMessage, long_checks, says
 from .monitoring import Overview
-from .round import LIVE_COUNT, Caches, RoundTransaction, mark_seen
+from .round import RoundTransaction
 from .starts import Starts
+from .transaction import LIVE_COUNT, Caches, mark_seen
 from .views import Downloads, Wanted, view_states
 
+STRANGE = 5.0  # seconds
 LAST_SEEN = select(tables.presence).where(tables.presence.c.client.in_(CLIENTS))
 
 
@@ -59,6 +61,7 @@ class Coordinator:
         self._downloads = Downloads()
         self._caches = Caches()
         self._tree = LedgerTree()
+        self._strangers: dict[int, float] = {}  # who named a history of another ledger, and when
         with store.write() as connection:
             apply_settings(connection, settings, clock())
             add_sketches(connection)
@@ -103,11 +106,13 @@ class Coordinator:
             self._caches.outcomes.make(check)
 
     def tick(self) -> None:
-        """Act on what has changed with time: deadlines, and clients that are no longer live."""
+        """Act on what has changed with time: deadlines, clients that are no longer live, and what
+        clients said when it could not be judged."""
         with self._read() as transaction:
-            if transaction.round is None or transaction.round.stage not in RUNNING:
+            if not transaction.running and not opening.unjudged(transaction):
                 return
         with self._write() as transaction:
+            opening.judge_kept(transaction)
             transaction.advance()
 
     # --------------------------------------------------------------------------- for clients
@@ -169,12 +174,18 @@ class Coordinator:
         epoch = named.partition("-")[0][:9]
         return epoch.isdecimal() and self._tree.history(int(epoch)) == named
 
-    def check_history(self, named: str) -> None:
+    def check_history(self, client: int, named: str) -> None:
         """Conflict if a client knows an epoch that is not of this ledger: since it downloaded that,
-        a back-up was restored."""
+        a back-up was restored. Who was told so halts; who makes histories up does not, and has to
+        wait before the database is asked for another one."""
         if not re.fullmatch(rf"[1-9][0-9]{{0,8}}-[0-9a-f]{{{DIGEST}}}", named):
             raise Refusal(HISTORY, None, f"an epoch, '-' and {DIGEST} hexadecimal digits")
-        if self.history(int(named.partition("-")[0])) != named:
+        epoch = int(named.partition("-")[0])
+        since = self.clock() - self._strangers.get(client, -math.inf)
+        if self._tree.history(epoch) is None and 0.0 <= since < STRANGE:
+            raise TooMany(HISTORY, f"one of this ledger, {STRANGE:g} s after one that was not")
+        if self.history(epoch) != named:
+            self._strangers[client] = self.clock()
             allowed = "of this ledger: you downloaded it before a back-up was restored here"
             raise Conflict(HISTORY, named, allowed)
 

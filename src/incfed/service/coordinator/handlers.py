@@ -25,7 +25,7 @@ from ...protocol.statements import ANSWERED, DELIVERED, UPLOADED
 from ...support.inputs import counted
 from ...support.signing import KEY_BYTES, read_bytes
 from ..requests import SIGNATURE
-from . import conduct, rates
+from . import conduct, opening, rates
 from .errors import Conflict
 from .round import RoundTransaction
 from .scores import capped
@@ -57,6 +57,7 @@ class Open(NamedTuple):
 
     epoch: int | None = None
     after: int | None = None
+    noisy: bool = False  # the client adds noise to what it shares
 
 
 def say_nothing(transaction: RoundTransaction, client: int, message: None) -> None:
@@ -71,7 +72,7 @@ def says(handler: Handler) -> bool:
 
 def open_round(transaction: RoundTransaction, client: int, message: Open) -> None:
     """Open a round, or join the one in progress."""
-    epoch, after = message
+    epoch, after, noisy = message
     allowed = transaction.allowed_epochs([client])[client]
     if epoch is not None and epoch != allowed:
         raise Conflict("epoch", epoch, f"{allowed}, the current epoch: download first")
@@ -82,7 +83,7 @@ def open_round(transaction: RoundTransaction, client: int, message: Open) -> Non
         if transaction.federation.paused:
             raise Conflict("round", None, "called for later: the operator has paused rounds")
         conduct.check_call(transaction.connection, client, transaction.settings, transaction.now)
-    transaction.open(client)
+    opening.open_round(transaction, client, noisy)
 
 
 def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
@@ -102,7 +103,7 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
     if message.epoch > allowed:
         raise Conflict("epoch", message.epoch, f"at most {allowed}")
     if message.epoch >= transaction.rows.last_shared.get(client, 0):  # else it has shared since
-        transaction.hear(client, message)
+        opening.hear(transaction, client, message)
 
 
 def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:

@@ -47,14 +47,15 @@ _signals, _paid, _rounds = tables.signals, tables.payments.c, tables.rounds.c
 LAST_ROUND = select(func.max(_rounds.number)).where(_rounds.stage == CLOSED)
 PENDING_OF = (_signals.c.steps > 0) & _signals.c.client.in_(CLIENTS)
 FIGURES = select(*(_signals.c[name] for name in ("client", *Signal._fields[:5]))).where(PENDING_OF)
-STREAMS = select(_signals).where(PENDING_OF, _signals.c.numbers.is_not(None))
+SINCE = select(func.max(_paid.round)).where(_paid.client == _signals.c.client).scalar_subquery()
+STREAMS = select(_signals, SINCE.label("since")).where(PENDING_OF, _signals.c.numbers.is_not(None))
 KEPT = _signals.c.epoch.in_(select(tables.epochs.c.number).where(tables.epochs.c.V.is_not(None)))
 FIGURES_KEPT, STREAMS_KEPT = FIGURES.where(KEPT), STREAMS.where(KEPT)
 
 
 def hear(
     connection: Connection, client: int, signal: Signal, dim: int, rows: bool,
-    nonce: str | None = None, check: Callable[[Packed], None] | None = None,
+    nonce: str | None = None, check: Callable[[Packed], None] = lambda dV: None,
 ) -> bool:  # fmt: skip
     """Store it; is it of a later step than the one before? Conflict if rows are missing. `nonce`:
     of the client's start, whose rows continue none of another one's. `check`: of all that it has
@@ -63,12 +64,12 @@ def hear(
     before = connection.execute(select(_signals).where(own)).first()
     same = before is not None and before.nonce == nonce
     dV = _stream(before if same else None, signal, dim) if rows else None
-    if dV is not None and check is not None and signal.steps:
+    if dV is not None and signal.steps:
         check(dV)
     values: dict[str, Any] = dict(zip(Signal._fields[:5], signal[:5], strict=True))
     if dV is not None:
         values |= {"form": dV.form, "numbers": to_bytes(dV.numbers)}
-        values["nonce"] = nonce
+        values |= {"nonce": nonce, "signature": signal.signature}
         if before is not None:
             values |= {"taken": before.taken, "taken_by": before.taken_by}
     connection.execute(delete(_signals).where(own))
@@ -90,19 +91,37 @@ def _stream(before: Any, signal: Signal, dim: int) -> Packed:
     raise Conflict("rows", None, "those of all steps since your last signal: send dV instead")
 
 
+class Streamed(NamedTuple):
+    """What a client has not shared yet, by the rows that it streamed."""
+
+    upload: Upload
+    since: int  # the round in which it last shared; 0: it has not
+    known: int  # the epoch that it has
+    learned: int
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What the entry of the upload says of the stream that it was made of."""
+        signed = {} if self.upload.signature is None else {"signature": self.upload.signature}
+        names = ("since", "known", "learned")
+        return {name: getattr(self, name) for name in names} | signed
+
+
 def streamed(
     connection: Connection, settings: Settings, epoch: int, clients: Collection[int]
-) -> dict[int, Upload]:
-    """What these clients have not shared yet, by the rows that they streamed: their uploads."""
+) -> dict[int, Streamed]:
+    """What may become the uploads of these clients."""
     everyone = settings.download == EVERYONE
+    rows = _by_client(connection, STREAMS if everyone else STREAMS_KEPT, clients)
     return {
-        client: Upload(
-            0, epoch if everyone else one.epoch, one.steps, one.cost,
-            Packed(one.form, settings.dim, from_bytes(one.numbers)),
+        client: Streamed(
+            Upload(
+                0, epoch if everyone else one.epoch, one.steps, one.cost,
+                Packed(one.form, settings.dim, from_bytes(one.numbers)), one.signature,
+            ),
+            one.since or 0, one.epoch, one.learned,
         )
-        for client, one in _by_client(
-            connection, STREAMS if everyone else STREAMS_KEPT, clients
-        ).items()
+        for client, one in rows.items()
     }  # fmt: skip
 
 
@@ -110,6 +129,11 @@ def claim(connection: Connection, client: int) -> Any:
     """What this client said last, if it has said anything: its `epoch` and `growth`."""
     columns = _signals.c.epoch, _signals.c.growth
     return connection.execute(select(*columns).where(_signals.c.client == client)).first()
+
+
+def speakers(connection: Connection) -> list[int]:
+    """The clients that have said something which is not shared."""
+    return list(connection.scalars(select(_signals.c.client).where(_signals.c.steps > 0)))
 
 
 def forget(connection: Connection, clients: Collection[int]) -> None:
@@ -158,7 +182,8 @@ class Judge:
             past=NO_PAST if settings.limits is None else read_past(connection),
             members=_members(connection),
         )  # fmt: skip
-        uploads = streamed(connection, settings, epoch, clients)
+        sent = streamed(connection, settings, epoch, clients)
+        uploads = {client: one.upload for client, one in sent.items()}
         return deciding.worthwhile(settings.rule, inputs._replace(uploads=uploads))
 
     def calls(
@@ -175,7 +200,7 @@ class Judge:
         if limits is not None:
             steps = {client: one.steps for client, one in [*known.items(), *said.items()]}
             count = _members(connection)
-            if limits.shortfall(count, len(ids), sum(steps.values())) is not None:
+            if limits.shortfall(count, steps.values()) is not None:
                 return False
         costs, logdets, grown = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
         for k, client in enumerate(ids):
@@ -211,7 +236,7 @@ class Judge:
             if found is not None and (found.said, found.base) == (tuple(one), base):
                 streams[client] = found
         missing = said.keys() - streams.keys()
-        for client, upload in streamed(connection, settings, epoch, missing).items():
+        for client, (upload, *_) in streamed(connection, settings, epoch, missing).items():
             base, dV = self._shared(connection, settings, upload.epoch), upload.dV.matrix()
             logdet = Shared.of(base.V + dV, base.b, settings.ridge).logdet
             streams[client] = _Stream(tuple(said[client]), upload.epoch, dV, logdet)

@@ -1,60 +1,36 @@
-"""A round inside one transaction: open, wait for clients, decide, decide again, close."""
+"""A round in progress, inside one transaction: wait for clients, decide, decide again, close."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import insert, select, update
 
 from ...ledger import money, tables
-from ...ledger.chain import Chain, digest
-from ...ledger.clients import Member, is_barred, members
+from ...ledger.chain import digest
+from ...ledger.clients import members
 from ...ledger.past import read_past, write_past
 from ...ledger.records import (
     CLOSED,
     OFFERED,
     OPEN,
-    RUNNING,
     VOID,
     pack_epoch,
     read_deliveries,
     read_round_inputs,
-    read_settings,
-    upload_entry,
-    upload_row,
 )
-from ...ledger.settings import Settings
-from ...ledger.sketches import Sketches, add_sketches
+from ...ledger.sketches import add_sketches
 from ...ledger.summaries import note_removed, summarise
 from ...protocol import deciding
 from ...protocol.deciding import Offers, RoundInputs
 from ...protocol.limits import NO_PAST
-from ...protocol.messages import Signal, Upload
-from ...protocol.packing import FACTOR, Packed
-from ...protocol.protocols import EVERYONE
-from ...protocol.resale import Downloaded
-from ...protocol.triggers import GROWTH, ROWS
-from . import conduct, heartbeat, listening, rates, scores
-from .batching import CLIENTS, NUMBER, BatchRows
-from .entitlements import allowed_epochs
-from .errors import TooMany
-from .screening import Outcomes
-from .starts import Start, Starts
+from ...protocol.triggers import GROWTH
+from . import conduct, heartbeat, listening, scores
+from .batching import NUMBER
+from .transaction import LIVE, FederationTransaction, mark_seen
 
 # Statements are built once: building one takes longer than running it.
-LIVE = (
-    select(tables.clients.c.id)
-    .join_from(tables.clients, tables.presence)
-    .where(
-        tables.presence.c.heard.between(bindparam("earliest"), bindparam("latest")),
-        tables.clients.c.revoked.is_(False),
-    )
-)
-LIVE_COUNT = select(func.count()).select_from(LIVE.subquery())
 UPLOADED, DELIVERED = (
     select(table.c.client).where(table.c.round == NUMBER)
     for table in (tables.uploads, tables.deliveries)
@@ -69,158 +45,10 @@ UNDELIVERED = (
     .where(_offers.client.not_in(DELIVERED))
     .limit(1)
 )
-# Rows are locked in the same order by everybody, so that two coordinators cannot deadlock.
-_in_order = (
-    select(tables.presence.c.client)
-    .where(tables.presence.c.client.in_(CLIENTS))
-    .order_by(tables.presence.c.client)
-    .with_for_update()
-)
-MARK_SEEN = (
-    update(tables.presence)
-    .where(tables.presence.c.client.in_(_in_order))
-    .values(heard=bindparam("now"))
-)
-FEDERATION = select(tables.federation)
-ROUND = select(tables.rounds).where(tables.rounds.c.number == NUMBER)
 
 
-class Caches:
-    """What a coordinator need not read, or compute, again in each transaction."""
-
-    def __init__(self) -> None:
-        self.judge = listening.Judge()
-        self.outcomes = Outcomes()
-        self.sketches = Sketches()
-        self._settings: dict[int, Settings] = {}
-
-    def settings(self, connection: Connection, number: int) -> Settings:
-        """The settings with this number, which never change."""
-        if number not in self._settings:
-            self._settings[number] = read_settings(connection, number)
-        return self._settings[number]
-
-
-class RoundTransaction:
-    """The federation and its last round, read and changed in one transaction."""
-
-    def __init__(
-        self, connection: Connection, now: float, clients: Iterable[int] = (),
-        caches: Caches | None = None,
-    ) -> None:  # fmt: skip
-        self.connection = connection
-        self.caches = caches or Caches()
-        self.now = now
-        self.federation: Any = SimpleNamespace(**connection.execute(FEDERATION).mappings().one())
-        self.events: list[dict[str, Any]] = []  # to be logged after the commit
-        self._chain = Chain(connection)
-        self._version = self.federation.version
-        self.settings = self.caches.settings(connection, self.federation.settings)
-        self.round: Any = None  # there was none yet
-        for last in connection.execute(ROUND, {"number": self.federation.round}).mappings():
-            self.round = SimpleNamespace(**last)
-        self.rows = BatchRows(connection, clients)
-        self._nonces: dict[int, str] = {}  # of the starts that messages come from
-        if self.running:
-            # a round keeps the settings that it was opened with
-            self.settings = self.caches.settings(connection, self.round.settings)
-
-    @cached_property
-    def downloaded(self) -> tuple[int, Downloaded]:
-        """See `Sketches.read`."""
-        return self.caches.sketches.read(self.connection)
-
-    @cached_property
-    def _starts(self) -> Starts:
-        return Starts(self.connection, self.rows.clients)
-
-    def admit(self, client: int, start: Start | None = None) -> None:
-        """A message of this client comes from this start. Conflict if another one is later."""
-        if start is not None:
-            self._starts.claim(client, start)
-            self._nonces[client] = start.nonce
-
-    def open(self, client: int) -> None:
-        """A new round, unless one is in progress."""
-        if self.running:
-            return
-        federation = self.federation
-        self.settings = self.caches.settings(self.connection, federation.settings)
-        number, deadline = federation.round + 1, self.now + self.settings.upload_time
-        self.round = SimpleNamespace(
-            number=number,
-            stage=OPEN,
-            settings=federation.settings,
-            epoch=federation.epoch,
-            trigger=client,
-            opened=self.now,
-            deadline=deadline,
-            attempt=0,
-            ended=None,
-        )
-        self.connection.execute(insert(tables.rounds).values(vars(self.round)))
-        heartbeat.begin(self.connection, self.now)
-        conduct.called(self.connection, client, self.settings, self.now)
-        self._update_federation(round=number)
-        self.record("opened", round=number, client=client, epoch=federation.epoch,
-                    settings=federation.settings, deadline=deadline)  # fmt: skip
-
-    def hear(self, client: int, signal: Signal) -> None:
-        """What a client says between rounds. If it is of a new step, it may call for a round."""
-        rows = self.settings.rule.streams == ROWS
-        if self.running and not rows and client == self.round.trigger:
-            return  # what it called for the round with stands until that is verified
-        nonce = self._nonces.get(client)
-        check = self.check_resale if rows else None
-        dim = self.settings.dim
-        new = listening.hear(self.connection, client, signal, dim, rows, nonce, check)
-        if not new or self.running or self.federation.paused:
-            return
-        try:
-            conduct.check_call(self.connection, client, self.settings, self.now)
-        except TooMany:  # it is heard, but opens nothing now
-            return
-        live = set(self.connection.scalars(LIVE, self.live_between())) | {client}
-        barred = self._barred(members(self.connection), self.federation.round + 1, self.now)
-        ignored = conduct.ignored(self.connection, self.settings, self.now)
-        epoch, clients = self.federation.epoch, live - barred - ignored
-        judge = self.caches.judge
-        worthwhile = judge.opens if rows else judge.calls
-        if worthwhile(self.connection, self.settings, epoch, clients):
-            self.open(client)
-            if rows:
-                self._take_streams(live)
-
-    def _take_streams(self, clients: set[int]) -> None:
-        """The rows that clients have streamed are their uploads: nobody has to send them again."""
-        sent = listening.streamed(self.connection, self.settings, self.round.epoch, clients)
-        for client in rates.excess(
-            self.connection, {who: one.steps for who, one in sent.items()}, self.settings, self.now
-        ):  # said before the limit was set
-            del sent[client]
-        listening.take(self.connection, sent)
-        nothing = Packed(FACTOR, self.settings.dim, np.empty(0))
-        for client in sorted(clients):
-            one = sent.get(client, Upload(0, self.round.epoch, 0, 0.0, nothing))
-            row = upload_row(client, one._replace(round=self.round.number), self.settings)
-            self.rows.add(tables.uploads, **row)
-            self.record("uploaded", **upload_entry(row, self.settings.money_digits))
-
-    def check_resale(self, dV: Packed) -> None:
-        """Refusal if it is only what clients have downloaded."""
-        if self.settings.limits is not None and self.settings.limits.refuse_resale:
-            self.downloaded[1].check(dV)
-
-    @property
-    def spent(self) -> float:
-        """All payments so far."""
-        earlier, posted = self.federation.spent, self.federation.posted_units
-        return money.spent(earlier, posted, self.settings.money_digits)
-
-    @property
-    def running(self) -> bool:
-        """Is there a round in progress?"""
-        return self.round is not None and self.round.stage in RUNNING
+class RoundTransaction(FederationTransaction):
+    """Moves the round on, as far as it goes."""
 
     def advance(self) -> None:
         """Move the round on until it has to wait for a client."""
@@ -251,33 +79,6 @@ class RoundTransaction:
         query = select(offers, deliveries.c.db).outerjoin(deliveries, same)
         mine = query.where(offers.c.round == self.round.number, offers.c.failed.is_(False))
         return list(self.connection.execute(mine.order_by(offers.c.client)))
-
-    def allowed_epochs(self, clients: Iterable[int]) -> dict[int, int]:
-        """The epoch that each of these clients may have now."""
-        current = self.federation.epoch
-        if self.settings.download == EVERYONE:
-            return dict.fromkeys(clients, current)
-        return allowed_epochs(self.connection, list(clients), current)
-
-    def record(self, kind: str, **what: Any) -> None:
-        """An entry in the ledger, and an event for the log after the commit."""
-        self._chain.append(kind, self.now, **what)
-        self.events.append({"event": kind, **what})
-
-    @property
-    def entries(self) -> Chain:
-        """What this transaction adds to the ledger."""
-        return self._chain
-
-    def finish(self) -> bool:
-        """Call this last, before the commit. Did anything change that clients wait for?"""
-        self._chain.flush()
-        return bool(self.federation.version != self._version)
-
-    def live_between(self) -> dict[str, float]:
-        """When a live client was last seen; later than now, if a clock was set back since."""
-        near = self.settings.live_time
-        return {"earliest": self.now - near, "latest": self.now + near}
 
     def _beat(self) -> None:
         """After a silence of the coordinator, clients have all of their time again; and those that
@@ -317,13 +118,14 @@ class RoundTransaction:
             conduct.missed(connection, connection.scalars(AWAITED, self._awaited_values).all())
         if not settings.false_calls:
             return
-        if caller not in inputs.uploads and caller in self._barred(
+        if caller not in inputs.uploads and caller in self.barred(
             members(connection), self.round.number, self.round.opened
         ):
             return  # it may call, but not share: that it did not says nothing
         growth = settings.rule.streams == GROWTH
         claim = listening.claim(connection, caller) if growth else None
-        just = conduct.had_reason(inputs, caller, settings, claim)
+        noisy = settings.privacy is not None or conduct.was_noisy(connection, caller)
+        just = conduct.had_reason(inputs, caller, settings, claim, noisy)
         conduct.judged(connection, caller, settings, self.now, just)
 
     def _undelivered(self) -> bool:
@@ -337,7 +139,7 @@ class RoundTransaction:
         )
         failed = self.connection.scalars(query)
         all_members = members(self.connection)
-        barred = self._barred(all_members, self.round.number, self.round.opened)
+        barred = self.barred(all_members, self.round.number, self.round.opened)
         return read_round_inputs(
             self.connection,
             self.settings,
@@ -350,14 +152,6 @@ class RoundTransaction:
             members=sum(not one.revoked for one in all_members),
         )
 
-    def _barred(self, among: Iterable[Member], round: int, opened: float) -> set[int]:
-        """Of these clients, those that are barred from this round."""
-        time = self.settings.barred_time
-        return {
-            one.id for one in among
-            if is_barred(one.barred, one.barred_until, round, opened, time)
-        }  # fmt: skip
-
     def _decide(self) -> None:
         inputs = self._inputs()
         self._note_conduct(inputs)
@@ -365,7 +159,7 @@ class RoundTransaction:
             # nothing is shared, nobody is paid
             self._update_round(stage=VOID, ended=self.now, deadline=None)
             self.record("void", round=self.round.number, reason="nobody uploaded")
-            self._update_federation()
+            self.update_federation()
             return
         self._offer(deciding.decide_first(inputs), [], [])
 
@@ -417,7 +211,7 @@ class RoundTransaction:
             sums |= self._sums(voided=[self._payment(one) for one in failed])
         self.record("decided", round=number, attempt=attempt, deadline=deadline,
                     failed=[one.client for one in failed], **body, **sums)  # fmt: skip
-        self._update_federation(reserved_units=sums.get("reserved", 0))
+        self.update_federation(reserved_units=sums.get("reserved", 0))
 
     def _close(self, payments: dict[int, float]) -> None:
         """Add everything that was delivered and post all payments, in this one transaction."""
@@ -457,7 +251,7 @@ class RoundTransaction:
         if sums:
             posted = self.federation.posted_units + sums["posted"]
             spent = {"posted_units": posted, "reserved_units": 0}
-        self._update_federation(epoch=epoch, **spent)
+        self.update_federation(epoch=epoch, **spent)
 
     def _repair_deadline(self) -> None:
         """A clock that was set back must not make everybody wait."""
@@ -477,12 +271,6 @@ class RoundTransaction:
         )
         self.connection.execute(statement.values(changes))
 
-    def _update_federation(self, **changes: Any) -> None:
-        """Change the federation's row; its version grows, which wakes waiting clients."""
-        changes["version"] = self.federation.version + 1
-        self.connection.execute(update(tables.federation).values(changes))
-        vars(self.federation).update(changes)
-
     def _payment(self, offer: Any) -> float:
         return money.amount_of(offer, "payment", self.settings.money_digits)
 
@@ -497,8 +285,3 @@ class RoundTransaction:
             return {}
         found = {name: money.total(each, digits) for name, each in amounts.items()}
         return {**found, "money_digits": digits}
-
-
-def mark_seen(connection: Connection, clients: set[int], now: float) -> None:
-    if clients:
-        connection.execute(MARK_SEEN, {"clients": sorted(clients), "now": now})

@@ -90,7 +90,7 @@ async def get_client(
     visit: Visit = request.state.visit
     client, services = visit.client, await get_services(request)
     if history is not None and not services.coordinator.knows(history):
-        await run_in_threadpool(services.coordinator.check_history, history)
+        await run_in_threadpool(services.coordinator.check_history, client.id, history)
     if start is not None and start != client.start:  # a new one, or one of an old copy
         await services.handle((client.id, handlers.say_nothing, None, starts.read(start)))
     return client._replace(start=start)
@@ -202,6 +202,7 @@ async def signal(
     body: Annotated[wire.SignalBody, OrPacked],
     services: ServicesDep,
     client: CurrentClient,
+    signature: Signature = None,
 ) -> wire.StateView:
     """The same at once, and say what you have not shared yet, if the coordinator decides when a
     round opens. It may open one now."""
@@ -210,6 +211,7 @@ async def signal(
         message = codec.read_signal_body(body, dim)
     else:
         message = binary.read_signal(packed, dim)
+    message = message._replace(signature=signature)
     await services.screen(client.id, handlers.signal, message)
     return await services.handle(sent(client, handlers.signal, message))
 
@@ -224,11 +226,13 @@ async def open_round(
     after: Annotated[
         int | None, Query(ge=0, le=wire.LARGEST, description="Only if this was the last round.")
     ] = None,
+    noisy: Annotated[
+        bool, Query(description="You add noise to what you share: your call is judged by steps.")
+    ] = False,
 ) -> wire.OpenedView:
     """Open a round, or join the one in progress."""
-    opened = (
-        await services.handle(sent(client, handlers.open_round, handlers.Open(epoch, after)))
-    ).round
+    message = handlers.Open(epoch, after, noisy)
+    opened = (await services.handle(sent(client, handlers.open_round, message))).round
     assert opened is not None
     return wire.OpenedView(round=opened.number)
 

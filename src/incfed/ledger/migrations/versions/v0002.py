@@ -95,6 +95,7 @@ def upgrade() -> None:
         Column("taken", BigInteger),
         Column("nonce", Text),
         Column("taken_by", Text),
+        Column("signature", Text),
     )
     op.create_table(
         "scores",
@@ -263,6 +264,7 @@ def _outages() -> None:
         Column("called", Double),
         Column("false_calls", Integer, nullable=False),
         Column("ignored", Double),
+        Column("noisy", Boolean, nullable=False),
     )
     op.create_table(
         "starts",

@@ -1,0 +1,147 @@
+"""Acts of clients, for the audit: was what an entry says allowed when it was done?
+
+The stage of the round, who may act in it, the bounds and limits of uploads, resale, and whether an
+upload is what the client streamed for it.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+
+from sqlalchemy import Connection
+
+from ..protocol.checks import Refusal, check_delivery, check_upload
+from ..protocol.protocols import EVERYONE
+from ..protocol.resale import Downloaded, Sketch
+from ..protocol.statements import ANSWERED, DELIVERED, FIELDS, UPLOADED
+from . import tables
+from .records import OFFERED, OPEN, RUNNING, from_bytes, read_own, read_upload
+from .replay import Replay, Row
+from .settings import Settings
+from .sketches import checked_sketches
+
+STAGES = {  # in which an entry about a round can be made
+    UPLOADED: (OPEN,), "void": (OPEN,), "deadline": RUNNING, "decided": RUNNING,
+    ANSWERED: (OFFERED,), DELIVERED: (OFFERED,), "barred": (OFFERED,), "closed": (OFFERED,),
+}  # fmt: skip
+
+
+class Acts:
+    """Checks the acts in a ledger, one after the other."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._last = -1, Downloaded([])
+
+    def faults(self, replay: Replay, e: Row) -> list[str]:
+        """What is wrong with an entry, given all entries before it. Pruned where that cannot be
+        told any more."""
+        kind = e["kind"]
+        found = _misplaced(replay, e) if kind in STAGES else []
+        if kind in FIELDS and replay.clients[e["client"]]["revoked"]:
+            found.append(f"client {e['client']} was revoked")
+        if kind == UPLOADED:
+            found += self._uploaded(replay, e)
+        elif kind == ANSWERED:
+            found += _answered(replay, e)
+        elif kind == DELIVERED:
+            found += self._delivered(replay, e)
+        return found
+
+    @property
+    def wrong_sketches(self) -> list[str]:
+        """Sketches, by which resale is recognised, that are not those of V_g; as far as any were
+        needed."""
+        if "_sketches" not in vars(self):
+            return []
+        return [f"sketches {epoch}: not those of V_g" for epoch in self._sketches[1]]
+
+    def _uploaded(self, replay: Replay, e: Row) -> list[str]:
+        who, settings = f"client {e['client']}", round_settings(replay, e)
+        if (e["round"], e["client"]) in replay.uploads:
+            return [f"{who} had uploaded before"]
+        row = read_own(self._connection, tables.uploads, e["round"], e["client"])
+        upload = read_upload(row, settings)
+        check_upload(upload, settings.bounds)
+        found = _outdated(replay, e, settings)
+        if e["steps"] > settings.most_steps(e["at"] - replay.unshared_since(e["client"])):
+            found.append(f"{who}: more steps than steps_per_second allows")
+        if e["steps"] and settings.limits is not None and settings.limits.refuse_resale:
+            try:
+                self._downloaded(replay.now["epoch"]).check(upload.dV)
+            except Refusal:
+                found.append(f"{who}: only what was downloaded before (limits.refuse_resale)")
+        return found
+
+    def _delivered(self, replay: Replay, e: Row) -> list[str]:
+        who, key = f"client {e['client']}", (e["round"], e["client"])
+        if key in replay.deliveries:
+            return [f"{who} had delivered before"]
+        settings, offer = round_settings(replay, e), replay.offers.get(key)
+        if offer is None or offer["failed"]:
+            return [f"{who} had no offer"]
+        upload = read_upload(read_own(self._connection, tables.uploads, *key), settings)
+        sent = read_own(self._connection, tables.deliveries, *key)
+        check_delivery(from_bytes(sent.db), upload.dV, upload.steps, settings.bounds)
+        return [f"{who} had declined its offer"] if offer["accepted"] is False else []
+
+    def _downloaded(self, epoch: int) -> Downloaded:
+        """What clients could have downloaded when this was the current epoch."""
+        if self._last[0] != epoch:
+            known = [one for number, one in self._sketches[0].items() if number <= epoch]
+            self._last = epoch, Downloaded(known)
+        return self._last[1]
+
+    @cached_property
+    def _sketches(self) -> tuple[dict[int, Sketch], list[int]]:
+        return checked_sketches(self._connection)
+
+
+def round_settings(replay: Replay, e: Row) -> Settings:
+    """The settings of the round that an entry is about."""
+    number = replay.rounds[e["round"]]["settings"]
+    return Settings.of(json.loads(replay.settings[number]["body"]))
+
+
+def _misplaced(replay: Replay, e: Row) -> list[str]:
+    """Where the round was not at that stage."""
+    number, round = e["round"], replay.rounds[e["round"]]
+    allowed = STAGES[e["kind"]]
+    if e["kind"] == "decided":
+        allowed = (OPEN,) if e["attempt"] == 1 else (OFFERED,)
+    found = [] if number == replay.now["round"] else ["not about the last round"]
+    if round["stage"] not in allowed:
+        found.append(f"the round was {round['stage']}, not {' or '.join(allowed)}")
+    if e["kind"] == "decided" and e["attempt"] != round["attempt"] + 1:
+        found.append(f"attempt {e['attempt']} after {round['attempt']}")
+    return found
+
+
+def _answered(replay: Replay, e: Row) -> list[str]:
+    who, offer = f"client {e['client']}", replay.offers.get((e["round"], e["client"]))
+    if offer is None or offer["failed"]:
+        return [f"{who} had no offer"]
+    if offer["attempt"] != e["attempt"]:
+        return [f"{who}: the offer was of attempt {offer['attempt']}"]
+    return [] if offer["accepted"] is None else [f"{who} had answered before"]
+
+
+def _outdated(replay: Replay, e: Row, settings: Settings) -> list[str]:
+    """Where an upload may hold what its client has shared before, or is for another epoch."""
+    who, current = f"client {e['client']}", replay.now["epoch"]
+    oldest = replay.last_shared_epoch(e["client"])
+    if settings.download == EVERYONE:
+        oldest = max(oldest, current - settings.lag)
+    elif not e["steps"]:
+        oldest = 0
+    found = []
+    if not oldest <= e["epoch"] <= current:
+        found.append(f"{who}: epoch {e['epoch']} is not from {oldest} to {current}")
+    if "learned" in e:  # it was streamed
+        due = current if settings.download == EVERYONE else e["known"]
+        if e["epoch"] != due:
+            found.append(f"{who}: epoch {e['epoch']}, where {due} was due")
+        if e["since"] != replay.last_shared.get(e["client"], 0):
+            found.append(f"{who}: some of these steps were shared before")
+    return found
