@@ -96,7 +96,9 @@ def test_overdue(one: Federation) -> None:
 
 def test_what_else_needs_attention(one: Federation) -> None:
     with one.store.write() as connection:
-        connection.execute(insert(tables.conduct).values(client=0, silent=3, false_calls=0))
+        connection.execute(
+            insert(tables.conduct).values(client=0, silent=3, false_calls=0, noisy=False)
+        )
         overview.note_chore(connection, overview.HEAD, "saved", one.clock() - WEEK - 1.0)
     with one.store.read() as connection:
         found = {each.kind: each.text for each in overview.look(connection, one.clock()).attention}
