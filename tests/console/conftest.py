@@ -1,13 +1,20 @@
-"""A browser, where there is one: Debian's Chromium, driven by Playwright's Python package."""
+"""A small federation and who asks about it; and a browser, where there is one: Debian's Chromium,
+driven by Playwright's Python package."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
+import httpx
 import pytest
+
+from support.console import asking, small
+from support.federation import Federation
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -21,11 +28,41 @@ ARGUMENTS = [
 Opened = Callable[..., "Page"]
 
 
+@pytest.fixture
+def four(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Federation]:
+    """Three rounds of four clients, in SQLite; or as `BOTH` says."""
+    place: Path | str = tmp_path / "books.db"
+    if getattr(request, "param", "sqlite") == "postgresql":
+        place = request.getfixturevalue("postgres").database(f"console_{uuid4().hex}")
+    made = small(place)
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def nobody(four: Federation) -> Iterator[httpx.Client]:
+    with asking(four) as client:
+        yield client
+
+
+@pytest.fixture
+def viewer(four: Federation) -> Iterator[httpx.Client]:
+    with asking(four, "viewer") as client:
+        yield client
+
+
+@pytest.fixture
+def operator(four: Federation) -> Iterator[httpx.Client]:
+    with asking(four, "operator") as client:
+        yield client
+
+
 @pytest.fixture(scope="module")  # Playwright's loop must not run beside tests of other modules
 def browser() -> Iterator[Browser]:
     sync = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
+    sync.expect.set_options(timeout=60_000.0)
     with sync.sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield found

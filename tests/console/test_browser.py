@@ -13,12 +13,11 @@ from sqlalchemy import update
 import incfed
 from incfed.console.sessions import LASTS
 from incfed.ledger import tables
-from support.console import app_of, play, served, small, token_of
+from support.console import app_of, play, served, token_of
 from support.federation import Federation
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 expect = playwright.expect
-expect.set_options(timeout=60_000.0)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -28,13 +27,6 @@ VIEWS = ("now", "rounds", "rounds/2", "clients", "clients/1", "ledger")
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 BACKWARDS = "\u202eecilA"
 LONG = "x" * 10_000
-
-
-@pytest.fixture
-def four(tmp_path: Path) -> Iterator[Federation]:
-    made = small(tmp_path / "books.db")
-    yield made
-    made.store.close()
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
+from incfed.console import runs as console_runs
 from incfed.experiments import read
 from incfed.experiments.checkpoint import read_cells
 from incfed.planning import advice, alternatives, planner
@@ -341,6 +342,16 @@ def test_a_share_is_of_paying_everyone() -> None:
         for seed in plan.held_out  # held against held-out: a log's second part may pay less
     ]
     assert limit.value == pytest.approx(0.9 * statistics.fmean(rewards))
+
+
+def test_the_console_shows_it(made: incfed.Plan, tmp_path: Path) -> None:
+    made.save(tmp_path / "mine")
+    shown = console_runs.view(tmp_path, ["mine"])
+    assert (shown.kind, shown.words) == ("plan", [made.advice])
+    assert shown.rows[0].label == "The advice"
+    assert shown.charts == ["search", "frontier"]
+    for name in shown.charts:
+        assert console_runs.chart(tmp_path, ["mine"], name)["data"]
 
 
 def test_the_config_is_one_that_runs(made: incfed.Plan, tmp_path: Path) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
-import uvicorn
 from fastapi import FastAPI
 
 import incfed
@@ -19,9 +16,10 @@ from incfed.console.access import PATH
 from incfed.console.app import make_console
 from incfed.ledger.operators import add
 from support.federation import Federation
+from support.serving import serving
 
 
-def small(path: Path, rounds: int = 3, **options: Any) -> Federation:
+def small(path: Path | str, rounds: int = 3, **options: Any) -> Federation:
     """Four clients with costs 0, 1, 5 and 5; every round closes."""
     settings: dict[str, Any] = {
         "dim": 2, "ridge": 1.0, "threshold": 1.0, "budget": 100.0, "money_digits": 2,
@@ -61,15 +59,17 @@ def app_of(four: Federation | None = None, **options: Any) -> FastAPI:
 @contextmanager
 def served(app: FastAPI) -> Iterator[str]:
     """Its address, with the console's path."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none"))
-        thread = threading.Thread(target=server.run, args=([listening],))
-        thread.start()
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}{PATH}"
-        finally:
-            server.should_exit = True
-            thread.join()
+    with serving(app) as address:
+        yield address + PATH
+
+
+@contextmanager
+def asking(four: Federation, role: str | None = None, **options: Any) -> Iterator[httpx.Client]:
+    """Logged in with this role (None: not at all), at a console of its own."""
+    with served(app_of(four, **options)) as url:
+        origin = {"Origin": url.removesuffix(PATH)}
+        with httpx.Client(base_url=f"{url}/", headers=origin, timeout=60.0) as client:
+            if role is not None:
+                token = token_of(four, f"a {role}", role)
+                assert client.post("api/login", json={"token": token}).status_code == 200
+            yield client

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
@@ -111,8 +113,7 @@ class Live:
         with self.store.write() as connection:
             create(connection, config.settings, time.time())
             self.tokens = [enrol(connection, f"shop {i}", time.time())[1] for i in range(count)]
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: ForkServerProcess | None = None
 
@@ -141,6 +142,20 @@ class Live:
             processes.kill(self.process)
             self.process = None
 
+    def beside(self, folder: Path) -> Live:
+        """Another coordinator over the same database, with its own process and log; stop it."""
+        folder.mkdir()
+        shutil.copy(self.folder / "federation.toml", folder)
+        other = copy(self)
+        other.folder, other.port, other.process = folder, free_port(), None
+        other.url = f"http://127.0.0.1:{other.port}"
+        return other
+
+    @property
+    def operators_url(self) -> str:
+        """Where operators ask."""
+        return str(self.logged("listening")[-1]["for_operators"])
+
     def books(self) -> Books:
         with self.store.read() as connection:
             federation = connection.execute(select(tables.federation)).one()
@@ -162,6 +177,11 @@ class Live:
         with self.store.read() as connection:
             found = [json.loads(body) for body in connection.scalars(order)]
         return [entry for entry in found if entry["kind"] == kind]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
 
 
 @contextmanager

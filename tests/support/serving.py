@@ -19,9 +19,12 @@ from incfed.service.coordinator.serve import GracefulServer
 def serving(
     app: FastAPI, kind: type[GracefulServer] = GracefulServer, port: int = 0
 ) -> Iterator[str]:
-    """Its address. Port 0: any that is free."""
+    """Its address. A coordinator's application is served as `incfed serve` does. Port 0: any that
+    is free."""
     listening = socket.create_server(("127.0.0.1", port))
-    server = kind(uvicorn.Config(app, log_config=None), None, app.state.services)
+    config = uvicorn.Config(app, log_config=None, ws="none")
+    services = getattr(app.state, "services", None)
+    server = uvicorn.Server(config) if services is None else kind(config, None, services)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     while not server.started:

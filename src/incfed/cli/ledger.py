@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -56,16 +56,14 @@ def _exported(path: Path) -> Iterator[tuple[Terminal, Database, None]]:
             yield terminal, store, None
 
 
-def _note(store: Database, chore: str, outcome: str) -> None:
-    """For the console. Whoever may only read the database can do the chore, too."""
-    import time
+def _note(store: Database, note: Callable[[Any], None]) -> None:
+    """In a transaction, for the console. Whoever may only read the database can go on without."""
     from contextlib import suppress
 
     from ..ledger.database import DatabaseError
-    from ..ledger.overview import note_chore
 
-    with suppress(DatabaseError), store.touch() as connection:
-        note_chore(connection, chore, outcome, time.time())
+    with suppress(DatabaseError), store.write() as connection:
+        note(connection)
 
 
 @client.command(epilog="[bold]incfed client enrol shop-12[/bold]   prints its token, once")
@@ -198,11 +196,14 @@ def audit(
 
     Exits with 1 on any disagreement, and with 2 if it cannot audit: a mechanism's code is missing.
     """
+    import time
+
     files = mechanism_file or []
     found = opened(config, load=not files) if export is None else _exported(export)
     with found as (terminal, store, _):
         from ..ledger.audit import audit as run
         from ..ledger.audit import read_head
+        from ..ledger.audits import record
         from ..mechanisms.registry import load_code
 
         for file in files:
@@ -211,7 +212,7 @@ def audit(
         with store.read() as connection:
             report = run(connection, saved)
         if export is None:
-            _note(store, "audit", "clean" if report.clean else "not clean")
+            _note(store, lambda connection: record(connection, report, time.time()))
         for finding in report.findings:
             terminal.error(finding)
         terminal.say(report.words)
@@ -227,12 +228,15 @@ def audit(
 @ledger.command("head", epilog="[bold]incfed ledger head > /elsewhere/head.json[/bold]")
 def show_head(config: ConfigFile = DEFAULT) -> None:
     """Print the last entry's number and hash. Keep them where the database's owner cannot write."""
+    import time
+
     with opened(config) as (terminal, store, _):
         from ..ledger.audit import write_head
+        from ..ledger.overview import HEAD, note_chore
 
         with store.read() as connection:
             terminal.say(write_head(connection))
-        _note(store, "head", "saved")
+        _note(store, lambda connection: note_chore(connection, HEAD, "saved", time.time()))
 
 
 @ledger.command(epilog="[bold]incfed ledger verify sqlite:///copy.db --folder state[/bold]")

@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from ..ledger import operators
 from ..ledger.database import Database
 from ..ledger.operators import OPERATOR, Operator
+from ..ledger.overview import is_founded
 from ..support.addresses import caller, is_loopback
 from . import sessions
 from .sessions import COOKIE, LASTS, Attempts
@@ -34,6 +35,13 @@ class Console:
     local: Operator = LOCAL  # who looks where there is no login
     attempts: Attempts = field(default_factory=Attempts)
     key: bytes = b""
+    founded: bool = False  # is there a federation in the store, as far as we know?
+
+    def has_federation(self) -> bool:
+        if not self.founded and self.store is not None:
+            with self.store.read() as connection:
+                self.founded = is_founded(connection)
+        return self.founded
 
     def session_key(self) -> bytes:
         if not self.key and self.store is not None:

@@ -17,13 +17,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from fastapi_offline import FastAPIOffline
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .._version import __version__
 from ..ledger.database import Database, DatabaseError
 from ..ledger.operators import Operator
 from ..support.inputs import InputError
-from .access import Console, ConsoleDep, Viewer, check_origin, log_in, log_out
+from .access import PATH, Console, ConsoleDep, Viewer, check_origin, log_in, log_out
 from .changes import changing
 from .federation import reading
 from .runs import saved
@@ -89,6 +90,7 @@ def _add_session(app: FastAPI) -> None:
 
     @app.post("/api/logout", tags=["session"], status_code=204)
     def logout(request: Request, response: Response) -> None:
+        """End the session in this browser."""
         check_origin(request)
         log_out(response)
 
@@ -106,6 +108,8 @@ def _add_pages(app: FastAPI) -> None:
     @app.get("/{view}", include_in_schema=False)
     @app.get("/{view}/{rest:path}", include_in_schema=False)
     def page(request: Request, console: ConsoleDep, view: str = "", rest: str = "") -> HTMLResponse:
+        if view == "api":
+            raise HTTPException(404, f"there is no such endpoint: see {PATH}{DOCS}")
         known = not view or view in VIEWS
         shell = _shell()
         text = shell.render(
@@ -122,6 +126,12 @@ def _add_pages(app: FastAPI) -> None:
 def _add_errors(app: FastAPI) -> None:
     def said(status: int, message: str) -> JSONResponse:
         return JSONResponse({"message": message}, status)
+
+    @app.exception_handler(HTTPException)
+    async def failed(request: Request, error: HTTPException) -> Response:
+        if error.status_code == 204:  # nothing new
+            return Response(status_code=204)
+        return said(error.status_code, error.detail)
 
     @app.exception_handler(InputError)
     async def refused(request: Request, error: InputError) -> JSONResponse:

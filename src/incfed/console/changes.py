@@ -14,7 +14,7 @@ from ..ledger.withdrawal import withdraw
 from ..protocol.limits import Limits
 from ..support.inputs import InputError, choice, counted
 from .access import At, Changer, Viewer
-from .federation import Id, Store
+from .federation import Done, Id, Store
 
 changing = APIRouter(prefix="/api/changes", tags=["changes"])
 CAPS = ("per_round", "per_payment", "per_client", "reserve")
@@ -43,16 +43,9 @@ class PaidOut:
     through: int | None = None
 
 
-@dataclass(frozen=True)
-class Done:
-    """What was done, in a sentence."""
-
-    text: str
-
-
 @changing.get("/settings")
 def settings(store: Store, who: Viewer) -> SettingsView:
-    """As they are in force."""
+    """The settings as they are in force, and whether rounds are paused."""
     with store.read() as connection:
         found, paused = settings_in_force(connection)
     limits = found.limits or Limits()
@@ -91,6 +84,7 @@ def pause(store: Store, at: At, who: Changer) -> Done:
 
 @changing.post("/resume")
 def resume(store: Store, at: At, who: Changer) -> Done:
+    """Clients may open rounds again."""
     with store.change() as connection:
         set_paused(connection, False, who.name, at)
     return Done("Rounds go on.")
@@ -120,7 +114,7 @@ def take_out(store: Store, at: At, who: Changer, client: Id) -> Done:
 
 @changing.post("/clients/{client}/paid-out")
 def paid_out(store: Store, at: At, who: Changer, client: Id, what: PaidOut) -> Done:
-    """Mark payments as paid out."""
+    """Mark payments to a client as paid out; who said so and when stays on record."""
     with store.change() as connection:
         member = clients.find(connection, str(client))
         done = mark_paid_out(connection, member.name, who.name, at, through=what.through)

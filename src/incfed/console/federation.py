@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import tempfile
-import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query
 from fastapi.responses import FileResponse
 from pydantic import Field
 from starlette.background import BackgroundTask
 
-from ..ledger import overview, roster, summaries, views
-from ..ledger.audit import audit
+from ..ledger import audits, overview, roster, summaries, views
+from ..ledger.audits import AuditRun, AuditRunning
 from ..ledger.chain import head
 from ..ledger.database import Database
 from ..ledger.entries import EntriesPage, page_of_entries
 from ..ledger.explaining import Explained, explain
-from ..ledger.overview import AUDIT, Now
+from ..ledger.overview import Now
 from ..ledger.roster import ClientHistory, Roster
 from ..support.inputs import choice
 from .access import At, Changer, ConsoleDep, viewer
+from .auditing import AuditJob
 
 POINTS = 400  # of a chart
+NO_FEDERATION = (
+    "this database has no federation yet. Found one with: incfed client enrol NAME, or incfed serve"
+)
 
 reading = APIRouter(prefix="/api", tags=["federation"], dependencies=[Depends(viewer)])
 
@@ -33,11 +35,19 @@ reading = APIRouter(prefix="/api", tags=["federation"], dependencies=[Depends(vi
 def get_store(console: ConsoleDep) -> Database:
     if console.store is None:
         raise HTTPException(404, "this console shows saved results only, no federation")
+    if not console.has_federation():
+        raise HTTPException(404, NO_FEDERATION)
     return console.store
 
 
 Store = Annotated[Database, Depends(get_store)]
 Id = Annotated[int, Field(ge=0, le=2**31 - 1)]
+After = Annotated[
+    str, Query(max_length=80, description="The version of an earlier answer: 204 if it is current.")
+]
+NOTHING_NEW: dict[int | str, dict[str, Any]] = {
+    204: {"description": "Nothing is new: `after` is the current version."}
+}
 
 
 @dataclass(frozen=True)
@@ -60,141 +70,161 @@ class Point:
 class Series:
     points: list[Point]
     beta: float | None  # of the settings in force, if their mechanism has one
+    version: str  # ask with after = this
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was done, in a sentence."""
+
+    text: str
 
 
 @dataclass(frozen=True)
 class LedgerView:
     entries: int
     hash: str
-    audited: float | None  # when last
-    outcome: str | None
-    running: float | None  # how much of an audit is done; None: none is running
-    findings: list[str]
+    audited: float | None  # when the last audit ended,
+    audited_by: str | None  # who began it (null: somebody on the command line),
+    outcome: str | None  # clean, not clean, failed,
+    findings: list[str]  # and what it found
+    running: float | None  # how much of the audit in progress is done; null: there is none
+    interrupted: AuditRun | None  # the last audit, if the process that ran it has stopped
+    version: str  # ask with after = this
 
 
-class AuditJob:
-    """An audit in the background, one at a time."""
-
-    def __init__(self) -> None:
-        self.done: float | None = None
-        self.findings: list[str] = []
-        self._lock = threading.Lock()
-
-    def start(self, store: Database) -> None:
-        with self._lock:
-            if self.done is not None:
-                raise HTTPException(409, "an audit is running already")
-            self.done = 0.0
-        threading.Thread(target=self._run, args=(store,), daemon=True).start()
-
-    def _run(self, store: Database) -> None:
-        try:
-            with store.read() as connection:
-                report = audit(connection, watch=self._watch)
-            self.findings = report.findings
-            outcome = "clean" if report.clean else "not clean"
-        except Exception as error:  # whatever it is, the page should say so
-            self.findings, outcome = [f"{type(error).__name__}: {error}"], "failed"
-        try:
-            with store.touch() as connection:
-                overview.note_chore(connection, AUDIT, outcome, time.time())
-        finally:
-            self.done = None
-
-    def _watch(self, done: int, total: int) -> None:
-        self.done = done / max(1, total)
+def unless_new(after: str, version: str) -> None:
+    """Nothing to say, if this is what the caller has seen."""
+    if after == version:
+        raise HTTPException(204)
 
 
-_audit = AuditJob()
-
-
-@reading.get("/now")
-def now(store: Store, at: At) -> Now:
-    """The federation at this moment."""
+@reading.get("/now", responses=NOTHING_NEW)
+def now(store: Store, at: At, after: After = "") -> Now:
+    """The federation at this moment: who is there, the round in progress step by step, what is
+    spent of the budget and when it runs out at this pace, and what needs attention. Money is in
+    units of the settings, times are seconds since 1970 (UTC)."""
     with store.read() as connection:
+        if after:
+            unless_new(after, overview.version(connection, at))
         return overview.look(connection, at)
 
 
-@reading.get("/version")
-def version(store: Store) -> int:
-    """Grows when rounds, settings or members change: ask for the rest only then."""
+@reading.get("/rounds", responses=NOTHING_NEW)
+def rounds(store: Store, after: After = "") -> Series:
+    """All closed rounds for a chart: who joined and why, payments, traffic in scalars, and the
+    ratio of information reached. Of more than 400 rounds, each point is the mean of a few."""
     with store.read() as connection:
-        return overview.version(connection)
-
-
-@reading.get("/rounds")
-def rounds(store: Store) -> Series:
-    """All closed rounds for a chart, at most 400 points."""
-    with store.read() as connection:
+        version = summaries.version_of_rounds(connection)
+        unless_new(after, version)
         found = [Point(**row) for row in summaries.series(connection, POINTS)]
-        return Series(found, summaries.beta_in_force(connection))
+        return Series(found, summaries.beta_in_force(connection), version)
 
 
-@reading.get("/rounds/{number}")
-def round(store: Store, number: Id) -> Explained:
-    """A round with its whole decision."""
+@reading.get("/rounds/{number}", responses=NOTHING_NEW)
+def round(store: Store, number: Id, after: After = "") -> Explained:
+    """A round with its whole decision: each client with new data, its contribution in nats, what
+    the others' data is worth to it, its cost and payment, and why it shared or did not."""
     with store.read() as connection:
+        if after:
+            unless_new(after, overview.version(connection))
         return explain(connection, number)
 
 
-@reading.get("/clients")
+@reading.get("/clients", responses=NOTHING_NEW)
 def clients(
     store: Store,
     at: At,
-    search: Annotated[str, Query(max_length=80)] = "",
-    state: str | None = None,
-    sort: str = "id",
+    search: Annotated[str, Query(max_length=80, description="A part of the name.")] = "",
+    state: Annotated[str | None, Query(description="live, away, barred or revoked.")] = None,
+    sort: Annotated[
+        str, Query(description="id, name, rounds, steps, nats, paid or last_seen.")
+    ] = "id",
     descending: bool = False,
-    page: int = 1,
+    page: Annotated[int, Query(description="From 1, of 50 clients each.")] = 1,
+    after: After = "",
 ) -> Roster:
-    """A page of the clients."""
+    """A page of the clients, each with its contribution in nats, what it was paid in all, the
+    rounds that it took part in, and when it was last seen."""
     with store.read() as connection:
+        if after:
+            unless_new(after, overview.version(connection, at))
         return roster.roster(
             connection, at, search=search, state=state or None, sort=sort,
             descending=descending, page=page,
         )  # fmt: skip
 
 
-@reading.get("/clients/{client}")
-def client(store: Store, at: At, client: Id, before: Id | None = None) -> ClientHistory:
-    """A client and its rounds, the last one first."""
+@reading.get("/clients/{client}", responses=NOTHING_NEW)
+def client(
+    store: Store,
+    at: At,
+    client: Id,
+    before: Annotated[Id | None, Query(description="Rounds earlier than this one.")] = None,
+    after: After = "",
+) -> ClientHistory:
+    """A client and its rounds, the last one first: what it had, asked for and was paid, and how the
+    round ended for it; and why it was last paid what it was."""
     with store.read() as connection:
+        if after:
+            unless_new(after, overview.version(connection, at))
         return roster.history(connection, client, at, before)
 
 
 @reading.get("/clients/{client}/rounds/{number}")
 def why(store: Store, client: Id, number: Id) -> str:
-    """Why a client was paid what it was paid."""
+    """Why a client was paid what it was paid in a round, in a sentence with the numbers."""
     with store.read() as connection:
         return roster.why_paid(connection, number, client)
 
 
-@reading.get("/ledger")
-def ledger(store: Store) -> LedgerView:
-    """The head, and the last audit."""
+@reading.get("/ledger", responses=NOTHING_NEW)
+def ledger(store: Store, at: At, after: After = "") -> LedgerView:
+    """The head of the ledger, the last audit and what it found, and how far one in progress is,
+    whichever coordinator runs it."""
     with store.read() as connection:
-        last = head(connection)
-        chore = overview.chore(connection, AUDIT)
-    audited, outcome = (None, None) if chore is None else (chore.at, chore.outcome)
-    return LedgerView(last.number, last.hash, audited, outcome, _audit.done, _audit.findings)
+        version = overview.version(connection, at)
+        unless_new(after, version)
+        last, audited = head(connection), audits.last_ended(connection)
+        running, interrupted = audits.unfinished(connection, at)
+    return LedgerView(
+        entries=last.number,
+        hash=last.hash,
+        audited=None if audited is None else audited.ended,
+        audited_by=None if audited is None else audited.by,
+        outcome=None if audited is None else audited.outcome,
+        findings=[] if audited is None else audited.findings,
+        running=None if running is None else running.done,
+        interrupted=interrupted,
+        version=version,
+    )
 
 
 @reading.get("/ledger/entries")
-def entries(store: Store, before: Id | None = None, kind: str = "") -> EntriesPage:
-    """Entries, the last one first."""
+def entries(
+    store: Store,
+    before: Annotated[Id | None, Query(description="Entries with a lower number.")] = None,
+    kind: Annotated[str, Query(description="Such as opened, decided, closed, settings.")] = "",
+) -> EntriesPage:
+    """Entries of the ledger with their hashes, the last one first, 100 at a time."""
     with store.read() as connection:
         return page_of_entries(connection, before, kind or None)
 
 
 @reading.post("/ledger/audit", status_code=202)
-def start_audit(store: Store, who: Changer) -> None:
-    """Recompute every decision and payment; /ledger says how far it is."""
-    _audit.start(store)
+def start_audit(store: Store, console: ConsoleDep, who: Changer) -> Done:
+    """Begin to recompute every decision and payment; /ledger says how far it is. 409, if an audit
+    is running already."""
+    try:
+        AuditJob(store, who.name, console.clock)
+    except AuditRunning as error:
+        raise HTTPException(409, str(error)) from None
+    return Done("The audit has begun.")
 
 
 @reading.get("/export/{what}.csv")
 def export(store: Store, what: str) -> FileResponse:
-    """Payments, offers, rounds or entries as a CSV file."""
+    """Payments, offers, rounds or entries as a CSV file; money also in whole minor units."""
     choice("what", what, views.TABLES)
     target = Path(tempfile.mkdtemp(prefix="incfed-")) / f"{what}.csv"
     with store.read() as connection:

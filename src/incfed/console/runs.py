@@ -45,7 +45,13 @@ def get_folder(console: ConsoleDep) -> Path:
 
 
 Folder = Annotated[Path, Depends(get_folder)]
-Ids = Annotated[list[str], Query(alias="id", min_length=1, max_length=20)]
+Ids = Annotated[
+    list[str],
+    Query(
+        alias="id", min_length=1, max_length=20,
+        description="A saved folder as the list names it; several are compared with the first.",
+    ),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,8 @@ def runs(folder: Folder) -> list[SavedItem]:
 
 @saved.get("/view")
 def view(folder: Folder, ids: Ids) -> SavedView:
-    """One saved folder, or several compared."""
+    """One saved folder, or several compared: the mean of each metric over the seeds, its spread,
+    and the paired difference to the first row."""
     if len(ids) == 1 and _kind(folder, ids[0]) == "plan":
         return _plan_view(folder / ids[0])
     if len(ids) == 1 and _kind(folder, ids[0]) == "sweep":
@@ -111,8 +118,12 @@ def view(folder: Folder, ids: Ids) -> SavedView:
 
 
 @saved.get("/chart")
-def chart(folder: Folder, ids: Ids, name: str) -> dict[str, Any]:
-    """A Plotly figure."""
+def chart(
+    folder: Folder,
+    ids: Ids,
+    name: Annotated[str, Query(description="One of the `charts` that /api/runs/view names.")],
+) -> dict[str, Any]:
+    """A chart of one saved folder, or of several, as a Plotly figure: `data` and `layout`."""
     if len(ids) == 1 and _kind(folder, ids[0]) == "plan":
         return _plan_chart(folder / ids[0], name)
     if len(ids) == 1 and _kind(folder, ids[0]) == "sweep":
@@ -125,7 +136,7 @@ def chart(folder: Folder, ids: Ids, name: str) -> dict[str, Any]:
 
 @saved.get("/table.csv")
 def table(folder: Folder, ids: Ids) -> Response:
-    """The figures as CSV."""
+    """The figures of /api/runs/view as a CSV file, a row for each label."""
     shown = view(folder, ids)
     target = io.StringIO()
     out = csv.writer(target)
@@ -138,7 +149,12 @@ def table(folder: Folder, ids: Ids) -> Response:
 
 
 @saved.put("/tags")
-def tag(folder: Folder, who: Changer, id: str, new: NewTags) -> list[str]:
+def tag(
+    folder: Folder,
+    who: Changer,
+    id: Annotated[str, Query(description="A saved folder as the list names it.")],
+    new: NewTags,
+) -> list[str]:
     """Replace the tags of a saved folder. They are kept beside the results."""
     _kind(folder, id)
     words = sorted({one.strip() for one in new.tags if one.strip()})

@@ -16,7 +16,9 @@ from sqlalchemy import Connection, select
 from ..mechanisms.base import Round
 from ..support.inputs import refuse
 from . import money, tables
+from .overview import version
 from .records import CLOSED, Pruned, read_round_inputs, read_settings
+from .summaries import BARRED
 
 LIMITS = {
     "budget": "the budget left",
@@ -26,6 +28,11 @@ LIMITS = {
     "reserve": "the reserve price",
     "price_rise": "the limit on how fast a price may rise",
     "price_spread": "the limit on how far a price may be above the others'",
+}
+FAILURES = {  # by whether it accepted the offer
+    None: "did not answer the offer in time",
+    False: "declined the offer",
+    True: "accepted the offer, and did not deliver in time",
 }
 
 
@@ -63,6 +70,7 @@ class Explained:
     shares: list[Share]  # the largest contribution first
     removed: dict[str, str]  # by name: which limit
     pruned: bool
+    version: str  # ask with after = this
 
 
 def explain(connection: Connection, number: int) -> Explained:
@@ -80,7 +88,6 @@ def explain(connection: Connection, number: int) -> Explained:
         for client, one in _rows(connection, tables.payments, number).items()
     }
     offers = _rows(connection, tables.offers, number)
-    failed = {client for client, one in offers.items() if one.failed}
     removed = _removed(connection, number)
     summaries = tables.round_summaries
     summary = connection.execute(select(summaries).where(summaries.c.round == number)).first()
@@ -100,8 +107,8 @@ def explain(connection: Connection, number: int) -> Explained:
     for client, one in active.items():
         cost, paid = money.amount_of(one, "cost", digits), payments.get(client)
         said = _why(
-            cost, paid, worth.get(client), client in failed, removed.get(client),
-            offers.get(client), row.stage, digits,
+            cost, paid, worth.get(client), offers.get(client), removed.get(client), row.stage,
+            digits,
         )  # fmt: skip
         shares.append(
             Share(
@@ -123,17 +130,22 @@ def explain(connection: Connection, number: int) -> Explained:
         beta=kind.get("beta"),
         ratio=None if summary is None else summary.ratio,
         communication=None if summary is None else summary.communication,
-        payment=sum(payments.values()),
+        payment=money.sum_of(payments.values(), digits),
         idle=len(uploads) - len(active),
         digits=digits,
         shares=shares,
         removed={names[client]: limit for client, limit in removed.items()},
         pruned=pruned,
+        version=version(connection),
     )
 
 
 def _rows(connection: Connection, table: Any, number: int) -> dict[int, Any]:
     query = select(table).where(table.c.round == number).order_by(table.c.client)
+    if table is tables.payments:  # its key begins with the federation
+        query = query.where(
+            table.c.federation == select(tables.federation.c.name).scalar_subquery()
+        )
     if table is tables.uploads:  # without what they hold
         names = ("client", "steps", "cost", "cost_units")
         query = query.with_only_columns(*(table.c[name] for name in names))
@@ -160,8 +172,8 @@ def _measures(
 
 
 def _why(
-    cost: float, paid: float | None, worth: float | None, failed: bool, removed: str | None,
-    offer: Any, stage: str, digits: int | None,
+    cost: float, paid: float | None, worth: float | None, offer: Any, removed: str | None,
+    stage: str, digits: int | None,
 ) -> str:  # fmt: skip
     def sum_of(amount: float) -> str:
         return f"{amount:,.{2 if digits is None else digits}f}"
@@ -175,9 +187,10 @@ def _why(
         if worth is not None and worth >= cost:
             return f"Sharing costs it {sum_of(cost)}{data}; the mechanism pays it {sum_of(paid)}."
         return f"Sharing costs it {sum_of(cost)}{data}: {sum_of(paid)} in money covers the rest."
-    if failed:
-        declined = offer is not None and offer.accepted is False
-        return "It declined the offer." if declined else "It did not deliver in time."
+    if offer is not None and offer.failed:
+        return f"It {FAILURES[offer.accepted]}."
+    if removed == BARRED:
+        return "Passed over: it is barred for a while, since it failed to deliver."
     if removed in ("least_sharers", "least_steps"):
         return "Too little was shared in this round for anything to be."
     if removed in ("largest_share", "steps_spread"):

@@ -28,8 +28,9 @@ FIRST = {"incfed": "ledger", "version": 1}
 # No evidence, and of no use elsewhere: what clients said between rounds, and when; what the console
 # keeps; and the key of its sessions, which nobody else may have.
 LEFT_OUT = (
-    "presence", "grants", "signals", "scores", "pooled_scores", "refusals", "chores", "removals",
-    "round_summaries", "client_summaries", "session_key", "conduct", "starts", "heartbeat",
+    "presence", "grants", "signals", "scores", "pooled_scores", "refusals", "chores", "audits",
+    "removals", "round_summaries", "client_summaries", "session_key", "conduct", "starts",
+    "heartbeat",
 )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ doubles, as in version 0.1. Everywhere else an amount is a float with so many de
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -53,6 +54,11 @@ def spent(earlier: float, posted: int, digits: int | None) -> float:
 def total(amounts: Iterable[float], digits: int) -> int:
     """Their sum, in minor units: exact."""
     return sum(to_units(amount, digits) for amount in amounts)
+
+
+def sum_of(amounts: Iterable[float], digits: int | None) -> float:
+    """Their sum as an amount: exact, if they are in minor units."""
+    return math.fsum(amounts) if digits is None else from_units(total(amounts, digits), digits)
 
 
 def decimal(row: Any, name: str, digits: int | None) -> Decimal:

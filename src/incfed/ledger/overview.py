@@ -5,21 +5,23 @@ One look is a few indexed queries, however long the ledger is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, and_, case, func, select
 
 from ..support.inputs import counted
-from . import money, tables
+from . import audits, money, tables
 from .records import OFFERED, OPEN, RUNNING, read_body
 
 DAY = 86_400.0
 PACE_OVER = 7 * DAY  # by what was paid in this time, it is said when the budget runs out
 LEAST_TIME = 3600.0  # since the first payment: sooner, nobody can tell the pace
 OVERDUE = 7 * DAY  # after which an audit, or a saved head, is
+TURN = 10.0  # seconds until it shows who has gone away, or what is overdue
 NAMED = 5  # clients that are named; the others are counted
-AUDIT, HEAD = "audit", "head"  # chores
+HEAD = "head"  # a chore
 LIVE, AWAY, BARRED, REVOKED = STATES = ("live", "away", "barred", "revoked")
 
 
@@ -62,7 +64,7 @@ class Attention:
 @dataclass(frozen=True)
 class Now:
     federation: str
-    version: int  # grows when rounds, settings or members change
+    version: str  # ask with after = this
     at: float
     paused: bool
     epoch: int
@@ -73,9 +75,27 @@ class Now:
     attention: list[Attention]
 
 
-def version(connection: Connection) -> int:
-    """Of what `look` shows, but for who is live."""
-    return connection.scalar(select(tables.federation.c.version)) or 0
+_audited = tables.audits.c
+_VERSION = select(
+    tables.federation.c.version,
+    select(func.max(tables.entries.c.number)).scalar_subquery(),
+    select(func.count(_audited.number)).scalar_subquery(),
+    select(func.count(_audited.ended)).scalar_subquery(),
+    select(func.max(_audited.seen)).scalar_subquery(),
+)
+
+
+def version(connection: Connection, at: float | None = None) -> str:
+    """Another one if there may be something new: every entry and every sign of life of an audit
+    counts, and so do `TURN` seconds, for what changes with time alone (None: nothing does). One
+    query, which costs the same however long the ledger is."""
+    turn = 0 if at is None else int(at // TURN)
+    return "-".join(str(one or 0) for one in (*connection.execute(_VERSION).one(), turn))
+
+
+def is_founded(connection: Connection) -> bool:
+    """Whether there is a federation in the database."""
+    return connection.scalar(select(tables.federation.c.id)) is not None
 
 
 def look(connection: Connection, at: float) -> Now:
@@ -85,7 +105,7 @@ def look(connection: Connection, at: float) -> Now:
     spending = _spending(connection, federation, settings, at)
     return Now(
         federation=federation.name,
-        version=federation.version,
+        version=version(connection, at),
         at=at,
         paused=federation.paused,
         epoch=federation.epoch,
@@ -167,7 +187,8 @@ def _spending(
     spent = money.spent(federation.spent, federation.posted_units, digits)
     reserved = money.spent(0.0, federation.reserved_units, digits)
     summaries = tables.round_summaries.c
-    first = connection.scalar(select(func.min(summaries.ended)).where(summaries.payment > 0))
+    paid = select(summaries.ended).where(summaries.payment > 0)
+    first = connection.scalar(paid.order_by(summaries.ended).limit(1))
     recent = connection.scalar(
         select(func.sum(summaries.payment)).where(summaries.ended > at - PACE_OVER)
     )
@@ -181,7 +202,7 @@ def _spending(
 
 def _attention(
     connection: Connection, settings: dict[str, Any], spending: Spending, at: float
-) -> Any:
+) -> Iterator[Attention]:
     """Things to look at, the most urgent first."""
     if spending.budget is not None and spending.spent >= spending.budget:
         yield Attention("budget", "The budget is spent: clients share for data alone.", "now")
@@ -202,19 +223,31 @@ def _attention(
         names = [f"{row.name} ({row.field})" for row in rows]
         said = f"Messages of {counted(len(rows), 'client')} were refused in the last day: "
         yield Attention("refused", said + some(names), "clients")
-    chores = {row.name: row for row in connection.execute(select(tables.chores))}
-    last = chores.get(AUDIT)
-    if last is not None and last.outcome != "clean":
-        yield Attention("audit", "The last audit found problems.", "ledger")
-    for name, never, long in (
-        (AUDIT, "The ledger was never audited.", "The last audit was more than a week ago."),
-        (HEAD, "No back-up was recorded: save `incfed ledger head` with each.",
-         "The last recorded back-up is more than a week old."),
-    ):  # fmt: skip
-        if name not in chores:
-            yield Attention(name, never, "ledger")
-        elif at - chores[name].at > OVERDUE:
-            yield Attention(name, long, "ledger")
+    yield from _audits(connection, at)
+    saved = connection.scalar(select(tables.chores.c.at).where(tables.chores.c.name == HEAD))
+    if saved is None:
+        said = "No back-up was recorded: save `incfed ledger head` with each."
+        yield Attention("head", said, "ledger")
+    elif at - saved > OVERDUE:
+        yield Attention("head", "The last recorded back-up is more than a week old.", "ledger")
+
+
+def _audits(connection: Connection, at: float) -> Iterator[Attention]:
+    running, interrupted = audits.unfinished(connection, at)
+    last = audits.last_ended(connection)
+    if interrupted is not None:
+        said = "The last audit was interrupted: the process that ran it has stopped."
+        yield Attention("audit", said, "ledger")
+    if last is not None and last.outcome != audits.CLEAN:
+        failed = last.outcome == audits.FAILED
+        said = "The last audit failed." if failed else "The last audit found problems."
+        yield Attention("audit", said, "ledger")
+    if running is not None:
+        return
+    if last is None:
+        yield Attention("audit", "The ledger was never audited.", "ledger")
+    elif last.ended is not None and at - last.ended > OVERDUE:
+        yield Attention("audit", "The last audit was more than a week ago.", "ledger")
 
 
 def some(names: list[str]) -> str:
@@ -229,8 +262,3 @@ def note_chore(connection: Connection, name: str, outcome: str, at: float) -> No
     values = {"at": at, "outcome": outcome}
     if not connection.execute(tables.chores.update().where(own).values(values)).rowcount:
         connection.execute(tables.chores.insert().values(name=name, **values))
-
-
-def chore(connection: Connection, name: str) -> Any:
-    """When a chore was done last, and with what outcome; None: never."""
-    return connection.execute(select(tables.chores).where(tables.chores.c.name == name)).first()

@@ -5,25 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 
 from ..support.inputs import choice, counted, integer, refuse
 from . import money, tables
-from .explaining import LIMITS, Share, explain
-from .overview import STATES, member_state
+from .explaining import FAILURES, LIMITS, Share, explain
+from .overview import STATES, member_state, version
 from .records import read_body
+from .summaries import BARRED
 
 PAGE = 50
 _clients, _own = tables.clients.c, tables.client_summaries.c
-SORTS = {
-    "id": _clients.id,
-    "name": func.lower(_clients.name),
-    "rounds": func.coalesce(_own.rounds, 0),
-    "steps": func.coalesce(_own.steps, 0),
-    "nats": func.coalesce(_own.nats, 0.0),
-    "paid": func.coalesce(_own.paid, 0.0),
-    "last_seen": func.coalesce(tables.presence.c.heard, 0.0),
-}
 
 
 @dataclass(frozen=True)
@@ -48,6 +40,7 @@ class Roster:
     page: int
     pages: int
     digits: int | None
+    version: str  # ask with after = this
 
 
 @dataclass(frozen=True)
@@ -74,6 +67,7 @@ class ClientHistory:
     history: list[ClientRound]  # the last round first
     older: int | None  # ask with before = this for more
     last_paid: str  # why it was paid what it was, last
+    version: str  # ask with after = this
 
 
 def roster(
@@ -86,7 +80,9 @@ def roster(
     descending: bool = False,
     page: int = 1,
 ) -> Roster:
-    choice("sort", sort, SORTS)
+    digits = money.digits_in_force(connection)
+    sorts = _sorts(digits)
+    choice("sort", sort, sorts)
     integer("page", page, low=1, high=10**6)
     query = _rows(connection, at)
     if search:
@@ -95,10 +91,25 @@ def roster(
         choice("state", state, STATES)
         query = query.where(query.selected_columns.state == state)
     total = connection.scalar(select(func.count()).select_from(query.subquery())) or 0
-    key = SORTS[sort].desc() if descending else SORTS[sort].asc()
+    key = sorts[sort].desc() if descending else sorts[sort].asc()
     chosen = query.order_by(key, _clients.id).limit(PAGE).offset((page - 1) * PAGE)
-    rows = [_row(one) for one in connection.execute(chosen)]
-    return Roster(rows, total, page, max(1, -(-total // PAGE)), money.digits_in_force(connection))
+    rows = [_row(one, digits) for one in connection.execute(chosen)]
+    pages = max(1, -(-total // PAGE))
+    return Roster(rows, total, page, pages, digits, version(connection, at))
+
+
+def _sorts(digits: int | None) -> dict[str, ColumnElement[Any]]:
+    """What the list can be sorted by."""
+    paid = func.coalesce(_own.paid, 0.0) * 10 ** (digits or 0) + func.coalesce(_own.paid_units, 0)
+    return {
+        "id": _clients.id,
+        "name": func.lower(_clients.name),
+        "rounds": func.coalesce(_own.rounds, 0),
+        "steps": func.coalesce(_own.steps, 0),
+        "nats": func.coalesce(_own.nats, 0.0),
+        "paid": paid,
+        "last_seen": func.coalesce(tables.presence.c.heard, 0.0),
+    }
 
 
 def history(
@@ -112,23 +123,25 @@ def history(
     rows = connection.execute(_past(client, before)).all()
     rounds = [_round(row, digits) for row in rows[:PAGE]]
     marked, paid = tables.payouts.c, tables.payments.c
+    same = (marked[name] == paid[name] for name in ("federation", "round", "client"))
     out = connection.execute(
-        select(tables.payments)
-        .join(tables.payouts, (marked.round == paid.round) & (marked.client == paid.client))
+        select(func.sum(paid.amount).label("earlier"), func.sum(paid.amount_units).label("units"))
+        .join(tables.payouts, and_(*same))
         .where(paid.client == client)
-    )
+    ).one()
     conduct = tables.conduct.c
     silent = connection.scalar(select(conduct.silent).where(conduct.client == client)) or 0
     last = next((one for one in rounds if one.payment), None)
     return ClientHistory(
-        client=_row(found),
+        client=_row(found, digits),
         signs=found.key is not None,
         silent=silent,
-        paid_out=sum(money.amount_of(one, "amount", digits) for one in out),
+        paid_out=money.spent(out.earlier or 0.0, int(out.units or 0), digits),
         digits=digits,
         history=rounds,
         older=rounds[-1].round if len(rows) > PAGE else None,
         last_paid="" if last is None else why_paid(connection, last.round, client),
+        version=version(connection, at),
     )
 
 
@@ -150,14 +163,15 @@ def _rows(connection: Connection, at: float) -> Select[Any]:
     joined = tables.clients.outerjoin(tables.presence).outerjoin(own, _own.client == _clients.id)
     return select(
         _clients.id, _clients.name, _clients.key, state, tables.presence.c.heard,
-        _own.rounds, _own.steps, _own.nats, _own.paid, _own.last_round,
+        _own.rounds, _own.steps, _own.nats, _own.paid, _own.paid_units, _own.last_round,
     ).select_from(joined)  # fmt: skip
 
 
-def _row(row: Any) -> ClientRow:
+def _row(row: Any, digits: int | None) -> ClientRow:
+    paid = money.spent(row.paid or 0.0, row.paid_units or 0, digits)
     return ClientRow(
         row.id, row.name, row.state, row.heard, row.rounds or 0, row.steps or 0, row.nats or 0.0,
-        row.paid or 0.0, row.last_round or 0,
+        paid, row.last_round or 0,
     )  # fmt: skip
 
 
@@ -167,7 +181,9 @@ def _past(client: int, before: int | None) -> Select[Any]:
     paid, marks, removed = tables.payments, tables.payouts, tables.removals
 
     def same(table: Any) -> Any:
-        return (table.c.round == uploads.round) & (table.c.client == uploads.client)
+        found = (table.c.round == uploads.round) & (table.c.client == uploads.client)
+        here = select(tables.federation.c.name).scalar_subquery()
+        return found & (table.c.federation == here) if "federation" in table.c else found
 
     query = (
         select(
@@ -199,7 +215,9 @@ def _outcome(row: Any, payment: float | None) -> str:
     if payment is not None:
         return "shared, paid" if payment else "shared for data"
     if row.failed:
-        return "declined" if row.accepted is False else "did not deliver"
+        return FAILURES[row.accepted]
+    if row.limit == BARRED:
+        return "passed over: barred"
     if row.limit in ("least_sharers", "least_steps"):
         return "too little was shared"
     if row.limit in ("largest_share", "steps_spread"):

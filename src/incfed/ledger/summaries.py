@@ -7,17 +7,30 @@ that somebody looks.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Select,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 
 from ..protocol.deciding import RoundInputs
 from ..protocol.server import Closed
-from . import tables
+from . import money, tables
 from .records import read_body
 
 _own, _rounds = tables.client_summaries, tables.round_summaries
+_sent, _offers = tables.uploads.c, tables.offers.c
+BARRED = "barred"  # in place of a limit
+NOTHING = SimpleNamespace(rounds=0, steps=0, nats=0.0, paid=0.0, paid_units=0)  # of a new client
 # Built once: building a statement takes longer than running it.
 KNOWN = select(_own).where(_own.c.client.in_(bindparam("clients", expanding=True)))
 FORGET = delete(_own).where(_own.c.client.in_(bindparam("clients", expanding=True)))
@@ -44,33 +57,52 @@ def summarise(
             for_data=sum(not paid and costs[client] > 0 for client, paid in payments.items()),
             for_money=sum(paid > 0 for paid in payments.values()),
             no_cost=sum(not paid and not costs[client] for client, paid in payments.items()),
-            passed_over=len(round) - len(payments),
-            payment=float(np.sum(list(payments.values()))),
+            passed_over=_with_data(number).scalar_subquery() - len(payments),
+            payment=money.sum_of(payments.values(), inputs.money_digits),
             communication=closed.communication,
             ratio=closed.ratio,
         )
     )
+    if inputs.others:
+        _note_barred(connection, number, list(inputs.uploads))
     if not payments:
         return
     who = {"clients": sorted(payments)}
     known = {row.client: row for row in connection.execute(KNOWN, who)}
     connection.execute(FORGET, who)  # two statements for all: an UPDATE would be one for each
     connection.execute(insert(_own), [
-        _sum(known.get(client), client, number, inputs.uploads[client].steps, nats[client], paid)
+        _sum(
+            known.get(client, NOTHING), client, number, inputs.uploads[client].steps, nats[client],
+            money.columns("paid", paid, inputs.money_digits),
+        )
         for client, paid in sorted(payments.items())
     ])  # fmt: skip
 
 
 def _sum(
-    row: Any, client: int, number: int, steps: int, nats: float, paid: float
+    row: Any, client: int, number: int, steps: int, nats: float, paid: Mapping[str, Any]
 ) -> dict[str, float]:
     """A client's row after a round that it took part in."""
-    before = (0, 0, 0.0, 0.0) if row is None else (row.rounds, row.steps, row.nats, row.paid)
-    rounds, sum_of_steps, sum_of_nats, sum_paid = before
     return {
-        "client": client, "rounds": rounds + 1, "steps": sum_of_steps + steps,
-        "nats": sum_of_nats + nats, "paid": sum_paid + paid, "last_round": number,
+        "client": client, "rounds": row.rounds + 1, "steps": row.steps + steps,
+        "nats": row.nats + nats, "paid": row.paid + (paid["paid"] or 0.0),
+        "paid_units": row.paid_units + (paid["paid_units"] or 0), "last_round": number,
     }  # fmt: skip
+
+
+def _with_data(number: int) -> Select[int]:
+    """How many clients had data in a round, those included that then failed, or were barred."""
+    return select(func.count()).where(_sent.round == number, _sent.steps > 0)
+
+
+def _note_barred(connection: Connection, number: int, judged: list[int]) -> None:
+    """Clients with data that were barred from this round: neither judged, nor failed in it."""
+    offered = select(_offers.client).where(_offers.round == number)
+    barred = select(_sent.round, _sent.client, literal(BARRED)).where(
+        _sent.round == number, _sent.steps > 0,
+        _sent.client.not_in(judged), _sent.client.not_in(offered),
+    )  # fmt: skip
+    connection.execute(insert(tables.removals).from_select(["round", "client", "limit"], barred))
 
 
 def note_withdrawn(
@@ -101,21 +133,24 @@ def note_removed(connection: Connection, number: int, removed: Mapping[int, str]
 def series(connection: Connection, points: int) -> list[dict[str, Any]]:
     """Closed rounds in order, for a chart: so many points at most, each the mean of a few rounds
     in a row (`first` to `last`)."""
-    count = connection.scalar(select(func.count()).select_from(_rounds)) or 0
-    width = max(1, -(-count // points))
-    place = func.row_number().over(order_by=_rounds.c.round)
-    numbered = select(_rounds, ((place - 1) // width).label("bucket")).subquery()
-    c = numbered.c
+    last = connection.scalar(select(func.max(_rounds.c.round))) or 0
+    width = max(1, -(-last // points))
+    c, bucket = _rounds.c, (_rounds.c.round - 1) // width
     names = ("for_data", "for_money", "no_cost", "passed_over", "payment", "communication", "ratio")
     query = (
         select(
             func.min(c.round).label("first"), func.max(c.round).label("last"),
             func.max(c.ended).label("ended"), *(func.avg(c[name]).label(name) for name in names),
         )
-        .group_by(c.bucket)
-        .order_by(c.bucket)
+        .group_by(bucket)
+        .order_by(func.min(c.round))
     )  # fmt: skip
     return [dict(row._mapping) for row in connection.execute(query)]
+
+
+def version_of_rounds(connection: Connection) -> str:
+    """Another one if there may be a new round, or a new beta."""
+    return str(connection.scalar(select(tables.federation.c.version)) or 0)
 
 
 def beta_in_force(connection: Connection) -> float | None:

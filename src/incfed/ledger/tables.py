@@ -81,9 +81,23 @@ refusals = Table(
 chores = Table(
     "chores",
     metadata,
-    Column("name", Text, primary_key=True),  # audit, export
+    Column("name", Text, primary_key=True),  # head
     Column("at", Double, nullable=False),
     Column("outcome", Text, nullable=False),
+)
+
+# Audits that were made, or are running: no evidence.
+audits = Table(
+    "audits",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("by", Text),  # the operator who began it; NULL: somebody on the command line
+    Column("began", Double, nullable=False),
+    Column("seen", Double, nullable=False),  # when the process that runs it last said so
+    Column("done", Double, nullable=False),  # how much of it, from 0 to 1
+    Column("ended", Double),  # NULL: it is running, or was interrupted
+    Column("outcome", Text),  # clean, not clean, failed
+    Column("findings", Text, nullable=False),  # a JSON list
 )
 
 clients = Table(
@@ -216,6 +230,7 @@ uploads = Table(
     Column("form", Text, nullable=False),
     Column("numbers", LargeBinary),  # NULL: pruned
     PrimaryKeyConstraint("round", "client"),
+    Index("uploads_of_client", "client", "round"),
 )
 
 offers = Table(
@@ -294,13 +309,14 @@ round_summaries = Table(
     Column("payment", Double, nullable=False),  # to all
     Column("communication", BigInteger, nullable=False),  # scalars
     Column("ratio", Double, nullable=False),
+    Index("round_summaries_ended", "ended"),
 )
-removals = Table(  # whom the decisions of a round left out
+removals = Table(  # whom a round left out
     "removals",
     metadata,
     Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
     Column("client", Integer, ForeignKey("clients.id"), nullable=False),
-    Column("limit", Text, nullable=False),  # which it exceeded
+    Column("limit", Text, nullable=False),  # which it exceeded; or "barred"
     PrimaryKeyConstraint("round", "client"),
 )
 client_summaries = Table(
@@ -310,7 +326,8 @@ client_summaries = Table(
     Column("rounds", Integer, nullable=False),  # that it took part in with data
     Column("steps", BigInteger, nullable=False),  # that it shared
     Column("nats", Double, nullable=False),  # by which its data made log det V_g grow, alone
-    Column("paid", Double, nullable=False),
+    Column("paid", Double, nullable=False),  # in rounds without minor units,
+    Column("paid_units", BigInteger, nullable=False),  # and in the others
     Column("last_round", Integer, nullable=False),
 )
 

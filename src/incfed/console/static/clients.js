@@ -15,15 +15,14 @@ export async function show(context) {
 }
 
 export async function refresh(context) {
-  if (context.rest.length) {
-    const version = await get("version");
-    if (context.version !== undefined && version !== context.version) await context.repaint();
-    context.version = version;
-    return;
-  }
-  const rows = await get(`clients${query(context.asked)}`);
-  const told = JSON.stringify(rows);
-  if (told !== context.told) fill(context.table, list(context, rows));
+  const { asked, version: after } = context;
+  const own = `clients/${encodeURIComponent(context.rest[0])}${query({ before: context.query.get("before"), after })}`;
+  const found = await get(context.rest.length ? own : `clients${query({ ...asked, after })}`);
+  if (found === null) return; // nothing new
+  context.version = found.version;
+  const told = JSON.stringify({ ...found, version: "" });
+  if (told !== context.told && context.rest.length) page(context, context.rest[0], found);
+  else if (told !== context.told) fill(context.table, list(context, found));
   context.told = told;
 }
 

@@ -25,8 +25,10 @@ export async function show(context) {
 }
 
 export async function refresh(context) {
-  const head = await get("ledger");
-  const told = JSON.stringify(head);
+  const head = await get(`ledger${query({ after: context.version })}`);
+  if (head === null) return; // nothing new
+  context.version = head.version;
+  const told = JSON.stringify({ ...head, version: "" });
   if (told !== context.told) fill(context.head, summary(context, head));
   context.told = told;
 }
@@ -37,6 +39,7 @@ function summary(context, head) {
   const verdict = head.audited === null ? "It was never audited." : [`Audited `, ago(head.audited), `: ${head.outcome}.`];
   return card(`${number(head.entries)} entries`,
     h("p", { class: "mono small" }, `Head: ${head.hash}`), h("p", { class: head.outcome && head.outcome !== "clean" ? "" : "muted" }, verdict),
+    head.interrupted ? h("p", {}, "The audit that ", head.interrupted.by ?? "somebody", " began ", ago(head.interrupted.began), " was interrupted: the process that ran it has stopped. Run it again.") : null,
     running ? h("p", {}, h("progress", { value: head.running, max: 1, "aria-label": "audit" }), ` ${Math.round(100 * head.running)} % recomputed`) : null,
     head.findings.length ? h("ul", { class: "notices" }, head.findings.map((one) => h("li", { class: "audit" }, one))) : null,
     context.mayChange ? h("button", { type: "button", disabled: running, onclick: start }, running ? "Audit running…" : "Run an audit") : null);

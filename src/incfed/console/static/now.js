@@ -1,6 +1,6 @@
 // Now: who is there, the round in progress, the budget, what needs attention.
 
-import { get, post, root } from "./api.js";
+import { get, post, query, root } from "./api.js";
 import { card, confirmed, counted, day, fill, h, moment, money, number, toast } from "./dom.js";
 
 export async function show(context) {
@@ -8,15 +8,17 @@ export async function show(context) {
 }
 
 export async function refresh(context) {
-  const now = await get("now");
-  const told = JSON.stringify({ ...now, at: 0 });
-  if (told === context.told && !now.round) return; // what is focused or selected stays so
-  context.told = told;
-  if (!context.form) paint(context, now); // not while somebody types
+  const found = await get(`now${query({ after: context.now.version })}`); // null: nothing new
+  const now = found ?? { ...context.now, at: context.now.at + (Date.now() - context.asked) / 1000 };
+  const told = JSON.stringify({ ...now, at: 0, version: "" });
+  const same = told === context.told && !now.round; // what is focused or selected stays so
+  Object.assign(context, { now, told, asked: Date.now() });
+  if (!same && !context.form) paint(context, now); // not while somebody types
 }
 
 function paint(context, now) {
   context.now = now;
+  context.asked = Date.now();
   fill(context.place,
     h("h1", {}, now.federation, h("small", {}, `epoch ${number(now.epoch)}, ${counted(now.rounds, "round")}`)),
     attention(now), h("div", { class: "grid" }, members(now), spending(now)), round(now), controls(context, now));

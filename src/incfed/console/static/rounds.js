@@ -1,6 +1,6 @@
 // Rounds over time, and a round with its whole decision.
 
-import { get, root } from "./api.js";
+import { get, query, root } from "./api.js";
 import { colour, draw } from "./charts.js";
 import { card, counted, fill, h, moment, money, number, ordinal, state, table } from "./dom.js";
 
@@ -11,16 +11,15 @@ export async function show(context) {
 }
 
 export async function refresh(context) {
-  const version = await get("version");
-  if (version === context.version) return;
   if (!context.rest.length) await load(context, true);
-  else if (context.version !== undefined) await one(context, context.rest[0]);
-  context.version = version;
+  else if (context.ended === null) await one(context, context.rest[0]); // a round that ended stays as it is
 }
 
 async function load(context, again = false) {
-  context.version = await get("version");
-  const { points, beta } = await get("rounds");
+  const found = await get(`rounds${query({ after: context.version })}`);
+  if (found === null) return; // nothing new
+  context.version = found.version;
+  const { points, beta } = found;
   if (!points.length) {
     fill(context.place, h("h1", {}, "Rounds"), state("No round has closed yet", "A round opens when a client has learned enough, and closes when those who share have delivered."));
     context.drawn = false;
@@ -61,7 +60,9 @@ async function drawAll(places, points, beta) {
 }
 
 async function one(context, number_) {
-  const round = await get(`rounds/${encodeURIComponent(number_)}`);
+  const round = await get(`rounds/${encodeURIComponent(number_)}${query({ after: context.version })}`);
+  if (round === null) return; // nothing new
+  Object.assign(context, { version: round.version, ended: round.ended });
   const { digits } = round;
   const facts = [
     ["Opened by", round.called_by], ["Opened", moment(round.opened)], ["Ended", round.ended === null ? "in progress" : moment(round.ended)],
