@@ -284,7 +284,7 @@ def test_refused_messages_need_attention(tmp_path: Path) -> None:
     assert row._asdict() == {"client": 1, "count": 4, "field": "cost", "at": four.clock() + 6.0}
     with asking(four, "viewer") as viewer:
         said = viewer.get("api/now").json()["attention"]
-    assert any("client 1 (cost)" in one["text"] for one in said)
+    assert any("client 1\u2069 (cost)" in one["text"] for one in said)
     four.store.close()
 
 
