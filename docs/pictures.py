@@ -12,9 +12,11 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -135,18 +137,23 @@ VIEWS = [
 ]
 
 
-# Over the tour's ledger, or the results: the address, the width, light or dark.
+# Of a federation in progress, or of the results: the address, the width, light or dark.
 CONSOLE = {
-    "console_now": ("ledger", "now", 1100, "light"),
-    "console_rounds": ("ledger", "rounds", 1100, "light"),
-    "console_round": ("ledger", "rounds/4", 1100, "dark"),
-    "console_client": ("ledger", "clients/0", 1100, "light"),
-    "console_ledger": ("ledger", "ledger", 1100, "light"),
+    "console_now": ("federation", "now", 1100, "light"),
+    "console_rounds": ("federation", "rounds", 1100, "light"),
+    "console_round": ("federation", "rounds/12", 1100, "dark"),
+    "console_clients": ("federation", "clients?sort=paid&descending=true", 1100, "light"),
+    "console_client": ("federation", "clients/0", 1100, "light"),
+    "console_ledger": ("federation", "ledger", 1100, "light"),
+    "console_phone": ("federation", "rounds/12", 400, "dark"),
+    "console_lost": ("federation", "now", 1100, "dark"),
     "console_runs": ("results", "runs?id=results", 1100, "light"),
-    "console_sweep": ("results", "runs?id=swept&chart=tradeoff", 1100, "dark"),
+    "console_sweep": ("results", "runs?id=swept", 1100, "light"),
+    "console_tradeoff": ("results", "runs?id=results&chart=tradeoff", 1100, "dark"),
     "console_plan": ("results", "runs?id=plan", 1100, "light"),
-    "console_phone": ("ledger", "rounds", 400, "dark"),
 }
+HEIGHT = 900
+WATCHED = "up --clients 6 --seconds 600 --pace 5 --budget 300 --output watched"
 
 
 def screen(raw: str) -> str:
@@ -209,26 +216,33 @@ def photograph(browser: str, page: Path, to: Path) -> None:
 
 
 def photograph_console(browser: str, folder: Path) -> None:
-    """The console over the tour's ledger and over the results, in light and dark, and narrow."""
-    from playwright.sync_api import sync_playwright
+    """The console of a federation in progress, and over the results."""
+    from playwright.sync_api import expect, sync_playwright
 
-    ledger = f"sqlite:///{folder / 'tour/federation.db'}"
     with (
-        console(ledger, folder) as federation,
-        console(str(folder), folder) as saved,
+        started(WATCHED, folder) as link,
+        started("console . --no-open", folder) as saved,
         sync_playwright() as playwright,
     ):
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         for name, (where, path, width, scheme) in CONSOLE.items():
-            url = f"{federation if where == 'ledger' else saved}{path}"
-            view: Any = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
+            view: Any = {"viewport": {"width": width, "height": HEIGHT}, "color_scheme": scheme}
             page = chromium.new_page(**view)
-            page.goto(url)
+            page.goto(link if where == "federation" else saved)
+            if where == "federation":  # it is logged in, and has something to show
+                many = re.compile(r"\b(1[6-9]|[2-9]\d|\d{3,}) rounds")
+                expect(page.get_by_role("heading", level=1)).to_contain_text(many, timeout=6e5)
+            page.goto(f"{(link if where == 'federation' else saved).split('#')[0]}{path}")
             page.wait_for_load_state("networkidle")
             page.wait_for_timeout(1500)  # until charts are drawn
-            shot = page.screenshot(clip={"x": 0, "y": 0, "width": width, "height": 800})
+            if name == "console_now":
+                page.locator('[aria-current="step"]').wait_for(timeout=6e4)  # a round in progress
+            if name == "console_lost":
+                page.context.set_offline(True)
+                expect(page.get_by_role("alert")).to_be_visible()
+            shot = page.screenshot(clip={"x": 0, "y": 0, "width": width, "height": HEIGHT})
             with Image.open(io.BytesIO(shot)) as picture:
-                made = picture.convert("RGB").quantize(64)
+                made = picture.convert("RGB").quantize(256)
                 made.save(TARGET / f"{name}.png", optimize=True)
             page.close()
             print(name)
@@ -236,18 +250,21 @@ def photograph_console(browser: str, folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def console(what: str, folder: Path) -> Iterator[str]:
-    """`incfed console`, and where it listens."""
-    command = [sys.executable, "-c", START, "console", what, "--no-open"]
-    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+def started(command: str, folder: Path) -> Iterator[str]:
+    """A command that serves the console, and the link that it prints. Ctrl-C ends it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", START, *command.split()],
+        cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
     try:
         assert process.stderr is not None
         said = ""
-        while (found := re.search(r"http://\S+/console/", said)) is None:
+        while (found := re.search(r"http://\S+/console/[^\s.]*", said)) is None:
             said += process.stderr.readline()
+        threading.Thread(target=process.stderr.read, daemon=True).start()  # nothing may wait for us
         yield found[0]
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)
         process.wait()
 
 
