@@ -126,7 +126,7 @@ def test_a_client_and_why_it_was_paid(four: Federation, viewer: httpx.Client) ->
     own = viewer.get(f"api/clients/{paid['id']}").json()
     assert [one["round"] for one in own["history"]] == [3, 2, 1]
     last = next(one for one in own["history"] if one["payment"])
-    assert own["last_paid"].startswith(f"Round {last['round']}: {paid['name']} shared")
+    assert own["last_paid"].startswith(f"Round {last['round']}: \u2068{paid['name']}\u2069 shared")
     assert f"{last['payment']:.2f} in money" in own["last_paid"]
     assert viewer.get("api/clients/77").status_code == 422
 
