@@ -12,6 +12,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -160,18 +161,23 @@ operator_port = {operators}
 """
 
 
-# Over the tour's ledger, or the results: the address, the width, light or dark.
+# Of a federation in progress, or of the results: the address, the width, light or dark.
 CONSOLE = {
-    "console_now": ("ledger", "now", 1100, "light"),
-    "console_rounds": ("ledger", "rounds", 1100, "light"),
-    "console_round": ("ledger", "rounds/4", 1100, "dark"),
-    "console_client": ("ledger", "clients/0", 1100, "light"),
-    "console_ledger": ("ledger", "ledger", 1100, "light"),
+    "console_now": ("federation", "now", 1100, "light"),
+    "console_rounds": ("federation", "rounds", 1100, "light"),
+    "console_round": ("federation", "rounds/12", 1100, "dark"),
+    "console_clients": ("federation", "clients?sort=paid&descending=true", 1100, "light"),
+    "console_client": ("federation", "clients/0", 1100, "light"),
+    "console_ledger": ("federation", "ledger", 1100, "light"),
+    "console_phone": ("federation", "rounds/12", 400, "dark"),
+    "console_lost": ("federation", "now", 1100, "dark"),
     "console_runs": ("results", "runs?id=results", 1100, "light"),
-    "console_sweep": ("results", "runs?id=swept&chart=tradeoff", 1100, "dark"),
+    "console_sweep": ("results", "runs?id=swept", 1100, "light"),
+    "console_tradeoff": ("results", "runs?id=results&chart=tradeoff", 1100, "dark"),
     "console_plan": ("results", "runs?id=plan", 1100, "light"),
-    "console_phone": ("ledger", "rounds", 400, "dark"),
 }
+HEIGHT = 900
+WATCHED = "up --clients 6 --seconds 600 --pace 5 --budget 300 --output watched"
 
 
 def screen(raw: str) -> str:
@@ -300,37 +306,62 @@ def free_ports(number: int) -> list[int]:
 
 
 def photograph_console(browser: str, folder: Path) -> None:
-    """The console over the tour's ledger and over the results, in light and dark, and narrow."""
-    ledger = f"sqlite:///{folder / 'tour/federation.db'}"
+    """The console of a federation in progress, and over the results."""
+    from playwright.sync_api import Page, expect
+
     with (
-        console(ledger, folder) as federation,
-        console(str(folder), folder) as saved,
+        started(WATCHED, folder) as link,
+        started("console . --no-open", folder) as saved,
         visiting(browser) as visit,
     ):
+        many = re.compile(r"\b(1[6-9]|[2-9]\d|\d{3,}) rounds")
+
+        def log_in(page: Page) -> None:
+            """By the link, and wait until there is something to show."""
+            page.goto(link)
+            expect(page.get_by_role("heading", level=1)).to_contain_text(many, timeout=6e5)
+
+        def prepare(page: Page, name: str) -> None:
+            if name == "console_now":
+                page.locator('[aria-current="step"]').wait_for(timeout=6e4)  # a round in progress
+            if name == "console_lost":
+                page.context.set_offline(True)
+                expect(page.get_by_role("alert")).to_be_visible()
+
         for name, (where, path, width, scheme) in CONSOLE.items():
-            url = f"{federation if where == 'ledger' else saved}{path}"
-            visit(name, url, width, scheme=scheme)
+            live = where == "federation"
+            visit(
+                name, f"{(link if live else saved).split('#')[0]}{path}", width, height=HEIGHT,
+                scheme=scheme, before=log_in if live else None, after=prepare,
+            )  # fmt: skip
 
 
 @contextlib.contextmanager
 def visiting(browser: str) -> Iterator[Callable[..., None]]:
-    """A function that photographs pages which are served, and may draw themselves."""
-    from playwright.sync_api import sync_playwright
+    """A function that photographs pages which are served, and may draw themselves; `before` and
+    `after` do something with the page before it goes there, and once it is there."""
+    from playwright.sync_api import Page, sync_playwright
 
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
 
         def visit(
-            name: str, url: str, width: int, *, height: int = 800, scheme: str = "light"
-        ) -> None:
+            name: str, url: str, width: int, *, height: int = 800, scheme: str = "light",
+            before: Callable[[Page], None] | None = None,
+            after: Callable[[Page, str], None] | None = None,
+        ) -> None:  # fmt: skip
             view: Any = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
             page = chromium.new_page(**view)
+            if before:
+                before(page)
             page.goto(url)
             page.wait_for_load_state("networkidle")
             page.wait_for_timeout(1500)  # until charts are drawn
-            shot = page.screenshot()
+            if after:
+                after(page, name)
+            shot = page.screenshot(clip={"x": 0, "y": 0, "width": width, "height": height})
             with Image.open(io.BytesIO(shot)) as picture:
-                made = picture.convert("RGB").quantize(64)
+                made = picture.convert("RGB").quantize(256)
                 made.save(TARGET / f"{name}.png", optimize=True)
             page.close()
             print(name)
@@ -340,18 +371,21 @@ def visiting(browser: str) -> Iterator[Callable[..., None]]:
 
 
 @contextlib.contextmanager
-def console(what: str, folder: Path) -> Iterator[str]:
-    """`incfed console`, and where it listens."""
-    command = [sys.executable, "-c", START, "console", what, "--no-open"]
-    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+def started(command: str, folder: Path) -> Iterator[str]:
+    """A command that serves the console, and the link that it prints. Ctrl-C ends it."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", START, *command.split()],
+        cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
     try:
         assert process.stderr is not None
         said = ""
-        while (found := re.search(r"http://\S+/console/", said)) is None:
+        while (found := re.search(r"http://\S+/console/[^\s.]*", said)) is None:
             said += process.stderr.readline()
+        threading.Thread(target=process.stderr.read, daemon=True).start()  # nothing may wait for us
         yield found[0]
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGINT)
         process.wait()
 
 

@@ -76,7 +76,13 @@ def opened(browser: Browser) -> Iterator[Opened]:
     complaints: list[str] = []
     with ExitStack() as stack:
 
-        def open(url: str, *, expected: str = "", **options: Any) -> Page:
+        def open(
+            url: str,
+            *,
+            expected: str = "",  # what the page may complain of
+            prepare: Callable[[Page], Any] | None = None,  # before it loads anything
+            **options: Any,
+        ) -> Page:
             options = {"viewport": {"width": 1200, "height": 900}, **options}
             context = browser.new_context(**options)
             stack.callback(context.close)
@@ -90,6 +96,8 @@ def opened(browser: Browser) -> Iterator[Opened]:
 
             page.on("console", heard)
             page.on("pageerror", lambda error: complaints.append(str(error)))
+            if prepare is not None:
+                prepare(page)
             page.goto(url)
             return page
 

@@ -126,7 +126,7 @@ def test_a_client_and_why_it_was_paid(four: Federation, viewer: httpx.Client) ->
     own = viewer.get(f"api/clients/{paid['id']}").json()
     assert [one["round"] for one in own["history"]] == [3, 2, 1]
     last = next(one for one in own["history"] if one["payment"])
-    assert own["last_paid"].startswith(f"Round {last['round']}: {paid['name']} shared")
+    assert own["last_paid"].startswith(f"Round {last['round']}: \u2068{paid['name']}\u2069 shared")
     assert f"{last['payment']:.2f} in money" in own["last_paid"]
     assert viewer.get("api/clients/77").status_code == 422
 
@@ -284,7 +284,7 @@ def test_refused_messages_need_attention(tmp_path: Path) -> None:
     assert row._asdict() == {"client": 1, "count": 4, "field": "cost", "at": four.clock() + 6.0}
     with asking(four, "viewer") as viewer:
         said = viewer.get("api/now").json()["attention"]
-    assert any("client 1 (cost)" in one["text"] for one in said)
+    assert any("client 1\u2069 (cost)" in one["text"] for one in said)
     four.store.close()
 
 

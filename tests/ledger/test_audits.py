@@ -102,7 +102,7 @@ def test_what_else_needs_attention(one: Federation) -> None:
         overview.note_chore(connection, overview.HEAD, "saved", one.clock() - WEEK - 1.0)
     with one.store.read() as connection:
         found = {each.kind: each.text for each in overview.look(connection, one.clock()).attention}
-    assert found["silent"] == "1 client did not answer when last awaited: client 0"
+    assert found["silent"] == "1 client did not answer when last awaited: \u2068client 0\u2069"
     assert found["head"] == "The last recorded back-up is more than a week old."
 
 

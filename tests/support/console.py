@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import numpy as np
@@ -17,6 +17,9 @@ from incfed.console.app import make_console
 from incfed.ledger.operators import add
 from support.federation import Federation
 from support.serving import serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 
 def small(path: Path | str, rounds: int = 3, **options: Any) -> Federation:
@@ -73,3 +76,11 @@ def asking(four: Federation, role: str | None = None, **options: Any) -> Iterato
                 token = token_of(four, f"a {role}", role)
                 assert client.post("api/login", json={"token": token}).status_code == 200
             yield client
+
+
+def drawn(page: Page, chart: str) -> None:
+    """Wait until a chart is there, with something in it."""
+    from playwright.sync_api import expect
+
+    place = page.locator(f'[data-chart="{chart}"][data-drawn="true"]')
+    expect(place.locator("svg").first).to_be_visible()

@@ -9,6 +9,7 @@ from fastapi import APIRouter
 
 from ..ledger import clients
 from ..ledger.federation import change_settings, set_paused, settings_in_force
+from ..ledger.overview import isolated
 from ..ledger.payouts import mark_paid_out
 from ..ledger.withdrawal import withdraw
 from ..protocol.limits import Limits
@@ -96,7 +97,7 @@ def revoke(store: Store, at: At, who: Changer, client: Id) -> Done:
     with store.change() as connection:
         member = clients.find(connection, str(client))
         clients.revoke(connection, member.name, at, who.name)
-    return Done(f"{member.name} is revoked.")
+    return Done(f"{isolated(member.name)} is revoked.")
 
 
 @changing.post("/clients/{client}/withdraw")
@@ -105,9 +106,9 @@ def take_out(store: Store, at: At, who: Changer, client: Id) -> Done:
     with store.change() as connection:
         member = clients.find(connection, str(client))
         done = withdraw(connection, client, at, by=who.name)
-    rounds = counted(len(done.rounds), "round")
+    steps, rounds = counted(done.steps, "observation"), counted(len(done.rounds), "round")
     return Done(
-        f"{counted(done.steps, 'observation')} of {member.name}, of {rounds}, were taken out. "
+        f"{steps} of {isolated(member.name)}, of {rounds}, were taken out. "
         f"Epoch {done.epoch} has the corrected model."
     )
 
@@ -118,7 +119,7 @@ def paid_out(store: Store, at: At, who: Changer, client: Id, what: PaidOut) -> D
     with store.change() as connection:
         member = clients.find(connection, str(client))
         done = mark_paid_out(connection, member.name, who.name, at, through=what.through)
-    return Done(f"{done.amount:,} to {member.name} are marked as paid out.")
+    return Done(f"{done.amount:,} to {isolated(member.name)} are marked as paid out.")
 
 
 def _with_beta(mechanism: Any, beta: float | None) -> Any:

@@ -21,6 +21,7 @@ from ..results import interactive
 from ..results.collection import INDEX, collect
 from ..results.comparison import Comparison
 from ..results.numbers import finite, human
+from ..results.parallel import parallel
 from ..results.records import Result
 from ..results.storage import INDEX as RUN
 from ..results.storage import load
@@ -363,7 +364,8 @@ def _plan_chart(folder: Path, name: str) -> dict[str, Any]:
     if name == "search":
         tried = plan.get("tried", [])
         columns = {key: [_scalar(one[key]) for one in tried] for key in (tried[0] if tried else ())}
-        return interactive.parallel(columns, plan["aim"])
+        own = [{key: one.get(key) for key in plan["setting"]} for one in tried]
+        return parallel(columns, own.index(plan["setting"]) if plan["setting"] in own else None)
     x, y = "payment", plan["aim"] if plan["aim"] != "payment" else "regret"
     points = [one for one in plan["frontier"] if one[y]["mean"] is not None]
     return interactive.frontier(points, x, y)

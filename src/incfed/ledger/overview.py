@@ -22,6 +22,7 @@ OVERDUE = 7 * DAY  # after which an audit, or a saved head, is
 TURN = 10.0  # seconds until it shows who has gone away, or what is overdue
 NAMED = 5  # clients that are named; the others are counted
 HEAD = "head"  # a chore
+TURNS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])  # characters of Unicode
 LIVE, AWAY, BARRED, REVOKED = STATES = ("live", "away", "barred", "revoked")
 
 
@@ -215,12 +216,12 @@ def _attention(
         names = list(connection.scalars(query.order_by(clients.id)))
         if names:
             said = f"{counted(len(names), 'client')} did not answer when last awaited: "
-            yield Attention("silent", said + some(names), "clients?state=away")
+            yield Attention("silent", said + some([*map(isolated, names)]), "clients?state=away")
     refused, clients = tables.refusals.c, tables.clients.c
     query = select(clients.name, refused.field).join(tables.refusals, refused.client == clients.id)
     rows = connection.execute(query.where(refused.at > at - DAY).order_by(clients.id)).all()
     if rows:
-        names = [f"{row.name} ({row.field})" for row in rows]
+        names = [f"{isolated(row.name)} ({row.field})" for row in rows]
         said = f"Messages of {counted(len(rows), 'client')} were refused in the last day: "
         yield Attention("refused", said + some(names), "clients")
     yield from _audits(connection, at)
@@ -248,6 +249,12 @@ def _audits(connection: Connection, at: float) -> Iterator[Attention]:
         yield Attention("audit", "The ledger was never audited.", "ledger")
     elif last.ended is not None and at - last.ended > OVERDUE:
         yield Attention("audit", "The last audit was more than a week ago.", "ledger")
+
+
+def isolated(name: str) -> str:
+    """A name inside a sentence: whatever its direction, it leaves the rest alone. The characters
+    that change directions are taken out of it: one of them might end the isolation."""
+    return f"\u2068{name.translate(TURNS)}\u2069"
 
 
 def some(names: list[str]) -> str:

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 from ..support.inputs import choice, counted, integer, refuse
 from . import money, tables
 from .explaining import FAILURES, LIMITS, Share, explain
-from .overview import STATES, member_state, version
+from .overview import STATES, isolated, member_state, version
 from .records import read_body
 from .summaries import BARRED
 
@@ -152,7 +152,7 @@ def why_paid(connection: Connection, number: int, client: int) -> str:
 
 
 def _sentence(own: Share) -> str:
-    return f"{own.name} shared {counted(own.steps, 'step')}. {own.why}"
+    return f"{isolated(own.name)} shared {counted(own.steps, 'step')}. {own.why}"
 
 
 def _rows(connection: Connection, at: float) -> Select[Any]:

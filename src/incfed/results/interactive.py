@@ -24,9 +24,27 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 SMALLEST, LARGEST = 10.0, 38.0  # diameters of points
-NAMED = 8  # points that are all named; of more, the efficient ones
-SHADES = 6  # of lines in parallel coordinates
-SCALE = [[0.0, "#f7fbff"], [0.5, "#6baed6"], [1.0, "#08306b"]]  # one hue: safe for all readers
+NAMED = 7  # points at most that have names and colours of their own
+SCALE = [[0.0, "#eaf3fb"], [0.5, "#6aaed6"], [1.0, "#0b3c6f"]]  # one hue: safe for all readers
+LEVELS = 24  # steps of a scale of colours
+LEAST_RANGE = 0.05  # of the largest value: smaller differences keep similar colours
+GREY = LIGHT[-1]
+LONGEST = 40  # letters of a name in a chart
+LETTER, LINE = 0.0095, 0.09  # of a name: the width of a letter, its height, as shares of a chart
+PLACES = (  # of a name beside its point: how far right and up it is
+    ("top center", 0, 1), ("bottom center", 0, -1), ("middle right", 1, 0),
+    ("top right", 1, 1), ("bottom right", 1, -1), ("middle left", -1, 0),
+)  # fmt: skip
+AXES = {  # titles of axes, with units
+    "regret": "Regret",
+    "reward": "Reward",
+    "gain": "Reward, times that of a random policy",
+    "communication": "Traffic (scalars)",
+    "packed": "Packed traffic (scalars)",
+    "payment": "Paid (money)",
+    "rounds": "Rounds",
+    "participation": "Participation (share of clients)",
+}
 
 
 def curves(runs: Runs, metric: str, *, pens: Pens | None = None) -> Table:
@@ -44,98 +62,143 @@ def curves(runs: Runs, metric: str, *, pens: Pens | None = None) -> Table:
             data.append(_band(label, x, low, high, pen))
         data.append(_line(label, x, _plain(line.mean), pen))
     title, note = TITLES[metric]
-    return {"data": data, "layout": _layout("step", f"{title}: {note}")}
+    return {"data": data, "layout": _layout("Step", f"{title} ({note})")}
 
 
 def tradeoff(rows: Sequence[ComparisonRow]) -> Table:
     """Payment against regret, the size is traffic. Settings that no other one beats in all three
-    are marked as efficient."""
+    are filled; the others are only rings."""
     known = [row for row in rows if math.isfinite(row.regret.mean)]
     most = max((row.communication.mean for row in known), default=0.0) or 1.0
     efficient = {row.label for row in known if not any(_beats(one, row) for one in known)}
     pens, few = pens_for(row.label for row in known), len(known) <= NAMED
-    data = [
-        {
-            "type": "scatter",
-            "mode": "markers+text" if few or row.label in efficient else "markers",
-            "name": row.label,
-            "x": [finite(row.payment.mean)],
-            "y": [finite(row.regret.mean)],
-            "error_x": _error(row.payment.sd),
-            "error_y": _error(row.regret.sd),
-            "text": [row.label],
-            "textposition": "top center",
-            "marker": {
-                "size": SMALLEST
-                + (LARGEST - SMALLEST) * math.sqrt(max(0.0, row.communication.mean) / most),
-                "color": pens[row.label].colour,
-                "symbol": "circle" if row.label in efficient else "circle-open",
-                "line": {"width": 2, "color": pens[row.label].colour},
-            },
-            "hovertemplate": (
-                f"{_safe(row.label)}<br>regret %{{y:,.4g}}<br>paid %{{x:,.4g}}"
-                f"<br>{human(row.communication.mean)} scalars"
-                f"<br>{'efficient' if row.label in efficient else 'another one is better'}"
-                "<extra></extra>"
-            ),
-        }
-        for row in known
-    ]
-    layout = _layout("payment", "regret")
-    layout["showlegend"] = False
+    places = _free_places(known) if few else {}
+    data = []
+    for row in sorted(known, key=lambda row: row.label in efficient):  # those on top
+        good = row.label in efficient
+        colour = pens[row.label].colour if few else LIGHT[0] if good else GREY
+        share = math.sqrt(max(0.0, row.communication.mean) / most)
+        data.append(
+            {
+                "type": "scatter",
+                "mode": "markers+text" if row.label in places else "markers",
+                "name": safe(_cut(row.label)),
+                "x": [finite(row.payment.mean)],
+                "y": [finite(row.regret.mean)],
+                "error_x": _error(row.payment.sd, colour),
+                "error_y": _error(row.regret.sd, colour),
+                "text": [safe(_cut(row.label))],
+                "textposition": places.get(row.label, "top center"),
+                "cliponaxis": False,
+                "showlegend": False,
+                "marker": {
+                    "size": SMALLEST + (LARGEST - SMALLEST) * share,
+                    "color": colour,
+                    "opacity": 0.9,
+                    "symbol": "circle" if good else "circle-open",
+                    "line": {"width": 2, "color": colour},
+                },
+                "hovertemplate": (
+                    f"<b>{safe(_cut(row.label))}</b><br>regret %{{y:,.4g}}<br>paid %{{x:,.4g}}"
+                    f"<br>{human(row.communication.mean)} scalars sent"
+                    f"<br>{'efficient' if good else 'not efficient'}<extra></extra>"
+                ),
+            }
+        )
+    data += [_key("efficient", "circle"), _key("not efficient", "circle-open")]
+    layout = _layout(AXES["payment"], AXES["regret"])
+    layout["hovermode"] = "closest"
+    layout["legend"]["title"] = {"text": "Size: scalars sent.  "}
+    layout["meta"] = {"efficient": [row.label for row in known if row.label in efficient]}
+    for axis in ("xaxis", "yaxis"):  # so that no circle is cut at 0
+        layout[axis]["rangemode"] = "normal"
     return {"data": data, "layout": layout}
+
+
+def _key(words: str, symbol: str) -> Table:
+    """An entry of the legend without points."""
+    return {
+        "type": "scatter", "mode": "markers", "name": words, "x": [None], "y": [None],
+        "marker": {"symbol": symbol, "size": 12, "color": GREY, "line": {"width": 2}},
+        "hoverinfo": "skip",
+    }  # fmt: skip
+
+
+def _free_places(rows: Sequence[ComparisonRow]) -> dict[str, str]:
+    """Where the names of points have room, best regret first; a name without room is left out."""
+    spans = [
+        (max(one) - min(one)) or 1.0
+        for one in zip(*((row.payment.mean, row.regret.mean) for row in rows), strict=True)
+    ]
+    found: dict[str, str] = {}
+    taken: list[tuple[float, float, float]] = []  # the middle of a name, and half its width
+    for row in sorted(rows, key=lambda row: row.regret.mean):
+        x, y = row.payment.mean / spans[0], row.regret.mean / spans[1]
+        half = LETTER * min(len(row.label), LONGEST) / 2
+        for words, right, up in PLACES:
+            middle = x + right * (half + 0.03), y + up * LINE
+            if all(
+                abs(middle[0] - a) > half + wide or abs(middle[1] - b) > LINE
+                for a, b, wide in taken
+            ):
+                found[row.label] = words
+                taken.append((*middle, half))
+                break
+    return found
 
 
 def heat_map(
     across: tuple[str, Sequence[Any]], down: tuple[str, Sequence[Any]],
     values: Sequence[Sequence[float | None]], metric: str,
 ) -> Table:  # fmt: skip
-    """A figure over two parameters, with its values in the cells."""
+    """A figure over two parameters, with its values in the cells and a scale beside them."""
+    low, high = _range([one for row in values for one in row if one is not None])
     cells = [["" if one is None else human(one) for one in row] for row in values]
+    shared = {
+        "type": "heatmap", "colorscale": SCALE, "zmin": low, "zmax": high,
+        "xgap": 2,  # without gaps, Plotly scales an image by a style, which strict pages forbid
+        "showscale": False,  # its own scale needs styles, too
+    }  # fmt: skip
     data = {
-        "type": "heatmap",
+        **shared,
         "x": [str(one) for one in across[1]],
         "y": [str(one) for one in down[1]],
         "z": [list(row) for row in values],
         "text": cells,
         "texttemplate": "%{text}",
-        "xgap": 2,  # also: without gaps, Plotly scales an image by a style
         "ygap": 2,
-        "colorscale": SCALE,
-        "showscale": False,  # the values are in the cells; a scale needs styles, too
         "hovertemplate": (
-            f"{_safe(across[0])} %{{x}}<br>{_safe(down[0])} %{{y}}<br>{metric} %{{text}}"
+            f"{safe(across[0])} %{{x}}<br>{safe(down[0])} %{{y}}<br>{metric} %{{text}}"
             "<extra></extra>"
         ),
     }
+    levels = [low + (high - low) * n / (LEVELS - 1) for n in range(LEVELS)]
+    scale = {
+        **shared, "x": [0], "y": levels, "z": [[one] for one in levels], "ygap": 0.5,
+        "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip", "name": "scale",
+    }  # fmt: skip
     layout = _layout(across[0], down[0])
-    layout["xaxis"]["type"] = layout["yaxis"]["type"] = "category"
-    return {"data": [data], "layout": layout}
+    layout["xaxis"] |= {"type": "category", "domain": [0.0, 0.9], "showgrid": False}
+    layout["yaxis"] |= {"type": "category", "showgrid": False}
+    layout["xaxis2"] = {"domain": [0.93, 0.96], "visible": False, "fixedrange": True}
+    ticks = [low + (high - low) * n / 4 for n in range(5)]
+    layout["yaxis2"] = {
+        "anchor": "x2", "side": "right", "fixedrange": True, "showgrid": False, "zeroline": False,
+        "tickvals": ticks, "ticktext": [human(one) for one in ticks], "automargin": True,
+        "title": {"text": AXES.get(metric, metric)},
+    }  # fmt: skip
+    layout["hovermode"] = "closest"
+    return {"data": [data, scale], "layout": layout}
 
 
-def parallel(columns: Mapping[str, Sequence[Any]], colour: str) -> Table:
-    """A line for each setting, through its value on every axis; `colour` names the axis by which
-    lines are coloured, the darkest the lowest. Drawn as plain lines: Plotly's own needs WebGL."""
-    axes = {name: _scaled(values) for name, values in columns.items() if len(set(values)) > 1}
-    names, aims = list(axes), axes[colour][0] if colour in axes else []
-    shades: dict[int, Table] = {}
-    for n in sorted(range(len(aims)), key=lambda n: -aims[n]):
-        bin = min(SHADES - 1, int(aims[n] * SHADES))
-        line = shades.setdefault(bin, _shade(bin))
-        line["x"] += [*names, None]
-        line["y"] += [*(axes[name][0][n] for name in names), None]
-        words = ", ".join(f"{name} {_value(columns[name][n])}" for name in names)
-        line["text"] += [*[_safe(words)] * len(names), None]
-    layout = _layout("", "")
-    layout |= {"showlegend": False, "hovermode": "closest", "margin": {"t": 40, "l": 60, "r": 60}}
-    layout["yaxis"] = {"visible": False, "range": [-0.08, 1.08]}
-    layout["xaxis"] = {"type": "category", "showgrid": True, "automargin": True, "tickangle": -25}
-    layout["annotations"] = [
-        {"x": name, "y": y, "text": _safe(word), "showarrow": False, "font": {"size": 11}}
-        for name in names
-        for y, word in ((-0.06, axes[name][1]), (1.06, axes[name][2]))
-    ]
-    return {"data": [shades[bin] for bin in sorted(shades, reverse=True)], "layout": layout}
+def _range(values: Sequence[float]) -> tuple[float, float]:
+    """Of a scale. Values that hardly differ keep similar colours."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    lacking = LEAST_RANGE * max(abs(low), abs(high)) - (high - low)
+    if lacking > 0 or high == low:
+        spare = max(lacking, 1e-9) / 2
+        return low - spare, high + spare
+    return low, high
 
 
 def frontier(points: Sequence[Mapping[str, Any]], across: str, up: str) -> Table:
@@ -143,14 +206,14 @@ def frontier(points: Sequence[Mapping[str, Any]], across: str, up: str) -> Table
     improve on a cheaper one are dots beside the line."""
     best = [one for one in points if one.get("improves", True)]
     rest = [one for one in points if one not in best]
-    return {
-        "data": [
-            _points(some, across, up, mode, faint)
-            for some, mode, faint in ((best, "lines+markers", 1.0), (rest, "markers", 0.45))
-            if some
-        ],
-        "layout": _layout(across, up),
-    }
+    layout = _layout(AXES.get(across, across), AXES.get(up, up))
+    layout["hovermode"] = "closest"
+    data = [
+        _points(some, across, up, mode, faint)
+        for some, mode, faint in ((best, "lines+markers", 1.0), (rest, "markers", 0.45))
+        if some
+    ]
+    return {"data": data, "layout": layout}
 
 
 def _points(
@@ -161,6 +224,7 @@ def _points(
         "type": "scatter", "mode": mode, "x": [one["mean"] for one in x],
         "y": [one["mean"] for one in y], "line": {"color": LIGHT[0], "shape": "hv"},
         "marker": {"size": 9, "color": LIGHT[0]}, "opacity": opacity, "showlegend": False,
+        "hovertemplate": f"paid %{{x:,.4g}}<br>{up} %{{y:,.4g}}<extra></extra>",
         "error_y": {
             "type": "data", "symmetric": False, "thickness": 1,
             "array": [one["high"] - one["mean"] for one in y],
@@ -182,41 +246,13 @@ def of_runs(runs: Runs, metric: str | None) -> go.Figure:
     return figure(curves(runs, known))
 
 
-def _scaled(values: Sequence[Any]) -> tuple[list[float], str, str]:
-    """The values from 0 to 1, and what the ends of the axis are. Words in alphabetical order."""
-    words = sorted({str(one) for one in values})
-    if all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
-        known = [float(one) for one in values]
-    else:
-        known = [float(words.index(str(one))) for one in values]
-    sound = [one for one in known if math.isfinite(one)] or [0.0]
-    low, high = min(sound), max(sound)
-    places = [min(1.0, max(0.0, (one - low) / ((high - low) or 1.0))) for one in known]
-    if isinstance(values[0], str):
-        return places, words[0], words[-1]
-    return places, human(low), human(high) if len(sound) == len(known) else "none"
-
-
-def _shade(bin: int) -> Table:
-    share = bin / (SHADES - 1)
-    red, green, blue = (round(a + (b - a) * share) for a, b in ((0, 190), (80, 205), (150, 220)))
-    return {
-        "type": "scatter", "mode": "lines", "x": [], "y": [], "text": [], "opacity": 0.8,
-        "line": {"color": f"rgb({red},{green},{blue})", "width": 1.2},
-        "hovertemplate": "%{text}<extra></extra>",
-    }  # fmt: skip
-
-
-def _value(one: Any) -> str:
-    return human(one) if isinstance(one, int | float) else str(one)
-
-
 def _line(label: str, x: list[int], y: list[float | None], pen: Pen) -> Table:
     dash = "solid" if pen.dashes == SOLID else "dash"
     return {
-        "type": "scatter", "mode": "lines", "name": label, "legendgroup": label, "x": x, "y": y,
+        "type": "scatter", "mode": "lines", "name": safe(_cut(label)), "legendgroup": label,
+        "x": x, "y": y,
         "line": {"color": pen.colour, "width": 2, "dash": dash},
-        "hovertemplate": f"%{{y:,.4g}}<extra>{_safe(label)}</extra>",
+        "hovertemplate": f"%{{y:,.4g}}<extra>{safe(label)}</extra>",
     }  # fmt: skip
 
 
@@ -234,16 +270,19 @@ def _layout(across: str, up: str) -> Table:
         "plot_bgcolor": "rgba(0,0,0,0)",
         "colorway": list(LIGHT),
         "hovermode": "x unified",
-        "margin": {"t": 30, "l": 64, "r": 20, "b": 52},
-        "legend": {"orientation": "h", "y": 1.12, "x": 0},
+        "margin": {"t": 16, "l": 64, "r": 20, "b": 52},
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         "xaxis": {"title": {"text": across}, "zeroline": False, "automargin": True},
         "yaxis": {"title": {"text": up}, "rangemode": "tozero", "automargin": True},
     }
 
 
-def _error(sd: float) -> Table:
+def _error(sd: float, colour: str) -> Table:
     known = math.isfinite(sd) and sd > 0
-    return {"type": "data", "array": [sd if known else 0.0], "visible": known, "thickness": 1}
+    return {
+        "type": "data", "array": [sd if known else 0.0], "visible": known, "thickness": 1,
+        "width": 3, "color": colour,
+    }  # fmt: skip
 
 
 def _beats(one: ComparisonRow, other: ComparisonRow) -> bool:
@@ -255,6 +294,10 @@ def _beats(one: ComparisonRow, other: ComparisonRow) -> bool:
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
 def _plain(values: Any) -> list[float | None]:
     return [finite(float(one)) for one in values]
 
@@ -264,7 +307,7 @@ def _faint(colour: str) -> str:
     return f"rgba({red},{green},{blue},0.15)"
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Plotly reads some HTML in texts, and %{...} in templates."""
     kept = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return kept.replace("%", "&#37;")

@@ -9,7 +9,7 @@ export class Failure extends Error {
   }
 }
 
-async function ask(method, path, body) {
+async function request(method, path, body) {
   let reply;
   try {
     const shape = body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
@@ -22,9 +22,20 @@ async function ask(method, path, body) {
   return said;
 }
 
-export const get = (path) => ask("GET", path);
-export const post = (path, body) => ask("POST", path, body);
-export const put = (path, body) => ask("PUT", path, body);
+export const get = (path) => request("GET", path);
+export const post = (path, body) => request("POST", path, body);
+export const put = (path, body) => request("PUT", path, body);
+
+// What is new at a path since `seen`, an earlier answer; null: nothing.
+export async function fresh(path, seen) {
+  const after = new URLSearchParams({ after: seen.version });
+  const found = await get(`${path}${path.includes("?") ? "&" : "?"}${after}`);
+  if (found === null) return null;
+  const known = (answer) => JSON.stringify({ ...answer, at: 0, version: "" });
+  if (known(found) !== known(seen)) return found;
+  seen.version = found.version; // something changed that this view does not show
+  return null;
+}
 
 export function query(values) {
   const found = new URLSearchParams();

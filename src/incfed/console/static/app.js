@@ -2,7 +2,8 @@
 
 import { Failure, get, post, root } from "./api.js";
 import { redraw } from "./charts.js";
-import { fill, h, state, toast } from "./dom.js";
+import { fill, h, loading, state, toast } from "./dom.js";
+import { name, tick, zone } from "./format.js";
 import * as now from "./now.js";
 import * as rounds from "./rounds.js";
 import * as clients from "./clients.js";
@@ -10,6 +11,7 @@ import * as ledger from "./ledger.js";
 import * as runs from "./runs.js";
 
 const EVERY = 2000; // milliseconds between looks, while the page is seen
+const SOON = 150; // before it is said that something is being loaded
 const { federation, runs: saved, login } = document.body.dataset;
 const VIEWS = [
   ...(federation === "true" ? [["now", "Now", now], ["rounds", "Rounds", rounds], ["clients", "Clients", clients], ["ledger", "Ledger", ledger]] : []),
@@ -17,19 +19,22 @@ const VIEWS = [
 ];
 const place = document.getElementById("view");
 const live = document.getElementById("live");
+const lost = document.getElementById("lost");
 
-export const session = { who: null };
+let who = null; // is logged in
 let current = null; // the view that is shown: {module, context}
 let timer = null;
+
+// ---------------------------------------------------------------------------------- the views
 
 function here() {
   const path = location.pathname.slice(root.length).split("/").filter(Boolean);
   return { name: path[0] ?? VIEWS[0][0], rest: path.slice(1), query: new URLSearchParams(location.search) };
 }
 
-export function go(path, replace = false) {
+function go(path, replace = false) {
   history[replace ? "replaceState" : "pushState"](null, "", `${root}/${path}`);
-  show();
+  return show();
 }
 
 async function show() {
@@ -40,16 +45,19 @@ async function show() {
     if (link.dataset.view === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  document.title = found ? `${found[1]} · incfed console` : "incfed console";
+  titled(found?.[1]);
   if (!found) {
-    fill(place, state("There is no such page", "Choose one above."));
+    current = null;
+    fill(place, h("h1", { class: "hidden" }, "Not found"), state("There is no such page", "Choose one above.", { kind: "found" }));
     return;
   }
-  const context = { place: h("div"), rest, query, go, session, mayChange: session.who?.role === "operator" };
+  const context = { place: h("div"), rest, query, go, titled, mayChange: who?.role === "operator", login: login === "true" };
+  const again = current?.module === found[2] && current.context.rest.join() === rest.join(); // another sort, or page
   const mine = { module: found[2], context };
   current = mine;
-  fill(place, h("p", { class: "state" }, "Loading…"));
+  const wait = setTimeout(() => { if (current === mine && !again) fill(place, loading()); }, SOON);
   const done = await attempt(() => found[2].show(context), mine);
+  clearTimeout(wait);
   if (current !== mine) return; // another view was chosen meanwhile
   if (done) {
     fill(place, context.place);
@@ -58,30 +66,45 @@ async function show() {
   } else if (live.dataset.state === "lost") timer = setTimeout(show, EVERY);
 }
 
+function titled(words) {
+  document.title = words ? `${words} · incfed console` : "incfed console";
+}
+
+const STATES = { 403: ["You may not see this", "denied"], 404: ["Not found", "found"], 422: ["Not found", "found"] };
+
 // Runs a request of a view; says what went wrong, if something did and the view is still shown.
 async function attempt(work, mine, quiet = false) {
   try {
     await work();
-    connection(true);
+    connected(true);
     return true;
   } catch (error) {
     if (current !== mine) return false;
     const status = error instanceof Failure ? error.status : null;
-    if (status === 401) logIn(session.who ? "Your session has expired. Log in again." : "");
+    const again = h("button", { type: "button", onclick: () => (mine ? show() : start()) }, "Try again");
+    if (status === 401) logIn(who ? "Your session has expired. Log in again." : "");
     else if (status === 0 || status === 503) {
-      connection(false);
-      if (!quiet) fill(place, state("No connection", error.message, { error: true }));
+      connected(false);
+      if (!quiet) fill(place, state("No connection", error.message, { kind: "lost", action: again }));
     } else if (!quiet) {
-      const title = { 403: "You may not see this", 404: "Not found" }[status] ?? "That did not work";
-      fill(place, state(title, error.message, { error: true }));
+      const [title, kind] = STATES[status] ?? ["That did not work", "error"];
+      fill(place, state(title, error.message, { kind, action: again }));
+      if (status === null) throw error; // of this page itself
     }
     return false;
   }
 }
 
-function connection(there) {
-  live.dataset.state = there ? "live" : "lost";
-  live.textContent = there ? "live" : "connection lost, trying again";
+// ------------------------------------------------------------------------------ up to date
+
+function connected(there) {
+  const next = there ? "live" : "lost";
+  const words = there ? (current?.module.refresh ? "live" : "") : "connection lost";
+  if (live.textContent !== words) live.textContent = words;
+  if (live.dataset.state === next) return;
+  live.dataset.state = next;
+  lost.hidden = there;
+  if (!there) lost.textContent = `No answer since ${new Date().toLocaleTimeString()}. What you see may be out of date. Trying again every ${EVERY / 1000} seconds.`;
 }
 
 function schedule() {
@@ -91,16 +114,17 @@ function schedule() {
 
 async function refresh() {
   const mine = current;
-  const lost = live.dataset.state === "lost";
+  const wasLost = live.dataset.state === "lost";
   const done = await attempt(() => mine.module.refresh(mine.context), mine, true);
-  if (done && lost && current === mine) show(); // what was missed
+  if (done && wasLost && current === mine) show(); // what was missed
   else if (current === mine) schedule();
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) clearTimeout(timer);
-  else if (current?.module.refresh) refresh();
+  clearTimeout(timer);
+  if (!document.hidden && current?.module.refresh) refresh();
 });
+setInterval(() => { if (!document.hidden) tick(); }, 1000);
 
 // ------------------------------------------------------------------------------- the session
 
@@ -113,18 +137,18 @@ async function useLink() {
 }
 
 async function start() {
+  clearTimeout(timer);
   await useLink();
   fill(document.getElementById("nav"), VIEWS.map(([key, title]) => h("a", { href: `${root}/${key}`, "data-view": key }, title)));
   current = null;
-  const done = await attempt(async () => { session.who = await get("me"); }, null);
+  const done = await attempt(async () => { who = await get("me"); }, null);
   if (!done) {
     if (live.dataset.state === "lost") timer = setTimeout(start, EVERY);
     return;
   }
-  const who = document.getElementById("who");
   if (login === "true") {
-    const leave = h("button", { type: "button", onclick: logOut }, "Log out");
-    fill(who, `${session.who.name} (${session.who.role}) `, leave);
+    const leave = h("button", { type: "button", class: "quiet", onclick: logOut }, "Log out");
+    fill(document.getElementById("who"), h("span", {}, name(who.name, 20), ` (${who.role})`), leave);
   }
   show();
 }
@@ -132,13 +156,14 @@ async function start() {
 function logIn(words) {
   current = null;
   clearTimeout(timer);
+  titled("Log in");
   const token = h("input", { type: "password", id: "token", autocomplete: "current-password", required: true, spellcheck: "false" });
-  const error = h("p", { class: "muted", role: "alert" }, words);
+  const error = h("p", { class: "wrong", role: "alert" }, words);
   const send = async (event) => {
     event.preventDefault();
     try {
       await post("login", { token: token.value });
-      session.who = null;
+      who = null;
       start();
     } catch (failure) {
       fill(error, failure.message);
@@ -153,7 +178,7 @@ function logIn(words) {
 
 async function logOut() {
   await post("logout").catch((error) => toast(error.message, true));
-  session.who = null;
+  who = null;
   fill(document.getElementById("who"));
   logIn("You are logged out.");
 }
@@ -166,25 +191,29 @@ document.addEventListener("click", (event) => {
   if (!inside || event.ctrlKey || event.metaKey || event.shiftKey || link.target) return;
   if (link.getAttribute("href").startsWith("#")) return;
   event.preventDefault();
+  const same = link.pathname === location.pathname;
   history.pushState(null, "", link.href);
   show();
+  if (same) return; // another sort, page or chart of the same view: the eye stays where it is
   place.focus({ preventScroll: true });
+  window.scrollTo(0, 0);
 });
 window.addEventListener("popstate", show);
 
-const themes = window.matchMedia("(prefers-color-scheme: dark)");
-function theme(kept) {
-  const dark = kept ? kept === "dark" : themes.matches;
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
-  document.getElementById("theme").textContent = dark ? "Light" : "Dark";
+const button = document.getElementById("theme");
+function themed() {
+  const dark = document.documentElement.dataset.theme === "dark";
+  button.textContent = dark ? "☀ Light" : "☾ Dark";
+  button.title = `Change to ${dark ? "light" : "dark"} colours`;
   redraw();
 }
-const kept = () => { try { return localStorage.getItem("incfed-theme"); } catch { return null; } };
-document.getElementById("theme").addEventListener("click", () => {
+button.addEventListener("click", () => {
   const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-  try { localStorage.setItem("incfed-theme", next); } catch { /* private window */ }
-  theme(next);
+  try { localStorage.setItem("incfed-theme", next); } catch { /* a private window */ }
+  document.documentElement.dataset.theme = next;
+  themed();
 });
-themes.addEventListener("change", () => theme(kept()));
-theme(kept());
+document.addEventListener("theme", themed);
+document.getElementById("zone").textContent = `Times are those of ${zone}`;
+themed();
 start();

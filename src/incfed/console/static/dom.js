@@ -1,123 +1,135 @@
-// Elements, numbers, times, tables and the states of a view. Text is always set as text: what a
-// client is called, or what a tag says, is never read as HTML.
+// Elements, tables, dialogs and the states of a view. Text is always set as text: what a client is
+// called, or what a tag says, is never read as HTML.
 
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "class") element.className = value;
-    else if (value === true) element.setAttribute(name, "");
-    else element.setAttribute(name, value);
+    else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false));
+  element.append(...some(children));
   return element;
 }
 
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+function some(children) {
+  return children.flat(Infinity).filter((one) => one !== null && one !== undefined && one !== false);
+}
+
+// New content in a place. What had the focus, was scrolled or was open, is so again.
 export function fill(place, ...children) {
-  place.replaceChildren(...children.flat(Infinity).filter((one) => one !== null && one !== undefined));
+  const focused = place.contains(document.activeElement) ? path(place, document.activeElement) : null;
+  const scrolled = [...place.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
+  const open = [...place.querySelectorAll("details")].map((one) => one.open);
+  place.replaceChildren(...some(children));
+  place.querySelectorAll(".scroll").forEach((one, n) => { one.scrollLeft = scrolled[n] ?? 0; });
+  place.querySelectorAll("details").forEach((one, n) => { one.open ||= open[n] ?? false; });
+  if (focused) follow(place, focused)?.focus({ preventScroll: true });
 }
 
-const decimals = new Map();
-function decimal(digits) {
-  if (!decimals.has(digits)) {
-    const shape = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-    decimals.set(digits, new Intl.NumberFormat("en", shape));
+function path(place, element) {
+  const steps = [];
+  for (let one = element; one !== place; one = one.parentElement) steps.unshift([one.tagName, [...one.parentElement.children].indexOf(one)]);
+  return steps;
+}
+
+function follow(place, steps) {
+  let one = place;
+  for (const [tag, index] of steps) {
+    one = one?.children[index];
+    if (one?.tagName !== tag) return null;
   }
-  return decimals.get(digits);
-}
-
-export function number(value, digits = null) {
-  if (value === null || value === undefined) return "–";
-  if (digits !== null) return decimal(digits).format(value);
-  const size = Math.abs(value);
-  if (size >= 1e6) return short(value);
-  return decimal(Number.isInteger(value) || size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3).format(value);
-}
-
-export function short(value) {
-  for (const [scale, unit] of [[1e12, " T"], [1e9, " B"], [1e6, " M"]]) {
-    if (Math.abs(value) >= scale) return decimal(2).format(value / scale) + unit;
-  }
-  return number(value);
-}
-
-export function money(value, digits) {
-  return number(value, digits === null || digits === undefined ? 2 : digits);
-}
-
-const moments = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const days = new Intl.DateTimeFormat(undefined, { dateStyle: "long" });
-
-export function moment(seconds) {
-  if (seconds === null || seconds === undefined) return "–";
-  const date = new Date(seconds * 1000);
-  return h("time", { datetime: date.toISOString(), title: date.toString() }, moments.format(date));
-}
-
-export function day(seconds) {
-  return days.format(new Date(seconds * 1000));
-}
-
-export function ago(seconds, now = Date.now() / 1000) {
-  if (seconds === null || seconds === undefined) return "never";
-  const gone = Math.max(0, now - seconds);
-  const steps = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]];
-  const [size, unit] = steps.find(([size]) => gone >= size) ?? [1, "second"];
-  const count = Math.floor(gone / size);
-  return h("time", { title: new Date(seconds * 1000).toString() }, count ? `${count} ${unit}${count === 1 ? "" : "s"} ago` : "just now");
-}
-
-// Of a round or an entry: never shortened.
-export function ordinal(value) {
-  return decimal(0).format(value);
-}
-
-export function counted(count, word, many = `${word}s`) {
-  return `${number(count)} ${count === 1 ? word : many}`;
+  return one;
 }
 
 export function card(title, ...children) {
   return h("section", { class: "card" }, title ? h("h2", {}, title) : null, ...children);
 }
 
-// columns: {title, text, value(row), sort, kind}. onSort(key, descending) makes headers buttons.
-export function table(columns, rows, { sort = null, descending = false, onSort = null, label = "" } = {}) {
+// Figures in a row: [title, value, note].
+export function facts(rows) {
+  return h("dl", { class: "facts card" }, rows.map(([title, value, note]) =>
+    h("div", {}, h("dt", {}, title), h("dd", {}, value, note ? h("small", {}, note) : null))));
+}
+
+export function badge(state, words = state) {
+  return h("span", { class: `badge ${state}` }, words);
+}
+
+// A bar of parts, each {kind, share}.
+export function bar(label, parts) {
+  return h("div", { class: "track", role: "img", "aria-label": label }, parts.filter((one) => one.share > 0).map(({ kind, share }) => {
+    const part = h("i", { class: kind });
+    part.style.width = `${Math.min(100, 100 * share)}%`;
+    return part;
+  }));
+}
+
+// columns: {title, unit, value(row), kind, sort, first}. `kind` is number, name, words or text;
+// onSort(key, descending) makes headers buttons, and `first` says that the largest comes first. On
+// a narrow screen, a table with `stack` has a block for each row.
+export function table(columns, rows, { sort = null, descending = false, onSort = null, label, tone = null, stack = false } = {}) {
   const head = columns.map((column) => {
     const sorted = onSort && column.sort === sort;
     const order = sorted ? (descending ? "descending" : "ascending") : null;
-    const title = onSort && column.sort
-      ? h("button", { type: "button", onclick: () => onSort(column.sort, sorted ? !descending : Boolean(column.first)) }, column.title)
-      : column.title;
-    return h("th", { scope: "col", class: column.kind === "number" ? null : "text", "aria-sort": order }, title);
+    const title = [column.title, column.unit ? h("span", { class: "unit" }, ` ${column.unit}`) : null];
+    const press = () => onSort(column.sort, sorted ? !descending : Boolean(column.first));
+    const shown = onSort && column.sort ? h("button", { type: "button", onclick: press }, title) : title;
+    return h("th", { scope: "col", class: column.kind ?? "text", "aria-sort": order }, shown);
   });
-  const body = rows.map((row) => h("tr", {}, columns.map((column) =>
-    h("td", { class: { number: null, words: "words", name: "name" }[column.kind ?? "text"] ?? (column.kind === "number" ? null : "text"),
-      title: column.hint ? column.hint(row) : null }, column.value(row)))));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label || "table" },
-    h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
+  const title = (column) => (typeof column.title === "string" ? [column.title, column.unit ? `(${column.unit})` : ""].join(" ").trim() : null);
+  const cell = (column, row) => h("td", { class: column.kind ?? "text", "data-title": title(column) }, column.value(row));
+  const body = rows.map((row) => h("tr", { class: tone ? tone(row) : null }, columns.map((column) => cell(column, row))));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+    h("table", { class: stack ? "stack" : null }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
 
-export function state(title, words, { error = false, action = null } = {}) {
-  return h("div", { class: `state${error ? " error" : ""}`, role: error ? "alert" : null },
-    h("h2", {}, title), words ? h("p", {}, words) : null, action);
+// ------------------------------------------------------------------------- states of a view
+
+const ICONS = { empty: "◌", error: "!", lost: "⇄", denied: "⊘", found: "?" };
+
+// Instead of content: {kind: empty, error, lost, denied, found; action}.
+export function state(title, words, { kind = "empty", action = null } = {}) {
+  return h("div", { class: `state ${kind}`, role: kind === "empty" ? null : "alert" },
+    h("span", { class: "sign", "aria-hidden": "true" }, ICONS[kind]), h("h2", {}, title), words ? h("p", {}, words) : null, action);
+}
+
+export function loading() {
+  return h("div", { class: "loading", role: "status" }, h("span", { class: "hidden" }, "Loading…"),
+    h("i", { class: "title" }), h("i"), h("i", { class: "tall" }));
 }
 
 export function toast(words, bad = false) {
-  const place = h("div", { class: `toast${bad ? " bad" : ""}`, role: "status" }, words);
+  document.querySelector(".toast")?.remove();
+  const place = h("div", { class: `toast${bad ? " bad" : ""}`, role: bad ? "alert" : "status" }, words);
   document.body.append(place);
   setTimeout(() => place.remove(), 6000);
 }
 
-// Ask before a change. Resolves to true if it was confirmed.
-export function confirmed(title, words, verb, danger = false) {
+// For readers that listen: what has changed.
+export function announce(words) {
+  document.getElementById("news").textContent = words;
+}
+
+// ---------------------------------------------------------------------------------- dialogs
+
+// A dialog keeps the focus inside and closes with Escape. Resolves to its form's answer.
+export function ask(title, content, verb, { danger = false } = {}) {
   return new Promise((resolve) => {
-    const cancel = h("button", { type: "button", onclick: () => dialog.close("no") }, "Cancel");
-    const go = h("button", { type: "button", class: danger ? "danger" : "primary", onclick: () => dialog.close("yes") }, verb);
-    const dialog = h("dialog", { "aria-label": title }, h("h2", {}, title), h("p", {}, words), h("div", { class: "row" }, cancel, go));
+    const cancel = h("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
+    const go = h("button", { value: "yes", class: danger ? "danger solid" : "primary" }, verb);
+    const dialog = h("dialog", { "aria-labelledby": "question" },
+      h("form", { method: "dialog" }, h("h2", { id: "question" }, title), content, h("div", { class: "row end" }, cancel, go)));
     dialog.addEventListener("close", () => { dialog.remove(); resolve(dialog.returnValue === "yes"); });
     document.body.append(dialog);
     dialog.showModal();
-    cancel.focus();
+    (dialog.querySelector("input") ?? cancel).focus();
   });
 }

@@ -1,130 +1,147 @@
-// Now: who is there, the round in progress, the budget, what needs attention.
+// Now: what needs attention, who is there, the budget, the round in progress.
 
-import { get, post, query, root } from "./api.js";
-import { card, confirmed, counted, day, fill, h, moment, money, number, toast } from "./dom.js";
+import { fresh, get, post, root } from "./api.js";
+import { change, settings } from "./changes.js";
+import { announce, badge, bar, card, fill, h, svg } from "./dom.js";
+import { WHY } from "./rounds.js";
+import { counted, day, left, moment, money, name, names, number, ordinal, percent, said } from "./format.js";
+
+const FAR = 3e9; // seconds: a budget that lasts longer has no date
 
 export async function show(context) {
-  paint(context, await get("now"));
+  context.repaint = async () => {
+    const [now, rounds] = await Promise.all([get("now"), get("rounds")]);
+    context.rounds = rounds;
+    paint(context, now);
+  };
+  await context.repaint();
 }
 
 export async function refresh(context) {
-  const found = await get(`now${query({ after: context.now.version })}`); // null: nothing new
-  const now = found ?? { ...context.now, at: context.now.at + (Date.now() - context.asked) / 1000 };
-  const told = JSON.stringify({ ...now, at: 0, version: "" });
-  const same = told === context.told && !now.round; // what is focused or selected stays so
-  Object.assign(context, { now, told, asked: Date.now() });
-  if (!same && !context.form) paint(context, now); // not while somebody types
+  const now = await fresh("now", context.now);
+  if (!now) return; // what is selected stays so
+  tell(context.now, now);
+  context.rounds = (await fresh("rounds", context.rounds)) ?? context.rounds;
+  if (context.form) context.now = now; // not while somebody types
+  else paint(context, now);
+}
+
+// For those who listen.
+function tell(before, now) {
+  if (now.rounds > before.rounds) announce(`Round ${now.rounds} has opened.`);
+  else if (before.round && !now.round) announce(`Round ${before.round.number} has ended.`);
+  else if (now.attention.length > before.attention.length) announce(now.attention[0].text);
 }
 
 function paint(context, now) {
   context.now = now;
-  context.asked = Date.now();
   fill(context.place,
-    h("h1", {}, now.federation, h("small", {}, `epoch ${number(now.epoch)}, ${counted(now.rounds, "round")}`)),
-    attention(now), h("div", { class: "grid" }, members(now), spending(now)), round(now), controls(context, now));
+    h("h1", {}, name(now.federation), h("small", {}, `epoch ${ordinal(now.epoch)}, ${counted(now.rounds, "round")}`), now.paused ? badge("barred", "paused") : null),
+    attention(now), h("div", { class: "grid" }, spending(now), members(now)), round(now), lately(context.rounds.points, now), controls(context, now));
 }
+
+const LOOK = { ledger: "Open the ledger", clients: "See the clients", now: null };
 
 function attention(now) {
-  if (!now.attention.length) return null;
+  if (!now.attention.length) return h("p", { class: "calm" }, "Nothing needs attention.");
+  const action = (one) => (LOOK[one.link.split("?")[0]] ? h("a", { href: `${root}/${one.link}` }, LOOK[one.link.split("?")[0]]) : null);
   return card("Needs attention", h("ul", { class: "notices" }, now.attention.map((one) =>
-    h("li", { class: one.kind }, one.text, " ", h("a", { href: `${root}/${one.link}` }, "Look")))));
+    h("li", { class: one.kind }, h("span", {}, said(one.text)), action(one)))));
 }
 
+const STATES = [["live", "live"], ["away", "away"], ["barred", "barred"], ["revoked", "revoked"]];
+
 function members(now) {
-  const { live, away, barred, revoked } = now.members;
-  const count = (state, words, figure) => h("li", {}, h("a", { href: `${root}/clients?state=${state}` }, h("b", {}, number(figure)), " ", words));
-  return card("Clients", h("ul", { class: "counts" }, count("live", "live", live), count("away", "away", away),
-    count("barred", "barred", barred), count("revoked", "revoked", revoked)));
+  const total = STATES.reduce((sum, [key]) => sum + now.members[key], 0);
+  const shares = STATES.map(([key]) => ({ kind: key, share: now.members[key] / Math.max(1, total) }));
+  return card("Clients", h("p", { class: "headline" }, h("b", {}, number(now.members.live)), ` live of ${number(total)}`),
+    bar(STATES.map(([key]) => `${now.members[key]} ${key}`).join(", "), shares),
+    h("ul", { class: "counts" }, STATES.map(([key, words]) =>
+      h("li", {}, h("a", { href: `${root}/clients?state=${key}`, class: `key ${key}` }, h("b", {}, number(now.members[key])), ` ${words}`)))));
 }
 
 function spending(now) {
   const { spent, reserved, budget, digits, per_day: pace, runs_out: end } = now.spending;
-  const bar = budget === null ? null : h("div", { class: "track", role: "img", "aria-label": `${money(spent, digits)} of ${money(budget, digits)} spent` },
-    part("spent", spent / budget), part("reserved", reserved / budget));
-  const left = budget === null ? "No budget is set." : `of ${money(budget, digits)}`;
-  const until = pace === null ? (spent ? "Too early to tell for how long it lasts." : "Nothing was paid yet.")
-    : `${money(pace, digits)} a day of late` + (end === null ? "." : end - now.at > 3e9 ? "." : `: the budget lasts until ${day(end)}.`);
-  return card("Spent", h("p", { class: "figure-number" }, money(spent, digits)), h("p", { class: "muted" }, left), bar,
-    h("p", { class: "small muted" }, until, reserved ? ` ${money(reserved, digits)} are reserved for offers.` : ""));
+  const sum = (value) => money(value, digits);
+  const of = budget === null ? " spent, no budget is set" : ` spent of ${sum(budget)}`;
+  const shares = budget ? [{ kind: "spent", share: spent / budget }, { kind: "reserved", share: reserved / budget }] : [];
+  const words = budget === null ? "" : `${percent(spent / (budget || 1))} spent`;
+  return card("Budget", h("p", { class: "headline" }, h("b", {}, sum(spent)), of), budget === null ? null : bar(words, shares),
+    h("ul", { class: "counts" },
+      budget === null ? null : h("li", {}, h("span", { class: "key spent" }, words)),
+      reserved ? h("li", {}, h("span", { class: "key reserved" }, `${sum(reserved)} reserved for offers`)) : null,
+      budget === null ? null : h("li", {}, h("span", {}, `${sum(Math.max(0, budget - spent - reserved))} left`))),
+    h("p", { class: "muted" }, until(pace, end, spent, now.at, sum)));
 }
 
-function part(kind, share) {
-  const one = h("i", { class: kind });
-  one.style.width = `${Math.min(100, 100 * share)}%`;
-  return one;
+function until(pace, end, spent, at, sum) {
+  if (pace === null) return spent ? "Too early to tell for how long it lasts." : "Nothing was paid yet.";
+  const rate = `${sum(pace)} a day at the pace of the last week`;
+  if (end === null || end - at > FAR) return `${rate}.`;
+  return [`${rate}: the budget lasts until `, h("b", {}, day(end)), "."];
 }
+
+// ---------------------------------------------------------------------- the round in progress
 
 function round(now) {
   const one = now.round;
   if (!one) {
-    const words = now.paused ? "Rounds are paused by an operator." : "None. The next one opens when a client has learned enough.";
+    const words = now.paused ? "Rounds are paused by an operator. Clients go on learning by themselves." : "None. The next one opens when a client has learned enough.";
     return card("Round in progress", h("p", { class: "muted" }, words));
   }
-  const wait = one.awaited.length ? `, waiting for ${one.awaited.join(", ")}` : "";
   const offered = one.stage === "offered";
-  const left = one.deadline === null ? "" : Math.max(0, one.deadline - now.at);
-  return card(`Round ${number(one.number)} in progress`, h("ol", { class: "steps" },
-    h("li", { class: "done" }, "Opened by ", one.called_by, ", ", moment(one.opened)),
-    h("li", { class: offered ? "done" : "now" }, `${counted(one.uploaded, "upload")}${offered ? "" : wait}`),
-    h("li", { class: offered ? "now" : "" }, offered ? `${counted(one.offered, "offer")}, ${number(one.answered)} answered, ${number(one.delivered)} delivered${wait}` : "Offers"),
-    h("li", {}, "Closed")),
-  h("p", { class: "small muted" }, one.attempt > 1 ? `Decided ${one.attempt} times. ` : "", left === "" ? "" : `At most ${Math.ceil(left)} s more for this step.`, " ",
-    h("a", { href: `${root}/rounds/${one.number}` }, "Details")));
+  const waiting = one.awaited.length ? h("p", {}, "waiting for ", names(one.awaited)) : null;
+  const limit = one.deadline === null ? null : h("p", { class: "deadline" }, left(one.deadline, now.at - Date.now() / 1000), ", until ", moment(one.deadline));
+  const step = (kind, title, ...words) => h("li", { class: kind, "aria-current": kind === "now" ? "step" : null }, h("div", {}, h("b", {}, title), ...words));
+  const answers = `${counted(one.offered, "offer")}, ${number(one.answered)} answered, ${number(one.delivered)} delivered`;
+  return card(`Round ${ordinal(one.number)} in progress`, h("ol", { class: "steps" },
+    step("done", "Opened", h("p", {}, "by ", name(one.called_by), ", ", moment(one.opened))),
+    step(offered ? "done" : "now", "Uploads", h("p", {}, counted(one.uploaded, "upload")), offered ? null : [waiting, limit]),
+    step(offered ? "now" : "", "Offers", h("p", {}, offered ? answers : "who shares, and for what"), offered ? [waiting, limit] : null),
+    step("", "Closed", h("p", {}, "everybody gets the new model"))),
+  one.attempt > 1 ? h("p", { class: "small muted" }, `Decided ${one.attempt} times: somebody declined or did not deliver.`) : null,
+  h("p", {}, h("a", { href: `${root}/rounds/${one.number}` }, "Open this round")));
 }
 
-// --------------------------------------------------------------------------- for operators
+// ---------------------------------------------------------------------------- latest rounds
+
+const LATELY = 60; // points
+
+function lately(points, now) {
+  if (!points.length) return null;
+  const shown = points.slice(-LATELY);
+  const all = (one) => WHY.reduce((sum, [key]) => sum + one[key], 0);
+  const most = Math.max(...shown.map(all)) || 1;
+  const bars = shown.flatMap((one, n) => {
+    let top = 100;
+    return WHY.map(([key, words, tone]) => {
+      const height = (100 * one[key]) / most;
+      top -= height;
+      return svg("rect", { class: tone, x: n + 0.1, y: top, width: 0.8, height }, svg("title", {}, `Round ${ordinal(one.last)}: ${number(one[key])} ${words}`));
+    });
+  });
+  const [first, last] = [shown[0].first, shown.at(-1).last];
+  const label = `Who shared in rounds ${ordinal(first)} to ${ordinal(last)}, and why`;
+  const mean = (key) => shown.reduce((sum, one) => sum + one[key], 0) / shown.length;
+  return h("section", { class: "card panel" }, h("header", {}, h("h2", {}, label), h("a", { href: `${root}/rounds` }, "All rounds")),
+    svg("svg", { class: "lately", viewBox: `0 0 ${Math.max(20, shown.length)} 100`, preserveAspectRatio: "none", role: "img", "aria-label": label }, ...bars),
+    h("ul", { class: "counts" }, WHY.map(([, words, tone]) => h("li", {}, h("span", { class: `key ${tone}` }, words))),
+      h("li", { class: "muted" }, `${money(mean("payment"), now.spending.digits)} paid and ${number(mean("ratio"), 2)} of everyone's information reached per round, in the mean`)));
+}
+
+// ------------------------------------------------------------------------------ for operators
 
 function controls(context, now) {
-  if (!context.mayChange) return null;
-  const verb = now.paused ? "Resume rounds" : "Pause rounds";
-  const words = now.paused ? "Clients may open rounds again." : "No new round is opened until you resume. One in progress goes on.";
-  const toggle = h("button", { type: "button", class: now.paused ? "primary" : null, onclick: () => change(context, verb, words, verb, () => post(`changes/${now.paused ? "resume" : "pause"}`)) }, verb);
-  return card("Control", h("div", { class: "row" }, toggle,
-    h("button", { type: "button", onclick: () => settings(context) }, "Change settings")), context.form ?? null);
-}
-
-export async function change(context, title, words, verb, work, danger = false) {
-  if (!(await confirmed(title, words, verb, danger))) return false;
-  try {
-    const done = await work();
-    toast(done.text);
-    await refreshed(context);
-    return true;
-  } catch (error) {
-    toast(error.message, true);
-    return false;
-  }
-}
-
-async function refreshed(context) {
-  if (context.repaint) await context.repaint();
-  else if (context.now) paint(context, await get("now"));
-}
-
-const FIELDS = [
-  ["beta", "beta: how much of everyone's data a round must reach"], ["threshold", "Threshold D_c"],
-  ["budget", "Budget in all"], ["per_round", "Most for a round"], ["per_payment", "Most for one payment"],
-  ["per_client", "Most for one client"], ["reserve", "Reserve price"],
-];
-
-async function settings(context) {
-  if (context.form) { context.form = null; paint(context, context.now); return; }
-  const old = await get("changes/settings");
-  const inputs = Object.fromEntries(FIELDS.map(([name]) => [name,
-    h("input", { type: "number", step: "any", min: "0", name, value: old[name] ?? "", placeholder: "none", disabled: name === "beta" && old.beta === null })]));
-  const send = async (event) => {
-    event.preventDefault();
-    const body = Object.fromEntries(FIELDS.map(([name]) => [name, inputs[name].value === "" ? null : Number(inputs[name].value)]));
-    const names = FIELDS.map(([name]) => name).filter((name) => body[name] !== (old[name] ?? null));
-    if (!names.length) { toast("Nothing was changed."); return; }
-    const words = names.map((name) => `${name}: ${old[name] ?? "none"} → ${body[name] ?? "none"}`).join("; ");
-    const only = Object.fromEntries(names.map((name) => [name, body[name]]));
-    const form = context.form;
-    context.form = null;
-    const done = await change(context, "Change settings?", `${words}. In force from the next round on, until the config is changed.`, "Change", () => post("changes/settings", only));
-    if (!done) { context.form = form; paint(context, context.now); }
+  if (!context.mayChange) return h("p", { class: "small muted" }, "You can look at everything. To pause rounds or change settings, ask an operator.");
+  const [verb, path, words] = now.paused
+    ? ["Resume rounds", "resume", "Clients may open rounds again."]
+    : ["Pause rounds", "pause", "No new round is opened until you resume. One in progress goes on."];
+  const toggle = () => change(context, `${verb}?`, words, verb, () => post(`changes/${path}`));
+  const edit = async () => {
+    context.form = await settings(context, () => { context.form = null; });
+    paint(context, context.now);
+    context.form.querySelector("input:enabled").focus();
   };
-  context.form = h("form", { onsubmit: send }, h("div", { class: "grid" }, FIELDS.map(([name, words]) => h("label", {}, words, inputs[name]))),
-    h("button", { class: "primary" }, "Change…"));
-  paint(context, context.now);
+  return card("Control", context.form ?? h("div", { class: "row" },
+    h("button", { type: "button", class: now.paused ? "primary" : null, onclick: toggle }, verb), h("button", { type: "button", onclick: edit }, "Change settings")));
 }

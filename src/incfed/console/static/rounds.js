@@ -1,90 +1,164 @@
 // Rounds over time, and a round with its whole decision.
 
-import { get, query, root } from "./api.js";
-import { colour, draw } from "./charts.js";
-import { card, counted, fill, h, moment, money, number, ordinal, state, table } from "./dom.js";
+import { fresh, get, root } from "./api.js";
+import { colour, draw, panel } from "./charts.js";
+import { announce, badge, bar, card, facts, fill, h, state, table } from "./dom.js";
+import { counted, lasting, moment, money, name, number, ordinal } from "./format.js";
+
+const LATEST = 8; // rounds that have links of their own
 
 export async function show(context) {
-  if (context.rest.length) return one(context, context.rest[0]);
-  context.charts = Object.fromEntries(["who", "money", "traffic", "ratio"].map((name) => [name, h("div", { class: `chart${name === "who" ? "" : " low"}`, "data-chart": name })]));
-  await load(context);
+  if (context.rest.length) {
+    context.titled(`Round ${context.rest[0]}`);
+    context.seen = await get(`rounds/${encodeURIComponent(context.rest[0])}`);
+    decision(context, context.seen);
+    return;
+  }
+  context.seen = await get("rounds");
+  series(context);
 }
 
 export async function refresh(context) {
-  if (!context.rest.length) await load(context, true);
-  else if (context.ended === null) await one(context, context.rest[0]); // a round that ended stays as it is
+  const path = ["rounds", ...context.rest.map(encodeURIComponent)].join("/");
+  const found = await fresh(path, context.seen);
+  if (!found) return;
+  context.seen = found;
+  if (context.rest.length) decision(context, found);
+  else await series(context)?.();
 }
 
-async function load(context, again = false) {
-  const found = await get(`rounds${query({ after: context.version })}`);
-  if (found === null) return; // nothing new
-  context.version = found.version;
-  const { points, beta } = found;
+// --------------------------------------------------------------------------------- over time
+
+// Returns what draws the charts, once they have a place.
+function series(context) {
+  const { points, beta } = context.seen;
+  context.shown = null;
   if (!points.length) {
     fill(context.place, h("h1", {}, "Rounds"), state("No round has closed yet", "A round opens when a client has learned enough, and closes when those who share have delivered."));
-    context.drawn = false;
-    return;
+    return null;
   }
-  if (!again || !context.drawn) paint(context);
-  context.drawn = true;
-  const charts = () => drawAll(context.charts, points, beta);
-  if (again) await charts();
-  else context.shown = charts;
+  const { last } = points.at(-1);
+  if (context.last && context.last !== last) announce(`Round ${ordinal(last)} has closed.`);
+  context.last = last;
+  context.panels ??= panels(points[0].last - points[0].first + 1);
+  paint(context, points);
+  context.shown = () => drawAll(context, points, beta);
+  return context.shown;
 }
 
-function paint(context) {
-  const jump = h("input", { type: "number", min: "1", id: "jump", class: "small" });
+function panels(grouped) {
+  const note = grouped > 1 ? `Each point is the mean of ${ordinal(grouped)} rounds.` : null;
+  return {
+    who: panel("who", "Who shared, and why", { note: grouped > 1 ? `${note} Click one to open its first round.` : "Click a bar to open its round." }),
+    money: panel("money", "Paid per round", { low: true, note }),
+    traffic: panel("traffic", "Traffic per round", { low: true, note }),
+    ratio: panel("ratio", "Information reached", { low: true, note: "As a share of what everyone's data would give (det ratio)." }),
+  };
+}
+
+function paint(context, points) {
+  const { who, money, traffic, ratio } = context.panels;
+  const last = points.at(-1).last;
+  const latest = Array.from({ length: Math.min(LATEST, last) }, (_, n) => last - n);
+  const jump = h("input", { type: "number", min: "1", max: last, id: "jump", class: "short" });
   const open = (event) => { event.preventDefault(); if (jump.value) context.go(`rounds/${jump.value}`); };
-  fill(context.place, h("h1", {}, "Rounds"),
+  const top = [h("div", { class: "heading" }, h("h1", {}, "Rounds"), h("p", { class: "muted" }, `${ordinal(last)} so far`)),
     h("form", { class: "row", onsubmit: open }, h("label", { class: "inline", for: "jump" }, "Round", jump), h("button", {}, "Open"),
-      h("span", { class: "muted small" }, "or click a bar")),
-    card("Who shared, and why", context.charts.who), h("div", { class: "grid" }, card("Paid", context.charts.money), card("Traffic", context.charts.traffic),
-      card("Information reached, of everyone's", context.charts.ratio)));
+      h("span", { class: "row tight" }, h("span", { class: "muted small" }, "Latest:"), latest.map((one) => h("a", { class: "chip", href: `${root}/rounds/${one}` }, ordinal(one)))))];
+  if (context.top) { fill(context.top, top); return; } // the charts stay: they are only drawn anew
+  context.top = h("div", {}, top);
+  fill(context.place, context.top, who.section, h("div", { class: "grid three" }, money.section, traffic.section, ratio.section));
 }
 
-async function drawAll(places, points, beta) {
+// Clients are counted: no ticks between whole numbers.
+function whole(points) {
+  const most = Math.max(...points.map((one) => WHY.reduce((sum, [key]) => sum + one[key], 0)));
+  return { yaxis: { title: { text: "Clients with new data" }, rangemode: "tozero", ...(most <= 10 ? { dtick: 1 } : {}) } };
+}
+
+export const WHY = [["for_data", "data alone", "data"], ["for_money", "data and money", "money"], ["no_cost", "no cost", "free"], ["passed_over", "passed over", "passed"]];
+
+async function drawAll({ panels: { who, money, traffic, ratio }, go }, points, beta) {
   const x = points.map((one) => one.last);
-  const span = points.map((one) => (one.first === one.last ? `round ${one.first}` : `rounds ${one.first} to ${one.last}, in the mean`));
-  const bars = [["for_data", "data alone", "data"], ["for_money", "data and money", "money"], ["no_cost", "no cost", "free"], ["passed_over", "passed over", "passed"]];
-  const axes = (up) => ({ xaxis: { title: { text: "round" } }, yaxis: { title: { text: up }, rangemode: "tozero" }, legend: { orientation: "h", y: 1.15 } });
-  await draw(places.who, bars.map(([key, name, tone]) => ({
-    type: "bar", name, x, y: points.map((one) => one[key]), marker: { color: colour(tone), opacity: key === "passed_over" ? 0.45 : 1 }, customdata: span, hovertemplate: "%{y:.3~g} " + name + "<br>%{customdata}<extra></extra>",
-  })), { ...axes("clients"), barmode: "stack", bargap: 0.1 }, "participants");
-  places.who.removeAllListeners?.("plotly_click");
-  places.who.on?.("plotly_click", (event) => { location.href = `${root}/rounds/${points[event.points[0].pointIndex].first}`; });
-  const line = (key, name, tone) => ({ type: "scatter", mode: "lines", name, x, y: points.map((one) => one[key]), line: { color: colour(tone), shape: "hv" }, customdata: span, hovertemplate: "%{y:,.4~g}<br>%{customdata}<extra></extra>" });
-  await draw(places.money, [line("payment", "paid", "money")], axes("money"), "payment");
-  await draw(places.traffic, [line("communication", "traffic", "data")], axes("scalars"), "traffic");
-  const goal = beta === null ? [] : [{ type: "scatter", mode: "lines", name: `beta ${beta}`, x: [x[0], x.at(-1)], y: [beta, beta], line: { color: colour("bad"), dash: "dash" }, hoverinfo: "skip" }];
-  await draw(places.ratio, [line("ratio", "ratio", "free"), ...goal], axes("det ratio"), "ratio");
+  const span = points.map((one) => (one.first === one.last ? `round ${ordinal(one.first)}` : `rounds ${ordinal(one.first)} to ${ordinal(one.last)}, mean`));
+  const axes = (up) => ({ xaxis: { title: { text: "Round" }, showgrid: false }, yaxis: { title: { text: up }, rangemode: "tozero" }, showlegend: false, bargap: 0.15 });
+  const legend = { showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" } };
+  const stacked = WHY.map(([key, words, tone]) => ({ type: "bar", name: words, x, y: points.map((one) => one[key]), marker: { color: colour(tone) }, customdata: span,
+    hovertemplate: `%{y:.3~g} ${words}<br>%{customdata}<extra></extra>` }));
+  await draw(who.place, stacked, { ...axes(""), ...legend, ...whole(points), barmode: "stack", bargap: points.length > 100 ? 0 : 0.15, hovermode: "closest" },
+    { name: "participants", onClick: (point) => go(`rounds/${points[point.pointIndex].first}`) });
+  const line = (key, tone, unit) => ({ type: "scatter", mode: points.length > 60 ? "lines" : "lines+markers", name: key, x, y: points.map((one) => one[key]),
+    line: { color: colour(tone), width: 2 }, marker: { size: 5 }, cliponaxis: false, customdata: span, hovertemplate: `%{y:,.4~g}${unit}<br>%{customdata}<extra></extra>` });
+  await draw(money.place, [line("payment", "money", " paid")], axes("Money"), { name: "payment" });
+  await draw(traffic.place, [line("communication", "data", " scalars")], axes("Scalars"), { name: "traffic" });
+  const goal = beta === null ? [] : [{ type: "scatter", mode: "lines", name: `beta ${beta}, to be reached`, x: [x[0], x.at(-1)], y: [beta, beta], line: { color: colour("bad"), dash: "dash", width: 1.5 }, hoverinfo: "skip" }];
+  const reached = { ...line("ratio", "free", " reached"), name: "reached" };
+  await draw(ratio.place, [reached, ...goal], { ...axes("Share"), ...legend, yaxis: { title: { text: "Share" }, range: [0, 1.05], tickformat: ".1f" } }, { name: "ratio" });
 }
 
-async function one(context, number_) {
-  const round = await get(`rounds/${encodeURIComponent(number_)}${query({ after: context.version })}`);
-  if (round === null) return; // nothing new
-  Object.assign(context, { version: round.version, ended: round.ended });
-  const { digits } = round;
-  const facts = [
-    ["Opened by", round.called_by], ["Opened", moment(round.opened)], ["Ended", round.ended === null ? "in progress" : moment(round.ended)],
-    ["Mechanism", round.beta === null ? round.mechanism : `${round.mechanism}, beta ${round.beta}`], ["Decided", counted(round.attempts, "time")],
-    ["Reached (det ratio)", number(round.ratio, 3)], ["Paid", money(round.payment, digits)],
-    ["Traffic", round.communication === null ? "–" : counted(round.communication, "scalar")],
-  ];
+// -------------------------------------------------------------------------------- one round
+
+function kindOf(row, closed) {
+  if (!row.joined) return closed ? ["passed", "passed over"] : ["away", "not decided"];
+  if (row.payment > 0) return ["money", "data and money"];
+  return row.cost > 0 ? ["data", "data alone"] : ["free", "no cost"];
+}
+
+function decision(context, round) {
+  const { digits, shares } = round;
+  const sum = (value) => (value === null ? "–" : money(value, digits));
+  const closed = round.stage === "closed";
+  const most = Math.max(0, ...shares.map((row) => row.nats ?? 0)) || 1;
   const columns = [
-    { title: "Client", kind: "name", value: (row) => h("a", { href: `${root}/clients/${row.client}` }, row.name), hint: (row) => row.name },
+    { title: "Rank", kind: "index", value: (row) => ordinal(shares.indexOf(row) + 1) },
+    { title: "Client", kind: "name", value: (row) => h("a", { href: `${root}/clients/${row.client}` }, name(row.name, 40)) },
+    { title: "Shares for", value: (row) => badge(...kindOf(row, closed)) },
     { title: "Steps", kind: "number", value: (row) => number(row.steps) },
-    { title: "Contribution (nats)", kind: "number", value: (row) => number(row.nats, 3) },
-    { title: "Data is worth", kind: "number", value: (row) => money(row.incentive, digits) },
-    { title: "Cost", kind: "number", value: (row) => money(row.cost, digits) },
-    { title: "Paid", kind: "number", value: (row) => (row.joined ? money(row.payment, digits) : "–") },
+    { title: "Contribution", unit: "nats", kind: "number", value: (row) => [number(row.nats, 3), row.nats === null ? null : bar("", [{ kind: "nats", share: row.nats / most }])] },
+    { title: "Data incentive", unit: "money", kind: "number", value: (row) => sum(row.incentive) },
+    { title: "Cost", unit: "money", kind: "number", value: (row) => [sum(row.cost), cover(row)] },
+    { title: "Paid", unit: "money", kind: "number", value: (row) => (row.joined ? sum(row.payment) : "–") },
     { title: "Why", kind: "words", value: (row) => row.why },
   ];
-  fill(context.place, h("h1", {}, `Round ${ordinal(round.number)}`, h("small", {}, round.stage)),
-    h("p", { class: "row" }, round.number > 1 ? h("a", { class: "button", href: `${root}/rounds/${round.number - 1}` }, "← Earlier") : null,
-      h("a", { class: "button", href: `${root}/rounds/${round.number + 1}` }, "Later →"), h("a", { class: "button", href: `${root}/rounds` }, "All rounds")),
-    h("div", { class: "grid" }, facts.map(([title, value]) => h("div", { class: "card" }, h("span", { class: "muted small" }, title), h("div", {}, value)))),
-    card("Who could share, the largest contribution first",
+  fill(context.place,
+    h("div", { class: "heading" }, h("h1", {}, `Round ${ordinal(round.number)}`, badge(closed ? "live" : "barred", round.stage)),
+      h("nav", { class: "row tight", "aria-label": "Rounds" }, round.number > 1 ? h("a", { class: "button", href: `${root}/rounds/${round.number - 1}` }, "← Earlier") : null,
+        h("a", { class: "button", href: `${root}/rounds/${round.number + 1}` }, "Later →"), h("a", { class: "button", href: `${root}/rounds` }, "All rounds"))),
+    h("p", { class: "callout" }, summary(round, sum)),
+    facts([
+      ["Paid", sum(round.payment), "money"], ["Information reached", number(round.ratio, 3), round.beta === null ? "det ratio" : `det ratio; beta is ${round.beta}`],
+      ["Traffic", number(round.communication), "scalars"], ["Opened", moment(round.opened), ["by ", name(round.called_by, 30)]],
+      ["Took", round.ended === null ? "in progress" : span(round.ended - round.opened), round.attempts > 1 ? `decided ${round.attempts} times` : null],
+      ["Mechanism", broken(round.mechanism), `epoch ${ordinal(round.epoch)}`],
+    ]),
+    card("The decision, the largest contribution first",
       round.pruned ? h("p", { class: "muted" }, "What clients uploaded was pruned: contributions can no longer be computed.") : null,
-      round.shares.length ? table(columns, round.shares, { label: "decision" }) : h("p", { class: "muted" }, "Nobody had new data."),
+      shares.length ? table(columns, shares, { label: "Decision", stack: true, tone: (row) => (row.joined || !closed ? null : "faint") }) : h("p", { class: "muted" }, "Nobody had new data."),
+      h("p", { class: "small muted" }, h("span", { class: "key data" }, "cost covered by what the others share (data incentive)"), " ", h("span", { class: "key money" }, "covered by money")),
       round.idle ? h("p", { class: "small muted" }, `${counted(round.idle, "more client")} took part without new data.`) : null));
+}
+
+// A line may end between the words of a name like PaymentEfficient.
+function broken(text) {
+  return text.split(/(?=[A-Z])/).flatMap((word, n) => (n ? [h("wbr"), word] : [word]));
+}
+
+function span(seconds) {
+  return seconds < 10 ? `${number(seconds, 1)} seconds` : lasting(seconds);
+}
+
+// How the cost of somebody who shares is covered.
+function cover(row) {
+  if (!row.joined || !row.cost || row.incentive === null) return null;
+  const data = Math.min(row.incentive, row.cost) / row.cost;
+  return bar("", [{ kind: "data", share: data }, { kind: "money", share: Math.min(1 - data, row.payment / row.cost) }]);
+}
+
+function summary(round, sum) {
+  const joined = round.shares.filter((one) => one.joined).length;
+  const all = counted(round.shares.length, "client");
+  if (round.stage !== "closed") return `${all} uploaded new data. Not decided yet.`;
+  const paid = round.shares.filter((one) => one.payment > 0).length;
+  const passed = round.shares.length - joined;
+  return `${number(joined)} of ${all} with new data shared${passed ? `, ${number(passed)} did not` : ""}. ` + (paid ? `${counted(paid, "client")} got ${sum(round.payment)} in money.` : "No money was needed.");
 }
