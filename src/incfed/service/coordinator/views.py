@@ -27,6 +27,7 @@ from .batching import CLIENTS, OWN_ROWS
 from .entitlements import grant
 from .errors import Conflict
 from .round import DELIVERED, UPLOADED, RoundTransaction
+from .starts import Start
 
 CACHED = 8  # downloads that are kept in memory: after a round, all clients ask for the same
 
@@ -141,6 +142,7 @@ class Wanted(NamedTuple):
     packed: bool = False  # whether it is sent packed: a factor is smaller then
     own: tuple[int, ...] = ()  # rounds whose data of its own it has: that is left out
     uploaded: tuple[int, str] | None = None  # the round that it uploaded to, and the digest of that
+    start: Start | None = None  # of the client
 
 
 class Downloads:
