@@ -136,7 +136,7 @@ def _beside_viewers(folder: str) -> dict[str, float]:
                 with store.write() as connection:
                     token = operators.add(connection, "ada", operators.VIEWER, time.time())
                 store.close()
-                with service._process(config) as (public, _):
+                with service._process(config) as (public, *_):
                     stop = threading.Event()
                     looking = [
                         threading.Thread(target=_look, args=(port, token, stop))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import socket
 import subprocess
 import tempfile
@@ -35,6 +36,7 @@ from incfed.protocol.shared import Shared
 from incfed.service.coordinator import handlers
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.coordinator import Coordinator
+from incfed.service.coordinator.starts import Caller
 from incfed.service.coordinator.views import Wanted
 from support.cli import INCFED
 from support.postgres import running
@@ -76,25 +78,26 @@ def measure() -> dict[str, Any]:
 def _database(kind: str, url: Callable[[str], str]) -> dict[str, Any]:
     found = {}
     for count, rounds in CROWDS.items():
-        with _federation(url(f"served{count}"), count) as (config, tokens), _process(config) as one:
-            port, memory = one
-            whole = asyncio.run(_rounds(port, tokens, rounds, f"{kind}, {count} clients"))
-            mebibytes = memory()
+        title = f"{kind}, {count} clients"
+        with _federation(url(f"served{count}"), count) as (config, tokens):
+            whole, cpu, mebibytes = _served(config, tokens, rounds, title)
         with _federation(url(f"direct{count}"), count) as (config, _):
             direct, protocol = _without_http(config, count, max(3, rounds // 4))
         found[str(count)] = figures = {
             "p50_ms": 1e3 * float(np.quantile(whole, 0.5)),
             "p99_ms": 1e3 * float(np.quantile(whole, 0.99)),
             "rounds_per_second": 1.0 / float(np.mean(whole)),
+            "cpu_ms": 1e3 * cpu / rounds,
             "without_http_ms": 1e3 * float(np.median(direct)),
             "protocol_ms": 1e3 * float(np.median(protocol)),
             "memory_mib": mebibytes,
         }
-        title = f"{kind}, {count} clients: "
+        title += ": "
         aim = "(aim 1,000)" if count == 100 else ""
         row(title + "a round, p50", figures["p50_ms"], "ms", aim)
         row(title + "a round, p99", figures["p99_ms"], "ms")
         row(title + "rounds", figures["rounds_per_second"], "/s")
+        row(title + "CPU of the coordinator", figures["cpu_ms"], "ms", "a round")
         row(title + "a round without HTTP", figures["without_http_ms"], "ms")
         row(title + "deciding and closing alone", figures["protocol_ms"], "ms")
         row(title + "memory of the coordinator", figures["memory_mib"], "MiB")
@@ -117,9 +120,19 @@ def _federation(url: str, count: int, operators: int = 0) -> Iterator[tuple[Path
         yield path, tokens
 
 
+def _served(
+    config: Path, tokens: list[str], rounds: int, title: str
+) -> tuple[Seconds, float, float]:
+    """What each round took, what all took of CPU, and the peak memory."""
+    used: Seconds = []
+    with _process(config) as (port, memory, cpu):
+        whole = asyncio.run(_rounds(port, tokens, rounds, title, lambda: used.append(cpu())))
+        return whole, used[1] - used[0], memory()
+
+
 @contextmanager
-def _process(config: Path) -> Iterator[tuple[int, Callable[[], float]]]:
-    """A coordinator: its port, and its peak memory so far."""
+def _process(config: Path) -> Iterator[tuple[int, Callable[[], float], Callable[[], float]]]:
+    """A coordinator: its port, and its peak memory and CPU time so far."""
     port = read_config(config).server.port
     process = subprocess.Popen([*INCFED, "serve", "--config", config])
     try:
@@ -130,7 +143,7 @@ def _process(config: Path) -> Iterator[tuple[int, Callable[[], float]]]:
                 break
             except urllib.error.URLError:
                 time.sleep(0.1)
-        yield port, lambda: _peak(process.pid)
+        yield port, lambda: _peak(process.pid), lambda: cpu_seconds(process.pid)
     finally:
         process.terminate()
         process.wait()
@@ -142,7 +155,16 @@ def _peak(pid: int) -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 
-async def _rounds(port: int, tokens: list[str], rounds: int, title: str) -> Seconds:
+def cpu_seconds(pid: int) -> float:
+    """What a process has used (Linux): it says more than the time does on a busy machine."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def _rounds(
+    port: int, tokens: list[str], rounds: int, title: str, mark: Callable[[], object] = lambda: None
+) -> Seconds:
+    """What each took. `mark` is called when the first, which warms up, is over, and at the end."""
     crowd = [Simulated(n, DIM, COST, port, token) for n, token in enumerate(tokens)]
     await asyncio.gather(*(one.enter() for one in crowd))
     taken = []
@@ -155,9 +177,11 @@ async def _rounds(port: int, tokens: list[str], rounds: int, title: str) -> Seco
         await crowd[n % len(crowd)].open()
         await asyncio.gather(*parts)
         taken.append(time.perf_counter() - begun)
+        if n in (0, rounds):
+            mark()
     for one in crowd:
         one.close()
-    return taken[1:]  # the first one warms up
+    return taken[1:]
 
 
 def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Seconds]:
@@ -168,7 +192,8 @@ def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Secon
     crowd = [Simulated(n, DIM, COST, 0, "") for n in range(count)]
     everybody = range(count)
     whole, protocol = [], []
-    coordinator.states(everybody)
+    callers = [Caller(k) for k in everybody]
+    coordinator.states(callers)
     for _ in range(rounds + 1):
         for one in crowd:
             one.learn(STEPS)
@@ -179,14 +204,14 @@ def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Secon
         number = opened.number
         sent = [one.learner.freeze(number, COST) for one in crowd]
         _all(coordinator.handle([(k, handlers.upload, sent[k]) for k in everybody]))
-        seen = [state.round for state in coordinator.states(everybody)]
+        seen = [state.round for state in _all(coordinator.states(callers))]
         offers = {k: view.offer for k, view in enumerate(seen) if view and view.offer}
         assert len(offers) == count  # beta = 1: nobody is left out
         yes = {k: Answer(number, offer.attempt, True) for k, offer in offers.items()}
         _all(coordinator.handle([(k, handlers.answer, yes[k]) for k in offers]))
         db = {k: Delivery(number, crowd[k].learner.deliver(number)) for k in offers}
         _all(coordinator.handle([(k, handlers.delivery, db[k]) for k in offers]))
-        coordinator.states(everybody)
+        coordinator.states(callers)
         wanted = [Wanted(k, one.learner.epoch) for k, one in enumerate(crowd)]
         news = _all(coordinator.downloads(wanted))
         whole.append(time.perf_counter() - begun)

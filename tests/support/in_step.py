@@ -109,7 +109,7 @@ def _attend(parties: list[Party], federation: Federation, uploads: Any, delivers
     _wait(federation, settings.upload_time)  # for those that are away
     there = [party for party in there if not party.leaves]
     settle(there)
-    while federation.coordinator.states([there[0].number])[0].active is not None:
+    while federation.coordinator.state(there[0].number).active is not None:
         _wait(federation, settings.answer_time)  # for those that left
         settle(there)
     for party in parties:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from incfed.protocol.checks import Refusal
@@ -36,7 +37,10 @@ class SingleCoordinator(Coordinator):
         return self._send(client, handlers.delivery, delivery)
 
     def state(self, client: int) -> StateView:
-        return self.states([client])[0]
+        return self.all_states([client])[0]
+
+    def all_states(self, clients: Sequence[int]) -> list[StateView]:
+        return _all(self.states([starts.Caller(client) for client in clients]))
 
     def download(
         self, client: int, since: int | None, model: bool = True, packed: bool = False,
@@ -55,7 +59,12 @@ class SingleCoordinator(Coordinator):
 
 
 def _only(results: list[Result | Refusal]) -> Result:
-    [result] = results
-    if isinstance(result, Refusal):
-        raise result
+    [result] = _all(results)
     return result
+
+
+def _all(results: list[Result | Refusal]) -> list[Result]:
+    for result in results:
+        if isinstance(result, Refusal):
+            raise result
+    return [result for result in results if not isinstance(result, Refusal)]

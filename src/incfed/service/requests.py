@@ -18,6 +18,7 @@ STATE = "/v1/state"
 ROUNDS = "/v1/rounds"
 UPLOAD, ANSWER, DELIVERY = (f"{ROUNDS}/{{number}}/{n}" for n in ("upload", "answer", "delivery"))
 DOWNLOAD = "/v1/download"
+PROTOCOL = "Incfed-Protocol"  # the header that says which version of the protocol it speaks
 START = "Incfed-Start"  # the header that says which start of the client a request comes from
 KEY = "/v1/key"
 PROOF = "/v1/proof"

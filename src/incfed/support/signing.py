@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from .extras import needs
@@ -43,12 +44,11 @@ def verify(public: str, message: bytes, signature: str) -> bool:
     """Was the message signed with the private key that belongs to `public`?"""
     with needs("cryptography", "a signature", "service"):
         from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-    key, signed = read_bytes(public, KEY_BYTES), read_bytes(signature, SIGNATURE_BYTES)
+    key, signed = _public(str(public)), read_bytes(signature, SIGNATURE_BYTES)
     if key is None or signed is None:
         return False
     try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signed, message)
+        key.verify(signed, message)
     except InvalidSignature:
         return False
     return True
@@ -61,6 +61,15 @@ def read_bytes(text: object, count: int) -> bytes | None:
     except ValueError:
         return None
     return found if len(found) == count and to_base64(found) == text else None
+
+
+@lru_cache(maxsize=1024)
+def _public(key: str) -> Any:
+    """None: it is none."""
+    with needs("cryptography", "a signature", "service"):
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    found = read_bytes(key, KEY_BYTES)
+    return None if found is None else Ed25519PublicKey.from_public_bytes(found)
 
 
 def _private(key: bytes) -> Any:

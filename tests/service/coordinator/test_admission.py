@@ -15,10 +15,11 @@ import httpx
 import pytest
 from starlette.requests import Request
 
-from incfed.ledger.clients import Member
+from incfed.ledger.clients import Member, revoke
 from incfed.service.coordinator.admission import PERIOD, Admission
 from incfed.service.coordinator.config import ServerConfig
 from incfed.service.coordinator.errors import TooMany, Unauthorized
+from incfed.support.signing import public_key
 from support.coordinator_app import Site
 from support.federation import Clock
 from support.serving import serving
@@ -76,8 +77,8 @@ def test_the_limit_is_per_address_and_minute() -> None:
     for token in ("bad", "good"):  # which one it is, nobody looks
         with pytest.raises(TooMany):
             ask(token)
-    assert ask("good", "192.0.2.8") == ALICE
-    assert ask("good") == ALICE, "now it is known"
+    assert ask("good", "192.0.2.8") == ALICE.id
+    assert ask("good") == ALICE.id, "now it is known"
     clock.now += PERIOD - 2.0
     with pytest.raises(Unauthorized):
         ask("bad")  # the first one is over
@@ -92,25 +93,49 @@ def test_a_token_that_was_revoked_is_not_remembered() -> None:
         return ALICE if token in valid else None
 
     admission = Admission(knows, ServerConfig(bad_tokens=1))
-    assert asyncio.run(admission.client(request("good"))) == ALICE
+    assert asyncio.run(admission.client(request("good"))) == ALICE.id
     valid.clear()
-    with pytest.raises(Unauthorized):
-        asyncio.run(admission.client(request("good")))
+    assert asyncio.run(admission.client(request("good"))) == ALICE.id, "its work will tell"
+    admission.forget(request("good"))
     with pytest.raises(TooMany):
         asyncio.run(admission.client(request("good")))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/v1/federation", None),
+        ("GET", "/v1/state", None),
+        ("PUT", "/v1/state", {"epoch": 0, "steps": 0, "learned": 0, "growth": 0.0, "cost": 0.0}),
+        ("PUT", "/v1/key", {"key": public_key(bytes(32))}),
+        ("POST", "/v1/rounds", None),
+        ("PUT", "/v1/rounds/1/answer", {"attempt": 1, "accepted": True}),
+        ("GET", "/v1/download", None),
+        ("GET", "/v1/proof", None),
+    ],
+)
+def test_a_token_that_is_revoked_ends_at_once(
+    site: Site, method: str, path: str, body: dict[str, Any] | None
+) -> None:
+    """Though it was good a moment ago, and nobody told this process."""
+    assert site(1, "GET", "/v1/state").status_code == 200
+    with site.store.write() as connection:
+        revoke(connection, "client 1", 0.0)
+    assert [site(1, method, path, body).status_code for _ in range(5)] == [401] * 4 + [429]
+    assert site(0, "GET", "/v1/state").status_code == 429, "it was never good"
 
 
 def test_requests_in_progress() -> None:
     admission = Admission(knows, ServerConfig(requests_per_client=2))
     with ExitStack() as stack:
-        first, second = (stack.enter_context(admission.visit(ALICE)) for _ in range(2))
-        with pytest.raises(TooMany), admission.visit(ALICE):
+        first, second = (stack.enter_context(admission.visit(ALICE.id)) for _ in range(2))
+        with pytest.raises(TooMany), admission.visit(ALICE.id):
             pass
-        stack.enter_context(admission.visit(Member(2, "bob", False, 0, None)))
+        stack.enter_context(admission.visit(2))
         second.polls = True
-        stack.enter_context(admission.visit(ALICE))
+        stack.enter_context(admission.visit(ALICE.id))
         assert (first.released, second.released) == (False, True)
-    with admission.visit(ALICE) as last:
+    with admission.visit(ALICE.id) as last:
         assert not last.released
 
 

@@ -19,7 +19,7 @@ from incfed.ledger.audit import audit
 from incfed.ledger.database import Database
 from incfed.protocol.checks import Refusal
 from incfed.protocol.limits import safe_limits
-from incfed.protocol.messages import Answer, Delivery
+from incfed.protocol.messages import Answer, Delivery, Download
 from incfed.service.coordinator.batching import Batcher
 from incfed.service.coordinator.handlers import (
     Open,
@@ -29,11 +29,12 @@ from incfed.service.coordinator.handlers import (
     open_round,
     upload,
 )
+from incfed.service.coordinator.views import Wanted
 from reference.mechanisms import FloatArray
 from support.federation import Federation, made
 
 COUNT, DIM, ROUNDS = 7, 3, 4
-MOST_STATEMENTS = 91  # of a round, after it was opened
+MOST_STATEMENTS = 102  # of a round, after it was opened, and its downloads
 
 
 def federation(path: Path, **options: Any) -> Federation:
@@ -248,17 +249,23 @@ def test_statements_of_a_round_do_not_grow_with_its_clients(tmp_path: Path) -> N
         one.wait(one.settings.live_time + 1.0)
         here, everybody = one.coordinator, range(count)
         x = chance.standard_normal((count, 2 * DIM, DIM))  # the same again would be resale
-        here.states(everybody)
+        here.all_states(everybody)
         here.handle([(0, open_round, Open())])
         state = here.state(0)
         assert state.round is not None
         number, epoch = state.round.number, state.epoch
         executed.clear()
-        here.handle([(k, upload, made(number, epoch, x[k], 1.0)) for k in everybody])
-        here.states(everybody)
+        sent = [made(number, epoch, x[k], 1.0) for k in everybody]
+        here.handle([(k, upload, sent[k]) for k in everybody])
+        here.all_states(everybody)
         here.handle([(k, answer, Answer(number, 1, True)) for k in everybody])
         here.handle([(k, delivery, Delivery(number, x[k].sum(axis=0))) for k in everybody])
         assert len(one.of("closed")[-1]["payments"]) == count
+        named = [(number, one.dV.digest()) for one in sent]
+        news = here.downloads(
+            [Wanted(k, epoch, True, True, (number,), named[k]) for k in everybody]
+        )
+        assert all(isinstance(one, Download) and one.epoch == epoch + 1 for one in news)
         assert not [text for text in executed if text.startswith("many UPDATE")]
         return len(executed)
 

@@ -168,7 +168,7 @@ def test_polls_and_messages_do_not_wait_for_each_other_in_a_ring(
     def tell(clients: list[int]) -> object:
         return one.coordinator.handle([(client, open_round, Open()) for client in clients])
 
-    works = [(tell, 0), (one.coordinator.states, 1), (tell, 2), (one.coordinator.states, 3)]
+    works = [(tell, 0), (one.coordinator.all_states, 1), (tell, 2), (one.coordinator.all_states, 3)]
     threads = [threading.Thread(target=again, args=work) for work in works]
     for thread in threads:
         thread.start()

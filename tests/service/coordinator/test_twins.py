@@ -13,7 +13,7 @@ import pytest
 import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
-from incfed.protocol.messages import Answer, Delivery
+from incfed.protocol.messages import Answer, Delivery, Download
 from incfed.service import requests
 from incfed.service.client import state_folder
 from incfed.service.client.agent import Agent
@@ -23,7 +23,9 @@ from incfed.service.client.state_folder import Snapshot
 from incfed.service.client.transport import Traffic
 from incfed.service.codec import read
 from incfed.service.coordinator.errors import Conflict
-from incfed.service.wire import FederationView
+from incfed.service.coordinator.starts import Caller, Start
+from incfed.service.coordinator.views import Wanted
+from incfed.service.wire import FederationView, StateView
 from support.federation import Federation, made
 from support.in_process_transport import DIM, reply
 
@@ -126,6 +128,25 @@ def test_requests_of_an_earlier_start_are_refused_in_any_order(pair: Federation)
     assert here.last_start(0) == 3
     here.come_from(0, None)  # of version 0.1
     here.open_round(0)
+
+
+def test_what_only_reads_tells_starts_apart_too(pair: Federation) -> None:
+    """Whichever coordinator is asked: nothing of it is kept in memory."""
+    first, last, other = Start(1, "aaaaaaaa"), Start(2, "bbbbbbbb"), Start(1, "cccccccc")
+    here, there = pair.coordinator, pair.another()
+    asked = [Caller(0, first), Caller(1, other), Caller(1)]
+    assert all(isinstance(one, StateView) for one in here.states(asked))
+    assert here.last_start(0) == 1
+    [news] = there.downloads([Wanted(0, None, start=last)])
+    assert isinstance(news, Download)
+    assert here.last_start(0) == 2
+    refused, *answered = here.states(asked)
+    assert isinstance(refused, Conflict)
+    assert str(refused).startswith("Incfed-Start: got 1, must be 2: another process")
+    assert all(isinstance(one, StateView) for one in answered)
+    [old, news] = here.downloads([Wanted(0, None, start=first), Wanted(0, None, start=last)])
+    assert isinstance(old, Conflict)
+    assert isinstance(news, Download)
 
 
 def test_an_answer_and_a_delivery_name_their_upload(pair: Federation) -> None:

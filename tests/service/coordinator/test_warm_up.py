@@ -69,7 +69,7 @@ def some_rounds(here: Federation) -> float:
     """Of clients that send each message together: at these prices, the last with one that fails.
     What was paid."""
     chance, everybody = np.random.default_rng(0), range(CLIENTS)
-    handle, states = here.coordinator.handle, here.coordinator.states
+    handle, states = here.coordinator.handle, here.coordinator.all_states
     for prices in PRICES:
         rows = [0.3 * chance.standard_normal((int(n), DIM)) for n in chance.integers(1, 9, CLIENTS)]
         asked = np.broadcast_to(prices, CLIENTS).tolist()

@@ -1,7 +1,8 @@
 """Admission: who may ask, decided before the body of a request is read.
 
 FastAPI reads bodies first. Here a route checks the token first, so that a caller without one can
-make the coordinator read nothing, look little up and log next to nothing.
+make the coordinator read nothing, look little up and log next to nothing. A token that was good
+before is taken for good: whether it was revoked since is looked up once, with what is asked for.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from fastapi.routing import APIRoute
 from ...ledger.clients import Member
 from ...protocol.messages import VERSION
 from ...support.addresses import caller
+from ..requests import HISTORY, PROTOCOL, START
 from .config import ServerConfig
 from .errors import RepeatedKey, TooMany, Unauthorized, UnknownProtocol
 from .monitoring import BurstLog
@@ -32,7 +34,7 @@ REMEMBERED = 10_000  # callers with bad tokens, and tokens that were good
 class Visit:
     """A request in progress. If it is a poll, it can be asked to come to an end."""
 
-    def __init__(self, client: Member) -> None:
+    def __init__(self, client: int) -> None:
         self.client = client
         self.polls = self.released = False
         self._limit: asyncio.Timeout | None = None
@@ -62,37 +64,44 @@ class Admission:
         self._authenticate, self._server, self._clock = authenticate, server, clock
         self._visits: defaultdict[int, list[Visit]] = defaultdict(list)
         self._bad: dict[str, deque[float]] = {}  # by caller, when
-        self._good: dict[bytes, None] = {}  # digests of tokens, the least recent first
+        self._good: dict[bytes, int] = {}  # clients by digests of tokens, the least recent first
         self._log = BurstLog("invalid tokens", clock)
 
-    async def client(self, request: Request) -> Member:
+    async def client(self, request: Request) -> int:
         """Who sends this request, by its head."""
-        protocol = request.headers.get("Incfed-Protocol")
+        protocol = request.headers.get(PROTOCOL)
         if protocol != str(VERSION):
             raise UnknownProtocol(protocol)
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        token = token.strip() if scheme.lower() == "bearer" else ""
-        who = caller(request.client.host if request.client else "unknown")
-        digest = hashlib.sha256(token.encode()).digest()
-        # Behind one address may be others: tokens that were good before are still looked up.
-        if digest not in self._good and self._too_many(who):
-            self._log.note(who)
-            raise TooMany("Authorization", f"valid: too many were not, wait {PERIOD:.0f} seconds")
-        found = await self._authenticate(token) if token else None
-        self._good.pop(digest, None)
+        token, digest = _token(request)
+        found = self._good.pop(digest, None)
         if found is None:
-            self._note_bad(who)
-            raise Unauthorized
-        self._good[digest] = None
+            found = await self._look_up(token, _address(request))
+        self._good[digest] = found
         if len(self._good) > REMEMBERED:
             del self._good[next(iter(self._good))]
         return found
 
+    async def _look_up(self, token: str, who: str) -> int:
+        # Behind one address may be others: tokens that were good before do not come here.
+        if self._too_many(who):
+            self._log.note(who)
+            raise TooMany("Authorization", f"valid: too many were not, wait {PERIOD:.0f} seconds")
+        found = await self._authenticate(token) if token else None
+        if found is None:
+            self._note_bad(who)
+            raise Unauthorized
+        return found.id
+
+    def forget(self, request: Request) -> None:
+        """Its token turned out to be revoked."""
+        self._good.pop(_token(request)[1], None)
+        self._note_bad(_address(request))
+
     @contextmanager
-    def visit(self, client: Member) -> Iterator[Visit]:
+    def visit(self, client: int) -> Iterator[Visit]:
         """A request in progress. If there are too many of this client, its oldest poll is released;
         if there is none, the request is refused."""
-        mine, most = self._visits[client.id], self._server.requests_per_client
+        mine, most = self._visits[client], self._server.requests_per_client
         if sum(not one.released for one in mine) >= most:
             oldest = next((one for one in mine if one.polls and not one.released), None)
             if oldest is None:
@@ -105,7 +114,7 @@ class Admission:
         finally:
             mine.remove(visit)
             if not mine:
-                self._visits.pop(client.id, None)
+                self._visits.pop(client, None)
 
     def _too_many(self, who: str) -> bool:
         times = self._bad.get(who)
@@ -122,6 +131,17 @@ class Admission:
         self._log.note(who)
 
 
+def _token(request: Request) -> tuple[str, bytes]:
+    """The token that it came with, if any, and the digest of that."""
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    token = token.strip() if scheme.lower() == "bearer" else ""
+    return token, hashlib.sha256(token.encode()).digest()
+
+
+def _address(request: Request) -> str:
+    return caller(request.client.host if request.client else "unknown")
+
+
 class AdmittedRoute(APIRoute):
     """A route for clients: `request.state.visit` is there before the body is."""
 
@@ -132,9 +152,32 @@ class AdmittedRoute(APIRoute):
             admission: Admission = request.app.state.services.admission
             with admission.visit(await admission.client(request)) as visit:
                 request.state.visit = visit
-                return await handle(StrictRequest(request.scope, request.receive))
+                try:
+                    return await handle(StrictRequest(request.scope, request.receive))
+                except Unauthorized:
+                    admission.forget(request)
+                    raise
 
         return admitted
+
+
+def describe_admission(schema: dict[str, Any]) -> dict[str, Any]:
+    """An OpenAPI schema, with what every request of a client comes with: endpoints do not name
+    it."""
+    if "securitySchemes" in schema["components"]:
+        return schema  # it is written once
+    scheme = {"type": "http", "scheme": "bearer"}
+    scheme["description"] = "The token that `incfed client enrol` printed."
+    schema["components"]["securitySchemes"] = {"HTTPBearer": scheme}
+    headers = [
+        {"name": name, "in": "header", "required": name == PROTOCOL, "schema": {"type": "string"}}
+        for name in (PROTOCOL, START, HISTORY)
+    ]
+    for path, operations in schema["paths"].items():
+        for operation in operations.values() if path.startswith("/v1/") else ():
+            operation["security"] = [{"HTTPBearer": []}]
+            operation.setdefault("parameters", []).extend(headers)
+    return schema
 
 
 class StrictRequest(Request):

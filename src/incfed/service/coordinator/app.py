@@ -18,6 +18,7 @@ from ...console.access import PATH
 from ...console.app import make_console
 from ...ledger.database import Database
 from ...ledger.settings import Settings
+from .admission import describe_admission
 from .config import ServerConfig
 from .coordinator import Coordinator
 from .errors import TooLarge, add_exception_handlers
@@ -68,7 +69,10 @@ def make_app(
         summary="Rounds of an incentivized federation of bandits.",
         lifespan=lifespan,
         redoc_url=None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # it has metrics of its own
     )
+    written = app.openapi
+    app.openapi = lambda: describe_admission(written())  # type: ignore[method-assign]
     app.state.services = Services(
         coordinator, notifications, metrics, settings, server or ServerConfig()
     )
@@ -94,13 +98,17 @@ async def _check_deadlines(
     last_error = ""  # logged once, not four times a second
     while not notifications.stopping:
         try:
-            await asyncio.to_thread(coordinator.tick)
-            await asyncio.to_thread(refusals.flush, coordinator.store, coordinator.clock())
+            await asyncio.to_thread(_tick, coordinator, refusals)
             last_error = ""
         except Exception as error:  # the database may answer again the next time
             if last_error != (last_error := type(error).__name__):
                 LOG.error("checking the deadlines failed", exc_info=error)
         await asyncio.sleep(TICK)
+
+
+def _tick(coordinator: Coordinator, refusals: Refusals) -> None:
+    coordinator.tick()
+    refusals.flush(coordinator.store, coordinator.clock())
 
 
 class PublicApp:

@@ -172,6 +172,8 @@ class BatchRows:
     def _read(self, table: Table, round: int) -> dict[int, SimpleNamespace]:
         if (table, round) not in self._rows:
             values = {"number": round, "clients": self.clients}
-            rows = self._connection.execute(OWN_ROWS[table], values).mappings()
-            self._rows[table, round] = {row["client"]: SimpleNamespace(**row) for row in rows}
+            rows = self._connection.execute(OWN_ROWS[table], values)
+            self._rows[table, round] = {
+                row.client: SimpleNamespace(**row._asdict()) for row in rows
+            }
         return self._rows[table, round]

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from ...ledger import tables
-from ...ledger.clients import Member, find_by_token
+from ...ledger.clients import Member, find, find_by_token
 from ...ledger.database import Database, notify
 from ...ledger.federation import apply_settings
 from ...ledger.proofs import Entry, LedgerTree
@@ -36,12 +36,18 @@ from .errors import Conflict, TooMany, Unauthorized
 from .handlers import Handler, SentMessage, long_checks, says
 from .monitoring import Overview
 from .round import RoundTransaction
-from .starts import Starts
+from .starts import Caller, Start, Starts
 from .transaction import LIVE_COUNT, Caches, mark_seen
 from .views import Downloads, Wanted, view_states
 
 STRANGE = 5.0  # seconds
-LAST_SEEN = select(tables.presence).where(tables.presence.c.client.in_(CLIENTS))
+_clients, _starts = tables.clients.c, tables.starts.c
+KNOWN = (
+    select(_clients.id, _clients.revoked, tables.presence.c.heard, _starts.number, _starts.nonce)
+    .outerjoin_from(tables.clients, tables.presence)
+    .outerjoin(tables.starts, _starts.client == _clients.id)
+    .where(_clients.id.in_(CLIENTS))
+)
 
 
 class Coordinator:
@@ -122,40 +128,77 @@ class Coordinator:
         with self.store.read() as connection:
             return find_by_token(connection, tokens)
 
+    def member(self, client: int) -> Member:
+        """This client as it is now."""
+        with self.store.read() as connection:
+            return find(connection, str(client))
+
     def last_start(self, client: int) -> int:
         """The number of a client's last start; 0: it has said none yet."""
         with self.store.read() as connection:
             last = Starts(connection, [client]).last.get(client)
         return 0 if last is None else last.number
 
-    def states(self, clients: Sequence[int]) -> list[StateView]:
+    def states(self, callers: Sequence[Caller]) -> list[StateView | Refusal]:
         """The state as each of these clients sees it. Asking for it counts as being seen."""
         with self._read() as transaction:
-            rows = transaction.connection.execute(LAST_SEEN, {"clients": sorted(set(clients))})
-            last_seen = {row.client: row.heard for row in rows}
-            states = view_states(transaction, clients)
+            known = _find(transaction.connection, callers)
+            states = view_states(transaction, [one.client for one in callers])
+        refused = self._refused(callers, known)
         # a write at every request would be too much: a quarter of live_time is exact enough
         now, fresh = transaction.now, transaction.settings.live_time / 4.0
-        stale = {one for one, at in last_seen.items() if at is None or not 0.0 <= now - at < fresh}
+        stale = {
+            one.client
+            for one in set(callers) - refused.keys()
+            if (at := known[one.client].heard) is None or not 0.0 <= now - at < fresh
+        }
         if stale:
             with self.store.touch() as connection:
                 mark_seen(connection, stale, now)
-        return states
+        return [refused.get(one, state) for one, state in zip(callers, states, strict=True)]
+
+    def _refused(
+        self, callers: Sequence[Caller], known: Mapping[int, Any]
+    ) -> dict[Caller, Refusal]:
+        """Those whose token was revoked since it was checked, or of which another start is later.
+        A new start is noted."""
+        refused: dict[Caller, Refusal] = {}
+        new = []
+        for one in set(callers):
+            row = known[one.client]
+            last = None if row.number is None else Start(row.number, row.nonce)
+            if row.revoked:
+                refused[one] = Unauthorized()
+            elif one.start not in (None, last):
+                new.append(one)
+        if new:
+            with self._write([one.client for one in new]) as transaction:
+                for one in sorted(new):
+                    try:
+                        transaction.admit(*one)
+                    except Refusal as refusal:
+                        refused[one] = refusal
+        return refused
 
     def downloads(self, asked: Sequence[Wanted]) -> list[Download | Refusal]:
         """For each client, what is new since its epoch (None: everything)."""
-        made = self._make_downloads(asked)
+        callers = [Caller(one.client, one.start) for one in asked]
+        made: dict[Wanted, Download | Refusal] = {}
+        with self._read() as transaction:
+            known = _find(transaction.connection, callers)
+            free = transaction.settings.download == EVERYONE
+            if free:
+                made = dict(zip(asked, self._downloads.make(transaction, asked), strict=True))
+        refused = self._refused(callers, known)
+        if not free:
+            with self._write() as transaction:  # it uses up an entitlement
+                some = [one for one, who in zip(asked, callers, strict=True) if who not in refused]
+                made = dict(zip(some, self._downloads.make(transaction, some), strict=True))
+        found = [refused.get(who) or made[one] for one, who in zip(asked, callers, strict=True)]
         return [
             one._replace(history=self.history(one.epoch)) if isinstance(one, Download) else one
-            for one in made
+            for one in found
         ]
-
-    def _make_downloads(self, asked: Sequence[Wanted]) -> list[Download | Refusal]:
-        with self._read() as transaction:
-            if transaction.settings.download == EVERYONE:
-                return self._downloads.make(transaction, asked)
-        with self._write() as transaction:  # it uses up an entitlement
-            return self._downloads.make(transaction, asked)
 
     @property
     def head(self) -> Head:
@@ -236,3 +279,9 @@ class Coordinator:
         """Of a transaction that was committed."""
         for event in events:
             self._on_event(event)
+
+
+def _find(connection: Connection, callers: Sequence[Caller]) -> dict[int, Any]:
+    """Of each client: whether it is `revoked`, when it was `heard`, and its last start."""
+    rows = connection.execute(KNOWN, {"clients": sorted({one.client for one in callers})})
+    return {row.id: row for row in rows}

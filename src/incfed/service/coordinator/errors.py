@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from ...protocol.checks import Refusal
 from ...protocol.messages import VERSION
 from ...support.inputs import counted
+from ..requests import PROTOCOL
 from .monitoring import LOG, Metrics
 from .refusals import Refusals
 
@@ -50,7 +51,7 @@ class TooMany(Refusal):
 
 class UnknownProtocol(Refusal):
     def __init__(self, got: str | None) -> None:
-        super().__init__("Incfed-Protocol", got, str(VERSION))
+        super().__init__(PROTOCOL, got, str(VERSION))
         self.status = 400 if got is None else 426
 
 
@@ -91,7 +92,7 @@ def add_exception_handlers(app: FastAPI, metrics: Metrics, refusals: Refusals) -
         headers, quiet = HEADERS.get(status), getattr(error, "quiet", False)
         visit = getattr(request.state, "visit", None)
         if visit is not None and not quiet and status != 409:  # a conflict is no fault
-            refusals.note(visit.client.id, error.field)
+            refusals.note(visit.client, error.field)
         return answer(status, error.field, error.value, message, headers=headers, quiet=quiet)
 
     @app.exception_handler(RequestValidationError)

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.security import HTTPBearer
 from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 from sqlalchemy.exc import OperationalError
 
@@ -18,7 +17,7 @@ from ...protocol.checks import Refusal
 from ...protocol.messages import Answer, Download
 from .. import binary, codec, requests, wire
 from ..binary import PACKED
-from . import handlers, starts
+from . import handlers
 from .admission import Admission, AdmittedRoute, Visit
 from .batching import Batcher
 from .config import ServerConfig
@@ -27,6 +26,7 @@ from .handlers import Handler, SentMessage
 from .monitoring import CONTENT_TYPE, Metrics
 from .notifications import Notifications
 from .screening import Screening
+from .starts import Caller, read
 from .views import Wanted, view_federation
 
 LONGEST_WAIT = 30.0  # seconds that a long poll may last
@@ -43,7 +43,6 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     426: {"model": wire.ErrorView, "description": "An unsupported version of the protocol"},
 }
 
-bearer = HTTPBearer(auto_error=False, description="The token that `incfed client enrol` printed.")
 for_clients = APIRouter(tags=["for clients"], responses=ERRORS, route_class=AdmittedRoute)
 for_operators = APIRouter(tags=["for operators"])
 
@@ -65,7 +64,7 @@ class Services:
         authenticate = Batcher[str, Member | None](coordinator.authenticate, database)
         self.admission = Admission(authenticate, server)
         self.screen = Screening(coordinator.screen, settings.dim)
-        self.state = Batcher[int, wire.StateView](coordinator.states, database)
+        self.state = Batcher[Caller, wire.StateView](coordinator.states, database)
         self.download = Batcher[Wanted, Download](coordinator.downloads, database)
         self.handle = Batcher[SentMessage, wire.StateView](coordinator.handle, database)
 
@@ -78,30 +77,22 @@ async def get_services(request: Request) -> Services:
 ServicesDep = Annotated[Services, Depends(get_services)]
 
 
-async def get_client(
-    request: Request,
-    token: Annotated[Any, Depends(bearer)],
-    protocol: Annotated[str | None, Header(alias="Incfed-Protocol")] = None,
-    start: Annotated[str | None, Header(alias=requests.START)] = None,
-    history: Annotated[str | None, Header(alias=requests.HISTORY)] = None,
-) -> Member:
-    """The client that sent the request, and which start of it. `AdmittedRoute` has checked the
-    other headers, which are named here for the OpenAPI page."""
-    visit: Visit = request.state.visit
-    client, services = visit.client, await get_services(request)
+async def enter(request: Request) -> tuple[Services, Caller]:
+    """The client that sent the request, and which start of it. `AdmittedRoute` has checked its
+    token. Called by each endpoint: as a dependency, FastAPI would take longer over it than over
+    all else."""
+    services, visit = await get_services(request), request.state.visit
+    start, history = (request.headers.get(name) for name in (requests.START, requests.HISTORY))
     if history is not None and not services.coordinator.knows(history):
-        await run_in_threadpool(services.coordinator.check_history, client.id, history)
-    if start is not None and start != client.start:  # a new one, or one of an old copy
-        await services.handle((client.id, handlers.say_nothing, None, starts.read(start)))
-    return client._replace(start=start)
+        await run_in_threadpool(services.coordinator.check_history, visit.client, history)
+    return services, Caller(visit.client, None if start is None else read(start))
 
 
-def sent(client: Member, handler: Handler, message: Any) -> SentMessage:
+def sent(caller: Caller, handler: Handler, message: Any) -> SentMessage:
     """A message, with the start of the client that it comes from."""
-    return client.id, handler, message, None if client.start is None else starts.read(client.start)
+    return caller.client, handler, message, caller.start
 
 
-CurrentClient = Annotated[Member, Depends(get_client)]
 Signature = Annotated[
     str | None,
     Header(alias=requests.SIGNATURE, max_length=100, description="Of your key, if you have one."),
@@ -110,12 +101,12 @@ RoundNumber = Annotated[int, Path(ge=1, le=wire.LARGEST, description="Number of 
 
 
 async def act(
-    services: Services, client: Member, handler: handlers.Handler, message: Any, response: Response
+    services: Services, caller: Caller, handler: handlers.Handler, message: Any, response: Response
 ) -> wire.StateView:
     """Handle what goes into the ledger; a header of the reply says which entry it is."""
-    await services.screen(client.id, handler, message)
+    await services.screen(caller.client, handler, message)
     recorded = handlers.Recorded(handler)
-    state = await services.handle(sent(client, recorded, message))
+    state = await services.handle(sent(caller, recorded, message))
     if recorded.entry:
         response.headers[requests.ENTRY] = str(recorded.entry)
     return state
@@ -148,29 +139,26 @@ def packed_body(request: Request, body: Any) -> bytes | None:
 
 
 @for_clients.get(requests.FEDERATION, response_model_exclude_defaults=True)
-async def federation(
-    request: Request, services: ServicesDep, client: CurrentClient
-) -> wire.FederationView:
+async def federation(request: Request) -> wire.FederationView:
     """The settings that a client needs."""
-    state = await services.state(client.id)
+    services, caller = await enter(request)
+    state = await services.state(caller)
     settings = await run_in_threadpool(services.coordinator.settings)
-    last = await run_in_threadpool(services.coordinator.last_start, client.id)
-    return view_federation(settings, client, state, accepts_packed(request), last)
+    member = await run_in_threadpool(services.coordinator.member, caller.client)
+    last = await run_in_threadpool(services.coordinator.last_start, caller.client)
+    return view_federation(settings, member, state, accepts_packed(request), last)
 
 
 @for_clients.put(requests.KEY, response_model_exclude_defaults=True)
-async def register_key(
-    body: wire.KeyBody, services: ServicesDep, client: CurrentClient
-) -> wire.StateView:
+async def register_key(request: Request, body: wire.KeyBody) -> wire.StateView:
     """Register your public key: from then on, uploads, answers and deliveries must be signed."""
-    return await services.handle(sent(client, handlers.register_key, body.key))
+    services, caller = await enter(request)
+    return await services.handle(sent(caller, handlers.register_key, body.key))
 
 
 @for_clients.get(requests.STATE, response_model_exclude_defaults=True)
 async def state(
     request: Request,
-    services: ServicesDep,
-    client: CurrentClient,
     after: Annotated[int, Query(ge=0, le=2**62, description="The version you know.")] = 0,
     wait: Annotated[
         float,
@@ -178,13 +166,14 @@ async def state(
     ] = 0.0,
 ) -> wire.StateView:
     """The federation and its last round as you see them; waits for a version above `after`."""
+    services, caller = await enter(request)
     visit: Visit = request.state.visit
     request.state.waits = visit.polls = True
     notifications, loop = services.notifications, asyncio.get_running_loop()
     end = loop.time() + wait
     while True:
         change = notifications.next_change()
-        seen = await services.state(client.id)
+        seen = await services.state(caller)
         left = end - loop.time()
         if seen.version > after or left <= 0 or notifications.stopping:
             return seen
@@ -200,26 +189,24 @@ async def state(
 async def signal(
     request: Request,
     body: Annotated[wire.SignalBody, OrPacked],
-    services: ServicesDep,
-    client: CurrentClient,
     signature: Signature = None,
 ) -> wire.StateView:
     """The same at once, and say what you have not shared yet, if the coordinator decides when a
     round opens. It may open one now."""
+    services, caller = await enter(request)
     packed, dim = packed_body(request, body), services.settings.dim
     if packed is None:
         message = codec.read_signal_body(body, dim)
     else:
         message = binary.read_signal(packed, dim)
     message = message._replace(signature=signature)
-    await services.screen(client.id, handlers.signal, message)
-    return await services.handle(sent(client, handlers.signal, message))
+    await services.screen(caller.client, handlers.signal, message)
+    return await services.handle(sent(caller, handlers.signal, message))
 
 
 @for_clients.post(requests.ROUNDS)
 async def open_round(
-    services: ServicesDep,
-    client: CurrentClient,
+    request: Request,
     epoch: Annotated[
         int | None, Query(ge=0, le=wire.LARGEST, description="Only if this is the current epoch.")
     ] = None,
@@ -231,8 +218,9 @@ async def open_round(
     ] = False,
 ) -> wire.OpenedView:
     """Open a round, or join the one in progress."""
+    services, caller = await enter(request)
     message = handlers.Open(epoch, after, noisy)
-    opened = (await services.handle(sent(client, handlers.open_round, message))).round
+    opened = (await services.handle(sent(caller, handlers.open_round, message))).round
     assert opened is not None
     return wire.OpenedView(round=opened.number)
 
@@ -242,29 +230,29 @@ async def upload(
     number: RoundNumber,
     request: Request,
     body: Annotated[wire.UploadBody, OrPacked],
-    services: ServicesDep,
-    client: CurrentClient,
     response: Response,
     signature: Signature = None,
 ) -> wire.StateView:
     """Upload dV, which is fixed for this round from then on."""
+    services, caller = await enter(request)
     packed, dim = packed_body(request, body), services.settings.dim
     if packed is None:
         message = codec.read_upload_body(number, body, dim)
     else:
         message = binary.read_upload(number, packed, dim)
     message = message._replace(signature=signature)
-    return await act(services, client, handlers.upload, message, response)
+    return await act(services, caller, handlers.upload, message, response)
 
 
 @for_clients.put(requests.ANSWER, response_model_exclude_defaults=True)
 async def answer(
-    number: RoundNumber, body: wire.AnswerBody, services: ServicesDep, client: CurrentClient,
-    response: Response, signature: Signature = None,
+    number: RoundNumber, request: Request, body: wire.AnswerBody, response: Response,
+    signature: Signature = None,
 ) -> wire.StateView:  # fmt: skip
     """Accept or decline an offer."""
+    services, caller = await enter(request)
     message = Answer(number, body.attempt, body.accepted, body.upload, signature)
-    return await act(services, client, handlers.answer, message, response)
+    return await act(services, caller, handlers.answer, message, response)
 
 
 @for_clients.put(
@@ -274,19 +262,18 @@ async def delivery(
     number: RoundNumber,
     request: Request,
     body: Annotated[wire.DeliveryBody, OrPacked],
-    services: ServicesDep,
-    client: CurrentClient,
     response: Response,
     signature: Signature = None,
 ) -> wire.StateView:
     """Deliver db, as a participant of the round."""
+    services, caller = await enter(request)
     packed, dim = packed_body(request, body), services.settings.dim
     if packed is None:
         message = codec.read_delivery_body(number, body, dim)
     else:
         message = binary.read_delivery(number, packed, dim)
     message = message._replace(signature=signature)
-    return await act(services, client, handlers.delivery, message, response)
+    return await act(services, caller, handlers.delivery, message, response)
 
 
 @for_clients.get(
@@ -298,8 +285,6 @@ async def delivery(
 async def download(
     request: Request,
     response: Response,
-    services: ServicesDep,
-    client: CurrentClient,
     since: Annotated[
         int | None, Query(ge=0, le=wire.LARGEST, description="The epoch you have.")
     ] = None,
@@ -318,10 +303,12 @@ async def download(
     """The shared statistics: what was added since an epoch, or everything. Where downloads are one
     for one, only as far as you are entitled to them. Packed, if your Accept says so; data of your
     own is left out of packed replies only."""
+    services, caller = await enter(request)
     packed = accepts_packed(request)
     round, _, digest = (uploaded or "").partition("-")
     named = (int(round), digest) if digest else None
-    wanted = Wanted(client.id, since, model, packed, tuple(own) if packed else (), named)
+    mine = tuple(own) if packed else ()
+    wanted = Wanted(caller.client, since, model, packed, mine, named, caller.start)
     found = await services.download(wanted)
     headers = {requests.HISTORY: found.history} if found.history else {}
     if packed:
@@ -332,15 +319,16 @@ async def download(
 
 @for_clients.get(requests.PROOF)
 async def proof(
-    services: ServicesDep,
-    client: CurrentClient,
+    request: Request,
     since: Annotated[int, Query(ge=0, le=2**62, description="Entries that you know.")] = 0,
     round: Annotated[
         int | None, Query(ge=0, le=wire.LARGEST, description="Your entries of it; 0: your keys.")
     ] = None,
 ) -> wire.ProofView:
     """That the ledger extends what it was, and holds what you did: Merkle proofs as in RFC 9162."""
-    found = await run_in_threadpool(services.coordinator.prove, client.id, since, round)
+    services, caller = await enter(request)
+    await services.state(caller)  # is it still a client?
+    found = await run_in_threadpool(services.coordinator.prove, caller.client, since, round)
     return codec.write_proof(found)
 
 

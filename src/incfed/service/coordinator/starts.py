@@ -28,6 +28,13 @@ class Start(NamedTuple):
     nonce: str
 
 
+class Caller(NamedTuple):
+    """A client that asks for something, and the start of it that does."""
+
+    client: int
+    start: Start | None = None
+
+
 def read(text: str) -> Start:
     """From a header."""
     if not re.fullmatch(r"[1-9][0-9]{0,17}-[0-9a-f]{8}", text):

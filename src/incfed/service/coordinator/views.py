@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from .batching import CLIENTS, OWN_ROWS
 from .entitlements import grant
 from .errors import Conflict
 from .round import DELIVERED, UPLOADED, RoundTransaction
+from .starts import Start
 
 CACHED = 8  # downloads that are kept in memory: after a round, all clients ask for the same
 
@@ -140,6 +142,7 @@ class Wanted(NamedTuple):
     packed: bool = False  # whether it is sent packed: a factor is smaller then
     own: tuple[int, ...] = ()  # rounds whose data of its own it has: that is left out
     uploaded: tuple[int, str] | None = None  # the round that it uploaded to, and the digest of that
+    start: Start | None = None  # of the client
 
 
 class Downloads:
@@ -147,6 +150,7 @@ class Downloads:
 
     def __init__(self) -> None:
         self._cache: dict[Any, tuple[int | None, Packed, Floats]] = {}
+        self._added: dict[Any, list[Any] | None] = {}
         self._scores: dict[int, Floats | None] = {}  # by epoch
 
     def make(
@@ -175,16 +179,22 @@ class Downloads:
         withdrawn = connection.execute(
             WITHDRAWN, {"clients": sorted({one.client for one in asked})}
         ).all()
+        uploads = _digests(connection, (
+            (one.uploaded[0], one.client) for one in asked
+            if one.uploaded is not None and one.uploaded[0] in shared[one.client, one.since]
+        ))  # fmt: skip
         found: list[Download | Refusal] = []
         for one in asked:
             epoch, rounds = allowed[one.client], shared[one.client, one.since]
             if one.since is not None and not 0 <= one.since <= epoch:
                 found.append(Conflict("since", one.since, f"an epoch from 0 to {epoch}"))
                 continue
-            if one.uploaded is not None and one.uploaded[0] in rounds:
-                refusal = _other_upload(connection, one.client, *one.uploaded)
-                if refusal is not None:
-                    found.append(refusal)
+            if one.uploaded is not None:
+                round, named = one.uploaded
+                if uploads.get((round, one.client), named) != named:
+                    # a copy of its state may have been used meanwhile
+                    expected = f"what you shared in round {round}: there it was something else"
+                    found.append(Conflict("upload", None, expected))
                     continue
             if not one.model:
                 nothing = pack_rows(np.empty((0, transaction.settings.dim)))
@@ -220,11 +230,32 @@ class Downloads:
         key = (one.since, epoch, one.packed)
         found = None if one.own else self._cache.get(key)
         if found is None:
-            new = _difference(connection, one, epoch, dim)
+            new = self._news(connection, one, epoch, dim)
             found = self._whole(connection, epoch, dim) if new is None else (one.since, *new)
             if not one.own:
                 self._keep(key, found)
         return found
+
+    def _news(
+        self, connection: Connection, one: Wanted, epoch: int, dim: int
+    ) -> tuple[Packed, Floats] | None:
+        """What was added after `one.since`; None: the whole is smaller, or something was
+        withdrawn."""
+        if one.since is None:
+            return None
+        most = dim - 1 if one.packed else dim // 2  # rows: in JSON, zeros are sent too
+        key = one.since, epoch, most
+        if key not in self._added:
+            if len(self._added) >= CACHED:
+                self._added.clear()
+            self._added[key] = _added(connection, *key)
+        added = self._added[key]
+        if added is None:
+            return None
+        others = [row for row in added if row.client != one.client or row.round not in one.own]
+        if sum(row.steps for row in others) > most:
+            return None
+        return _difference(connection, others, one.packed, dim)
 
     def _whole(
         self, connection: Connection, epoch: int, dim: int
@@ -242,38 +273,44 @@ class Downloads:
         self._cache[key] = made
 
 
-def _other_upload(connection: Connection, client: int, round: int, named: str) -> Refusal | None:
-    """Was something else shared in this round than the client believes? A copy of its state may
-    have been used meanwhile."""
-    sent = read_own(connection, tables.uploads, round, client)
-    if sent.numbers is None or digest(sent.numbers)[:DIGEST] == named:
+def _digests(
+    connection: Connection, wanted: Iterable[tuple[int, int]]
+) -> dict[tuple[int, int], str]:
+    """Of what was uploaded, by round and client; without what was pruned."""
+    clients = defaultdict[int, set[int]](set)
+    for round, client in wanted:
+        clients[round].add(client)
+    return {
+        (row.round, row.client): digest(row.numbers)[:DIGEST]
+        for round, some in clients.items()
+        for row in connection.execute(
+            OWN_ROWS[tables.uploads], {"number": round, "clients": sorted(some)}
+        )
+        if row.numbers is not None
+    }
+
+
+def _added(connection: Connection, since: int, epoch: int, most: int) -> list[Any] | None:
+    """What was added after `since`: round, client and steps. None: something was withdrawn, or it
+    is more than `most` steps, whichever client's own are left out."""
+    values = {"since": since, "epoch": epoch}
+    if connection.scalar(WITHDRAWN_SINCE, values) is not None:
         return None
-    return Conflict(
-        "upload", None, f"what you shared in round {round}: there it was something else"
-    )
+    added = connection.execute(ADDED, values).all()
+    by_client = Counter[int]()
+    for row in added:
+        by_client[row.client] += row.steps
+    return None if by_client.total() - max(by_client.values(), default=0) > most else list(added)
 
 
 def _difference(
-    connection: Connection, one: Wanted, epoch: int, dim: int
+    connection: Connection, added: Iterable[Any], packed: bool, dim: int
 ) -> tuple[Packed, Floats] | None:
-    """What was added after `one.since`; None: the whole is smaller, or something was withdrawn.
+    """The sums of what was added; None: the whole is smaller.
 
     The factors of all participants are merged into one: if several shared, no client sees
     another's.
     """
-    if one.since is None:
-        return None
-    values = {"since": one.since, "epoch": epoch}
-    if connection.scalar(WITHDRAWN_SINCE, values) is not None:
-        return None
-    added = [
-        (row.round, row.client, row.steps)
-        for row in connection.execute(ADDED, values)
-        if row.client != one.client or row.round not in one.own
-    ]
-    most = dim - 1 if one.packed else dim // 2  # rows: in JSON, zeros are sent too
-    if sum(steps for _, _, steps in added) > most:
-        return None
     rows, total = [np.empty((0, dim))], np.zeros(dim)
     for round, client, _ in added:
         sent, delivered = (
@@ -285,6 +322,6 @@ def _difference(
         rows.append(from_bytes(sent.numbers).reshape(-1, dim))
         total = total + from_bytes(delivered.db)
     V = pack_rows(np.concatenate(rows))
-    if one.packed and coordinates(V, total) is None:
+    if packed and coordinates(V, total) is None:
         return None
     return V, total
