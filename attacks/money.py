@@ -17,7 +17,8 @@ from outcome import Attack, Outcome
 SHARE = 0.05  # of the budget: more than this is a loss
 TIME = 8.0  # seconds for an upload to be taken or refused
 LEARNED = 40  # steps of each honest client, before which nothing is measured
-FEWER = 0.5  # honest shares, of those before the attack: fewer than this are a loss
+DATA = 0.75  # of all data, one client may have by default
+FEWER = 1.0 - DATA  # honest shares, of those before the attack: fewer than this are a loss
 ENOUGH = 300.0  # seconds in which what must happen has happened, on any machine
 
 
@@ -167,7 +168,7 @@ def crowding_out(federation: Federation) -> Outcome:
             if one.held_back == 0:
                 given += steps
             others = np.trace(one.model[0]) - given
-            steps = max(1, math.floor(others) - given)  # as much as the others
+            steps = max(1, math.floor(DATA / (1.0 - DATA) * others) - given)  # all that is let in
             offer(one, federation, *even(steps), steps)
     during = (federation.shares(honest=True) - start) / 2.0
     cost = f"honest shares while data doubles: {before} before, {during:g} during it"

@@ -95,7 +95,6 @@ def upgrade() -> None:
         Column("taken", BigInteger),
         Column("nonce", Text),
         Column("taken_by", Text),
-        Column("signature", Text),
     )
     op.create_table(
         "scores",
@@ -264,7 +263,6 @@ def _outages() -> None:
         Column("called", Double),
         Column("false_calls", Integer, nullable=False),
         Column("ignored", Double),
-        Column("noisy", Boolean, nullable=False),
     )
     op.create_table(
         "starts",

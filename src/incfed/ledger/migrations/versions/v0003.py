@@ -1,10 +1,10 @@
 """Audits, with how far each is and what it found; what the console asks for, by index; and what
-clients were paid, in minor units."""
+clients were paid, in minor units. Streams are signed, and calls say whether there is noise."""
 
 from __future__ import annotations
 
 from alembic import op
-from sqlalchemy import BigInteger, Column, Double, Integer, Text, text
+from sqlalchemy import BigInteger, Boolean, Column, Double, Integer, Text, text
 
 revision = "0003"
 down_revision = "0002"
@@ -12,6 +12,8 @@ down_revision = "0002"
 
 def upgrade() -> None:
     _audits()
+    op.add_column("signals", Column("signature", Text))
+    op.add_column("conduct", Column("noisy", Boolean, nullable=False, server_default=text("FALSE")))
     op.create_index("uploads_of_client", "uploads", ["client", "round"])
     op.create_index("round_summaries_ended", "round_summaries", ["ended"])
     _paid()
