@@ -5,8 +5,9 @@ which are cheaper and may be as good, meet it again in a play-off with other see
 that the 95 % interval of the difference, seed by seed, reaches 0. Of those that are as good, the
 one that sends least is taken; of those that send about as little, the one that pays least.
 
-With few seeds that would be too easy: whatever is noisy ties. So the one that would be taken gets
-many more seeds, and with it the leader, until it has kept its place with all of them.
+With few seeds that would be too easy, as whatever is noisy ties, and too hard, as of many rivals
+some look worse than they are. So few seeds only rule out what is far from the leader. The one that
+would be taken gets many more, and with it the leader, until it has kept its place with all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .selection import pareto, thin, upper_excess
 from .space import Setting
 
 PLAY_OFF = (16, 64)  # seeds: of all rivals, and of the one that would be taken
-NEAR = 3.0  # standard errors: one that was worse by more in the race is no rival
+NEAR = 3.0  # standard errors: one that is worse by more than this, in few seeds, is no rival
 RIVALS = 16  # by traffic and by money, half of them each
 LESS = 0.8  # traffic below this share is much less
 Run = Callable[[Sequence[Setting], int], None]  # gives settings so many seeds of the play-off
@@ -94,7 +95,7 @@ def play_off(
     most = PLAY_OFF[0] if evidence.log else PLAY_OFF[1]
     run([leader, *others], PLAY_OFF[0])
     while evidence.count(leader):
-        taken = cheapest(evidence, evidence.settings, goal, leader)
+        taken = cheapest(evidence, evidence.settings, goal, leader, most)
         if taken == leader or evidence.count(taken) >= most:
             return taken
         run([leader, taken], most)
@@ -102,11 +103,16 @@ def play_off(
 
 
 def cheapest(
-    evidence: Evidence, settings: Sequence[Setting], goal: Goal, leader: Setting
+    evidence: Evidence, settings: Sequence[Setting], goal: Goal, leader: Setting, most: int = 0
 ) -> Setting:
     """Of those that are as good as the leader, which is one of them: the one with the least
-    traffic; of those that send little more than it, the one that pays least."""
-    means = {one: evidence.means(one) for one in settings if as_good(evidence, one, leader, goal)}
+    traffic; of those that send little more than it, the one that pays least. Those with fewer than
+    `most` seeds only have to be near."""
+    means = {
+        one: evidence.means(one)
+        for one in settings
+        if as_good(evidence, one, leader, goal, None if evidence.count(one) >= most else NEAR)
+    }
     least = min(each["communication"] for each in means.values())
     light = [one for one in means if LESS * means[one]["communication"] <= least]
     return min(light, key=lambda one: (means[one]["payment"], means[one]["communication"]))
