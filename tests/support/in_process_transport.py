@@ -4,6 +4,7 @@ JSON, both ways."""
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -23,6 +24,11 @@ DIM = 3
 Reply = tuple[int, Any]  # status, JSON
 
 
+@cache  # to build one takes longer than all else that a message needs
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
 def reply(
     coordinator: SingleCoordinator, who: int, request: Request, start: str | None = None
 ) -> Reply:
@@ -32,7 +38,7 @@ def reply(
         view = _view(coordinator, who, request)
         if isinstance(view, bytes):
             return 200, view
-        return 200, TypeAdapter(type(view)).dump_python(view, mode="json")
+        return 200, _adapter(type(view)).dump_python(view, mode="json")
     except Refusal as refusal:
         status = 409 if isinstance(refusal, Conflict) else 422
         return status, {"field": refusal.field, "message": refusal.allowed}
@@ -65,21 +71,21 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
         case "signal":
             if packed is not None:
                 return coordinator.signal(who, binary.read_signal(packed, dim))
-            signal = TypeAdapter(wire.SignalBody).validate_json(body)
+            signal = _adapter(wire.SignalBody).validate_json(body)
             return coordinator.signal(who, codec.read_signal_body(signal, dim))
         case "upload":
             if packed is not None:
                 return coordinator.upload(who, binary.read_upload(number, packed, dim))
-            upload = TypeAdapter(wire.UploadBody).validate_json(body)
+            upload = _adapter(wire.UploadBody).validate_json(body)
             return coordinator.upload(who, codec.read_upload_body(number, upload, dim))
         case "answer":
-            answer = TypeAdapter(wire.AnswerBody).validate_json(body)
+            answer = _adapter(wire.AnswerBody).validate_json(body)
             said = answer.attempt, answer.accepted, answer.upload
             return coordinator.answer(who, Answer(number, *said))
         case "delivery":
             if packed is not None:
                 return coordinator.deliver(who, binary.read_delivery(number, packed, dim))
-            delivery = TypeAdapter(wire.DeliveryBody).validate_json(body)
+            delivery = _adapter(wire.DeliveryBody).validate_json(body)
             return coordinator.deliver(who, codec.read_delivery_body(number, delivery, dim))
         case "download":
             [since], own = query["since"], tuple(query.get("own", ()))
