@@ -34,7 +34,7 @@ def reply(
 ) -> Reply:
     """What the application would answer; a disk that is full is a 503. `start`: of the client."""
     try:
-        coordinator.come_from(who, start)
+        coordinator.name_start(start)
         view = _view(coordinator, who, request)
         if isinstance(view, bytes):
             return 200, view
@@ -46,6 +46,8 @@ def reply(
         if "full" not in str(error):
             raise
         return 503, {"field": "database", "message": "is unavailable: try again later"}
+    finally:
+        coordinator.name_start(None)  # what comes next is not of this client
 
 
 def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Message | bytes:

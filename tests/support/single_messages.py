@@ -40,19 +40,24 @@ class SingleCoordinator(Coordinator):
         return self.all_states([client])[0]
 
     def all_states(self, clients: Sequence[int]) -> list[StateView]:
-        return _all(self.states([starts.Caller(client) for client in clients]))
+        return _all(self.states([starts.Caller(client, self.start) for client in clients]))
 
     def download(
         self, client: int, since: int | None, model: bool = True, packed: bool = False,
         own: tuple[int, ...] = (), uploaded: tuple[int, str] | None = None,
     ) -> Download:  # fmt: skip
-        return _only(self.downloads([Wanted(client, since, model, packed, own, uploaded)]))
+        wanted = Wanted(client, since, model, packed, own, uploaded, self.start)
+        return _only(self.downloads([wanted]))
 
     def come_from(self, client: int, start: str | None) -> None:
-        """The next messages come from this start of the client, as its header says."""
-        self.start = None if start is None else starts.read(start)
+        """This start of the client says that it is there."""
+        self.name_start(start)
         if start is not None:
             self._send(client, handlers.say_nothing, None)
+
+    def name_start(self, start: str | None) -> None:
+        """The next messages come from this start of a client, as its header says."""
+        self.start = None if start is None else starts.read(start)
 
     def _send(self, client: int, handler: Handler, message: Any) -> StateView:
         return _only(self.handle([(client, handler, message, self.start)]))
