@@ -49,7 +49,7 @@ def open_round(transaction: RoundTransaction, client: int, noisy: bool = False) 
     )
     connection.execute(insert(tables.rounds).values(vars(transaction.round)))
     heartbeat.begin(connection, now)
-    conduct.called(connection, client, settings, now, noisy)
+    conduct.called(connection, client, now, noisy)
     transaction.update_federation(round=number)
     transaction.record("opened", round=number, client=client, epoch=federation.epoch,
                        settings=federation.settings, deadline=deadline)  # fmt: skip
