@@ -63,7 +63,8 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             client = Member(who, f"client {who}", False, 0, None)
             state = coordinator.state(who)
             last = coordinator.last_start(who)
-            return view_federation(coordinator.settings(), client, state, True, last)
+            shared = coordinator.last_shared(who)
+            return view_federation(coordinator.settings(), client, state, True, last, shared)
         case "state" | "poll":
             return coordinator.state(who)
         case "open":

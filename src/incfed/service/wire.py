@@ -190,6 +190,7 @@ class FederationView(Message):
     start: Natural = 0  # the number of the client's last start; 0: it has said none yet
     signatures: Literal["registered", "required"] | None = None  # who signs; None: nobody can
     key: str | None = None  # the one that this client has registered
+    shared: Natural = 0  # the last round in which this client shared; 0: none
 
 
 @dataclass(frozen=True)

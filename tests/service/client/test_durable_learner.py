@@ -7,6 +7,7 @@ import math
 import os
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,21 @@ def test_a_folder_of_version_0_1_goes_on(tmp_path: Path) -> None:
     assert (fresh.steps, fresh.V.tolist(), fresh.b.tolist()) == (1, [[0, 0], [0, 0.25]], [0, -0.5])
     np.testing.assert_array_equal(one.learner.V, np.eye(2))
     assert one.learner.own.steps == 2  # of the first, which is shared, it has kept nothing
+    one.close()
+
+
+def test_a_folder_of_version_0_1_learns_when_it_last_shared(tmp_path: Path) -> None:
+    """It signs that with all that it streams. What it has not downloaded yet does not count."""
+    (tmp_path / "snapshot").write_text(SNAPSHOT_0_1, newline="")
+    start = state_folder.load(tmp_path)
+    assert start is not None
+    one = DurableLearner(tmp_path, start._replace(frozen=None))
+    for epoch, shared, settled in ((2, 3, 0), (1, 1, 1)):
+        one.update_settings(replace(start.settings, epoch=epoch, shared=shared))
+        assert one.settled == settled
+    one.freeze(2, lambda stake: 0.0)
+    one.update_settings(replace(start.settings, epoch=1, shared=2))
+    assert one.settled == 1
     one.close()
 
 

@@ -150,13 +150,13 @@ def test_the_most_that_steps_can_add() -> None:
             rows *= 1.5 / np.linalg.norm(rows, axis=1, keepdims=True)
             grown = np.linalg.slogdet(V + rows.T @ rows)[1] - np.linalg.slogdet(V)[1]
             assert grown <= most + 1e-9
-    for values, steps, raised in (
+    for least, steps, raised in (
         ([1.0, 1.0, 9.0], 1, [2.0, 1.0, 9.0]),
         ([1.0, 2.0, 9.0], 2, [2.5, 2.5, 9.0]),
         ([1.0, 9.0, 9.0], 3, [4.0, 9.0, 9.0]),
     ):
-        grown = np.log(np.divide(raised, values)).sum()
-        assert conduct.most_growth(np.array(values), steps, 1.0) == pytest.approx(grown)
+        grown = np.log(np.divide(raised, least)).sum()
+        assert conduct.most_growth(np.array(least), steps, 1.0) == pytest.approx(grown)
 
 
 def test_one_step_on_much_uneven_data_is_no_reason() -> None:

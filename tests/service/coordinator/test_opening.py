@@ -57,6 +57,7 @@ def share(two: Federation, number: int, x: Any) -> None:
     two.coordinator.signal(0, Signal(epoch, number, 1, 0.7, 0.0, dV=pack_rows(x)))
     two.deliver(0, number, x)
     assert len(two.of("closed")) == number
+    assert two.coordinator.last_shared(0) == number
 
 
 @pytest.mark.parametrize("restarted", [False, True])

@@ -149,6 +149,9 @@ class DurableLearner:
             if self.learner.trust != self.trust:
                 self.learner.trust = self.trust
             self.streams, self.learner.privacy = streams, privacy
+            current = self.everyone and self.learner.epoch == settings.epoch
+            if current and self.learner.frozen is None:  # a folder of version 0.1 does not know it
+                self.settled = max(self.settled, settings.shared)
 
     @property
     def unsaid(self) -> tuple[int, int] | None:

@@ -61,9 +61,11 @@ WITHDRAWN_SINCE = select(_withdrawn.epoch).where(
 
 
 def view_federation(
-    settings: Settings, client: Member, state: StateView, packed: bool = False, start: int = 0
-) -> FederationView:
-    """`packed`: the client knows packed messages. `start`: the number of its last start."""
+    settings: Settings, client: Member, state: StateView, packed: bool = False, start: int = 0,
+    shared: int = 0,
+) -> FederationView:  # fmt: skip
+    """`packed`: the client knows packed messages. `start`: the number of its last start. `shared`:
+    the last round in which it shared."""
     privacy = settings.privacy
     return FederationView(
         federation=settings.identity,
@@ -90,6 +92,7 @@ def view_federation(
         start=start,
         signatures=settings.signatures if packed else None,  # of version 0.1: it knows neither
         key=client.key if packed else None,
+        shared=shared if packed else 0,
     )
 
 
