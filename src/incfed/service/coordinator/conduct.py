@@ -136,7 +136,7 @@ def possible(
     growth that the caller saw, and may hide all of it, but the number of steps is exact."""
     if upload is None or not upload.steps or base is None:
         return False
-    eigenvalues = np.linalg.eigvalsh(base.V) + settings.ridge
+    eigenvalues: Floats = (np.linalg.eigvalsh(base.V) + settings.ridge).astype(np.float64)
     most = most_growth(eigenvalues, upload.steps, settings.arm_norm)
     return _suffices(most, upload.steps, settings, claimed)
 
