@@ -121,8 +121,8 @@ class Limits(Setting):
         to rise: repeating it helps in so many rounds as it should have taken. One that falls may
         rise again.
 
-        >>> limits.next(past, price=10.5, paid=5.0, steps=20)
-        Past(paid=100.0, price=10.5, steps=20)
+        >>> limits.next(past, price=10.5, paid=5.0, steps=20).paid
+        100.0
         """
         highest = max(min(price, self._highest(past.price)), past.price or 0.0)
         if paid is None:
