@@ -42,7 +42,7 @@ def test_a_log_that_skips_steps(tmp_path: Path) -> None:
     )
     assert f"means over {len(plan.held_out)} bootstrapped logs" in str(plan)
     matching = round(150 * rest.match_rate)  # of the half to judge by
-    assert f"this part has about {matching} that match" in " ".join(str(plan).split())
+    assert f"rest on about {matching} events of this part that match" in " ".join(str(plan).split())
     assert "whose events are drawn from it with replacement" in " ".join(str(plan).split())
     again = (tmp_path / "case.toml").read_text() + '[run]\nresample = "clients"\n'
     (tmp_path / "again.toml").write_text(again)
