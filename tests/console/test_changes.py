@@ -93,6 +93,9 @@ def test_every_setting_that_can_be_changed(four: Federation, operator: httpx.Cli
         assert (entry["kind"], entry["by"]) == ("settings", "a operator")
     again = operator.post("api/changes/settings", json={"beta": 0.5})
     assert again.json()["message"] == "nothing would change: these settings are in force"
+    cleared = operator.post("api/changes/settings", json={"threshold": None})
+    assert cleared.status_code == 422  # no client would ever open a round
+    assert cleared.json()["message"] == "threshold: must be a number. To stop rounds, pause them"
     unknown = operator.post("api/changes/settings", json={"dim": 3.0})
     assert unknown.status_code == 422
     play(four, 9)
