@@ -112,7 +112,7 @@ function connected(there) {
 
 function schedule() {
   clearTimeout(timer);
-  if (!document.hidden && current?.module.refresh) timer = setTimeout(refresh, EVERY);
+  if (!document.hidden && current?.done && current.module.refresh) timer = setTimeout(refresh, EVERY);
 }
 
 async function refresh() {
@@ -121,14 +121,14 @@ async function refresh() {
   const done = await attempt(() => mine.module.refresh(mine.context), mine, true);
   if (current !== mine) return;
   if (done && wasLost) show(); // what was missed
-  else if (mine.done) schedule();
+  else schedule();
 }
 
 document.addEventListener("visibilitychange", () => {
   clearTimeout(timer);
   if (document.hidden) return;
-  if (current?.done) current.module.refresh && refresh();
-  else if (live.dataset.state === "lost") who ? show() : start();
+  if (!current?.done && live.dataset.state === "lost") (who ? show : start)();
+  else if (current?.done && current.module.refresh) refresh();
 });
 setInterval(() => { if (!document.hidden) tick(); }, 1000);
 
