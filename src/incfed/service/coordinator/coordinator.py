@@ -236,8 +236,11 @@ class Coordinator:
             raise Conflict(HISTORY, named, allowed)
 
     def prove(self, client: int, since: int, round: int | None) -> Proof:
-        """See `LedgerTree.prove`."""
+        """See `LedgerTree.prove`. To ask for it is not to be seen: the client may be switched off,
+        and somebody verify what it keeps."""
         with self.store.read() as connection:
+            if find(connection, str(client)).revoked:
+                raise Unauthorized  # since its token was checked
             last = self._tree.follow(connection).number
             if since > last:
                 raise Conflict("since", since, f"at most {last}, the last entry")
