@@ -66,7 +66,7 @@ def _opened(connection: Connection, replay: Replay, e: Row) -> list[str]:
 def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> RoundInputs:
     round, settings = replay.rounds[e["round"]], round_settings(replay, e)
     past = {
-        client: one._replace(left=replay.clients[client]["revoked"])
+        client: one._replace(gone=replay.clients[client]["revoked"])
         for client, one in replay.past.items()
     }
     return read_round_inputs(
