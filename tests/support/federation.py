@@ -71,7 +71,9 @@ class Federation:
         """Attempt and payment of those whose offer stands."""
         with self.store.read() as connection:
             ids = [one.id for one in members(connection) if not one.revoked]
-        rounds = {k: one.round for k, one in zip(ids, self.coordinator.all_states(ids), strict=True)}
+        rounds = {
+            k: one.round for k, one in zip(ids, self.coordinator.all_states(ids), strict=True)
+        }
         return {
             k: (seen.offer.attempt, seen.offer.payment)
             for k, seen in rounds.items()
