@@ -7,6 +7,7 @@ upload is what the client streamed for it.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -14,7 +15,7 @@ from sqlalchemy import Connection
 
 from ..protocol.checks import Refusal, check_delivery, check_upload
 from ..protocol.protocols import EVERYONE
-from ..protocol.resale import Downloaded, Sketch
+from ..protocol.resale import Downloaded
 from ..protocol.statements import ANSWERED, DELIVERED, FIELDS, UPLOADED
 from . import tables
 from .money import fractions
@@ -57,7 +58,7 @@ class Acts:
         needed."""
         if "_sketches" not in vars(self):
             return []
-        return [f"sketches {epoch}: not those of V_g" for epoch in self._sketches[1]]
+        return [f"sketches {epoch}: not those of V_g" for epoch in self._sketches[2]]
 
     def _uploaded(self, replay: Replay, e: Row) -> Iterator[str]:
         who, settings = f"client {e['client']}", round_settings(replay, e)
@@ -95,13 +96,15 @@ class Acts:
     def _downloaded(self, epoch: int) -> Downloaded:
         """What clients could have downloaded when this was the current epoch."""
         if self._last[0] != epoch:
-            known = [one for number, one in self._sketches[0].items() if number <= epoch]
-            self._last = epoch, Downloaded(known)
+            epochs, known, _ = self._sketches
+            self._last = epoch, known.first(bisect_right(epochs, epoch))
         return self._last[1]
 
     @cached_property
-    def _sketches(self) -> tuple[dict[int, Sketch], list[int]]:
-        return checked_sketches(self._connection)
+    def _sketches(self) -> tuple[list[int], Downloaded, list[int]]:
+        """Epochs, in order, what could be downloaded in all of them, and those with a wrong one."""
+        known, wrong = checked_sketches(self._connection)
+        return list(known), Downloaded(list(known.values())), wrong
 
 
 def round_settings(replay: Replay, e: Row) -> Settings:
