@@ -228,7 +228,7 @@ class Past(NamedTuple):
     paid: float = 0.0  # in all
     price: float | None = None  # the highest it declared, as far as it was allowed to rise
     steps: int = 0  # that it shared, and that were not withdrawn
-    left: bool = False  # it is no member any more
+    gone: bool = False  # it is no member any more
 
 
 class Allowance(NamedTuple):
@@ -248,7 +248,7 @@ def usual_prices(prices: Mapping[int, float], past: Mapping[int, Past]) -> dict[
     known = {
         client: one.price
         for client, one in past.items()
-        if one.price is not None and one.steps and not one.left
+        if one.price is not None and one.steps and not one.gone
     }
     wanted = sorted(price for price in {**known, **prices}.values() if price > 0.0)
     usual = {}
