@@ -13,9 +13,13 @@ import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.chain import canonical, link
 from incfed.ledger.clients import reset_key
+from incfed.ledger.replay import Replay
+from incfed.ledger.settings import Settings
+from incfed.ledger.signatures import disputed
 from incfed.protocol.checks import Refusal
-from incfed.protocol.messages import Answer, Delivery
-from incfed.protocol.statements import statement, upload_fields
+from incfed.protocol.messages import Answer, Delivery, Signal
+from incfed.protocol.packing import pack_rows
+from incfed.protocol.statements import statement, stream_fields, upload_fields
 from incfed.service.coordinator import handlers
 from incfed.service.coordinator.errors import Conflict
 from incfed.support.signing import digest, new_key, public_key, sign, verify
@@ -98,6 +102,21 @@ def test_a_forged_act_shows(tmp_path: Path) -> None:
         outside.execute("UPDATE uploads SET cost = 1.0")
     [finding] = findings(two)
     assert finding.endswith("client 0: the signature is not that of its sender")
+
+
+@pytest.mark.parametrize("kind", ["uploaded", "answered", "delivered"])
+def test_the_signature_of_a_stream_is_one_of_an_upload_alone(kind: str) -> None:
+    """The coordinator writes an entry with all that the client signed, and more."""
+    key = new_key()
+    fields = stream_fields(0, Signal(0, 1, 1, 0.1, 2.0), pack_rows(X), 0)
+    e = fields | {"signature": sign(key, statement("f-1", "streamed", fields))}
+    e |= {"round": 1, "epoch": 0, "attempt": 1, "accepted": True, "db": "00", "kind": kind}
+    replay = Replay()
+    replay.federation[1], replay.clients[0] = {"name": "f-1"}, {"key": public_key(key)}
+    replay.uploads[1, 0] = {"cost_units": None}
+    settings = Settings(dim=2, mechanism=incfed.PaymentFree(), trigger=incfed.News(0.5))
+    wrong = ["client 0: the signature is not that of its sender"]
+    assert disputed(replay, e, settings) == ([] if kind == "uploaded" else wrong)
 
 
 def test_a_client_with_a_key_must_sign(tmp_path: Path) -> None:

@@ -86,6 +86,10 @@ def _put_in_force(
     _write(connection, settings, number, at, by)
     if settings.download != present.get("download", EVERYONE):
         connection.execute(delete(tables.grants))  # as if all had just joined
+    # What clients said between rounds fitted the settings before: they say it again. What was taken
+    # of it for a round in progress stays taken.
+    unsaid = {"learned": 0, "steps": 0, "numbers": None, "signature": None}
+    connection.execute(update(tables.signals).values(unsaid))
     connection.execute(update(tables.federation).values(settings=number, version=row.version + 1))
 
 

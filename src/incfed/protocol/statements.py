@@ -19,23 +19,25 @@ from .packing import Packed
 
 PREFIX = "incfed-statement-1 "  # so that a signature means nothing in another protocol
 UPLOADED, ANSWERED, DELIVERED = "uploaded", "answered", "delivered"  # kinds of entries
+FIELDS = {
+    UPLOADED: ("round", "client", "epoch", "steps", "cost", "form", "numbers"),
+    ANSWERED: ("round", "client", "attempt", "accepted"),
+    DELIVERED: ("round", "client", "db", "steps", "cost"),
+}
 # What is streamed becomes an upload that no message asks for, in a round that the client does not
 # know yet: it signs all that it has streamed and not shared. `known`: the epoch that it has;
 # `learned`: steps ever; `since`: the round in which it last shared, so that nothing that it has
 # shared can be taken again.
 STREAMED = "streamed"
-FIELDS = {
+SIGNED = FIELDS | {
     STREAMED: ("client", "since", "known", "learned", "steps", "cost", "form", "numbers"),
-    UPLOADED: ("round", "client", "epoch", "steps", "cost", "form", "numbers"),
-    ANSWERED: ("round", "client", "attempt", "accepted"),
-    DELIVERED: ("round", "client", "db", "steps", "cost"),
 }
 REGISTERED, REQUIRED = "registered", "required"  # who has to sign: who has a key, or everybody
 
 
 def statement(federation: str, kind: str, fields: Mapping[str, Any]) -> bytes:
     """What is signed; `fields`: those of the entry, and perhaps more."""
-    said = {name: _plain(fields[name]) for name in FIELDS[kind]}
+    said = {name: _plain(fields[name]) for name in SIGNED[kind]}
     if (
         "cost" in said and (digits := fields.get("money_digits")) is not None
     ):  # it is in minor units
@@ -45,7 +47,8 @@ def statement(federation: str, kind: str, fields: Mapping[str, Any]) -> bytes:
 
 def signed_kind(entry: Mapping[str, Any]) -> str:
     """The kind of statement that an entry bears the signature of."""
-    return STREAMED if "learned" in entry else str(entry["kind"])
+    kind = str(entry["kind"])
+    return STREAMED if kind == UPLOADED and "learned" in entry else kind
 
 
 def stream_fields(client: int, signal: Signal, dV: Packed, since: int) -> dict[str, Any]:

@@ -21,10 +21,16 @@ from incfed.ledger.clients import enrol
 from incfed.ledger.database import Database
 from incfed.ledger.proofs import LedgerTree
 from incfed.ledger.settings import Settings
+from incfed.protocol.heads import Inclusion
+from incfed.protocol.messages import Signal
+from incfed.protocol.packing import pack_rows
+from incfed.protocol.statements import statement, stream_fields
 from incfed.service import requests
+from incfed.service.client import verification
 from incfed.service.client.receipts import Fork, Receipts, read_receipts
 from incfed.service.client.verification import over_http, verify_folder
 from incfed.service.coordinator.app import make_app
+from incfed.support.signing import new_key, public_key, sign
 from support.cli import invoke
 from support.coordinator_app import Site
 from support.serving import serving
@@ -138,6 +144,24 @@ def test_what_was_forged_shows(
     found = forged(shared[2], tmp_path / "copy.db", change)
     assert said in found
     assert ("does not extend" in found) == (change not in ("", "forged"))
+
+
+@pytest.mark.parametrize("missing", [None, "steps", "learned", "numbers"])
+@pytest.mark.parametrize("kind", ["uploaded", "answered", "delivered"])
+def test_the_signature_of_a_stream_is_one_of_an_upload_alone(
+    kind: str, missing: str | None
+) -> None:
+    """The coordinator writes an entry with all that the client signed, and more."""
+    key = new_key()
+    signal, stream = Signal(0, 1, 1, 0.1, 2.0), pack_rows(np.eye(2)[:1])
+    fields = stream_fields(0, signal, stream, 0)
+    body = fields | {"signature": sign(key, statement("f-1", "streamed", fields))}
+    body |= {"round": 1, "epoch": 0, "attempt": 1, "accepted": True, "db": "00", "kind": kind}
+    body.pop(missing or "", None)
+    entries = [Inclusion(7, canonical(body), [])]
+    _, found = verification._compare([], entries, "f-1", public_key(key), True)
+    forged = [f"round 1: entry 7 says that this client {kind}, without its signature"]
+    assert found == ([] if kind == "uploaded" and missing is None else forged)
 
 
 def test_another_head_of_the_same_number_is_a_fork(shared: tuple[Site, str, Path]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sqlalchemy import select
 
 import incfed
 from incfed.ledger import tables
+from incfed.ledger.records import Pruned
 from incfed.ledger.settings import Settings
 from incfed.protocol.checks import Refusal
 from incfed.protocol.client import Learner
@@ -128,10 +130,68 @@ def test_noise_makes_no_honest_call_a_false_one(federate: Make) -> None:
     calls = [private(seed, epsilon)[1] for seed in range(40) for epsilon in (1.0, 4.0)]
     unjustified = [one for one in calls if not conduct.justified(one, settings, empty)]
     assert len(unjustified) > 10  # of 80
-    assert all(conduct.possible(one, settings, lambda epoch: empty) for one in calls)
-    assert not conduct.possible(calls[0]._replace(steps=2), settings, lambda epoch: empty)
-    assert not conduct.possible(calls[0]._replace(steps=0), settings, lambda epoch: empty)
-    assert not conduct.possible(None, settings, lambda epoch: empty)
+    assert all(conduct.possible(one, settings, empty) for one in calls)
+    assert not conduct.possible(calls[0]._replace(steps=2), settings, empty)
+    assert not conduct.possible(calls[0]._replace(steps=0), settings, empty)
+    assert not conduct.possible(None, settings, empty)
+
+
+def test_the_most_that_steps_can_add() -> None:
+    """No rows add more, and by hand: the least eigenvalues rise to one level."""
+    chance = np.random.default_rng(8)
+    for _ in range(300):
+        dim, steps = chance.integers(1, 6), int(chance.integers(1, 9))
+        basis, _ = np.linalg.qr(chance.standard_normal((dim, dim)))
+        V = (basis * 10.0 ** chance.uniform(-2, 3, dim)) @ basis.T
+        values, vectors = np.linalg.eigh(V)
+        most = conduct.most_growth(values, steps, 1.5)
+        for spread in (0.0, 0.3, 3.0):  # near the direction of the least, or anywhere
+            rows = vectors[:, 0] + spread * chance.standard_normal((steps, dim))
+            rows *= 1.5 / np.linalg.norm(rows, axis=1, keepdims=True)
+            grown = np.linalg.slogdet(V + rows.T @ rows)[1] - np.linalg.slogdet(V)[1]
+            assert grown <= most + 1e-9
+    for values, steps, raised in (
+        ([1.0, 1.0, 9.0], 1, [2.0, 1.0, 9.0]),
+        ([1.0, 2.0, 9.0], 2, [2.5, 2.5, 9.0]),
+        ([1.0, 9.0, 9.0], 3, [4.0, 9.0, 9.0]),
+    ):
+        grown = np.log(np.divide(raised, values)).sum()
+        assert conduct.most_growth(np.array(values), steps, 1.0) == pytest.approx(grown)
+
+
+def test_one_step_on_much_uneven_data_is_no_reason() -> None:
+    """V_g = diag(1e6, 1e3): one step adds at most 0.001, whatever noise hides."""
+    settings = Settings(
+        dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, ridge=1.0, arm_norm=1.0
+    )
+    base = Shared.of(np.diag([1e6, 1e3]), np.zeros(2), 1.0)
+    one = Upload(1, 1, 1, 0.0, pack_matrix(np.zeros((2, 2))))
+    assert not conduct.possible(one, settings, base)
+    assert not conduct.possible(one._replace(steps=30), settings, base)
+    assert conduct.possible(one._replace(steps=40), settings, base)  # 40 log(1 + 40 / 1001) > 1
+
+
+def test_noise_is_that_of_the_last_call(federate: Make) -> None:
+    one = federate(round_interval=0.0)
+    noisy = tables.conduct.c.noisy
+    with one.store.touch() as connection:
+        for said in (True, False):
+            conduct.called(connection, 0, 0.0, said)
+            assert conduct.was_noisy(connection, 0) == said
+            assert connection.scalars(select(noisy)).all() == [said]
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_an_epoch_that_is_gone_is_no_reason(noisy: bool) -> None:
+    def gone(epoch: int) -> Shared:
+        raise Pruned(epoch)
+
+    upload = Upload(1, 0, 1, 0.0, pack_matrix(np.eye(1)))
+    inputs: Any = SimpleNamespace(uploads={0: upload}, shared=gone)
+    settings = Settings(dim=1, mechanism=incfed.PayEveryone(), threshold=0.1, ridge=1.0)
+    assert not conduct.had_reason(inputs, 0, settings, None, noisy)
+    streams = Settings(dim=1, mechanism=incfed.PaymentFree(), trigger=incfed.News(0.5), ridge=1.0)
+    assert conduct.had_reason(inputs, 0, streams, None, noisy)  # the server saw the rows
 
 
 @pytest.mark.parametrize("own", [False, True])  # noise of its own, or as the federation says
@@ -188,7 +248,7 @@ def test_a_barred_caller_is_not_a_false_one(tmp_path: Path) -> None:
     one = np.ones((1, 1))
     two.upload([0, 1], [one, one], 1.0)
     with two.store.read() as connection:
-        assert connection.execute(tables.conduct.select()).all() == []
+        assert connection.scalars(select(tables.conduct.c.false_calls)).all() == [0]
     two.store.close()
 
 

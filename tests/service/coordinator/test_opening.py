@@ -20,6 +20,7 @@ from incfed.protocol.packing import add_rows, pack_rows
 from incfed.protocol.statements import STREAMED, statement, stream_fields
 from incfed.service.coordinator import handlers, listening
 from incfed.service.coordinator.errors import Conflict
+from incfed.service.coordinator.round import RoundTransaction
 from incfed.support.signing import digest, new_key, public_key, sign
 from support.federation import Federation
 
@@ -101,6 +102,87 @@ def test_who_has_left_opens_nothing(federate: Make) -> None:
     two.coordinator.signal(0, Signal(1, 2, 1, 0.7, 0.0, dV=pack_rows(SECOND)))
     two.wait(60.0)
     assert len(two.of("opened")) == 1
+
+
+def test_who_comes_back_is_judged(federate: Make) -> None:
+    two = federate(round_interval=10.0, live_time=5.0)
+    share(two, 1, FIRST)
+    two.coordinator.signal(0, Signal(1, 2, 1, 0.7, 0.0, dV=pack_rows(SECOND)))
+    two.wait(30.0)
+    assert len(two.of("opened")) == 1
+    for _ in range(4):
+        two.coordinator.state(0)
+        two.wait(3.0)
+    assert len(two.of("opened")) == 2
+
+
+def test_what_could_not_be_written_is_judged_again(
+    federate: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = federate(round_interval=10.0)
+    share(two, 1, FIRST)
+    two.coordinator.signal(0, Signal(1, 2, 1, 0.7, 0.0, dV=pack_rows(SECOND)))
+
+    def fail(self: RoundTransaction) -> None:
+        raise OSError("the disk is full")
+
+    two.wait(9.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(RoundTransaction, "advance", fail)
+        with pytest.raises(OSError, match="the disk is full"):
+            two.wait(1.0)
+    assert len(two.of("opened")) == 1
+    two.wait(1.0)
+    assert len(two.of("opened")) == 2
+
+
+# ------------------------------------------------------------ what cannot be taken, or no more
+
+
+def test_what_cannot_be_taken_opens_one_round_at_most(federate: Make) -> None:
+    """Somebody deleted the signature of client 0."""
+    two = federate()
+    with two.store.write() as connection:
+        set_paused(connection, True, "ada", two.clock())
+    member = Streaming(two, 0)
+    member.say(Signal(0, 1, 1, 0.7, 0.0, dV=pack_rows(FIRST)))
+    with two.store.write() as connection:
+        connection.execute(tables.signals.update().values(signature=None))
+        set_paused(connection, False, "ada", two.clock())
+    for learned in (1, 2):  # worth nothing alone
+        two.coordinator.signal(1, Signal(0, learned, 1, 0.1, 0.0, dV=pack_rows(small(SECOND))))
+        two.wait(20.0)
+    assert [one["steps"] for one in two.of("uploaded") if one["client"] == 0] == [0]
+    assert len(two.of("opened")) == 1
+    with pytest.raises(Conflict, match="send dV instead"):
+        member.say(Signal(0, 2, 2, 0.1, 0.0, rows=small(FIRST)))
+
+
+def test_what_was_said_under_other_settings_is_said_again(federate: Make) -> None:
+    """In whole units of money, another price was signed."""
+    two = federate()
+    member = Streaming(two, 0)
+    member.say(Signal(0, 1, 1, 0.1, 1.238, dV=pack_rows(small(FIRST))))
+    two.settings = federate(money_digits=2).settings
+    two.coordinator = two.another()
+    two.coordinator.signal(1, Signal(0, 1, 1, 0.7, 0.0, dV=pack_rows(FIRST)))
+    assert [one["steps"] for one in two.of("uploaded")] == [0, 1]
+    assert findings(two) == []
+    with pytest.raises(Conflict, match="send dV instead"):
+        member.say(Signal(0, 2, 2, 0.1, 1.24, rows=small(SECOND)))
+
+
+def test_new_settings_leave_a_round_in_progress_what_was_streamed(federate: Make) -> None:
+    two = federate()
+    two.coordinator.signal(0, Signal(0, 1, 1, 0.7, 0.0, dV=pack_rows(FIRST)))
+    two.settings = federate(money_digits=2).settings
+    two.coordinator = two.another()
+    round = two.coordinator.state(0).round
+    assert round is not None
+    assert round.taken == 1
+    two.deliver(0, 1, FIRST)
+    assert len(two.of("closed")) == 1
+    assert findings(two) == []
 
 
 # ------------------------------------------------------------------------------- signatures

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -144,17 +145,27 @@ def _compare(
                 found.append(f"{where}: entry {same[0].number} does not bear its signature")
             else:
                 good += 1
-    for (kind, *_), rest in recorded.items():
-        body = json.loads(rest[0].body)
-        if kind == UPLOADED and streams and not body["steps"] and "signature" not in body:
+    for number, body in ((one.number, json.loads(one.body)) for one in chain(*recorded.values())):
+        if body["kind"] == UPLOADED and streams and _is_empty(body):
             continue  # the coordinator says that it had streamed nothing
-        said = statement(federation, signed_kind(body), {"steps": 0, "cost": 0, **price, **body})
-        if not verify(own, said, str(body.get("signature"))):
+        if not _is_signed(body, {"steps": 0, "cost": 0, **price, **body}, federation, own):
             found.append(
-                f"round {body['round']}: entry {rest[0].number} says that this client {kind}, "
-                "without its signature"
+                f"round {body.get('round')}: entry {number} says that this client "
+                f"{body['kind']}, without its signature"
             )
     return good, found
+
+
+def _is_empty(body: dict[str, Any]) -> bool:
+    return body.get("steps") == 0 and "signature" not in body
+
+
+def _is_signed(body: dict[str, Any], fields: dict[str, Any], federation: str, own: str) -> bool:
+    try:
+        said = statement(federation, signed_kind(body), fields)
+    except (KeyError, TypeError):  # it lacks some of what a client signs
+        return False
+    return verify(own, said, str(body.get("signature")))
 
 
 def _name(kind: str, fields: dict[str, Any]) -> tuple[Any, ...]:

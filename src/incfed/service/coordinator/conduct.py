@@ -5,14 +5,14 @@ None of it is evidence: it only decides who is awaited, and whose call opens a r
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from ...kernels.coalition import log_gains
+from ...kernels.factor import Floats
 from ...ledger import tables
 from ...ledger.records import Pruned
 from ...ledger.settings import Settings
@@ -88,12 +88,9 @@ def ignored(connection: Connection, settings: Settings, now: float) -> set[int]:
     return set(connection.scalars(select(_conduct.c.client).where(soon, until > now)))
 
 
-def called(
-    connection: Connection, client: int, settings: Settings, now: float, noisy: bool
-) -> None:
+def called(connection: Connection, client: int, now: float, noisy: bool) -> None:
     """This client has opened a round, with data that is noisy or not."""
-    if settings.round_interval or noisy:
-        _write(connection, client, called=now, noisy=noisy)
+    _write(connection, client, called=now, noisy=noisy)
 
 
 def was_noisy(connection: Connection, client: int) -> bool:
@@ -106,15 +103,16 @@ def had_reason(
 ) -> bool:
     """Had the caller of a round a reason? `claim`: what it said before, if that called for it;
     `noisy`: it adds noise to what it shares."""
+    if settings.rule.streams == ROWS:
+        return True  # the server saw the rows
     upload = inputs.uploads.get(caller)
-    if noisy:
-        return possible(upload, settings, inputs.shared)
     on = upload if claim is None else claim
     try:
         base = None if on is None else inputs.shared(on.epoch)
     except Pruned:  # the epoch of a claim is whatever the caller said
         base = None
-    return justified(upload, settings, base, None if claim is None else claim.growth)
+    fulfils = possible if noisy else justified
+    return fulfils(upload, settings, base, None if claim is None else claim.growth)
 
 
 def justified(
@@ -123,34 +121,45 @@ def justified(
     """Does what the caller uploaded, on top of its epoch, fulfil the trigger? Its clock is not
     known here, but it shows no more than the steps of the upload. `claimed`: the growth that it
     reported, if the server called for the round because of that."""
-    rule = settings.rule
-    if rule.streams == ROWS:
-        return True  # the server saw the rows
     if upload is None or not upload.steps or base is None:
         return False
     gain, own = np.zeros(1), np.ones(1, np.bool_)
     pending = gather([upload.dV], settings.dim)
     log_gains(base.V, base.factor, base.logdet, settings.ridge, pending, own, gain)
-    if claimed is not None:
-        return float(gain[0]) >= claimed * (1.0 - ROUNDING) - ROUNDING
-    return _exceeds(float(gain[0]), upload.steps, settings)
+    return _suffices(float(gain[0]), upload.steps, settings, claimed)
 
 
-def possible(upload: Upload | None, settings: Settings, shared: Callable[[int], Shared]) -> bool:
-    """Could so many steps fulfil the trigger? Noise says nothing of the growth that the caller saw,
-    and may hide all of it, but the number of steps is exact. By the inequality of arithmetic and
-    geometric means, det(V + dV) is at most (trace(V + dV) / d)^d, and trace(dV) at most n L^2: no
-    honest call exceeds this."""
-    if upload is None or not upload.steps:
+def possible(
+    upload: Upload | None, settings: Settings, base: Shared | None, claimed: float | None = None
+) -> bool:
+    """The same if the caller adds noise: could so many steps do so? Noise says nothing of the
+    growth that the caller saw, and may hide all of it, but the number of steps is exact."""
+    if upload is None or not upload.steps or base is None:
         return False
-    base, dim = shared(upload.epoch), settings.dim
-    trace = float(np.trace(base.V)) + dim * settings.ridge + upload.steps * settings.arm_norm**2
-    most = dim * math.log(trace / dim) - base.logdet
-    return _exceeds(most, upload.steps, settings)
+    eigenvalues = np.linalg.eigvalsh(base.V) + settings.ridge
+    most = most_growth(eigenvalues, upload.steps, settings.arm_norm)
+    return _suffices(most, upload.steps, settings, claimed)
 
 
-def _exceeds(growth: float, steps: int, settings: Settings) -> bool:
-    """Does this growth fulfil the trigger, at a clock that shows so many steps?"""
+def most_growth(eigenvalues: Floats, steps: int, arm_norm: float) -> float:
+    """What so many steps can add at most to log det V, given the eigenvalues of V, ascending.
+
+    Their dV has at most that rank, and trace at most n L^2. By Fiedler's inequality, the
+    determinant is largest if the eigenvalues of dV add to the smallest ones of V; and the more
+    equal the sums are, the larger: as many of the smallest as the trace suffices for rise to one
+    level.
+    """
+    smallest, trace = eigenvalues[:steps], steps * arm_norm**2
+    levels = (np.cumsum(smallest) + trace) / np.arange(1, len(smallest) + 1)
+    raised = int(np.flatnonzero(levels >= smallest)[-1]) + 1
+    return float(np.log(levels[raised - 1] / smallest[:raised]).sum())
+
+
+def _suffices(growth: float, steps: int, settings: Settings, claimed: float | None) -> bool:
+    """Is this growth what was claimed, or else fulfils it the trigger, at a clock that shows so
+    many steps?"""
+    if claimed is not None:
+        return growth >= claimed * (1.0 - ROUNDING) - ROUNDING
     rule = settings.rule
     return growth * (steps if rule.clocked else 1) > rule.threshold * (1.0 - ROUNDING)
 

@@ -270,12 +270,17 @@ class Coordinator:
 
     @contextmanager
     def _write(self, clients: Sequence[int] = ()) -> Iterator[RoundTransaction]:
-        with self.store.write() as connection:
-            # Read the clock once the lock is held: the time must not go back between transactions.
-            transaction = RoundTransaction(connection, self.clock(), clients, self._caches)
-            yield transaction
-            if transaction.finish():
-                notify(connection, self.store.name)
+        try:
+            with self.store.write() as connection:
+                # Read the clock once the lock is held: the time must not go back between
+                # transactions.
+                transaction = RoundTransaction(connection, self.clock(), clients, self._caches)
+                yield transaction
+                if transaction.finish():
+                    notify(connection, self.store.name)
+        except BaseException:
+            self._caches.unjudged = None  # what was judged was not: read again what there is
+            raise
         if not self._tree.extend([Entry(**row) for row in transaction.entries.written]):
             with self.store.read() as connection:  # others have added entries, too
                 self._tree.follow(connection)

@@ -141,7 +141,7 @@ def speakers(connection: Connection) -> list[int]:
 
 
 def forget(connection: Connection, clients: Collection[int]) -> None:
-    """These clients have shared what they said."""
+    """What these clients said counts no more: it is shared, or cannot be taken."""
     connection.execute(delete(_signals).where(_signals.c.client.in_(sorted(clients))))
 
 

@@ -26,6 +26,8 @@ from .errors import Conflict
 from .round import RoundTransaction
 from .transaction import LIVE
 
+AWAY = 10.0  # seconds after which it is looked at again whether a client is back
+
 
 def open_round(transaction: RoundTransaction, client: int, noisy: bool = False) -> None:
     """A new round, unless one is in progress. `noisy`: the caller adds noise to what it shares."""
@@ -49,7 +51,7 @@ def open_round(transaction: RoundTransaction, client: int, noisy: bool = False) 
     )
     connection.execute(insert(tables.rounds).values(vars(transaction.round)))
     heartbeat.begin(connection, now)
-    conduct.called(connection, client, settings, now, noisy)
+    conduct.called(connection, client, now, noisy)
     transaction.update_federation(round=number)
     transaction.record("opened", round=number, client=client, epoch=federation.epoch,
                        settings=federation.settings, deadline=deadline)  # fmt: skip
@@ -85,12 +87,14 @@ def unjudged(transaction: RoundTransaction) -> list[int]:
 
 
 def judge_kept(transaction: RoundTransaction) -> None:
-    """Judge what was kept, as far as that is possible by now: once, since it is judged together."""
+    """Judge what was kept, as far as that is possible by now: once, since it is judged together.
+    What a client said that is not live is kept: it may come back."""
     due, judged = unjudged(transaction), False
     live = transaction.connection.scalars(LIVE, transaction.live_between()).all() if due else []
     for client in due:
-        _keep(transaction, client, None)
-        if client in live and not judged:
+        gone = client not in live
+        _keep(transaction, client, transaction.now + AWAY if gone else None)
+        if not gone and not judged:
             judged = _judge(transaction, client)
 
 
@@ -142,6 +146,7 @@ def _take_streams(transaction: RoundTransaction, clients: set[int]) -> None:
         if upload.signature is None and must_sign(keys[client], settings):
             out.add(client)
     sent = {client: one for client, one in sent.items() if client not in out}
+    listening.forget(connection, out)  # else it would be news for ever; they say it again
     listening.take(connection, sent)
     nothing = Packed(FACTOR, settings.dim, np.empty(0))
     for client in sorted(clients):
