@@ -37,7 +37,11 @@ from incfed.service.coordinator.config import ServerConfig
 from .docstrings import meanings
 
 REQUIRED = "required"
-CUT_DEFAULTS = dict.fromkeys(CUT, "not set") | {"part": "[0.0, 1.0]", "turn": "false"}
+CUT_DEFAULTS = dict.fromkeys(CUT, "not set") | {
+    "part": "[0.0, 1.0]",
+    "turn": "false",
+    "resample": '"events"',
+}
 OWN = ("identity", "unsaid")  # of Settings, in no config
 # What a federation has where its config says nothing; the other defaults are those of version 0.1.
 OPEN: dict[str, Any] = CAREFUL | {"money_digits": SAFE_DIGITS}
@@ -229,6 +233,7 @@ def _run_defaults() -> dict[str, str]:
         "steps": steps,
         "seeds": str(len(empty.seeds)),
         "bootstrap": str(empty.bootstrap),
+        "resample": f'"{empty.resample}"',
         "output": f'"{empty.output.name}"',
     }
     return {name: known.get(name, "") for name in RUN_KEYS}

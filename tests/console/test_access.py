@@ -160,3 +160,8 @@ def test_pages_load_nothing_from_elsewhere(nobody: httpx.Client) -> None:
     assert "unsafe" not in policy
     assert "http" not in page.text.replace("http://www.w3.org/2000/svg", "")
     assert nobody.get("nowhere").status_code == 404
+
+
+def test_no_page_is_shown_inside_another(nobody: httpx.Client) -> None:
+    for path in ("now", "api/docs", "api/me"):
+        assert "frame-ancestors 'none'" in nobody.get(path).headers["content-security-policy"]

@@ -112,7 +112,11 @@ def test_a_client_and_why_it_was_paid(four: Federation, here: str, opened: Opene
     page = opened(f"{here}/clients/{who}")
     expect(page.get_by_text("Why was it paid this?")).to_be_visible()
     page.get_by_role("button", name="Why?").first.click()
-    expect(page.get_by_text("in money covers the rest").nth(1)).to_be_visible()
+    answers = page.get_by_text("in money covers the rest")
+    expect(answers).to_have_count(2)
+    play(four, 9)
+    expect(page.get_by_role("link", name="4", exact=True)).to_be_visible()
+    expect(answers).to_have_count(2)  # what was asked stays answered
 
 
 def test_the_ledger_is_audited_and_exported(four: Federation, opened: Opened) -> None:
@@ -128,6 +132,8 @@ def test_the_ledger_is_audited_and_exported(four: Federation, opened: Opened) ->
         page.get_by_label("Kind").select_option("closed")
         expect(page.get_by_role("row")).to_have_count(4)
         assert page.url.endswith("kind=closed")
+        play(four, 9)
+        expect(page.get_by_role("row")).to_have_count(5)
 
 
 # -------------------------------------------------------------------------------------- live
@@ -173,6 +179,34 @@ def test_a_lost_connection_is_said_and_found_again(four: Federation, opened: Ope
         expect(page.get_by_text("live", exact=True).first).to_be_visible()
 
 
+def seen(page: Page, hidden: bool) -> None:
+    """The tab is hidden, or looked at again."""
+    page.evaluate(
+        """hidden => {
+            Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+            document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        hidden,
+    )
+
+
+def test_a_page_that_was_hidden_in_an_outage_comes_back(here: str, opened: Opened) -> None:
+    def fail(page: Page) -> None:
+        page.route("**/api/**", lambda route: route.fulfill(status=502))
+
+    page = opened(f"{here}/now", expected="status of 502", prepare=fail)
+    expect(page.get_by_text("The server answered 502.")).to_be_visible()
+    seen(page, True)
+    page.unroute("**/api/**")
+    seen(page, False)
+    expect(page.get_by_text("3 rounds")).to_be_visible()
+    fail(page)
+    expect(page.get_by_text("connection lost")).to_be_visible()  # a failing poll is no life
+    expect(page.get_by_text("3 rounds")).to_be_visible()
+    page.unroute("**/api/**")
+    expect(page.get_by_text("live", exact=True).first).to_be_visible()
+
+
 # -------------------------------------------------------------------------------------- roles
 
 
@@ -200,6 +234,8 @@ def test_an_operator_changes_settings(four: Federation, opened: Opened) -> None:
     with served(app_of(four, login=False)) as url:
         page = opened(f"{url}/now", expected="status of 422")
         page.get_by_role("button", name="Change settings").click()
+        threshold = page.get_by_label(re.compile("^Threshold"))
+        expect(threshold).to_have_attribute("required", "")  # without one, no round would open
         page.get_by_label("Budget in all").fill("70")
         page.get_by_role("button", name="Change…").click()
         expect(page.get_by_role("dialog")).to_contain_text("Budget in all: 100 → 70")

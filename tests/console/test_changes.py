@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pytest
 
@@ -9,7 +11,7 @@ import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.chain import entries_after
-from support.console import play, token_of
+from support.console import asking, play, small, token_of
 from support.federation import Federation
 
 BOTH = pytest.mark.parametrize("four", ["sqlite", "postgresql"], indirect=True)
@@ -93,10 +95,23 @@ def test_every_setting_that_can_be_changed(four: Federation, operator: httpx.Cli
         assert (entry["kind"], entry["by"]) == ("settings", "a operator")
     again = operator.post("api/changes/settings", json={"beta": 0.5})
     assert again.json()["message"] == "nothing would change: these settings are in force"
+    cleared = operator.post("api/changes/settings", json={"threshold": None})
+    assert cleared.status_code == 422  # no client would ever open a round
+    assert cleared.json()["message"] == "threshold: must be a number. To stop rounds, pause them"
     unknown = operator.post("api/changes/settings", json={"dim": 3.0})
     assert unknown.status_code == 422
     play(four, 9)
     clean(four)
+
+
+def test_a_trigger_stands_in_for_the_threshold(tmp_path: Path) -> None:
+    grown = small(tmp_path / "grown.db", 0, threshold=None, trigger=incfed.GrowthRatio(2.0))
+    with asking(grown, "operator") as operator:
+        found = operator.get("api/changes/settings").json()
+        wrong = operator.post("api/changes/settings", json={"threshold": 2.0})
+    grown.store.close()
+    assert (found["threshold"], found["trigger"]) == (None, "GrowthRatio")
+    assert "trigger says when rounds open" in wrong.json()["message"]
 
 
 def test_who_changed_something_cannot_be_altered_unnoticed(

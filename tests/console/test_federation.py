@@ -11,16 +11,18 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from sqlalchemy import Connection, event, select
+from sqlalchemy import Connection, event, insert, select, update
 
 import incfed
 from incfed.console import auditing
 from incfed.console.access import PATH
-from incfed.ledger import audits, overview, tables
+from incfed.ledger import audits, overview, records, roster, tables
 from incfed.ledger.audit import AuditReport, audit
 from incfed.ledger.database import Database
-from incfed.ledger.federation import create
+from incfed.ledger.explaining import explain
+from incfed.ledger.federation import create, prune
 from incfed.ledger.settings import Settings
+from incfed.mechanisms import registry
 from support.console import app_of, asking, play, served, small
 from support.federation import Federation, made
 
@@ -47,7 +49,34 @@ def test_the_round_in_progress(four: Federation, viewer: httpx.Client) -> None:
     assert (now["number"], now["stage"], now["called_by"], now["uploaded"]) == (
         4, "open", "client 2", 0,
     )  # fmt: skip
-    assert now["awaited"] == [f"client {k}" for k in range(4)]
+    assert (now["awaited"], now["more"]) == ([f"client {k}" for k in range(4)], 0)
+
+
+def test_nobody_is_awaited_who_is_away_or_silent(tmp_path: Path) -> None:
+    """As the coordinator says, which opens no round for them."""
+    nine = Federation(
+        tmp_path / "nine.db", 9, dim=1, threshold=1.0, live_time=90.0, silent_rounds=2,
+        mechanism=incfed.PayEveryone(),
+    )  # fmt: skip
+    nine.coordinator.open_round(0)
+    with nine.store.write() as connection:
+        connection.execute(
+            insert(tables.conduct).values(client=8, silent=2, false_calls=0, noisy=False)
+        )
+        away = update(tables.presence).where(tables.presence.c.client == 0)
+        connection.execute(away.values(heard=nine.clock() - 91.0))
+    with nine.store.read() as connection:
+        now = overview.look(connection, nine.clock())
+    nine.store.close()
+    assert now.round is not None
+    assert (now.round.awaited, now.round.more) == ([f"client {k}" for k in range(1, 6)], 2)
+    assert next(one for one in now.attention if one.kind == "silent").link == "clients/8"
+
+
+def test_a_week_without_payments(four: Federation) -> None:
+    with four.store.read() as connection:
+        spent = overview.look(connection, four.clock() + overview.PACE_OVER + 1.0).spending
+    assert (spent.per_day, spent.runs_out) == (0.0, None)
 
 
 @BOTH
@@ -100,6 +129,46 @@ def test_a_round_is_explained(four: Federation, viewer: httpx.Client) -> None:
     assert "from 1 to 3" in viewer.get("api/rounds/99").json()["message"]
 
 
+CODE = """
+import incfed
+
+class Generous(incfed.Mechanism):
+    def decide(self, round):
+        return round.settle(round.everyone)
+"""
+
+
+def test_without_the_code_of_its_mechanism_a_round_is_shown_as_far_as_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "generous.py").write_text(CODE)
+    mine = registry.load_mechanism("generous.py:Generous", "mechanism", tmp_path)
+    four = small(tmp_path / "own.db", rounds=1, mechanism=mine)
+    records._parse.cache_clear()
+    monkeypatch.setattr(registry, "_loaded", {})
+    with four.store.read() as connection:
+        found = explain(connection, 1)
+        own = roster.history(connection, 3, four.clock())
+        why = roster.why_paid(connection, 1, 3)
+    four.store.close()
+    assert (found.missing_code, found.mechanism) == (True, "generous.py:Generous")
+    assert {one.nats for one in found.shares} == {None}
+    assert own.last_paid == 1
+    assert f"{own.history[0].payment:.2f} in money" in why
+    assert why.endswith("More cannot be said without the mechanism's code.")
+
+
+def test_a_void_round_is_not_decided_any_more(tmp_path: Path) -> None:
+    four = small(tmp_path / "void.db", rounds=0)
+    four.coordinator.open_round(0)
+    with four.store.touch() as connection:
+        connection.execute(tables.rounds.update().values(stage="void", ended=four.clock()))
+    with four.store.read() as connection:
+        found = explain(connection, 1)
+    four.store.close()
+    assert (found.stage, found.version) == ("void", "void")
+
+
 def test_clients_are_searched_sorted_and_paged(tmp_path: Path) -> None:
     many = Federation(tmp_path / "many.db", 60, dim=1, threshold=1.0, live_time=1e6,
                       mechanism=incfed.PayEveryone())  # fmt: skip
@@ -126,8 +195,10 @@ def test_a_client_and_why_it_was_paid(four: Federation, viewer: httpx.Client) ->
     own = viewer.get(f"api/clients/{paid['id']}").json()
     assert [one["round"] for one in own["history"]] == [3, 2, 1]
     last = next(one for one in own["history"] if one["payment"])
-    assert own["last_paid"].startswith(f"Round {last['round']}: \u2068{paid['name']}\u2069 shared")
-    assert f"{last['payment']:.2f} in money" in own["last_paid"]
+    assert own["last_paid"] == last["round"]
+    why = viewer.get(f"api/clients/{paid['id']}/rounds/{last['round']}").json()
+    assert why.startswith(f"Round {last['round']}: \u2068{paid['name']}\u2069 shared")
+    assert f"{last['payment']:.2f} in money" in why
     assert viewer.get("api/clients/77").status_code == 422
 
 
@@ -220,7 +291,11 @@ def test_what_is_not_new_is_not_said_again(four: Federation, viewer: httpx.Clien
     before = {path: viewer.get(f"api/{path}").json()["version"] for path in LIVE}
     play(four, 9)
     for path, version in before.items():
-        assert viewer.get(f"api/{path}", params={"after": version}).status_code == 200, path
+        status = 204 if path == "rounds/3" else 200  # a round that has ended stays as it is
+        assert viewer.get(f"api/{path}", params={"after": version}).status_code == status, path
+    with four.store.change() as connection:
+        prune(connection, four.clock(), four.clock())
+    assert viewer.get("api/rounds/3", params={"after": before["rounds/3"]}).json()["pruned"]
 
 
 def test_what_changes_by_itself_is_said_in_time(four: Federation, viewer: httpx.Client) -> None:

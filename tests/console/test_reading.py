@@ -213,7 +213,7 @@ def test_loading(here: str, opened: Opened) -> None:
 
 
 def test_an_error_can_be_tried_again(here: str, opened: Opened) -> None:
-    page = opened(f"{here}/now", expected="status of 500", prepare=answers(500, "It broke."))
+    page = opened(f"{here}/now", expected="status of 409", prepare=answers(409, "It broke."))
     expect(page.get_by_role("alert").filter(has_text="That did not work")).to_be_visible()
     expect(page.get_by_text("It broke.")).to_be_visible()
     page.unroute("**/api/now*")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ import numpy as np
 import pytest
 
 import incfed
+from incfed.console import runs
 from incfed.experiments import Recipe, build, suite
 from incfed.results.collection import collect
 from support.console import app_of, served
+from support.logs import Sample
 
 PAID = {
     "label": "paid", "kind": "IncFedUCB", "threshold": 1.0, "costs": 1.0,
@@ -96,6 +99,38 @@ def test_runs_are_compared_and_read_as_csv(asked: httpx.Client) -> None:
     assert float(rows[2]["reward"]) == view["rows"][2]["mean"]["reward"]
     mixed = asked.get("runs/view", params={"id": ["swept", "single"]})
     assert "only experiments and runs can be compared" in mixed.json()["message"]
+
+
+def test_figures_of_a_log_say_that_they_are_per_matched_step(tmp_path: Path) -> None:
+    sample = Sample.random(events=400, most=3)
+    log = incfed.ReplayLog(sample.events, mode="replay", items=sample.table)
+    compared = incfed.compare(log, {"alone": incfed.Independent()}, bootstrap=2)
+    compared["alone"][0].save(tmp_path / "log")
+    with served(app_of(folder=tmp_path, login=False)) as url:
+        view = httpx.get(f"{url}/api/runs/view", params={"id": "log"}).json()
+        text = httpx.get(f"{url}/api/runs/table.csv", params={"id": "log"}).text
+    assert (view["per"], view["note"]) == (1000, "Final figures.")
+    assert view["lines"] == "Over the matched steps. One run each."
+    assert "tradeoff" not in view["charts"]  # its regret is unknown
+    assert {"reward_per_1000_matched", "reward_per_1000_matched_sd"} <= set(
+        text.splitlines()[0].split(",")
+    )
+    scale = runs._scale(compared.rows)
+    assert scale["bootstrap"]
+    assert "95 % interval from 2 bootstrapped logs" in scale["note"]
+
+
+def test_a_plan_shows_what_money_buys(tmp_path: Path) -> None:
+    """Of a log, that is reward, also if the aim is to pay little."""
+    nobody = dict.fromkeys(("mean", "low", "high"))
+    known = {"mean": 1.0, "low": 0.5, "high": 1.5}
+    point = {"regret": nobody, "reward": known, "payment": known, "communication": known}
+    plan = {
+        "advice": "", "aim": "payment", "bought": "reward", "figures": point, "references": {},
+        "frontier": [point], "held_out_seeds": [1],
+    }  # fmt: skip
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    assert runs._plan_chart(tmp_path, "frontier")["data"][0]["y"] == [1.0]
 
 
 def test_a_sweep_has_points_and_heat_maps(asked: httpx.Client) -> None:

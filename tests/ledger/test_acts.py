@@ -190,3 +190,23 @@ def test_a_message_at_the_wrong_time_is_found(
         act(transaction, three)
         transaction.rows.write()
     assert any(one.endswith(said) for one in findings(three)), findings(three)
+
+
+def test_what_the_entries_tell_is_found_where_the_data_was_pruned(tmp_path: Path) -> None:
+    three = founded(tmp_path, live_time=1e6, upload_time=50.0, lag=0)
+    share(three, 0)
+    number = three.upload([0, 2], [X[6], X[8]], 0.0)
+    three.wait(51.0)
+    for client in three.offered():
+        three.deliver(client, number, X[6 + client])
+    with three.coordinator._write() as transaction:
+        old_upload(transaction, three)
+        transaction.rows.write()
+    three.wait(20.0)
+    with three.store.write() as connection:
+        prune(connection, three.clock() - 10.0, three.clock())
+        assert not any(connection.scalars(select(tables.uploads.c.numbers)))
+    found = findings(three)
+    assert len(found) == 2, found
+    assert found[0].endswith("the round was closed, not open")
+    assert found[1].endswith("client 1: epoch 0 is not from 2 to 2")

@@ -12,7 +12,7 @@ import incfed
 from incfed.ledger import money, tables
 from incfed.ledger.explaining import explain
 from incfed.ledger.payouts import mark_paid_out
-from incfed.ledger.roster import history, roster
+from incfed.ledger.roster import history, roster, why_paid
 from incfed.ledger.summaries import series
 from support.federation import Federation, eventful
 
@@ -73,6 +73,7 @@ def test_a_clients_page_reads_no_table_from_end_to_end(tmp_path: Path) -> None:
     event.listen(one.store.engine, "before_cursor_execute", lambda *a: asked.append((a[2], a[3])))
     with one.store.read() as connection:
         found = history(connection, 0, one.clock())
+        why = why_paid(connection, 1, 0)
         queries = [each for each in asked if each[0].startswith("SELECT")]
         plans = [
             row.detail
@@ -80,7 +81,8 @@ def test_a_clients_page_reads_no_table_from_end_to_end(tmp_path: Path) -> None:
             for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values)
         ]
     one.store.close()
-    assert found.last_paid.startswith("Round 1: client 0 shared 1 step.")
+    assert found.last_paid == 1
+    assert why.startswith("Round 1: \u2068client 0\u2069 shared 1 step.")
     scanned = {plan.split()[1] for plan in plans if plan.startswith("SCAN")}
     assert scanned <= {"CONSTANT", "audits", "clients", "federation"}, scanned
     assert any("uploads USING INDEX uploads_of_client" in plan for plan in plans)

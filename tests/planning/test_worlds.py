@@ -42,9 +42,11 @@ def test_a_log_that_skips_steps(tmp_path: Path) -> None:
     )
     assert f"means over {len(plan.held_out)} bootstrapped logs" in str(plan)
     matching = round(150 * rest.match_rate)  # of the half to judge by
-    assert f"this part has about {matching} that match" in " ".join(str(plan).split())
+    assert f"rest on about {matching} events of this part that match" in " ".join(str(plan).split())
     assert "whose events are drawn from it with replacement" in " ".join(str(plan).split())
-    case = read_case({"world": dict(plan.case.table), "costs": 1.0, "run": {"resample": "clients"}})
+    again = (tmp_path / "case.toml").read_text() + '[run]\nresample = "clients"\n'
+    (tmp_path / "again.toml").write_text(again)
+    case = read_case(tmp_path / "again.toml")
     assert case.scene(JUDGE) == {**plan.case.scene(JUDGE), "resample": "clients"}
     assert case.identity() != plan.case.identity()
     assert read(tmp_path / "out/run.toml").world.length == drawn  # the paths still lead there

@@ -106,7 +106,7 @@ def test_what_the_others_want_is_the_measure() -> None:
     or has nothing in the model does not count, and one other client is none to go by."""
     spread = incfed.Limits(price_spread=5.0)
     past = {7: Past(price=9.0, steps=1), 8: Past(price=0.0, steps=1), 9: Past()}
-    past |= {5: Past(price=1.0, steps=1, left=True), 6: Past(price=1.0)}  # revoked; withdrawn
+    past |= {5: Past(price=1.0, steps=1, gone=True), 6: Past(price=1.0)}  # revoked; withdrawn
     assert usual_prices({0: 2.0, 1: 2.0, 3: 99.0}, past) == {0: 9.0, 1: 9.0, 3: 2.0}
     assert decide(of([2.0, 2.0, 0.0, 11.0], limits=spread, past=past)).removed == {
         3: "price_spread"

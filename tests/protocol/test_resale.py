@@ -106,3 +106,17 @@ def test_honest_clients_with_few_arms_can_share() -> None:
             late += turned if round > 20 else []
         news.append(np.diag(counts.sum(axis=0)))
     assert sum(late) <= 0.02 * len(late)
+
+
+@given(st.integers(2, 4), st.integers(1, 12), st.integers(0, 2**32 - 1))
+def test_what_was_known_after_fewer_epochs(d: int, rounds: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    news = [gram(chance, 3 * d, d) for _ in range(rounds)]
+    news.insert(1, news[0])  # by chance
+    known, V = downloads(news)
+    for count in range(1, rounds + 1):
+        slow, _ = downloads(news[:count])
+        quick = known.first(count + 1)
+        assert quick.usual == slow.usual
+        for j in range(1, len(V)):
+            assert refused(quick, V[j] - V[j - 1]) == refused(slow, V[j] - V[j - 1])

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 import incfed
 from incfed.results import Comparison
+from incfed.results.differences import paired_difference
 from incfed.support.inputs import InputError
 from support.results import sample, settings, silent
 
@@ -51,6 +52,16 @@ def test_clients_in_the_mean_over_seeds() -> None:
     assert frame["paid"].tolist() == [0.0, 0.0, 0.0, 2.5] * 2
 
 
+def test_runs_of_other_events_are_no_pairs() -> None:
+    """The same seed draws something else in another world, or in a longer run."""
+    base = [sample(seed=1)]
+    seen = dict(base[0].settings)
+    assert paired_difference(base, base, "regret").mean == 0.0
+    for other in ({"world": {**seen["world"], "resample": "clients"}}, {"steps": 77}):
+        moved = replace(base[0], settings={**seen, **other})
+        assert math.isnan(paired_difference(base, [moved], "regret").mean)
+
+
 def test_results_by_label() -> None:
     one = Comparison(RUNS)
     assert list(one) == ["one", "other"]
@@ -72,7 +83,7 @@ def test_as_text() -> None:
 
 
 def test_what_is_unknown_has_no_difference() -> None:
-    quiet = [replace(silent(), settings=settings(seed=seed)) for seed in (0, 2)]
+    quiet = [replace(silent(), settings=settings(seed=seed, steps=10)) for seed in (0, 2)]
     runs = {"silent": quiet, "other": RUNS["other"]}
     text = str(Comparison(runs))
     difference = next(line for line in text.splitlines() if "Against" in line)

@@ -46,6 +46,14 @@ def test_a_heat_map_has_a_scale_of_the_same_colours() -> None:
     assert axis["title"]["text"] == "Regret"
 
 
+def test_a_heat_map_shows_what_users_wrote_as_text() -> None:
+    table = heat_map(("<b>x</b>", ["<i>1</i>"]), ("y", ["%{x}"]), [[1.0]], "regret")
+    cells, layout = table["data"][0], table["layout"]
+    assert cells["x"] == ["&lt;i&gt;1&lt;/i&gt;"]
+    assert cells["y"] == ["&#37;{x}"]
+    assert layout["xaxis"]["title"]["text"] == "&lt;b&gt;x&lt;/b&gt;"
+
+
 @pytest.mark.parametrize("values", [[7.0, 7.0], [7.0, 7.01], [0.0, 0.0], [None, 7.0]])
 def test_values_that_hardly_differ_have_similar_colours(values: list[float | None]) -> None:
     cells = heat_map(("a", [1, 2]), ("b", [1]), [values], "regret")["data"][0]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.ledger.clients import enrol, revoke
+from incfed.ledger.clients import enrol, members, revoke
 from incfed.ledger.database import Database
 from incfed.ledger.records import read_epoch
 from incfed.ledger.settings import Settings
@@ -69,12 +69,16 @@ class Federation:
 
     def offered(self) -> dict[int, Any]:
         """Attempt and payment of those whose offer stands."""
-        found = {}
-        for k in range(len(self.tokens)):
-            seen = self.coordinator.state(k).round
-            if seen is not None and seen.offer is not None:
-                found[k] = seen.offer.attempt, seen.offer.payment
-        return found
+        with self.store.read() as connection:
+            ids = [one.id for one in members(connection) if not one.revoked]
+        rounds = {
+            k: one.round for k, one in zip(ids, self.coordinator.all_states(ids), strict=True)
+        }
+        return {
+            k: (seen.offer.attempt, seen.offer.payment)
+            for k, seen in rounds.items()
+            if seen is not None and seen.offer is not None
+        }
 
     def upload(self, clients: Sequence[int], rows: list[FloatArray], costs: Any) -> int:
         """A round with these rows pending at these clients; costs: one for all, or one each."""

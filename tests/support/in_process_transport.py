@@ -38,7 +38,8 @@ def reply(
         view = _view(coordinator, who, request)
         if isinstance(view, bytes):
             return 200, view
-        return 200, _adapter(type(view)).dump_python(view, mode="json")
+        kind: Any = type(view)
+        return 200, _adapter(kind).dump_python(view, mode="json")
     except Refusal as refusal:
         status = 409 if isinstance(refusal, Conflict) else 422
         return status, {"field": refusal.field, "message": refusal.allowed}

@@ -39,6 +39,7 @@ POLICY = (
     "connect-src 'self'; font-src 'self'; form-action 'self'; frame-ancestors 'none'; "
     "base-uri 'none'"
 )
+DOCS_POLICY = "frame-ancestors 'none'"  # its page brings scripts of its own
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
@@ -184,8 +185,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 headers: list[Any] = list(message.get("headers", []))
                 own = dict(HEADERS)
-                if not path.startswith(DOCS):
-                    own["Content-Security-Policy"] = POLICY
+                own["Content-Security-Policy"] = DOCS_POLICY if path.startswith(DOCS) else POLICY
                 fixed = path.startswith(("/static", "/plotly"))
                 own["Cache-Control"] = "no-cache" if fixed else "no-store"
                 if path.startswith("/plotly"):

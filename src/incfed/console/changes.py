@@ -28,6 +28,7 @@ class SettingsView:
 
     beta: float | None  # null: the mechanism has none
     threshold: float | None
+    trigger: str | None  # that opens rounds instead of a threshold
     budget: float | None
     per_round: float | None
     per_payment: float | None
@@ -52,7 +53,8 @@ def settings(store: Store, who: Viewer) -> SettingsView:
     limits = found.limits or Limits()
     caps = {name: getattr(limits, name) for name in CAPS}
     beta = getattr(found.mechanism, "beta", None)
-    return SettingsView(beta, found.threshold, found.budget, **caps, paused=paused)
+    trigger = None if found.trigger is None else type(found.trigger).__name__
+    return SettingsView(beta, found.threshold, trigger, found.budget, **caps, paused=paused)
 
 
 @changing.post("/settings")
@@ -61,6 +63,8 @@ def set_settings(store: Store, at: At, who: Changer, new: dict[str, float | None
     changed."""
     for name in new:
         choice("setting", name, CHANGEABLE)
+    if new.get("threshold", 0.0) is None:
+        raise InputError("threshold: must be a number. To stop rounds, pause them")
     with store.change() as connection:
         found, _ = settings_in_force(connection)
         changes: dict[str, Any] = {

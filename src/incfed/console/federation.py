@@ -17,7 +17,7 @@ from ..ledger.audits import AuditRun, AuditRunning
 from ..ledger.chain import head
 from ..ledger.database import Database
 from ..ledger.entries import EntriesPage, page_of_entries
-from ..ledger.explaining import Explained, explain
+from ..ledger.explaining import Explained, explain, version_of
 from ..ledger.overview import Now
 from ..ledger.roster import ClientHistory, Roster
 from ..support.inputs import choice
@@ -90,6 +90,7 @@ class LedgerView:
     findings: list[str]  # and what it found
     running: float | None  # how much of the audit in progress is done; null: there is none
     interrupted: AuditRun | None  # the last audit, if the process that ran it has stopped
+    at: float  # of the server's clock
     version: str  # ask with after = this
 
 
@@ -127,7 +128,7 @@ def round(store: Store, number: Id, after: After = "") -> Explained:
     the others' data is worth to it, its cost and payment, and why it shared or did not."""
     with store.read() as connection:
         if after:
-            unless_new(after, overview.version(connection))
+            unless_new(after, version_of(connection, number))
         return explain(connection, number)
 
 
@@ -164,7 +165,7 @@ def client(
     after: After = "",
 ) -> ClientHistory:
     """A client and its rounds, the last one first: what it had, asked for and was paid, and how the
-    round ended for it; and why it was last paid what it was."""
+    round ended for it; and which round paid it last."""
     with store.read() as connection:
         if after:
             unless_new(after, overview.version(connection, at))
@@ -196,6 +197,7 @@ def ledger(store: Store, at: At, after: After = "") -> LedgerView:
         findings=[] if audited is None else audited.findings,
         running=None if running is None else running.done,
         interrupted=interrupted,
+        at=at,
         version=version,
     )
 

@@ -23,9 +23,10 @@ from ..results.comparison import Comparison
 from ..results.numbers import finite, human
 from ..results.parallel import parallel
 from ..results.records import Result
+from ..results.replays import PER, SUMS, bands_note
 from ..results.storage import INDEX as RUN
 from ..results.storage import load
-from ..results.tables import METRICS, ComparisonRow
+from ..results.tables import METRICS, ComparisonRow, comparison_table
 from ..support.files import write_text
 from ..support.inputs import InputError, choice, counted
 from .access import Changer, ConsoleDep, viewer
@@ -84,6 +85,10 @@ class SavedView:
     metrics: list[str]
     words: list[str]  # what a plan advises, or how much of a sweep is there
     charts: list[str]  # that can be asked for
+    note: str  # what the figures are
+    lines: str  # what the lines and bands of a chart are
+    per: int | None = None  # matched steps of a log that sums are for; null: all steps
+    bootstrap: bool = False  # whether `sd` is that of bootstrapped logs
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,11 @@ def view(folder: Folder, ids: Ids) -> SavedView:
     rows = [_figures(comparison, row, metrics) for row in comparison.rows]
     kind = _kind(folder, ids[0]) if len(ids) == 1 else "comparison"
     curves = [name for name in metrics if name != "rounds"]
-    return SavedView(", ".join(ids), kind, rows, metrics, [], [*curves, "tradeoff"])
+    charts = [*curves, *_tradeoff(metrics)]
+    lines = bands_note(comparison.runs)
+    return SavedView(
+        ", ".join(ids), kind, rows, metrics, [], charts, lines=lines, **_scale(comparison.rows)
+    )
 
 
 @saved.get("/chart")
@@ -137,11 +146,15 @@ def chart(
 
 @saved.get("/table.csv")
 def table(folder: Folder, ids: Ids) -> Response:
-    """The figures of /api/runs/view as a CSV file, a row for each label."""
+    """The figures of /api/runs/view as a CSV file, a row for each label. The columns of a log say
+    that its sums are per 1,000 matched steps, and that their spread is of bootstrapped logs."""
     shown = view(folder, ids)
+    spread = "_bootstrap_sd" if shown.bootstrap else "_sd"
+    sums = f"_per_{shown.per}_matched" if shown.per else ""
+    names = [name + sums * (name in SUMS) for name in shown.metrics]
     target = io.StringIO()
     out = csv.writer(target)
-    out.writerow(["label", "seeds", *(f"{m}{end}" for m in shown.metrics for end in ("", "_sd"))])
+    out.writerow(["label", "seeds", *(name + end for name in names for end in ("", spread))])
     for row in shown.rows:
         figures = [one for m in shown.metrics for one in (row.mean.get(m), row.sd.get(m))]
         out.writerow([row.label, row.seeds, *figures])
@@ -230,7 +243,7 @@ def _figures(comparison: Comparison, row: ComparisonRow, metrics: Sequence[str])
     differences: dict[str, tuple[float, float, float] | None] = {}
     for name in metrics:
         differences[name] = None
-        if row.label != first:
+        if row.label != first and not any(each.repeated for each in comparison.rows):
             one = comparison.difference(row.label, name)
             if math.isfinite(one.mean) and math.isfinite(one.low):
                 differences[name] = (one.mean, one.low, one.high)
@@ -247,6 +260,18 @@ def _means(
         {name: finite(one.mean) for name, one in spreads.items()},
         {name: finite(one.sd) for name, one in spreads.items()},
     )
+
+
+def _scale(rows: Sequence[ComparisonRow]) -> dict[str, Any]:
+    """What the figures of these rows are."""
+    per = PER if any(row.matched for row in rows) else None
+    bootstrap = any(row.bootstrap for row in rows)
+    return {"note": comparison_table(rows).note, "per": per, "bootstrap": bootstrap}
+
+
+def _tradeoff(metrics: Sequence[str]) -> list[str]:
+    """Nothing to show if no regret is known."""
+    return ["tradeoff"] if "regret" in metrics else []
 
 
 def _known(row: ComparisonRow, metric: str) -> bool:
@@ -273,9 +298,12 @@ def _sweep_view(folder: Path) -> SavedView:
     points = _points(folder)
     metrics = [name for name in METRICS if any(_known(one.row, name) for one in points)]
     rows = [Figures(one.row.label, one.row.seeds, *_means(one.row, metrics), {}) for one in points]
-    words = [f"{counted(len(points), 'point')} over {', '.join(_axes(points))}"]
-    charts = [*_maps(points), "tradeoff"]
-    return SavedView(folder.name, "sweep", rows, metrics, words, charts)
+    axes = ", ".join(_axes(points))
+    words = [f"{counted(len(points), 'point')}{f' over {axes}' if axes else ''}"]
+    charts = [*_maps(points), *_tradeoff(metrics)]
+    lines = "Means over the seeds." if any(row.seeds > 1 for row in rows) else "One run each."
+    scale = _scale([one.row for one in points])
+    return SavedView(folder.name, "sweep", rows, metrics, words, charts, lines=lines, **scale)
 
 
 def _maps(points: Sequence[PointSummary]) -> dict[str, tuple[str, list[PointSummary]]]:
@@ -342,7 +370,8 @@ def _plan_view(folder: Path) -> SavedView:
     ]
     used = [name for name in metrics if any(row.mean[name] is not None for row in rows)]
     charts = ["search", "frontier"] if plan.get("tried") else ["frontier"]
-    return SavedView(folder.name, "plan", rows, used, [plan["advice"]], charts)
+    note = "Held-out means with 95 % intervals."
+    return SavedView(folder.name, "plan", rows, used, [plan["advice"]], charts, note, note)
 
 
 def _of(figures: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, float | None]:
@@ -366,9 +395,10 @@ def _plan_chart(folder: Path, name: str) -> dict[str, Any]:
         columns = {key: [_scalar(one[key]) for one in tried] for key in (tried[0] if tried else ())}
         own = [{key: one.get(key) for key in plan["setting"]} for one in tried]
         return parallel(columns, own.index(plan["setting"]) if plan["setting"] in own else None)
-    x, y = "payment", plan["aim"] if plan["aim"] != "payment" else "regret"
-    points = [one for one in plan["frontier"] if one[y]["mean"] is not None]
-    return interactive.frontier(points, x, y)
+    aim = plan["aim"]
+    bought = plan.get("bought") or (aim if aim != "payment" else "regret")  # older plans: the aim
+    points = [one for one in plan["frontier"] if one[bought]["mean"] is not None]
+    return interactive.frontier(points, "payment", bought)
 
 
 def _scalar(value: Any) -> float | str:

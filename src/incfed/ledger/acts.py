@@ -7,15 +7,18 @@ upload is what the client streamed for it.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
 
 from sqlalchemy import Connection
 
 from ..protocol.checks import Refusal, check_delivery, check_upload
 from ..protocol.protocols import EVERYONE
-from ..protocol.resale import Downloaded, Sketch
+from ..protocol.resale import Downloaded
 from ..protocol.statements import ANSWERED, DELIVERED, FIELDS, UPLOADED
 from . import tables
+from .money import fractions
 from .records import OFFERED, OPEN, RUNNING, from_bytes, read_own, read_upload
 from .replay import Replay, Row
 from .settings import Settings
@@ -34,20 +37,20 @@ class Acts:
         self._connection = connection
         self._last = -1, Downloaded([])
 
-    def faults(self, replay: Replay, e: Row) -> list[str]:
-        """What is wrong with an entry, given all entries before it. Pruned where that cannot be
-        told any more."""
+    def faults(self, replay: Replay, e: Row) -> Iterator[str]:
+        """What is wrong with an entry, given all entries before it: first all that these tell by
+        themselves, then what statistics tell. Pruned if those are gone."""
         kind = e["kind"]
-        found = _misplaced(replay, e) if kind in STAGES else []
+        if kind in STAGES:
+            yield from _misplaced(replay, e)
         if kind in FIELDS and replay.clients[e["client"]]["revoked"]:
-            found.append(f"client {e['client']} was revoked")
+            yield f"client {e['client']} was revoked"
         if kind == UPLOADED:
-            found += self._uploaded(replay, e)
+            yield from self._uploaded(replay, e)
         elif kind == ANSWERED:
-            found += _answered(replay, e)
+            yield from _answered(replay, e)
         elif kind == DELIVERED:
-            found += self._delivered(replay, e)
-        return found
+            yield from self._delivered(replay, e)
 
     @property
     def wrong_sketches(self) -> list[str]:
@@ -55,47 +58,53 @@ class Acts:
         needed."""
         if "_sketches" not in vars(self):
             return []
-        return [f"sketches {epoch}: not those of V_g" for epoch in self._sketches[1]]
+        return [f"sketches {epoch}: not those of V_g" for epoch in self._sketches[2]]
 
-    def _uploaded(self, replay: Replay, e: Row) -> list[str]:
+    def _uploaded(self, replay: Replay, e: Row) -> Iterator[str]:
         who, settings = f"client {e['client']}", round_settings(replay, e)
         if (e["round"], e["client"]) in replay.uploads:
-            return [f"{who} had uploaded before"]
+            yield f"{who} had uploaded before"
+            return
+        yield from fractions([e["cost"]], settings.money_digits)
+        yield from _outdated(replay, e, settings)
+        if e["steps"] > settings.most_steps(e["at"] - replay.unshared_since(e["client"])):
+            yield f"{who}: more steps than steps_per_second allows"
         row = read_own(self._connection, tables.uploads, e["round"], e["client"])
         upload = read_upload(row, settings)
         check_upload(upload, settings.bounds)
-        found = _outdated(replay, e, settings)
-        if e["steps"] > settings.most_steps(e["at"] - replay.unshared_since(e["client"])):
-            found.append(f"{who}: more steps than steps_per_second allows")
         if e["steps"] and settings.limits is not None and settings.limits.refuse_resale:
             try:
                 self._downloaded(replay.now["epoch"]).check(upload.dV)
             except Refusal:
-                found.append(f"{who}: only what was downloaded before (limits.refuse_resale)")
-        return found
+                yield f"{who}: only what was downloaded before (limits.refuse_resale)"
 
-    def _delivered(self, replay: Replay, e: Row) -> list[str]:
+    def _delivered(self, replay: Replay, e: Row) -> Iterator[str]:
         who, key = f"client {e['client']}", (e["round"], e["client"])
         if key in replay.deliveries:
-            return [f"{who} had delivered before"]
+            yield f"{who} had delivered before"
+            return
         settings, offer = round_settings(replay, e), replay.offers.get(key)
         if offer is None or offer["failed"]:
-            return [f"{who} had no offer"]
+            yield f"{who} had no offer"
+            return
+        if offer["accepted"] is False:
+            yield f"{who} had declined its offer"
         upload = read_upload(read_own(self._connection, tables.uploads, *key), settings)
         sent = read_own(self._connection, tables.deliveries, *key)
         check_delivery(from_bytes(sent.db), upload.dV, upload.steps, settings.bounds)
-        return [f"{who} had declined its offer"] if offer["accepted"] is False else []
 
     def _downloaded(self, epoch: int) -> Downloaded:
         """What clients could have downloaded when this was the current epoch."""
         if self._last[0] != epoch:
-            known = [one for number, one in self._sketches[0].items() if number <= epoch]
-            self._last = epoch, Downloaded(known)
+            epochs, known, _ = self._sketches
+            self._last = epoch, known.first(bisect_right(epochs, epoch))
         return self._last[1]
 
     @cached_property
-    def _sketches(self) -> tuple[dict[int, Sketch], list[int]]:
-        return checked_sketches(self._connection)
+    def _sketches(self) -> tuple[list[int], Downloaded, list[int]]:
+        """Epochs, in order, what could be downloaded in all of them, and those with a wrong one."""
+        known, wrong = checked_sketches(self._connection)
+        return list(known), Downloaded(list(known.values())), wrong
 
 
 def round_settings(replay: Replay, e: Row) -> Settings:

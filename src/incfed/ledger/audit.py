@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -144,11 +144,8 @@ def _follow(
         report.findings.append(f"entry {row.number}: cannot be read")
         return
     try:
-        if body["kind"] in FIELDS:
-            wrong = disputed(replay, body, round_settings(replay, body))
-            report.findings += [f"{where}: {one}" for one in wrong]
-        wrong = acts.faults(replay, body) + disagreements(connection, replay, body)
-        report.findings += [f"{where}: {one}" for one in wrong]
+        for one in _faults(connection, replay, acts, body):  # what was found so far, counts
+            report.findings.append(f"{where}: {one}")
     except MissingCode as missing:
         raise MissingCode(f"{where}: {missing}") from None
     except Pruned:
@@ -159,6 +156,16 @@ def _follow(
         replay.apply(body)
     except Exception as error:
         report.findings.append(f"{where}: does not follow: {type(error).__name__}: {error}")
+
+
+def _faults(
+    connection: Connection, replay: Replay, acts: Acts, body: dict[str, Any]
+) -> Iterator[str]:
+    """What is wrong with an entry."""
+    if body["kind"] in FIELDS:
+        yield from disputed(replay, body, round_settings(replay, body))
+    yield from acts.faults(replay, body)
+    yield from disagreements(connection, replay, body)
 
 
 def _compare(connection: Connection, report: AuditReport, replay: Replay, table: Table) -> None:

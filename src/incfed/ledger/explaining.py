@@ -1,7 +1,7 @@
 """A closed round, explained: who could share, in which order, for what, and why others did not.
 
-Recomputed from what clients uploaded, as the audit does; once that is pruned, only what was paid
-is known.
+Recomputed from what clients uploaded, as the audit does; once that is pruned, or without the code
+of the mechanism, only what was paid is known.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, exists, select
 
 from ..mechanisms.base import Round
+from ..mechanisms.registry import MissingCode
 from ..support.inputs import refuse
 from . import money, tables
 from .overview import version
-from .records import CLOSED, Pruned, read_round_inputs, read_settings
+from .records import CLOSED, RUNNING, VOID, Pruned, read_body, read_round_inputs, read_settings
 from .summaries import BARRED
 
 LIMITS = {
@@ -70,6 +71,7 @@ class Explained:
     shares: list[Share]  # the largest contribution first
     removed: dict[str, str]  # by name: which limit
     pruned: bool
+    missing_code: bool  # of the mechanism: it is not loaded here
     version: str  # ask with after = this
 
 
@@ -79,8 +81,8 @@ def explain(connection: Connection, number: int) -> Explained:
     if row is None:
         last = connection.scalar(select(tables.federation.c.round)) or 0
         raise refuse("round", number, f"from 1 to {last}")
-    settings = read_settings(connection, row.settings)
-    digits = settings.money_digits
+    body = read_body(connection, row.settings)
+    digits = body.get("money_digits")
     names = {one.id: one.name for one in connection.execute(select(clients.id, clients.name))}
     uploads = _rows(connection, tables.uploads, number)
     payments = {
@@ -94,8 +96,9 @@ def explain(connection: Connection, number: int) -> Explained:
     active = {client: one for client, one in uploads.items() if one.steps}
     nats: Mapping[int, float] = {}
     worth: Mapping[int, float] = {}
-    pruned = False
+    pruned = missing_code = False
     try:
+        settings = read_settings(connection, row.settings)
         inputs = read_round_inputs(
             connection, settings, round=number, epoch=row.epoch, trigger=row.trigger,
             spent=0.0, out=(),
@@ -103,6 +106,8 @@ def explain(connection: Connection, number: int) -> Explained:
         nats, worth = _measures(inputs.open()[1], payments)
     except Pruned:
         pruned = True
+    except MissingCode:
+        missing_code = True
     shares = []
     for client, one in active.items():
         cost, paid = money.amount_of(one, "cost", digits), payments.get(client)
@@ -117,7 +122,7 @@ def explain(connection: Connection, number: int) -> Explained:
             )
         )  # fmt: skip
     shares.sort(key=lambda one: (-(one.nats or 0.0), one.client))
-    kind = settings.mechanism.settings()
+    kind = body["mechanism"]
     return Explained(
         number=number,
         stage=row.stage,
@@ -136,8 +141,21 @@ def explain(connection: Connection, number: int) -> Explained:
         shares=shares,
         removed={names[client]: limit for client, limit in removed.items()},
         pruned=pruned,
-        version=version(connection),
+        missing_code=missing_code,
+        version=version_of(connection, number),
     )
+
+
+def version_of(connection: Connection, number: int) -> str:
+    """Another one if a round may have changed: one that has ended only does so if it is pruned."""
+    rounds, uploads, epochs = tables.rounds.c, tables.uploads.c, tables.epochs.c
+    gone = exists().where(uploads.round == rounds.number, uploads.numbers.is_(None))
+    old = exists().where(epochs.number == rounds.epoch, epochs.V.is_(None))
+    query = select(rounds.stage, (gone | old).label("pruned")).where(rounds.number == number)
+    row = connection.execute(query).first()
+    if row is None or row.stage in RUNNING:
+        return version(connection)
+    return f"{row.stage}{'-pruned' * bool(row.pruned)}"
 
 
 def _rows(connection: Connection, table: Any, number: int) -> dict[int, Any]:
@@ -192,11 +210,13 @@ def _why(
     if removed == BARRED:
         return "Passed over: it is barred for a while, since it failed to deliver."
     if removed in ("least_sharers", "least_steps"):
-        return "Too little was shared in this round for anything to be."
+        return "Too few clients or steps would have been shared in this round, so nothing was."
     if removed in ("largest_share", "steps_spread"):
         return "Passed over: too large a share of all data is its own. It waits for the others."
     if removed is not None:
         return f"Passed over: its price exceeds {LIMITS.get(removed, removed)}."
+    if stage == VOID:
+        return "The round ended without a decision."
     if stage != CLOSED:
         return "Not decided yet."
     return "Passed over: the others' data was enough, or cheaper."

@@ -51,6 +51,13 @@ def spent(earlier: float, posted: int, digits: int | None) -> float:
     return from_units(to_units(next_unit(earlier, digits), digits) + posted, digits)
 
 
+def fractions(amounts: Iterable[Any], digits: int | None) -> list[str]:
+    """Amounts of an entry that must be in minor units and are not whole numbers."""
+    if digits is None:
+        return []
+    return [f"{one} is no number of minor units" for one in amounts if type(one) is not int]
+
+
 def total(amounts: Iterable[float], digits: int) -> int:
     """Their sum, in minor units: exact."""
     return sum(to_units(amount, digits) for amount in amounts)

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, func, select
+from sqlalchemy import Connection, Select, and_, case, func, select
 
 from ..support.inputs import counted
 from . import audits, money, tables
-from .records import OFFERED, OPEN, RUNNING, read_body
+from .records import OPEN, RUNNING, read_body
 
 DAY = 86_400.0
 PACE_OVER = 7 * DAY  # by what was paid in this time, it is said when the budget runs out
@@ -37,7 +37,8 @@ class RoundNow:
     called_by: str
     attempt: int  # how often it was decided
     uploaded: int
-    awaited: list[str]  # who has to upload, or to deliver
+    awaited: list[str]  # the first few of those who have to upload, or to deliver
+    more: int  # that are awaited, too
     offered: int
     answered: int
     delivered: int
@@ -49,7 +50,7 @@ class Spending:
     reserved: float  # for the offers that stand
     budget: float | None
     digits: int | None  # of money
-    per_day: float | None  # None: nothing was paid of late, or only just now
+    per_day: float | None  # of late; None: nothing was paid yet, or only just now
     runs_out: float | None  # when, at this pace
 
 
@@ -102,7 +103,7 @@ def is_founded(connection: Connection) -> bool:
 def look(connection: Connection, at: float) -> Now:
     federation = connection.execute(select(tables.federation)).one()
     settings = read_body(connection, federation.settings)
-    round = _round(connection, federation.round)
+    round = _round(connection, federation.round, settings, at)
     spending = _spending(connection, federation, settings, at)
     return Now(
         federation=federation.name,
@@ -140,7 +141,9 @@ def _members(
     return {name: found.get(name, 0) for name in STATES}
 
 
-def _round(connection: Connection, number: int) -> RoundNow | None:
+def _round(
+    connection: Connection, number: int, settings: dict[str, Any], at: float
+) -> RoundNow | None:
     rounds, clients = tables.rounds.c, tables.clients
     query = select(tables.rounds, clients.c.name).join(clients, clients.c.id == rounds.trigger)
     row = connection.execute(query.where(rounds.number == number)).first()
@@ -156,16 +159,12 @@ def _round(connection: Connection, number: int) -> RoundNow | None:
     def count(query: Any) -> int:
         return connection.scalar(select(func.count()).select_from(query.subquery())) or 0
 
-    awaited: list[str] = []
-    if row.stage == OFFERED:
+    if row.stage == OPEN:
+        who = _to_upload(settings, at).where(clients.c.id.not_in(uploads))
+    else:
         late = standing & offers.accepted.is_not(False) & offers.client.not_in(deliveries)
-        who = select(clients.c.name).join(tables.offers, offers.client == clients.c.id)
-        awaited = list(connection.scalars(who.where(late).order_by(clients.c.id).limit(NAMED)))
-    elif row.stage == OPEN:
-        near = tables.presence.c.heard > row.opened - DAY
-        who = select(clients.c.name).join(tables.presence)
-        who = who.where(near, clients.c.revoked.is_(False), clients.c.id.not_in(uploads))
-        awaited = list(connection.scalars(who.order_by(clients.c.id).limit(NAMED)))
+        who = select(clients.c.name).join(tables.offers, offers.client == clients.c.id).where(late)
+    awaited = list(connection.scalars(who.order_by(clients.c.id).limit(NAMED)))
     return RoundNow(
         number=number,
         stage=row.stage,
@@ -175,10 +174,23 @@ def _round(connection: Connection, number: int) -> RoundNow | None:
         attempt=row.attempt,
         uploaded=count(uploads),
         awaited=awaited,
+        more=count(who) - len(awaited),
         offered=count(select(offers.client).where(standing)),
         answered=count(select(offers.client).where(standing, offers.accepted.is_not(None))),
         delivered=count(deliveries),
     )
+
+
+def _to_upload(settings: dict[str, Any], at: float) -> Select[Any]:
+    """The names of those whose upload an open round awaits, as the coordinator does: clients that
+    are live, and did not keep silent too often."""
+    clients, conduct, near = tables.clients.c, tables.conduct.c, settings["live_time"]
+    query = select(clients.name).join(tables.presence, tables.presence.c.client == clients.id)
+    live = tables.presence.c.heard.between(at - near, at + near)
+    query = query.where(live, clients.revoked.is_(False))
+    if most := settings.get("silent_rounds", 0):
+        query = query.where(clients.id.not_in(select(conduct.client).where(conduct.silent >= most)))
+    return query
 
 
 def _spending(
@@ -194,9 +206,9 @@ def _spending(
         select(func.sum(summaries.payment)).where(summaries.ended > at - PACE_OVER)
     )
     per_day = runs_out = None
-    if first is not None and recent and at - first > LEAST_TIME:
-        per_day = recent / (min(PACE_OVER, at - first) / DAY)
-        if budget is not None:
+    if first is not None and at - first > LEAST_TIME:
+        per_day = (recent or 0.0) / (min(PACE_OVER, at - first) / DAY)
+        if budget is not None and per_day > 0:
             runs_out = at + max(0.0, budget - spent) / per_day * DAY
     return Spending(spent, reserved, budget, digits, per_day, runs_out)
 
@@ -211,12 +223,13 @@ def _attention(
         yield Attention("budget", "The budget runs out within a week at this pace.", "now")
     if most := settings.get("silent_rounds", 0):
         conduct, clients = tables.conduct.c, tables.clients.c
-        query = select(clients.name).join(tables.conduct, conduct.client == clients.id)
+        query = select(clients.id, clients.name).join(tables.conduct, conduct.client == clients.id)
         query = query.where(conduct.silent >= most, clients.revoked.is_(False))
-        names = list(connection.scalars(query.order_by(clients.id)))
-        if names:
-            said = f"{counted(len(names), 'client')} did not answer when last awaited: "
-            yield Attention("silent", said + some([*map(isolated, names)]), "clients?state=away")
+        rows = connection.execute(query.order_by(clients.id)).all()
+        if rows:
+            said = f"{counted(len(rows), 'client')} did not answer when last awaited: "
+            link = "clients" if len(rows) > 1 else f"clients/{rows[0].id}"
+            yield Attention("silent", said + some([isolated(row.name) for row in rows]), link)
     refused, clients = tables.refusals.c, tables.clients.c
     query = select(clients.name, refused.field).join(tables.refusals, refused.client == clients.id)
     rows = connection.execute(query.where(refused.at > at - DAY).order_by(clients.id)).all()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..protocol import deciding
 from ..protocol.deciding import Offers, RoundInputs
 from ..protocol.money import from_units
 from .acts import round_settings
-from .money import amounts
+from .money import amounts, fractions
 from .records import RUNNING, read_deliveries, read_epoch, read_round_inputs
 from .replay import Replay, Row
 from .settings import Settings
@@ -67,7 +66,7 @@ def _opened(connection: Connection, replay: Replay, e: Row) -> list[str]:
 def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> RoundInputs:
     round, settings = replay.rounds[e["round"]], round_settings(replay, e)
     past = {
-        client: one._replace(left=replay.clients[client]["revoked"])
+        client: one._replace(gone=replay.clients[client]["revoked"])
         for client, one in replay.past.items()
     }
     return read_round_inputs(
@@ -225,15 +224,8 @@ def _misbooked(replay: Replay, e: Row) -> list[str]:
         lost = [replay.offers[e["round"], who]["payment_units"] for who in failed]
         sums["voided"] = sum(lost)
     sums["money_digits"] = digits
-    found = _fractions(replay, e, amounts.values())
+    found = fractions(amounts.values(), digits)
     return found + [f"{name} is {due}" for name, due in sums.items() if e.get(name) != due]
-
-
-def _fractions(replay: Replay, e: Row, amounts: Iterable[Any]) -> list[str]:
-    """Amounts that must be in minor units and are not whole numbers."""
-    if replay.digits(e["round"]) is None:
-        return []
-    return [f"{one} is no number of minor units" for one in amounts if type(one) is not int]
 
 
 def _differ(recorded: dict[str, Any], computed: dict[int, float], digits: int | None) -> list[str]:

@@ -40,6 +40,7 @@ class Roster:
     page: int
     pages: int
     digits: int | None
+    at: float  # of the server's clock
     version: str  # ask with after = this
 
 
@@ -66,7 +67,8 @@ class ClientHistory:
     digits: int | None
     history: list[ClientRound]  # the last round first
     older: int | None  # ask with before = this for more
-    last_paid: str  # why it was paid what it was, last
+    last_paid: int | None  # the last of these rounds that paid it
+    at: float  # of the server's clock
     version: str  # ask with after = this
 
 
@@ -95,7 +97,7 @@ def roster(
     chosen = query.order_by(key, _clients.id).limit(PAGE).offset((page - 1) * PAGE)
     rows = [_row(one, digits) for one in connection.execute(chosen)]
     pages = max(1, -(-total // PAGE))
-    return Roster(rows, total, page, pages, digits, version(connection, at))
+    return Roster(rows, total, page, pages, digits, at, version(connection, at))
 
 
 def _sorts(digits: int | None) -> dict[str, ColumnElement[Any]]:
@@ -140,15 +142,18 @@ def history(
         digits=digits,
         history=rounds,
         older=rounds[-1].round if len(rows) > PAGE else None,
-        last_paid="" if last is None else why_paid(connection, last.round, client),
+        last_paid=None if last is None else last.round,
+        at=at,
         version=version(connection, at),
     )
 
 
 def why_paid(connection: Connection, number: int, client: int) -> str:
     """Why a client was paid what it was paid in a round, in a sentence with the numbers."""
-    own = next((one for one in explain(connection, number).shares if one.client == client), None)
-    return "" if own is None else f"Round {number}: {_sentence(own)}"
+    round = explain(connection, number)
+    own = next((one for one in round.shares if one.client == client), None)
+    lacking = " More cannot be said without the mechanism's code." * round.missing_code
+    return "" if own is None else f"Round {number}: {_sentence(own)}{lacking}"
 
 
 def _sentence(own: Share) -> str:

@@ -105,16 +105,16 @@ def _note_barred(connection: Connection, number: int, judged: list[int]) -> None
     connection.execute(insert(tables.removals).from_select(["round", "client", "limit"], barred))
 
 
-def note_withdrawn(
-    connection: Connection, client: int, rounds: int, steps: int, nats: float
-) -> None:
+def note_withdrawn(connection: Connection, client: int, rounds: int, steps: int) -> None:
     """So much of what a client shared was taken out again. What it was paid stays paid."""
     row = connection.execute(KNOWN, {"clients": [client]}).first()
     if row is None:  # it shared before there were summaries
         return
     left = row.steps - steps
-    values = {"rounds": row.rounds - rounds, "steps": left, "nats": max(0.0, row.nats - nats)}
-    values |= {} if left else {"nats": 0.0}  # but for rounding
+    # In proportion: the nats of each round alone would take two factorisations for each of them,
+    # while everybody waits.
+    nats = row.nats * left / row.steps if row.steps else 0.0
+    values = {"rounds": row.rounds - rounds, "steps": left, "nats": nats}
     connection.execute(update(_own).where(_own.c.client == client).values(values))
 
 

@@ -103,8 +103,7 @@ def withdraw(
     connection.execute(insert(tables.withdrawals).values(new._asdict()))
     forget_shared(connection, client)
     steps = sum(sent[round].steps for round in rounds)
-    gone = [_gain(connection, one, sent[one.round], settings) for one in own if one.round in rounds]
-    note_withdrawn(connection, client, len(rounds), steps, sum(gone))
+    note_withdrawn(connection, client, len(rounds), steps)
     _pool_scores(connection, epoch, *_split(shares, [*earlier, new]))
     connection.execute(delete(tables.grants))  # one for one: everybody gets the corrected model
     connection.execute(
@@ -141,14 +140,6 @@ def remaining(
             raise Pruned(f"the delivery of client {one.client} in round {one.round}")
         V, b = V + read_matrix(sent, dim).matrix(), b + from_bytes(delivered.db)
     return Shared.of(V, b, settings["ridge"]).repaired(settings["ridge"]).V, b
-
-
-def _gain(connection: Connection, share: Share, row: Any, settings: Mapping[str, Any]) -> float:
-    """By how much this upload, alone, made log det V_g grow."""
-    dim, ridge = settings["dim"], settings["ridge"]
-    V, b = read_epoch(connection, share.epoch - 1, dim)
-    grown = Shared.of(V + read_matrix(row, dim).matrix(), b, ridge)
-    return grown.logdet - Shared.of(V, b, ridge).logdet
 
 
 def _split(shares: Sequence[Share], withdrawals: Sequence[Withdrawal]) -> tuple[int, list[Share]]:

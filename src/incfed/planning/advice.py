@@ -165,8 +165,8 @@ def basis(plan: Plan) -> list[str]:
             f" For each run {counted(case.run_steps, 'event')} were drawn, of which about "
             f"{human(round(matched))} matched what the log showed; reward, payments and traffic "
             f"are all for {counted(case.steps, 'step')}, at the rate of the matched ones. The "
-            f"same events are drawn often: this part has about {human(round(case.evidence))} that "
-            "match, and on so many the figures rest."
+            f"same events are drawn often: the figures rest on about "
+            f"{human(round(case.evidence))} events of this part that match."
         )
     return [tried, fresh]
 

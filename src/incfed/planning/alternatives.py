@@ -83,7 +83,8 @@ def better(plan: Plan) -> list[str]:
     more = "more" if aim in GAINS else "less"
     return [
         f"In the held-out runs {other.label} has {by} {more} {aim} than the advice: "
-        f"{_figures(plan, other)}. In the search it was no better, or not sure to keep the limits."
+        f"{_figures(plan, other)}. In the search it was no better, sent more, or was not sure to "
+        "keep the limits."
     ]
 
 

@@ -155,6 +155,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "if_clients_lie": advice.lie_words(plan),
         "within": plan.within,
         "aim": plan.goal.aim,
+        "bought": plan.goal.bought,
         "limits": [
             {"metric": x.limit.metric, "limit": x.limit.value, "kept": x.kept, "sure": x.sure}
             for x in plan.limits

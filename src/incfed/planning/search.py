@@ -161,7 +161,11 @@ class Search:
             frontier=along(evidence, goal, full, FULL, FRONTIER),
             leader=leader,
             runner_up=runner_up(again, goal, leader, chosen) if again.count(chosen) else None,
-            play_off={one: worse(again, one, leader, goal.aim) for one in again.settings},
+            play_off={
+                one: worse(again, one, leader, goal.aim)
+                for one in again.settings
+                if again.count(leader)  # none if a run of it failed
+            },
             spending=spending(evidence, evidence.settings, goal, chosen),
             easiest=easiest(evidence, goal, full),
             alone=self._alone(goal, chosen),

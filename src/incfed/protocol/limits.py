@@ -121,8 +121,8 @@ class Limits(Setting):
         to rise: repeating it helps in so many rounds as it should have taken. One that falls may
         rise again.
 
-        >>> limits.next(past, price=10.5, paid=5.0, steps=20)
-        Past(paid=100.0, price=10.5, steps=20)
+        >>> limits.next(past, price=10.5, paid=5.0, steps=20).paid
+        100.0
         """
         highest = max(min(price, self._highest(past.price)), past.price or 0.0)
         if paid is None:
@@ -228,7 +228,7 @@ class Past(NamedTuple):
     paid: float = 0.0  # in all
     price: float | None = None  # the highest it declared, as far as it was allowed to rise
     steps: int = 0  # that it shared, and that were not withdrawn
-    left: bool = False  # it is no member any more
+    gone: bool = False  # it is no member any more
 
 
 class Allowance(NamedTuple):
@@ -248,7 +248,7 @@ def usual_prices(prices: Mapping[int, float], past: Mapping[int, Past]) -> dict[
     known = {
         client: one.price
         for client, one in past.items()
-        if one.price is not None and one.steps and not one.left
+        if one.price is not None and one.steps and not one.gone
     }
     wanted = sorted(price for price in {**known, **prices}.values() if price > 0.0)
     usual = {}

@@ -3,6 +3,7 @@ difference between algorithms shows although both vary."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 
@@ -30,9 +31,10 @@ def paired_difference(first: Sequence[Result], second: Sequence[Result], metric:
     return Interval.bootstrap(math.fsum(centre) / len(centre), again)
 
 
-def _key(result: Result) -> tuple[bool, object]:
-    """What two runs have in common that saw the same events."""
-    return bootstrapped(result.settings), result.settings.get("seed")
+def _key(result: Result) -> tuple[bool, str]:
+    """What two runs have in common that saw the same events: the world, how long, and the seed."""
+    events = {name: result.settings.get(name) for name in ("world", "steps", "seed")}
+    return bootstrapped(result.settings), json.dumps(events, sort_keys=True)
 
 
 def difference_blocks(runs: Runs) -> Iterator[Block]:

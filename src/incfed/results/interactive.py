@@ -161,8 +161,8 @@ def heat_map(
     }  # fmt: skip
     data = {
         **shared,
-        "x": [str(one) for one in across[1]],
-        "y": [str(one) for one in down[1]],
+        "x": [safe(str(one)) for one in across[1]],
+        "y": [safe(str(one)) for one in down[1]],
         "z": [list(row) for row in values],
         "text": cells,
         "texttemplate": "%{text}",
@@ -177,7 +177,7 @@ def heat_map(
         **shared, "x": [0], "y": levels, "z": [[one] for one in levels], "ygap": 0.5,
         "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip", "name": "scale",
     }  # fmt: skip
-    layout = _layout(across[0], down[0])
+    layout = _layout(safe(across[0]), safe(down[0]))
     layout["xaxis"] |= {"type": "category", "domain": [0.0, 0.9], "showgrid": False}
     layout["yaxis"] |= {"type": "category", "showgrid": False}
     layout["xaxis2"] = {"domain": [0.93, 0.96], "visible": False, "fixedrange": True}

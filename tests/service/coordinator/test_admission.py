@@ -15,7 +15,7 @@ import httpx
 import pytest
 from starlette.requests import Request
 
-from incfed.ledger.clients import Member, revoke
+from incfed.ledger.clients import Member, find, revoke
 from incfed.service.coordinator.admission import PERIOD, Admission
 from incfed.service.coordinator.config import ServerConfig
 from incfed.service.coordinator.errors import TooMany, Unauthorized
@@ -123,6 +123,13 @@ def test_a_token_that_is_revoked_ends_at_once(
         revoke(connection, "client 1", 0.0)
     assert [site(1, method, path, body).status_code for _ in range(5)] == [401] * 4 + [429]
     assert site(0, "GET", "/v1/state").status_code == 429, "it was never good"
+
+
+def test_to_ask_for_a_proof_is_not_to_be_there(site: Site) -> None:
+    """Somebody may verify what a client keeps while that is switched off: nobody awaits it."""
+    assert site(1, "GET", "/v1/proof").status_code == 200
+    with site.store.read() as connection:
+        assert find(connection, "1").last_seen is None
 
 
 def test_requests_in_progress() -> None:

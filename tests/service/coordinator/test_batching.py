@@ -20,7 +20,7 @@ from incfed.ledger.database import Database
 from incfed.protocol.checks import Refusal
 from incfed.protocol.limits import safe_limits
 from incfed.protocol.messages import Answer, Delivery, Download
-from incfed.service.coordinator.batching import Batcher
+from incfed.service.coordinator.batching import LAST_SHARED, Batcher
 from incfed.service.coordinator.handlers import (
     Open,
     SentMessage,
@@ -29,6 +29,7 @@ from incfed.service.coordinator.handlers import (
     open_round,
     upload,
 )
+from incfed.service.coordinator.listening import STREAMS
 from incfed.service.coordinator.views import Wanted
 from reference.mechanisms import FloatArray
 from support.federation import Federation, made
@@ -273,3 +274,22 @@ def test_statements_of_a_round_do_not_grow_with_its_clients(tmp_path: Path) -> N
     assert others == [first, first]
     assert first <= MOST_STATEMENTS
     one.store.close()
+
+
+def test_when_clients_last_shared_is_read_from_an_index_alone(tmp_path: Path) -> None:
+    """It is asked at every upload, with the lock held: payments themselves are not read."""
+    seven = federation(tmp_path / "l.db")
+    asked: list[tuple[str, Any]] = []
+    event.listen(seven.store.engine, "before_cursor_execute", lambda *a: asked.append((a[2], a[3])))
+    with seven.store.read() as connection:
+        for query in (LAST_SHARED, STREAMS):
+            asked.clear()
+            connection.execute(query, {"clients": [0, 1]}).all()
+            text, values = asked[-1]
+            plan = [row.detail for row in connection.exec_driver_sql(
+                f"EXPLAIN QUERY PLAN {text}", values
+            )]  # fmt: skip
+            paid = [one for one in plan if "payments" in one]
+            assert paid
+            assert all("USING COVERING INDEX payments_of_client" in one for one in paid), plan
+    seven.store.close()

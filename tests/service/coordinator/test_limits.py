@@ -16,7 +16,8 @@ from incfed.ledger.federation import prune
 from incfed.ledger.records import read_epoch
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Delivery, Signal, Upload
-from incfed.protocol.packing import pack_matrix, pack_rows
+from incfed.protocol.packing import Packed, pack_matrix, pack_rows
+from incfed.protocol.resale import Downloaded
 from reference.mechanisms import FloatArray
 from support.federation import Federation, made
 
@@ -164,6 +165,24 @@ def test_what_was_downloaded_is_not_streamed_back(memory: Path) -> None:
         here.signal(2, Signal(1, 3, 3, 0.1, 0.0, rows=rows[2:]))
     here.signal(2, Signal(1, 3, 3, 0.1, 0.0, rows=X[2][:1]))
     clean(federation)
+
+
+def test_a_stream_is_checked_for_resale_once_in_an_epoch(
+    memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When it is heard: not again with the lock held for all of them, as a round opens."""
+    checked: list[Packed] = []
+    monkeypatch.setattr(Downloaded, "check", lambda self, dV: checked.append(dV))
+    federation = Federation(
+        memory / "books.db", 3, dim=3, ridge=1.0, trigger=incfed.News(1.0), budget=10_000.0,
+        mechanism=incfed.PayEveryone(), limits=incfed.Limits(refuse_resale=True),
+    )  # fmt: skip
+    here = federation.coordinator
+    here.signal(1, Signal(0, 4, 4, 0.01, 0.0, dV=pack_matrix(0.01 * X[1].T @ X[1])))
+    here.signal(0, Signal(0, 40, 40, 4.0, 0.0, dV=pack_matrix(10.0 * X[0].T @ X[0])))
+    assert federation.of("opened")
+    assert len(checked) == 2
+    federation.store.close()
 
 
 def test_made_up_steps_are_counted(memory: Path) -> None:

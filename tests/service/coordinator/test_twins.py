@@ -149,6 +149,21 @@ def test_what_only_reads_tells_starts_apart_too(pair: Federation) -> None:
     assert isinstance(news, Download)
 
 
+def test_to_refuse_an_earlier_start_takes_no_lock(
+    pair: Federation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one process that does not give up would keep everybody's polls waiting."""
+    here = pair.coordinator
+    here.come_from(0, "2-aaaaaaaa")
+    monkeypatch.setattr(pair.store, "write", None)
+    for old in (Start(1, "aaaaaaaa"), Start(2, "bbbbbbbb")):
+        for [refused] in (
+            here.states([Caller(0, old)]), here.downloads([Wanted(0, None, start=old)])
+        ):  # fmt: skip
+            assert isinstance(refused, Conflict)
+            assert str(refused).startswith(f"Incfed-Start: got {old.number}, must be 2: another")
+
+
 def test_an_answer_and_a_delivery_name_their_upload(pair: Federation) -> None:
     here = pair.coordinator
     mine, other = made(1, 0, ONE, 2.0).dV.digest(), made(1, 0, TWO, 2.0).dV.digest()

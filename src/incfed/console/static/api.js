@@ -9,6 +9,13 @@ export class Failure extends Error {
   }
 }
 
+// For what is tried again anyway: that it failed is no error of the page.
+export function later(error) {
+  if (!(error instanceof Failure)) throw error;
+}
+
+export let ahead = 0; // seconds by which the clock of the server is ahead of this one
+
 async function request(method, path, body) {
   let reply;
   try {
@@ -19,6 +26,7 @@ async function request(method, path, body) {
   }
   const said = reply.status === 204 ? null : await reply.json().catch(() => null);
   if (!reply.ok) throw new Failure(reply.status, said?.message ?? said?.detail ?? `The server answered ${reply.status}.`);
+  if (said?.at) ahead = said.at - Date.now() / 1000;
   return said;
 }
 

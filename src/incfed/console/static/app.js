@@ -1,8 +1,8 @@
 // The console: which view is shown, who looks at it, and when it is brought up to date.
 
 import { Failure, get, post, root } from "./api.js";
-import { redraw } from "./charts.js";
-import { fill, h, loading, state, toast } from "./dom.js";
+import { forget, redraw } from "./charts.js";
+import { fill, h, loading, state, toast, tried } from "./dom.js";
 import { name, tick, zone } from "./format.js";
 import * as now from "./now.js";
 import * as rounds from "./rounds.js";
@@ -22,7 +22,7 @@ const live = document.getElementById("live");
 const lost = document.getElementById("lost");
 
 let who = null; // is logged in
-let current = null; // the view that is shown: {module, context}
+let current = null; // the view that is shown: {module, context, done: is it there}
 let timer = null;
 
 // ---------------------------------------------------------------------------------- the views
@@ -60,7 +60,9 @@ async function show() {
   clearTimeout(wait);
   if (current !== mine) return; // another view was chosen meanwhile
   if (done) {
+    mine.done = true;
     fill(place, context.place);
+    forget();
     await attempt(async () => context.shown?.(), mine);
     schedule();
   } else if (live.dataset.state === "lost") timer = setTimeout(show, EVERY);
@@ -81,15 +83,16 @@ async function attempt(work, mine, quiet = false) {
   } catch (error) {
     if (current !== mine) return false;
     const status = error instanceof Failure ? error.status : null;
-    const again = h("button", { type: "button", onclick: () => (mine ? show() : start()) }, "Try again");
+    const gone = status === 0 || status >= 500;
+    connected(!gone);
+    if (status === null) reportError(error); // of this page itself
     if (status === 401) logIn(who ? "Your session has expired. Log in again." : "");
-    else if (status === 0 || status === 503) {
-      connected(false);
-      if (!quiet) fill(place, state("No connection", error.message, { kind: "lost", action: again }));
-    } else if (!quiet) {
-      const [title, kind] = STATES[status] ?? ["That did not work", "error"];
+    else if (!gone || !quiet) { // what was known stays, while there is no answer
+      const lacking = status === 0 || status === 503 ? "No connection" : "The server has a problem";
+      const [title, kind] = gone ? [lacking, "lost"] : STATES[status] ?? ["That did not work", "error"];
+      const again = h("button", { type: "button", onclick: () => (mine ? show() : start()) }, "Try again");
+      if (mine) mine.done = false;
       fill(place, state(title, error.message, { kind, action: again }));
-      if (status === null) throw error; // of this page itself
     }
     return false;
   }
@@ -109,20 +112,23 @@ function connected(there) {
 
 function schedule() {
   clearTimeout(timer);
-  if (!document.hidden && current?.module.refresh) timer = setTimeout(refresh, EVERY);
+  if (!document.hidden && current?.done && current.module.refresh) timer = setTimeout(refresh, EVERY);
 }
 
 async function refresh() {
   const mine = current;
   const wasLost = live.dataset.state === "lost";
   const done = await attempt(() => mine.module.refresh(mine.context), mine, true);
-  if (done && wasLost && current === mine) show(); // what was missed
-  else if (current === mine) schedule();
+  if (current !== mine) return;
+  if (done && wasLost) show(); // what was missed
+  else schedule();
 }
 
 document.addEventListener("visibilitychange", () => {
   clearTimeout(timer);
-  if (!document.hidden && current?.module.refresh) refresh();
+  if (document.hidden) return;
+  if (!current?.done && live.dataset.state === "lost") (who ? show : start)();
+  else if (current?.done && current.module.refresh) refresh();
 });
 setInterval(() => { if (!document.hidden) tick(); }, 1000);
 
@@ -177,7 +183,7 @@ function logIn(words) {
 }
 
 async function logOut() {
-  await post("logout").catch((error) => toast(error.message, true));
+  if (!(await tried(() => post("logout")))) return;
   who = null;
   fill(document.getElementById("who"));
   logIn("You are logged out.");

@@ -1,21 +1,15 @@
 // What operators may change: each asks first, and says what was done.
 
-import { get, post } from "./api.js";
-import { ask, h, toast } from "./dom.js";
+import { get, later, post } from "./api.js";
+import { ask, h, toast, tried } from "./dom.js";
 import { said } from "./format.js";
 
 // Ask, do it, say so, and bring the view up to date. Returns whether it was done.
 export async function change(context, title, words, verb, work, danger = false) {
   if (!(await ask(title, h("div", { class: "words" }, words), verb, { danger }))) return false;
-  try {
-    const done = await work();
-    toast(said(done.text));
-    await context.repaint();
-    return true;
-  } catch (error) {
-    toast(error.message, true);
-    return false;
-  }
+  const done = await tried(async () => toast(said((await work()).text)));
+  if (done) await context.repaint().catch(later);
+  return done;
 }
 
 const FIELDS = [
@@ -29,9 +23,11 @@ const FIELDS = [
 // A form with the settings in force.
 export async function settings(context, close) {
   const old = await get("changes/settings");
+  const lacking = { beta: old.beta === null ? "the mechanism has none" : null, threshold: old.trigger ? `${old.trigger} opens rounds` : null };
   const field = ([name, title, unit]) => {
-    const none = name === "beta" && old.beta === null;
-    const input = h("input", { type: "number", step: "any", min: "0", name, id: `set-${name}`, value: old[name] ?? "", placeholder: none ? "the mechanism has none" : "no limit", disabled: none });
+    const needed = name in lacking && old[name] !== null;
+    const input = h("input", { type: "number", step: "any", min: "0", name, id: `set-${name}`, value: old[name] ?? "", required: needed,
+      placeholder: lacking[name] ?? (name === "threshold" ? "no client opens a round" : "no limit"), disabled: Boolean(lacking[name]) });
     return h("label", { for: input.id }, h("span", {}, title), input, h("small", {}, unit));
   };
   const send = async (event) => {

@@ -1,7 +1,7 @@
 // Plotly, loaded when the first chart is shown, in the colours of the page.
 
 import { root } from "./api.js";
-import { fill, h } from "./dom.js";
+import { fill, h, tried } from "./dom.js";
 
 // As in results/palette.py: each colour of a figure, and its shade for dark pages.
 const DARK = {
@@ -59,7 +59,7 @@ const shown = new Map();
 export function panel(name, title, { note = null, low = false, wide = 0, tools = [] } = {}) {
   const place = h("div", { class: `chart${low ? " low" : ""}${wide ? " wide" : ""}`, "data-chart": name, role: "img", "aria-label": `Chart: ${title}` });
   if (wide) place.style.minWidth = `${wide}px`;
-  const save = h("button", { type: "button", class: "quiet small", onclick: () => picture(place, title) }, "PNG");
+  const save = h("button", { type: "button", class: "quiet small", onclick: () => tried(() => picture(place, title)) }, "PNG");
   save.setAttribute("aria-label", `Download the chart ${title} as PNG`);
   const section = h("section", { class: "card panel" }, h("header", {}, h("h2", {}, title), h("div", { class: "row tight" }, tools, save)),
     h("div", { class: wide ? "scroll" : null, tabindex: wide ? "0" : null, role: wide ? "region" : null, "aria-label": wide ? title : null }, place), note ? h("p", { class: "small muted" }, note) : null);
@@ -85,9 +85,14 @@ export async function draw(place, data, layout, { name = "chart", onClick = null
 }
 
 export async function redraw() {
-  for (const [place, { data, layout, ...rest }] of [...shown]) {
-    if (place.isConnected) await draw(place, data, layout, rest);
-    else shown.delete(place);
+  for (const [place, { data, layout, ...rest }] of [...shown]) await draw(place, data, layout, rest);
+}
+
+// Charts that are gone: Plotly keeps what it knows of them until it is told.
+export function forget() {
+  for (const place of [...shown.keys()].filter((one) => !one.isConnected)) {
+    window.Plotly?.purge(place);
+    shown.delete(place);
   }
 }
 

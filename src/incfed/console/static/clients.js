@@ -2,17 +2,16 @@
 
 import { fresh, get, post, query, root } from "./api.js";
 import { change } from "./changes.js";
-import { badge, card, facts, fill, h, state, table } from "./dom.js";
+import { badge, card, facts, fill, h, state, table, tried } from "./dom.js";
 import { ago, counted, moment, money, name, number, ordinal, said } from "./format.js";
 
 const STATES = ["live", "away", "barred", "revoked"];
 const ASKED = ["search", "state", "sort", "descending", "page"];
 
 export async function show(context) {
-  context.repaint = async () => {
-    context.seen = await get(context.path);
-    context.paint(context, context.seen);
-  };
+  context.answers = new Map(); // by round: why it was paid this
+  context.open = new Set(); // rounds of which it was asked
+  context.repaint = async () => use(context, await get(context.path));
   if (context.rest.length) {
     context.path = `clients/${encodeURIComponent(context.rest[0])}${query({ before: context.query.get("before") })}`;
     context.paint = page;
@@ -27,21 +26,31 @@ export async function show(context) {
 
 export async function refresh(context) {
   const found = await fresh(context.path, context.seen);
-  if (!found) return;
+  if (found) await use(context, found);
+}
+
+async function use(context, found) {
+  if (found.last_paid) await answer(context, found.client.id, found.last_paid);
   context.seen = found;
-  if (context.table) fill(context.table, list(context, found)); // somebody may be typing a search
-  else context.paint(context, found);
+  context.paint(context, found);
 }
 
 // -------------------------------------------------------------------------------- the list
 
 function paint(context, found) {
   const { asked } = context;
+  const count = `${number(found.total)} ${asked.search || asked.state ? "match" : "in all"}`;
+  if (context.table) { // somebody may be typing a search
+    fill(context.count, count);
+    fill(context.table, list(context, found));
+    return;
+  }
   const again = (changes) => context.go(`clients${query({ ...asked, page: "", ...changes })}`, true);
   const search = h("input", { type: "search", id: "search", value: asked.search, placeholder: "part of a name" });
   const tab = (words, value) => h("a", { class: "tab", href: `${root}/clients${query({ ...asked, page: "", state: value })}`, "aria-current": asked.state === value ? "true" : null }, words);
   context.table = h("div", {}, list(context, found));
-  fill(context.place, h("div", { class: "heading" }, h("h1", {}, "Clients"), h("p", { class: "muted" }, asked.search || asked.state ? `${number(found.total)} match` : `${number(found.total)} in all`)),
+  context.count = h("p", { class: "muted" }, count);
+  fill(context.place, h("div", { class: "heading" }, h("h1", {}, "Clients"), context.count),
     h("form", { class: "row", role: "search", onsubmit: (event) => { event.preventDefault(); again({ search: search.value }); } },
       h("nav", { class: "tabs", "aria-label": "State" }, tab("all", ""), STATES.map((one) => tab(one, one))),
       h("label", { class: "inline push", for: "search" }, "Search", search), h("button", {}, "Search")),
@@ -91,11 +100,11 @@ function page(context, found) {
     { title: "Data", unit: "steps", kind: "number", value: (row) => number(row.steps) },
     { title: "Cost", unit: "money", kind: "number", value: (row) => sum(row.cost) },
     { title: "Paid", unit: "money", kind: "number", value: (row) => sum(row.payment) },
-    { title: "Outcome", kind: "words", value: (row) => [badge(OUTCOMES[row.outcome] ?? "passed", row.outcome), row.paid_out === null ? "" : " paid out ", row.payment ? why(id, row.round) : ""] },
+    { title: "Outcome", kind: "words", value: (row) => [badge(OUTCOMES[row.outcome] ?? "passed", row.outcome), row.paid_out === null ? "" : " paid out ", row.payment ? why(context, id, row.round) : ""] },
   ];
   fill(context.place,
     h("div", { class: "heading" }, h("h1", {}, name(client.name, 200), badge(client.state)), h("a", { class: "button", href: `${root}/clients` }, "All clients")),
-    found.last_paid ? h("p", { class: "callout" }, h("b", {}, "Why was it paid this? "), said(found.last_paid)) : null,
+    found.last_paid ? h("p", { class: "callout" }, h("b", {}, "Why was it paid this? "), said(context.answers.get(found.last_paid))) : null,
     facts([
       ["Paid", sum(client.paid), `${sum(found.paid_out)} marked as paid out`], ["Contribution", number(client.nats, 2), "nats"],
       ["Shared in", counted(client.rounds, "round"), counted(client.steps, "step")], ["Last seen", ago(client.last_seen), found.silent ? `silent in ${counted(found.silent, "round")}` : null],
@@ -106,10 +115,17 @@ function page(context, found) {
     context.mayChange ? controls(context, client, found) : null);
 }
 
-function why(id, round) {
+async function answer(context, id, round) {
+  if (!context.answers.has(round)) context.answers.set(round, await get(`clients/${id}/rounds/${round}`));
+  return h("p", { class: "small" }, said(context.answers.get(round)));
+}
+
+// What was once asked stays answered.
+function why(context, id, round) {
   const place = h("span", { class: "why", "aria-live": "polite" }, " ");
-  const ask = async () => fill(place, h("p", { class: "small" }, said(await get(`clients/${id}/rounds/${round}`))));
-  place.append(h("button", { type: "button", class: "quiet small", onclick: ask }, "Why?"));
+  const ask = async () => { fill(place, await answer(context, id, round)); context.open.add(round); };
+  place.append(h("button", { type: "button", id: `why-${round}`, class: "quiet small", onclick: () => tried(ask) }, "Why?"));
+  if (context.open.has(round)) fill(place, h("p", { class: "small" }, said(context.answers.get(round))));
   return place;
 }
 

@@ -1,6 +1,8 @@
 // Elements, tables, dialogs and the states of a view. Text is always set as text: what a client is
 // called, or what a tag says, is never read as HTML.
 
+import { Failure } from "./api.js";
+
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -25,13 +27,27 @@ function some(children) {
 
 // New content in a place. What had the focus, was scrolled or was open, is so again.
 export function fill(place, ...children) {
-  const focused = place.contains(document.activeElement) ? path(place, document.activeElement) : null;
+  const focused = place.contains(document.activeElement) ? remembered(place, document.activeElement) : null;
   const scrolled = [...place.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
-  const open = [...place.querySelectorAll("details")].map((one) => one.open);
+  const each = () => [...place.querySelectorAll("details")].map((one, n) => [one, one.id || n]);
+  const open = new Map(each().map(([one, key]) => [key, one.open]));
   place.replaceChildren(...some(children));
   place.querySelectorAll(".scroll").forEach((one, n) => { one.scrollLeft = scrolled[n] ?? 0; });
-  place.querySelectorAll("details").forEach((one, n) => { one.open ||= open[n] ?? false; });
-  if (focused) follow(place, focused)?.focus({ preventScroll: true });
+  for (const [one, key] of each()) one.open ||= open.get(key) ?? false;
+  if (focused) found(place, focused)?.focus({ preventScroll: true });
+}
+
+// By its id or its link, and only without these by its position: rows may have moved.
+function remembered(place, element) {
+  const link = element.getAttribute("href");
+  const key = element.id ? `#${CSS.escape(element.id)}` : link ? `[href="${CSS.escape(link)}"]` : "*";
+  return { key, steps: path(place, element) };
+}
+
+function found(place, { key, steps }) {
+  const there = follow(place, steps);
+  if (there?.matches(key)) return there;
+  return key === "*" ? null : place.querySelector(key);
 }
 
 function path(place, element) {
@@ -111,6 +127,18 @@ export function toast(words, bad = false) {
   const place = h("div", { class: `toast${bad ? " bad" : ""}`, role: bad ? "alert" : "status" }, words);
   document.body.append(place);
   setTimeout(() => place.remove(), 6000);
+}
+
+// Does what somebody asked for, and says so if that failed. Returns whether it was done.
+export async function tried(work) {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    toast(error.message, true);
+    if (!(error instanceof Failure)) reportError(error); // of this page itself
+    return false;
+  }
 }
 
 // For readers that listen: what has changed.

@@ -1,5 +1,6 @@
 // Numbers, money, times and names as people read them.
 
+import { ahead } from "./api.js";
 import { h } from "./dom.js";
 
 const LONGEST = 60; // characters of a name that are shown; the rest is in its title
@@ -67,7 +68,7 @@ export function lasting(seconds) {
   return counted(Math.floor(seconds / size), unit);
 }
 
-// How long ago: kept up to date by `tick`.
+// How long ago, by the clock of the server: kept up to date by `tick`.
 export function ago(seconds) {
   if (seconds === null || seconds === undefined) return "never";
   const date = new Date(seconds * 1000);
@@ -75,13 +76,13 @@ export function ago(seconds) {
   return told(time);
 }
 
-// How long still, of the clock of the server, which is ahead of this one by `ahead` seconds.
-export function left(until, ahead) {
-  return told(h("time", { "data-until": until - ahead }));
+// How long still.
+export function left(until) {
+  return told(h("time", { "data-until": until }));
 }
 
 function told(time) {
-  const now = Date.now() / 1000;
+  const now = Date.now() / 1000 + ahead;
   let words;
   if (time.dataset.since) {
     const gone = now - Number(time.dataset.since);

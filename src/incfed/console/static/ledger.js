@@ -1,7 +1,7 @@
 // The ledger: its head, audits, exports, and its entries.
 
-import { fresh, get, post, query, root } from "./api.js";
-import { announce, badge, card, fill, h, state, table, toast } from "./dom.js";
+import { fresh, get, later, post, query, root } from "./api.js";
+import { announce, badge, card, fill, h, state, table, tried } from "./dom.js";
 import { ago, moment, name, number, ordinal } from "./format.js";
 
 const KINDS = ["founded", "key", "deadline", "void", "opened", "uploaded", "decided", "answered", "delivered", "closed", "barred", "settings", "enrolled", "revoked", "withdrawn", "paid_out", "paused", "resumed", "operator", "pruned"];
@@ -10,20 +10,25 @@ const EXPORTS = [["rounds", "Rounds"], ["payments", "Payments"], ["offers", "Off
 export async function show(context) {
   context.kind = context.query.get("kind") ?? "";
   context.before = context.query.get("before") ?? "";
-  const [head, page] = await Promise.all([get("ledger"), get(`ledger/entries${query({ before: context.before, kind: context.kind })}`)]);
+  const [head, page] = await Promise.all([get("ledger"), listed(context)]);
+  context.entries = h("div", {}, entries(context, page));
   context.head = h("div", { class: "grid" }, summary(context, head));
   context.seen = head;
   const kinds = h("select", { id: "kind", onchange: (event) => context.go(`ledger${query({ kind: event.target.value })}`) },
     h("option", { value: "" }, "all"), KINDS.map((one) => h("option", { value: one, selected: one === context.kind }, one.replace("_", " "))));
   fill(context.place, h("h1", {}, "Ledger"), context.head,
     card("Export", h("div", { class: "row" }, EXPORTS.map(([name, title]) => h("a", { class: "button", download: true, href: `${root}/api/export/${name}.csv` }, `${title} (CSV)`)))),
-    h("section", { class: "card panel" }, h("header", {}, h("h2", {}, "Entries, the last one first"), h("label", { class: "inline", for: "kind" }, "Kind", kinds)), entries(context, page)));
+    h("section", { class: "card panel" }, h("header", {}, h("h2", {}, "Entries, the last one first"), h("label", { class: "inline", for: "kind" }, "Kind", kinds)), context.entries));
 }
+
+const listed = (context) => get(`ledger/entries${query({ before: context.before, kind: context.kind })}`);
 
 export async function refresh(context) {
   const head = await fresh("ledger", context.seen);
   if (!head) return;
   if (context.seen.running !== null && head.running === null) announce(`The audit has ended: ${head.outcome}.`);
+  const grown = head.entries !== context.seen.entries && !context.before; // earlier pages stay as they are
+  if (grown) fill(context.entries, entries(context, await listed(context)));
   fill(context.head, summary(context, head));
   context.seen = head;
 }
@@ -37,7 +42,7 @@ function summary(context, head) {
 
 function audit(context, head) {
   const running = head.running !== null;
-  const start = async () => { await post("ledger/audit").catch((error) => toast(error.message, true)); await refresh(context); };
+  const start = async () => { if (await tried(() => post("ledger/audit"))) await refresh(context).catch(later); };
   const verdict = head.audited === null ? "It was never audited." : [badge(head.outcome === "clean" ? "live" : "revoked", head.outcome), " ", ago(head.audited), head.audited_by ? [", by ", name(head.audited_by)] : null];
   const done = running ? h("div", { class: "progress" }, h("progress", { value: head.running, max: 1, "aria-label": "Audit" }), h("span", {}, `${Math.round(100 * head.running)} % recomputed`)) : null;
   const found = head.findings.length && !running ? h("ul", { class: "notices" }, head.findings.map((one) => h("li", { class: "audit" }, h("bdi", {}, one)))) : null;
@@ -67,6 +72,6 @@ function what(row) {
   if (typeof called === "string") parts.push(name(called), " ");
   if (by) parts.push("by ", name(String(by)), " ");
   const fields = Object.keys(rest).length;
-  return [...parts, h("details", {}, h("summary", { class: "small muted" }, fields ? `all of it` : "its hash"),
+  return [...parts, h("details", { id: `entry-${row.number}` }, h("summary", { class: "small muted" }, fields ? `all of it` : "its hash"),
     h("pre", { dir: "ltr" }, JSON.stringify(row.what, null, 1)), h("p", { class: "mono small" }, row.hash))];
 }

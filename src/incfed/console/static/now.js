@@ -2,8 +2,8 @@
 
 import { fresh, get, post, root } from "./api.js";
 import { change, settings } from "./changes.js";
-import { announce, badge, bar, card, fill, h, svg } from "./dom.js";
-import { WHY } from "./rounds.js";
+import { announce, badge, bar, card, fill, h, svg, tried } from "./dom.js";
+import { WHY, over } from "./rounds.js";
 import { counted, day, left, moment, money, name, names, number, ordinal, percent, said } from "./format.js";
 
 const FAR = 3e9; // seconds: a budget that lasts longer has no date
@@ -30,7 +30,10 @@ export async function refresh(context) {
 function tell(before, now) {
   if (now.rounds > before.rounds) announce(`Round ${now.rounds} has opened.`);
   else if (before.round && !now.round) announce(`Round ${before.round.number} has ended.`);
-  else if (now.attention.length > before.attention.length) announce(now.attention[0].text);
+  else {
+    const news = now.attention.find((one) => !before.attention.some((old) => old.text === one.text));
+    if (news) announce(news.text);
+  }
 }
 
 function paint(context, now) {
@@ -40,11 +43,12 @@ function paint(context, now) {
     attention(now), h("div", { class: "grid" }, spending(now), members(now)), round(now), lately(context.rounds.points, now), controls(context, now));
 }
 
-const LOOK = { ledger: "Open the ledger", clients: "See the clients", now: null };
+const LOOK = { ledger: "Open the ledger", clients: "See the clients" };
 
 function attention(now) {
   if (!now.attention.length) return h("p", { class: "calm" }, "Nothing needs attention.");
-  const action = (one) => (LOOK[one.link.split("?")[0]] ? h("a", { href: `${root}/${one.link}` }, LOOK[one.link.split("?")[0]]) : null);
+  const look = (link) => (link.startsWith("clients/") ? "See the client" : LOOK[link]);
+  const action = ({ link }) => (look(link) ? h("a", { href: `${root}/${link}` }, look(link)) : null);
   return card("Needs attention", h("ul", { class: "notices" }, now.attention.map((one) =>
     h("li", { class: one.kind }, h("span", {}, said(one.text)), action(one)))));
 }
@@ -76,6 +80,7 @@ function spending(now) {
 
 function until(pace, end, spent, at, sum) {
   if (pace === null) return spent ? "Too early to tell for how long it lasts." : "Nothing was paid yet.";
+  if (pace === 0) return "Nothing was paid in the last week.";
   const rate = `${sum(pace)} a day at the pace of the last week`;
   if (end === null || end - at > FAR) return `${rate}.`;
   return [`${rate}: the budget lasts until `, h("b", {}, day(end)), "."];
@@ -90,8 +95,8 @@ function round(now) {
     return card("Round in progress", h("p", { class: "muted" }, words));
   }
   const offered = one.stage === "offered";
-  const waiting = one.awaited.length ? h("p", {}, "waiting for ", names(one.awaited)) : null;
-  const limit = one.deadline === null ? null : h("p", { class: "deadline" }, left(one.deadline, now.at - Date.now() / 1000), ", until ", moment(one.deadline));
+  const waiting = one.awaited.length ? h("p", {}, "waiting for ", names(one.awaited), one.more ? ` and ${number(one.more)} more` : null) : null;
+  const limit = one.deadline === null ? null : h("p", { class: "deadline" }, left(one.deadline), ", until ", moment(one.deadline));
   const step = (kind, title, ...words) => h("li", { class: kind, "aria-current": kind === "now" ? "step" : null }, h("div", {}, h("b", {}, title), ...words));
   const answers = `${counted(one.offered, "offer")}, ${number(one.answered)} answered, ${number(one.delivered)} delivered`;
   return card(`Round ${ordinal(one.number)} in progress`, h("ol", { class: "steps" },
@@ -117,7 +122,7 @@ function lately(points, now) {
     return WHY.map(([key, words, tone]) => {
       const height = (100 * one[key]) / most;
       top -= height;
-      return svg("rect", { class: tone, x: n + 0.1, y: top, width: 0.8, height }, svg("title", {}, `Round ${ordinal(one.last)}: ${number(one[key])} ${words}`));
+      return svg("rect", { class: tone, x: n + 0.1, y: top, width: 0.8, height }, svg("title", {}, `${over(one)}: ${number(one[key])} ${words}`));
     });
   });
   const [first, last] = [shown[0].first, shown.at(-1).last];
@@ -126,7 +131,7 @@ function lately(points, now) {
   return h("section", { class: "card panel" }, h("header", {}, h("h2", {}, label), h("a", { href: `${root}/rounds` }, "All rounds")),
     svg("svg", { class: "lately", viewBox: `0 0 ${Math.max(20, shown.length)} 100`, preserveAspectRatio: "none", role: "img", "aria-label": label }, ...bars),
     h("ul", { class: "counts" }, WHY.map(([, words, tone]) => h("li", {}, h("span", { class: `key ${tone}` }, words))),
-      h("li", { class: "muted" }, `${money(mean("payment"), now.spending.digits)} paid and ${number(mean("ratio"), 2)} of everyone's information reached per round, in the mean`)));
+      h("li", { class: "muted" }, `Average per round: ${money(mean("payment"), now.spending.digits)} paid, ${number(mean("ratio"), 2)} of everyone's information reached`)));
 }
 
 // ------------------------------------------------------------------------------ for operators
@@ -137,11 +142,11 @@ function controls(context, now) {
     ? ["Resume rounds", "resume", "Clients may open rounds again."]
     : ["Pause rounds", "pause", "No new round is opened until you resume. One in progress goes on."];
   const toggle = () => change(context, `${verb}?`, words, verb, () => post(`changes/${path}`));
-  const edit = async () => {
+  const edit = () => tried(async () => {
     context.form = await settings(context, () => { context.form = null; });
     paint(context, context.now);
     context.form.querySelector("input:enabled").focus();
-  };
+  });
   return card("Control", context.form ?? h("div", { class: "row" },
     h("button", { type: "button", class: now.paused ? "primary" : null, onclick: toggle }, verb), h("button", { type: "button", onclick: edit }, "Change settings")));
 }

@@ -5,6 +5,11 @@ import { colour, draw, panel } from "./charts.js";
 import { announce, badge, bar, card, facts, fill, h, state, table } from "./dom.js";
 import { counted, lasting, moment, money, name, number, ordinal } from "./format.js";
 
+// Of a point: which rounds it is for.
+export function over({ first, last }) {
+  return first === last ? `Round ${ordinal(first)}` : `Rounds ${ordinal(first)} to ${ordinal(last)}, mean`;
+}
+
 const LATEST = 8; // rounds that have links of their own
 
 export async function show(context) {
@@ -40,7 +45,8 @@ function series(context) {
   const { last } = points.at(-1);
   if (context.last && context.last !== last) announce(`Round ${ordinal(last)} has closed.`);
   context.last = last;
-  context.panels ??= panels(points[0].last - points[0].first + 1);
+  const grouped = points[0].last - points[0].first + 1;
+  if (context.grouped !== grouped) Object.assign(context, { grouped, panels: panels(grouped), top: null });
   paint(context, points);
   context.shown = () => drawAll(context, points, beta);
   return context.shown;
@@ -80,7 +86,7 @@ export const WHY = [["for_data", "data alone", "data"], ["for_money", "data and 
 
 async function drawAll({ panels: { who, money, traffic, ratio }, go }, points, beta) {
   const x = points.map((one) => one.last);
-  const span = points.map((one) => (one.first === one.last ? `round ${ordinal(one.first)}` : `rounds ${ordinal(one.first)} to ${ordinal(one.last)}, mean`));
+  const span = points.map(over);
   const axes = (up) => ({ xaxis: { title: { text: "Round" }, showgrid: false }, yaxis: { title: { text: up }, rangemode: "tozero" }, showlegend: false, bargap: 0.15 });
   const legend = { showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" } };
   const stacked = WHY.map(([key, words, tone]) => ({ type: "bar", name: words, x, y: points.map((one) => one[key]), marker: { color: colour(tone) }, customdata: span,
@@ -133,6 +139,7 @@ function decision(context, round) {
     ]),
     card("The decision, the largest contribution first",
       round.pruned ? h("p", { class: "muted" }, "What clients uploaded was pruned: contributions can no longer be computed.") : null,
+      round.missing_code ? h("p", { class: "muted" }, "The code of the mechanism is not loaded here: without it, the decision cannot be explained.") : null,
       shares.length ? table(columns, shares, { label: "Decision", stack: true, tone: (row) => (row.joined || !closed ? null : "faint") }) : h("p", { class: "muted" }, "Nobody had new data."),
       h("p", { class: "small muted" }, h("span", { class: "key data" }, "cost covered by what the others share (data incentive)"), " ", h("span", { class: "key money" }, "covered by money")),
       round.idle ? h("p", { class: "small muted" }, `${counted(round.idle, "more client")} took part without new data.`) : null));
@@ -157,6 +164,7 @@ function cover(row) {
 function summary(round, sum) {
   const joined = round.shares.filter((one) => one.joined).length;
   const all = counted(round.shares.length, "client");
+  if (round.stage === "void") return "Nobody uploaded: the round ended without a decision.";
   if (round.stage !== "closed") return `${all} uploaded new data. Not decided yet.`;
   const paid = round.shares.filter((one) => one.payment > 0).length;
   const passed = round.shares.length - joined;

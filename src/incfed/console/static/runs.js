@@ -103,7 +103,7 @@ async function compare(context, ids) {
     h("a", { class: "tab", href: `${root}/runs${query({ id: ids, chart: one })}`, "aria-current": one === chosen ? "true" : null }, titled(one))));
   const chart = chosen ? await get(`runs/chart${query({ id: ids, name: chosen })}`) : null;
   const axes = chart?.layout.meta?.names?.length ?? 0;
-  const shown = chart ? panel(chosen, titled(chosen), { note: NOTES[chosen] ?? spread(found), wide: axes * AXIS }) : null;
+  const shown = chart ? panel(chosen, titled(chosen), { note: NOTES[chosen] ?? found.lines, wide: axes * AXIS }) : null;
   fill(context.place,
     h("div", { class: "heading" }, h("h1", {}, name(title), badge(found.kind)), h("a", { class: "button", href: `${root}/runs` }, "All runs")),
     ids.length > 1 ? h("p", { class: "muted" }, ids.flatMap((one, n) => [n ? " · " : "", h("a", { href: `${root}/runs${query({ id: one })}` }, name(one))])) : null,
@@ -118,19 +118,15 @@ function named(labels) {
   return labels.flatMap((one, n) => [n ? " · " : "", name(one)]);
 }
 
-function spread(found) {
-  return found.kind === "sweep" ? "Means over the seeds." : "Lines are means over the seeds, bands one standard deviation.";
-}
-
 function figures(found, ids) {
   const paired = ids.length > 1 || found.kind === "experiment";
   const value = (row, metric) => [h("div", {}, row.text[metric] ?? "–"), metric === "participation" ? null : difference(row, metric)];
-  const columns = [{ title: found.kind === "plan" ? "Setting" : "Algorithm", kind: "name", value: (row) => name(row.label) },
+  const columns = [{ title: found.per ? `Per ${number(found.per)} matched steps` : found.kind === "plan" ? "Setting" : "Algorithm", kind: "name", value: (row) => name(row.label) },
     ...found.metrics.map((metric) => ({ title: titled(metric), unit: UNITS[metric], kind: "number", value: (row) => value(row, metric) }))];
-  const what = found.kind === "plan" ? "Held-out means with 95 % intervals" : "Mean ± standard deviation over seeds";
+  const compared = paired && found.rows.length > 1 ? " Below, the paired difference to the first row with its 95 % interval; bold: the interval excludes zero." : "";
   const save = h("a", { class: "button quiet small", download: true, href: `${root}/api/runs/table.csv${query({ id: ids })}` }, "Figures as CSV");
   return h("section", { class: "card panel" }, h("header", {}, h("h2", {}, "Figures"), save), table(columns, found.rows, { label: "Figures" }),
-    h("p", { class: "small muted" }, `${what}${paired && found.rows.length > 1 ? "; below, the paired difference to the first row, seed by seed, with its 95 % interval. Bold: the interval excludes zero" : ""}.`));
+    h("p", { class: "small muted" }, found.note + compared));
 }
 
 function difference(row, metric) {

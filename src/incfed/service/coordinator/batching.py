@@ -81,10 +81,11 @@ OWN_ROWS = {
 }
 _paid, _offers = tables.payments.c, tables.offers.c
 LAST_SHARED = (
-    select(_paid.client, func.max(_paid.epoch).label("epoch"), func.max(_paid.round).label("round"))
+    select(_paid.client, func.max(_paid.epoch).label("epoch"))
     .where(_paid.client.in_(CLIENTS))
     .group_by(_paid.client)
-)
+)  # the index of these two columns answers it
+ROUND_OF = select(tables.epochs.c.round).where(tables.epochs.c.number == NUMBER)
 _clients, _conduct = tables.clients.c, tables.conduct.c
 MEMBERS = (
     select(_clients.id, _clients.revoked, _clients.key, _conduct.silent)
@@ -116,19 +117,15 @@ class BatchRows:
         return self._read(table, round).get(client)
 
     @cached_property
-    def _last_shares(self) -> dict[int, Any]:
-        rows = self._connection.execute(LAST_SHARED, {"clients": self.clients})
-        return {row.client: row for row in rows}
-
-    @property
     def last_shared(self) -> dict[int, int]:
         """For each client that has contributed, the last epoch to which it did."""
-        return {client: row.epoch for client, row in self._last_shares.items()}
+        rows = self._connection.execute(LAST_SHARED, {"clients": self.clients})
+        return {row.client: row.epoch for row in rows}
 
     def last_round(self, client: int) -> int:
         """The last round in which this client has contributed; 0: none."""
-        row = self._last_shares.get(client)
-        return 0 if row is None else int(row.round)
+        epoch = self.last_shared.get(client, 0)
+        return self._connection.scalar(ROUND_OF, {"number": epoch}) or 0
 
     @cached_property
     def members(self) -> dict[int, Any]:

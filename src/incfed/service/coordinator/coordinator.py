@@ -36,7 +36,7 @@ from .errors import Conflict, TooMany, Unauthorized
 from .handlers import Handler, SentMessage, long_checks, says
 from .monitoring import Overview
 from .round import RoundTransaction
-from .starts import Caller, Start, Starts
+from .starts import Caller, Start, Starts, is_new
 from .transaction import LIVE_COUNT, Caches, mark_seen
 from .views import Downloads, Wanted, view_states
 
@@ -172,10 +172,13 @@ class Coordinator:
         for one in set(callers):
             row = known[one.client]
             last = None if row.number is None else Start(row.number, row.nonce)
-            if row.revoked:
-                refused[one] = Unauthorized()
-            elif one.start not in (None, last):
-                new.append(one)
+            try:
+                if row.revoked:
+                    raise Unauthorized
+                if one.start is not None and is_new(one.start, last):
+                    new.append(one)
+            except Refusal as refusal:
+                refused[one] = refusal
         if new:
             with self._write([one.client for one in new]) as transaction:
                 for one in sorted(new):
@@ -238,8 +241,11 @@ class Coordinator:
             raise Conflict(HISTORY, named, allowed)
 
     def prove(self, client: int, since: int, round: int | None) -> Proof:
-        """See `LedgerTree.prove`."""
+        """See `LedgerTree.prove`. To ask for it is not to be seen: the client may be switched off,
+        and somebody verify what it keeps."""
         with self.store.read() as connection:
+            if find(connection, str(client)).revoked:
+                raise Unauthorized  # since its token was checked
             last = self._tree.follow(connection).number
             if since > last:
                 raise Conflict("since", since, f"at most {last}, the last entry")

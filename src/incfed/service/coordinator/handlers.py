@@ -286,8 +286,7 @@ def _upload_checks(transaction: RoundTransaction, message: Upload) -> Iterator[C
     settings = transaction.settings
     yield Check("upload", check_upload, (message, settings.bounds))
     if message.steps and settings.limits is not None and settings.limits.refuse_resale:
-        epoch, downloaded = transaction.downloaded
-        yield Check(("resale", epoch), downloaded.check, (message.dV,))
+        yield transaction.not_resold(message.dV)
 
 
 def _delivery_checks(transaction: RoundTransaction, db: Floats, sent: Upload) -> Iterator[Check]:

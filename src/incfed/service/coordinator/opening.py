@@ -159,10 +159,11 @@ def _take_streams(transaction: RoundTransaction, clients: set[int]) -> None:
 
 
 def _check_resale(transaction: RoundTransaction, dV: Packed) -> None:
-    """Refusal if it is only what clients have downloaded."""
+    """Refusal if it is only what clients have downloaded. The outcome is kept: when a round opens,
+    what was heard in this epoch is not checked again."""
     limits = transaction.settings.limits
     if limits is not None and limits.refuse_resale:
-        transaction.downloaded[1].check(dV)
+        transaction.caches.outcomes.make(transaction.not_resold(dV))
 
 
 def _check_signature(

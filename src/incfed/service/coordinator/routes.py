@@ -328,7 +328,6 @@ async def proof(
 ) -> wire.ProofView:
     """That the ledger extends what it was, and holds what you did: Merkle proofs as in RFC 9162."""
     services, caller = await enter(request)
-    await services.state(caller)  # is it still a client?
     found = await run_in_threadpool(services.coordinator.prove, caller.client, since, round)
     return codec.write_proof(found)
 

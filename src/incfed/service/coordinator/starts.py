@@ -43,6 +43,17 @@ def read(text: str) -> Start:
     return Start(int(number), nonce)
 
 
+def is_new(start: Start, last: Start | None) -> bool:
+    """Is it later than the last one that is known? Conflict if it is neither."""
+    if start == last:
+        return False
+    if last is not None and start.number <= last.number:
+        later = "later" if start.number < last.number else "as well"
+        allowed = f"{last.number}: another process with a copy of your state was started {later}"
+        raise Conflict(START, start.number, allowed)
+    return True
+
+
 class Starts:
     """The last start of each of these clients, in a transaction that holds the lock."""
 
@@ -54,14 +65,8 @@ class Starts:
     def claim(self, client: int, start: Start) -> None:
         """A message of this start: the last one, or from now on. Conflict if another one is."""
         last = self.last.get(client)
-        if start == last:
+        if not is_new(start, last):
             return
-        if last is not None and start.number <= last.number:
-            later = "later" if start.number < last.number else "as well"
-            allowed = (
-                f"{last.number}: another process with a copy of your state was started {later}"
-            )
-            raise Conflict(START, start.number, allowed)
         values = start._asdict()
         statement = (
             insert(_starts).values(client=client, **values)

@@ -16,12 +16,13 @@ from ...ledger.clients import Member, is_barred
 from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
 from ...ledger.sketches import Sketches
+from ...protocol.packing import Packed
 from ...protocol.protocols import EVERYONE
 from ...protocol.resale import Downloaded
 from . import listening
 from .batching import CLIENTS, NUMBER, BatchRows
 from .entitlements import allowed_epochs
-from .screening import Outcomes
+from .screening import Check, Outcomes
 from .starts import Start, Starts
 
 # Statements are built once: building one takes longer than running it.
@@ -96,6 +97,11 @@ class FederationTransaction:
     def downloaded(self) -> tuple[int, Downloaded]:
         """See `Sketches.read`."""
         return self.caches.sketches.read(self.connection)
+
+    def not_resold(self, dV: Packed) -> Check:
+        """That it is not only what clients have downloaded."""
+        epoch, downloaded = self.downloaded
+        return Check(("resale", epoch), downloaded.check, (dV,))
 
     @cached_property
     def _starts(self) -> Starts:
