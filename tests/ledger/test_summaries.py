@@ -80,7 +80,7 @@ def test_a_clients_page_reads_no_table_from_end_to_end(tmp_path: Path) -> None:
             for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values)
         ]
     one.store.close()
-    assert found.last_paid.startswith("Round 1: client 0 shared 1 step.")
+    assert found.last_paid.startswith("Round 1: \u2068client 0\u2069 shared 1 step.")
     scanned = {plan.split()[1] for plan in plans if plan.startswith("SCAN")}
     assert scanned <= {"CONSTANT", "audits", "clients", "federation"}, scanned
     assert any("uploads USING INDEX uploads_of_client" in plan for plan in plans)
