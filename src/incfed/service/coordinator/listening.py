@@ -47,11 +47,13 @@ _signals, _paid, _rounds = tables.signals, tables.payments.c, tables.rounds.c
 LAST_ROUND = select(func.max(_rounds.number)).where(_rounds.stage == CLOSED)
 PENDING_OF = (_signals.c.steps > 0) & _signals.c.client.in_(CLIENTS)
 FIGURES = select(*(_signals.c[name] for name in ("client", *Signal._fields[:5]))).where(PENDING_OF)
-LAST_EPOCH = select(func.max(_paid.epoch)).where(_paid.client == _signals.c.client)
-MADE_BY = select(tables.epochs.c.round).where(
-    tables.epochs.c.number == LAST_EPOCH.scalar_subquery()
+LAST_EPOCH = (
+    select(func.max(_paid.epoch))
+    .where(_paid.client == _signals.c.client)
+    .correlate(_signals)  # which SQLAlchemy does by itself for one level only
+    .scalar_subquery()
 )
-SINCE = MADE_BY.scalar_subquery()
+SINCE = select(tables.epochs.c.round).where(tables.epochs.c.number == LAST_EPOCH).scalar_subquery()
 STREAMS = select(_signals, SINCE.label("since")).where(PENDING_OF, _signals.c.numbers.is_not(None))
 KEPT = _signals.c.epoch.in_(select(tables.epochs.c.number).where(tables.epochs.c.V.is_not(None)))
 FIGURES_KEPT, STREAMS_KEPT = FIGURES.where(KEPT), STREAMS.where(KEPT)
