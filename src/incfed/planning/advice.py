@@ -150,7 +150,7 @@ def basis(plan: Plan) -> list[str]:
     if case.table.get("kind") == "MovieLens":  # see MovieLens.part
         part = "one half" if case.share == 0.5 else f"{case.share:.0%}"
         part += " of each user's events"
-    how = f"{seeds} other seeds, which draw the order and what is shown"
+    how = f"{counted(seeds, 'other seed')}, which draw the order and what is shown"
     if case.log:
         logs = counted(seeds, "bootstrapped log")
         how = f"{logs}, whose {case.resample} are drawn from it with replacement"
@@ -166,7 +166,7 @@ def basis(plan: Plan) -> list[str]:
             f"{human(round(matched))} matched what the log showed; reward, payments and traffic "
             f"are all for {counted(case.steps, 'step')}, at the rate of the matched ones. The "
             f"same events are drawn often: the figures rest on about "
-            f"{human(round(case.evidence))} events of this part that match."
+            f"{counted(round(case.evidence), 'event')} of this part that match."
         )
     return [tried, fresh]
 
