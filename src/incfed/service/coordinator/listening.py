@@ -47,7 +47,9 @@ _signals, _paid, _rounds = tables.signals, tables.payments.c, tables.rounds.c
 LAST_ROUND = select(func.max(_rounds.number)).where(_rounds.stage == CLOSED)
 PENDING_OF = (_signals.c.steps > 0) & _signals.c.client.in_(CLIENTS)
 FIGURES = select(*(_signals.c[name] for name in ("client", *Signal._fields[:5]))).where(PENDING_OF)
-LAST_EPOCH = select(func.max(_paid.epoch)).where(_paid.client == _signals.c.client)
+LAST_EPOCH = (  # of the client of the outermost query
+    select(func.max(_paid.epoch)).where(_paid.client == _signals.c.client).correlate(_signals)
+)
 MADE_BY = select(tables.epochs.c.round).where(
     tables.epochs.c.number == LAST_EPOCH.scalar_subquery()
 )
