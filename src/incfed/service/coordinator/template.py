@@ -40,6 +40,7 @@ EXAMPLES: Mapping[str, Any] = {
     "key": "key.pem",
     "operator_port": 8471,
     "reserve": 100.0,
+    "steps_spread": 10.0,
 }
 OWN = ("identity", "unsaid", "limits")  # of Settings: in no config, or a table of its own
 WIDTH, COLUMN = 100, 30
