@@ -14,12 +14,14 @@ import time
 from contextlib import ExitStack, suppress
 
 import httpx
+import numpy as np
 
-from federation import ELSEWHERE, Federation, attacker
+from federation import ELSEWHERE, Attacker, Federation, attacker
 from outcome import Attack, Outcome
 
 MANY = 1_100  # connections: more than there are files
 SPAM = 5.0  # seconds
+GANG, MADE_UP = 8, 10  # members that agree; steps that each makes up before a call
 SLOW = 5.0  # seconds that an honest request may take meanwhile, on a busy machine
 DRIP = 15.0  # seconds; a head has to come in 10
 BODY = 5.0  # seconds that a body may take here
@@ -241,10 +243,32 @@ def spam_of_rounds(federation: Federation) -> Outcome:
         while (seconds := time.monotonic() - start) < SPAM:
             federation.ask("POST", "/v1/rounds")
             calls += 1
-    rate = (len(federation.rounds()) - before) / seconds
-    return Outcome(
-        f"{calls} calls", f"everybody takes part in {rate:.1f} rounds a second", rate < 4
-    )
+    return paced(f"{calls} calls", len(federation.rounds()) - before, seconds)
+
+
+def rounds_in_turns(federation: Federation) -> Outcome:
+    """Each call has a reason: what its caller made up and shares."""
+    tokens = [federation.token, *federation.accomplices(GANG - 1)]
+    with ExitStack() as members:
+        gang = [Attacker(federation, name=f"member {n}", token=one) for n, one in enumerate(tokens)]
+        for one in gang:
+            members.callback(one.close)
+        before, start, calls = len(federation.rounds()), time.monotonic(), 0
+        chance = np.random.default_rng(0)
+        while (seconds := time.monotonic() - start) < SPAM:
+            one = gang[calls % GANG]
+            x = chance.standard_normal((MADE_UP, federation.dim))
+            x /= np.linalg.norm(x, axis=1, keepdims=True)
+            one.make_up(x.T @ x, x.sum(axis=0) / MADE_UP, MADE_UP)
+            federation.ask("POST", "/v1/rounds", tokens[calls % GANG])
+            calls += 1
+        opened = len(federation.rounds()) - before
+    return paced(f"{GANG} members, {calls} calls", opened, seconds)
+
+
+def paced(spent: str, rounds: int, seconds: float) -> Outcome:
+    rate = rounds / seconds
+    return Outcome(spent, f"everybody takes part in {rate:.1f} rounds a second", rate < 4)
 
 
 def other_users(federation: Federation) -> Outcome:
@@ -275,6 +299,7 @@ ATTACKS = [
            lifted=False),
     Attack("100 long polls of one member at a time", many_polls, honest=1),
     Attack("calls for a round, without pause, by a member without data", spam_of_rounds),
+    Attack(f"calls for a round by {GANG} members in turn, each with made-up data", rounds_in_turns),
     Attack("the database and clients' folders, read by other users", other_users,
            honest=1, lifted=False),
 ]  # fmt: skip

@@ -95,6 +95,12 @@ class Federation:
             raise RuntimeError(f"honest clients do not learn: {self.log()[-2000:]}")
         return self
 
+    def accomplices(self, count: int) -> list[str]:
+        """The tokens of more members that do what the attacker wants."""
+        with self.store.write() as connection:
+            names = [f"accomplice {n}" for n in range(count)]
+            return [enrol(connection, name, time.time())[1] for name in names]
+
     def __exit__(self, *error: object) -> None:
         for process in reversed(self._processes):
             process.terminate()
@@ -209,10 +215,12 @@ def _few_files() -> None:
 class Attacker(Client):
     """A member that shares what it likes, at any price: the real client with another memory."""
 
-    def __init__(self, federation: Federation, price: float = 0.0, name: str = "attacker") -> None:
+    def __init__(
+        self, federation: Federation, price: float = 0.0, name: str = "attacker", token: str = ""
+    ) -> None:
         self.price = price
-        folder = federation.folder / name
-        super().__init__(federation.url, federation.token, folder, cost=lambda stake: self.price)
+        token, folder = token or federation.token, federation.folder / name
+        super().__init__(federation.url, token, folder, cost=lambda stake: self.price)
 
     def make_up(self, V: np.ndarray, b: np.ndarray, steps: int) -> None:
         """Take this for what it has learned and not shared yet."""

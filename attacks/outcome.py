@@ -13,7 +13,8 @@ LIFTED = (  # no limit but the budget
     'price_rise = "none", price_spread = "none", steps_per_upload = "none", '
     'largest_share = "none", steps_spread = "none", least_sharers = 1, least_steps = 1, '
     "refuse_resale = false }\n"
-    "silent_rounds = 0\nround_interval = 0.0\nfalse_calls = 0\nsteps_per_second = 0\n"
+    "silent_rounds = 0\nround_interval = 0.0\nrounds_per_second = 0.0\nfalse_calls = 0\n"
+    "steps_per_second = 0\n"
 )
 LIFTED_AT_THE_DOOR = (
     "header_time = 3600.0\nbody_time = 3600.0\nconnections = 100000\n"

@@ -51,6 +51,7 @@ mechanism = {{ kind = "PaymentEfficient", beta = {beta} }}
 threshold = 1e-9
 budget = "none"
 round_interval = 0.0
+rounds_per_second = 0.0
 upload_time = 60.0
 answer_time = 60.0
 [server]

@@ -122,12 +122,12 @@ def test_a_federation_of_version_0_1_keeps_its_settings_when_it_is_taken_over() 
         "this federation has no money_digits, as version 0.1 had none",
         "clients that fail to deliver are barred for barred_rounds, which they can open "
         "themselves. Set barred_time in the config",
-        "this federation goes on without silent_rounds, round_interval, false_calls, "
-        "steps_per_second, as version 0.1 had none. Set them in the config",
+        "this federation goes on without silent_rounds, round_interval, rounds_per_second, "
+        "false_calls, steps_per_second, as version 0.1 had none. Set them in the config",
         "no budget is set",
     ]
-    meant = {"silent_rounds": 0, "round_interval": 0.0, "false_calls": 0, "barred_rounds": 0,
-             "steps_per_second": 0}  # fmt: skip
+    meant = {"silent_rounds": 0, "round_interval": 0.0, "rounds_per_second": 0.0,
+             "false_calls": 0, "barred_rounds": 0, "steps_per_second": 0}  # fmt: skip
     said = read(threshold=1.0, **meant).completed(present).warnings
     assert not any("goes on without" in one or "barred" in one for one in said)
     asked_for = read(threshold=1.0, limits={}).completed(present)

@@ -36,8 +36,8 @@ from ..support import inputs, places
 # What a new federation has where its config says nothing. One of version 0.1 goes on as it was.
 SAFE_DIGITS = 2  # money_digits
 CAREFUL = {
-    "silent_rounds": 2, "round_interval": 0.5, "false_calls": 3, "barred_time": 300.0,
-    "steps_per_second": 1000.0,
+    "silent_rounds": 2, "round_interval": 0.5, "rounds_per_second": 2.0, "false_calls": 3,
+    "barred_time": 300.0, "steps_per_second": 1000.0,
 }  # fmt: skip
 BURST = 1.0  # seconds' worth of steps that are allowed at once
 OPEN = ("budget", "limits", "money_digits", "barred_rounds", *CAREFUL)  # what a config may omit
@@ -45,7 +45,7 @@ OPEN = ("budget", "limits", "money_digits", "barred_rounds", *CAREFUL)  # what a
 LATER = (
     "trigger", "download", "width", "width_scale", "trust", "money_digits", "limits", "privacy",
     "signatures", "barred_time", "steps_per_second", "silent_rounds", "round_interval",
-    "false_calls", "ignored_time",
+    "rounds_per_second", "false_calls", "ignored_time",
 )  # fmt: skip
 
 
@@ -73,6 +73,7 @@ class Settings:
     barred_rounds: int = 3  # where barred_time is 0: rounds it is out, which it can call for itself
     silent_rounds: int = 0  # silent ones after which a client is not awaited; 0: it always is
     round_interval: float = 0.0  # seconds between two rounds that the same client calls for
+    rounds_per_second: float = 0.0  # the most, whoever calls for them; 0: no limit
     false_calls: int = 0  # in a row, after which a client's calls are ignored; 0: never
     ignored_time: float = 60.0  # seconds that false calls are ignored
     steps_per_second: float = 0.0  # the most that a client can learn; 0: no limit
@@ -114,6 +115,7 @@ class Settings:
         inputs.number("barred_time", self.barred_time, low=0.0, high=1e7)
         inputs.integer("silent_rounds", self.silent_rounds, low=0, high=10**6)
         inputs.number("round_interval", self.round_interval, low=0.0, high=1e7)
+        inputs.number("rounds_per_second", self.rounds_per_second, low=0.0, high=1e6)
         inputs.integer("false_calls", self.false_calls, low=0, high=10**6)
         inputs.number("ignored_time", self.ignored_time, low=0.0, high=1e7)
         inputs.number("steps_per_second", self.steps_per_second, low=0.0, high=1e9)
@@ -239,6 +241,11 @@ class Settings:
         if self.budget is None:
             found.append("no budget is set: nothing limits what is paid in all")
         return found
+
+    @property
+    def round_gap(self) -> float:
+        """Seconds from the opening of a round to that of the next, at least."""
+        return 1.0 / self.rounds_per_second if self.rounds_per_second else 0.0
 
     def most_steps(self, seconds: float) -> float:
         """That a client can have learned in this time."""

@@ -83,6 +83,20 @@ def test_rounds_have_an_interval_per_caller(federate: Make) -> None:
     play(three, 4, ONE)
 
 
+def test_rounds_have_a_pace_whoever_calls_for_them(federate: Make) -> None:
+    """Members that take turns open no more of them together than one could."""
+    three = federate(rounds_per_second=4.0, silent_rounds=1)
+    play(three, 1, ONE)  # it waits for client 2, in vain
+    play(three, 2, ONE)
+    for caller in (0, 1):
+        with pytest.raises(TooMany, match=r"^round: must be 0.25 s after the last round was"):
+            three.coordinator.open_round(caller)
+    three.clock.now += 0.25
+    play(three, 3, ONE, caller=1)
+    three.clock.now -= 50.0  # set back: nobody waits for that
+    play(three, 4, ONE)
+
+
 def test_calls_without_reason_are_counted_and_then_ignored(federate: Make) -> None:
     """0.5 = log(1 + dV) * steps: dV = 0.2 is too little, dV = 1 enough."""
     three = federate(false_calls=2, ignored_time=30.0, silent_rounds=1)
@@ -224,13 +238,14 @@ def test_a_config_is_careful_and_a_federation_of_0_1_goes_on_as_it_was(
     careful = Settings.read(said, tmp_path).completed(None)
     assert (careful.silent_rounds, careful.round_interval, careful.false_calls) == (2, 0.5, 3)
     assert (careful.barred_time, careful.steps_per_second) == (300.0, 1000.0)
+    assert careful.rounds_per_second == 2.0
     rounds = Settings.read(said | {"barred_rounds": 2}, tmp_path).completed(None)
     assert rounds.bar(7, 0.0) == {"until": 9}
     old = federate()
     old.settings = Settings.read(said, tmp_path)
     settings = old.another().settings()
     assert settings.silent_rounds == 0
-    without = "goes on without silent_rounds, round_interval, false_calls"
+    without = "goes on without silent_rounds, round_interval, rounds_per_second, false_calls"
     kept = old.settings.completed(settings.body())
     assert any(without in one for one in kept.warnings)
     old.settings = Settings.read(said | {"silent_rounds": 2}, tmp_path)  # also the default

@@ -61,10 +61,11 @@ def share(two: Federation, number: int, x: Any) -> None:
 
 
 @pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("pace", [{"round_interval": 10.0}, {"rounds_per_second": 0.1}], ids=str)
 def test_a_signal_inside_the_interval_is_judged_when_it_ends(
-    federate: Make, restarted: bool
+    federate: Make, pace: dict[str, float], restarted: bool
 ) -> None:
-    two = federate(round_interval=10.0)
+    two = federate(**pace)
     share(two, 1, FIRST)
     two.coordinator.signal(0, Signal(1, 2, 1, 0.7, 0.0, dV=pack_rows(SECOND)))
     if restarted:

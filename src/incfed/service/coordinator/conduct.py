@@ -53,9 +53,13 @@ def missed(connection: Connection, clients: Collection[int]) -> None:
         _write(connection, client, silent=_read(connection, client).get("silent", 0) + 1)
 
 
-def check_call(connection: Connection, client: int, settings: Settings, now: float) -> None:
-    """TooMany if this client may not open a round now."""
-    interval, ignored = _waits(_read(connection, client), settings, now)
+def check_call(
+    connection: Connection, client: int, settings: Settings, now: float, opened: float | None
+) -> None:
+    """TooMany if this client may not open a round now. `opened`: when the last one was."""
+    gap, interval, ignored = _waits(_read(connection, client), settings, now, opened)
+    if gap > 0.0:
+        raise TooMany("round", f"{settings.round_gap:g} s after the last round was opened")
     if interval > 0.0:
         allowed = f"{settings.round_interval:g} s after the last round that you called for"
         raise TooMany("round", allowed)
@@ -64,21 +68,29 @@ def check_call(connection: Connection, client: int, settings: Settings, now: flo
         raise TooMany("round", f"{allowed}not fulfil the trigger; wait {ignored:.0f} s")
 
 
-def wait(connection: Connection, client: int, settings: Settings, now: float) -> float:
-    """How long the calls of this client open nothing."""
-    return max(_waits(_read(connection, client), settings, now))
+def wait(
+    connection: Connection, client: int, settings: Settings, now: float, opened: float | None
+) -> float:
+    """How long the calls of this client open nothing. `opened`: when the last round was."""
+    return max(_waits(_read(connection, client), settings, now, opened))
 
 
-def _waits(known: dict[str, Any], settings: Settings, now: float) -> tuple[float, float]:
-    """How long until its next call may be, and how long its calls are ignored."""
+def _waits(
+    known: dict[str, Any], settings: Settings, now: float, opened: float | None
+) -> tuple[float, float, float]:
+    """How long until a call of anybody may open a round, until one of this client may, and until
+    its calls are no longer ignored."""
+    gap, interval = settings.round_gap, settings.round_interval
     called, ignored = known.get("called"), known.get("ignored")
-    soon = 0.0 if called is None else called + settings.round_interval - now
-    left = 0.0 if ignored is None else ignored - now
-    # longer than it can be: the clock was set back since
-    return (
-        soon if 0.0 < soon <= settings.round_interval else 0.0,
-        left if 0.0 < left <= settings.ignored_time else 0.0,
+    ends = (
+        (None if opened is None else opened + gap, gap),
+        (None if called is None else called + interval, interval),
+        (ignored, settings.ignored_time),
     )
+    left = [(0.0 if end is None else end - now, most) for end, most in ends]
+    # longer than it can be: the clock was set back since
+    first, second, third = (one if 0.0 < one <= most else 0.0 for one, most in left)
+    return first, second, third
 
 
 def ignored(connection: Connection, settings: Settings, now: float) -> set[int]:

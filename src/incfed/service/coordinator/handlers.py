@@ -82,7 +82,10 @@ def open_round(transaction: RoundTransaction, client: int, message: Open) -> Non
     if not transaction.running:
         if transaction.federation.paused:
             raise Conflict("round", None, "called for later: the operator has paused rounds")
-        conduct.check_call(transaction.connection, client, transaction.settings, transaction.now)
+        conduct.check_call(
+            transaction.connection, client, transaction.settings, transaction.now,
+            transaction.last_opened,
+        )  # fmt: skip
     opening.open_round(transaction, client, noisy)
 
 

@@ -114,7 +114,7 @@ def _judge(transaction: RoundTransaction, client: int) -> bool:
     if transaction.running or transaction.federation.paused:
         _keep(transaction, client, now)
         return False
-    wait = conduct.wait(connection, client, settings, now)
+    wait = conduct.wait(connection, client, settings, now, transaction.last_opened)
     if wait > 0.0:  # it is heard, but opens nothing now
         _keep(transaction, client, now + wait)
         return False

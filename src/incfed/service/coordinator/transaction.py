@@ -128,6 +128,11 @@ class FederationTransaction:
         """Is there a round in progress?"""
         return self.round is not None and self.round.stage in RUNNING
 
+    @property
+    def last_opened(self) -> float | None:
+        """When the last round was opened; None: there was none yet."""
+        return None if self.round is None else self.round.opened
+
     def allowed_epochs(self, clients: Iterable[int]) -> dict[int, int]:
         """The epoch that each of these clients may have now."""
         current = self.federation.epoch
