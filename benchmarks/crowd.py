@@ -16,10 +16,9 @@ from incfed.kernels.ucb import Rules
 from incfed.protocol.client import Learner
 from incfed.protocol.floats import to_bytes
 from incfed.protocol.heads import Head
-from incfed.protocol.messages import VERSION, Answer, Delivery
+from incfed.protocol.messages import VERSION, Delivery
 from incfed.protocol.packing import combine
 from incfed.protocol.statements import (
-    ANSWERED,
     DELIVERED,
     UPLOADED,
     statement,
@@ -114,7 +113,6 @@ class Simulated:
             if round["stage"] == "open" and not round["uploaded"]:
                 await line.ask(self._upload(round["number"]))
             elif round["stage"] == "offered" and round["offer"] and not round["delivered"]:
-                await line.ask(self._answer(round["number"], round["offer"]["attempt"]))
                 await line.ask(self._delivery(round["number"]))
             elif round["stage"] == "closed" and learner.frozen is not None:
                 own = learner.held(closed=True)
@@ -130,11 +128,6 @@ class Simulated:
         return self._signed(
             binary.put_upload(upload, self._settings.money_digits), UPLOADED, fields
         )
-
-    def _answer(self, number: int, attempt: int) -> Request:
-        answer = Answer(number, attempt, True, self._uploaded)
-        fields = {"round": number, "attempt": attempt, "accepted": True}
-        return self._signed(requests.put_answer(answer), ANSWERED, fields)
 
     def _delivery(self, number: int) -> Request:
         frozen, dim = self.learner.frozen, self.learner.dim

@@ -13,7 +13,8 @@ from support.live_coordinator import observation
 
 
 def mortal(url: str, token: str, folder: Path, failpoint: str, times: int) -> None:
-    """Learns and shares until it reaches a failpoint for the n-th time, and kills itself there.
+    """Learns and shares until it reaches a failpoint for the n-th time, and kills itself there. To
+    get to an answer, it declines.
 
     Each observation that `learn` returned from is a byte in a file.
     """
@@ -26,7 +27,11 @@ def mortal(url: str, token: str, folder: Path, failpoint: str, times: int) -> No
                 os.kill(os.getpid(), signal.SIGKILL)
 
     noted = os.open(f"{folder}.noted", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    with client_failpoints(reached), incfed.Client(url, token, folder, cost=1.0) as client:
+    accept = not failpoint.startswith("answer.")
+    with (
+        client_failpoints(reached),
+        incfed.Client(url, token, folder, cost=1.0, accept=lambda offer: accept) as client,
+    ):
         while True:
             client.learn(*observation(client.steps))
             os.write(noted, b".")

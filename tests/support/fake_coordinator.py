@@ -164,8 +164,8 @@ class Fake:
         self._settle(now)
 
     def _deliver(self, who: int, now: Round, body: Any) -> None:
-        if not now.answers.get(who):
-            self.violations.append(f"client {who} delivered without a yes")
+        if who not in now.offers or not now.answers.setdefault(who, True):  # a delivery says yes
+            self.violations.append(f"client {who} delivered after a no, or without an offer")
             raise Refusal(409, "round", "not yours")
         db = read_floats("db", body["db"], self.dim)
         if now.delivered.setdefault(who, db).tobytes() != db.tobytes():

@@ -98,6 +98,8 @@ class Schedule(EventQueue):
                 enrol(connection, f"client {k}", self.clock())
             (folder / f"{seed}-{k}").mkdir()
             self.members.append(Member(k, float(costs[k]), folder / f"{seed}-{k}", stream))
+            if any("answer" in one for one in (self.point, self.place)):
+                self.members[-1].declines = 0.5  # only who declines answers
             self._rise(self.members[-1])
             self.later(chance.uniform(0, 1), partial(self._learn, self.members[-1]))
         self.later(TICK, self._tick)

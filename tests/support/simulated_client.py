@@ -28,7 +28,8 @@ class Member:
         self.number, self.cost, self.folder, self.chance = number, cost, folder, chance
         self.steps, self.V, self.b = 0, np.zeros((DIM, DIM)), np.zeros(DIM)
         self.promised: dict[int, float] = {}  # by round, the last offer that it took
-        self.good = False  # takes every offer
+        self.good = False  # takes every offer; else it
+        self.declines = 0.1  # of them
         self.life = 0  # 0: none; grows with each
         self.alive = False
         self.request: int | None = None  # the request that it waits for
@@ -41,6 +42,7 @@ class Member:
         twin = Member(self.number, self.cost, folder, chance)
         twin.steps, twin.V, twin.b = self.steps, self.V.copy(), self.b.copy()
         twin.promised, twin.good = dict(self.promised), self.good
+        twin.declines = self.declines
         return twin
 
     def start(self, settings: FederationView) -> None:
@@ -80,7 +82,7 @@ class Member:
         self.b += y * x
 
     def _accept(self, proposal: Proposal) -> bool:
-        yes = self.good or bool(self.chance.random() < 0.9)
+        yes = self.good or bool(self.chance.random() >= self.declines)
         if yes:
             self.promised[proposal.round] = proposal.payment
         return yes

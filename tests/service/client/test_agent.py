@@ -34,7 +34,7 @@ def test_a_whole_round(harness: Harness) -> None:
     harness.durable.learn(X, 1.0)
     assert harness.work() == ["open", "state", "upload"]
     harness.poll()
-    assert harness.work() == ["answer", "delivery"]
+    assert harness.work() == ["delivery"]
     harness.poll()
     assert harness.work() == ["download"]
     assert (harness.durable.learner.epoch, harness.durable.pending) == (1, 0)

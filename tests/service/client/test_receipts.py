@@ -41,14 +41,16 @@ from support.sqlite import unguarded
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, str, Path]]:
-    """A client has shared in two rounds; its folder is closed."""
+    """A client has shared in two rounds, and declined between them; its folder is closed."""
     folder = tmp_path_factory.mktemp("site")
     made = Site(folder)
     made.clock.now = 0.0
     with serving(made.app) as url, made.http:
         made.http.base_url = httpx.URL(url)
-        with incfed.Client(url, made.tokens[0], folder / "state", cost=2.0) as client:
-            for n in range(2):
+        with incfed.Client(
+            url, made.tokens[0], folder / "state", cost=2.0, accept=lambda offer: offer.round != 2
+        ) as client:
+            for n in range(3):
                 client.learn(np.array([0.9, 0.1]), 0.5)
                 while client.epoch == n:
                     client.learn(np.array([0.1 * n, 0.9]), 0.5)
@@ -77,7 +79,8 @@ def test_a_receipt_is_durable_and_outlives_a_line_cut_off(
 def test_every_act_has_a_receipt_and_is_proved(shared: tuple[Site, str, Path]) -> None:
     made, url, folder = shared
     kept = list(read_receipts(folder / "state"))
-    assert [one.kind for one in kept] == ["uploaded", "answered", "delivered"] * 2
+    yes, no = ["uploaded", "delivered"], ["uploaded", "answered"]
+    assert [one.kind for one in kept] == [*yes, *no, *yes]
     numbers = [one.entry or 0 for one in kept]
     assert numbers == sorted(set(numbers))
     assert all(0 < number <= one.head.number for number, one in zip(numbers, kept, strict=True))

@@ -322,18 +322,17 @@ class Agent:
             frozen = durable.learner.frozen
         if frozen is None:  # it was uploaded from a folder that is gone: there is no db to deliver
             return None if answered else requests.put_answer(Answer(round.number, attempt, False))
-        if not answered:
-            cost, steps = durable.cost or 0.0, frozen.data.steps
-            proposal = Proposal(round.number, attempt, offer.payment, cost, steps)
-            accepted = durable.answer(round.number, attempt, lambda: decide(self._accept, proposal))
-            return requests.put_answer(Answer(round.number, attempt, accepted, durable.uploaded))
-        if durable.answers.get(attempt) and not delivered:
-            delivery = durable.deliver(round.number)
-            if not self._packed:
-                return requests.put_delivery(delivery)
-            known = round.number != self._unknown_basis
-            return binary.put_delivery(delivery, frozen.sent.packed() if known else None)
-        return None
+        if delivered or (answered and not durable.answers.get(attempt)):
+            return None
+        cost, steps = durable.cost or 0.0, frozen.data.steps
+        proposal = Proposal(round.number, attempt, offer.payment, cost, steps)
+        if not durable.answer(round.number, attempt, lambda: decide(self._accept, proposal)):
+            return requests.put_answer(Answer(round.number, attempt, False, durable.uploaded))
+        delivery = durable.deliver(round.number)  # which says yes
+        if not self._packed:
+            return requests.put_delivery(delivery)
+        known = round.number != self._unknown_basis
+        return binary.put_delivery(delivery, frozen.sent.packed() if known else None)
 
     @property
     def _score_scalars(self) -> int:
