@@ -104,6 +104,7 @@ class Federation:
     def __exit__(self, *error: object) -> None:
         for process in reversed(self._processes):
             process.terminate()
+        for process in self._processes:
             process.wait()
         self.store.close()
 

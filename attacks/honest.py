@@ -41,7 +41,7 @@ def main(url: str, token: str, who: int, dim: int, pause: float) -> None:
             reward = float(np.clip(x @ theta + 0.1 * chance.standard_normal(), -1.0, 1.0))
             log.write(json.dumps([x.tolist(), reward]) + "\n")
             client.learn(x, reward)
-            time.sleep(pause)
+            time.sleep(chance.uniform(0.5, 1.5) * pause)  # not all at the same moment
 
 
 if __name__ == "__main__":

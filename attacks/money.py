@@ -46,7 +46,7 @@ def paid(amount: float, of: float = BUDGET) -> str:
 
 def made_up_steps(federation: Federation) -> Outcome:
     steps = 10**9
-    with attacker(federation, BUDGET) as one:
+    with attacker(federation, BUDGET / 2) as one:  # others have been paid some of it
         offer(one, federation, *even(steps), steps)
         earned = one.earned
     return Outcome("an upload", paid(earned), earned <= SHARE * BUDGET)
@@ -110,7 +110,8 @@ def resale(federation: Federation) -> Outcome:
                 V, b = 0.1 * V, 0.1 * b
             elif turn % 3 == 2:
                 V, b = (V - first[0], b - first[1]) if turn == 2 else first
-            sold += offer(one, federation, V, b, math.ceil(np.trace(V)))
+            enough = math.ceil(2.0 * np.trace(V))  # steps, for what b can be
+            sold += offer(one, federation, V, b, enough)
         earned = one.earned
     cost = f"{paid(earned)}; the data is bought {sold} times more"
     return Outcome("six rounds", cost, not sold)
@@ -191,7 +192,7 @@ UNLIMITED = 'budget = "none"\nmechanism = "PayEveryone"'
 EFFICIENT = 'budget = 10000.0\nmechanism = { kind = "PaymentEfficient", beta = 0.7 }'
 SMALL = 'budget = 1000.0\nmechanism = "PayEveryone"'
 ATTACKS = [
-    Attack("1e9 made-up steps at the price of the whole budget", made_up_steps),
+    Attack("1e9 made-up steps at the price of half the budget", made_up_steps),
     Attack("a federation whose operator forgot the budget", no_budget, honest=0, lifted=False),
     Attack("a price of a million in five rounds, where the budget is \"none\"", unlimited_budget,
            UNLIMITED),
