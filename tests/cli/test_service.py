@@ -180,7 +180,8 @@ def test_settings_that_cannot_change(here: Here) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [("ledger", "audit"), ("client", "enrol", "b"), ("ledger", "head"), ("serve",)]
+    "command",
+    [("ledger", "audit"), ("client", "enrol", "b"), ("ledger", "head"), ("serve", "--port", "0")],
 )
 def test_a_database_of_something_else_is_left_alone(
     folder: Path, here: Here, command: tuple[str, ...]

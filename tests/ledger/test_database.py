@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import event, update
 
 import incfed
 from incfed.ledger import tables
@@ -102,3 +104,16 @@ def test_postgresql() -> None:
             assert words.get(timeout=60)
         here.close()
         there.close()
+
+
+def test_one_that_nobody_uses_any_more_closes_its_connections(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'ledger.db'}")
+    with database.read():
+        pass
+    pool: Any = database.engine.pool
+    assert pool.checkedin() == 1
+    closed = []
+    event.listen(database.engine, "close", lambda *given: closed.append(given))
+    del database
+    gc.collect()
+    assert len(closed) == 1

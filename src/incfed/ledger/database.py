@@ -7,6 +7,7 @@ import os
 import secrets
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -63,6 +64,7 @@ class Database:
         if self.sqlite:
             _create_private(Path(parsed.database or ""))
         self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
+        weakref.finalize(self, self.engine.dispose)  # if nobody calls `close`
         try:
             self._migrate(new)
         except DBAPIError as error:
