@@ -234,7 +234,8 @@ class Coordinator:
         epoch = int(named.partition("-")[0])
         since = self.clock() - self._strangers.get(client, -math.inf)
         if self._tree.history(epoch) is None and 0.0 <= since < STRANGE:
-            raise TooMany(HISTORY, f"one of this ledger, {STRANGE:g} s after one that was not")
+            allowed = f"one of this ledger, {STRANGE:g} s after one that was not"
+            raise TooMany(HISTORY, allowed, STRANGE - since)
         if self.history(epoch) != named:
             self._strangers[client] = self.clock()
             allowed = "of this ledger: you downloaded it before a back-up was restored here"
