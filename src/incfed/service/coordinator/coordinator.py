@@ -131,7 +131,7 @@ class Coordinator:
     def member(self, client: int) -> Member:
         """This client as it is now."""
         with self.store.read() as connection:
-            return find(connection, str(client))
+            return find(connection, client)
 
     def last_start(self, client: int) -> int:
         """The number of a client's last start; 0: it has said none yet."""
@@ -245,7 +245,7 @@ class Coordinator:
         """See `LedgerTree.prove`. To ask for it is not to be seen: the client may be switched off,
         and somebody verify what it keeps."""
         with self.store.read() as connection:
-            if find(connection, str(client)).revoked:
+            if find(connection, client).revoked:
                 raise Unauthorized  # since its token was checked
             last = self._tree.follow(connection).number
             if since > last:
