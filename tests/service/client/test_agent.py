@@ -129,6 +129,24 @@ def test_not_now_is_tried_again_after_a_while(status: int, harness: Harness) -> 
     assert harness.agent.problem is None
 
 
+@pytest.mark.parametrize(("within", "most"), [(3.0, 2.25), (10.0, 7.5), (600.0, 7.5), (0.01, 0.15)])
+def test_it_is_back_in_the_time_that_a_round_waits_for_it(
+    tmp_path: Path, within: float, most: float
+) -> None:
+    """After an outage the coordinator gives clients all of their time again, from its start on."""
+    harness = Harness(tmp_path, answer_within=within)
+    harness.work()
+    harness.agent.state = None
+    pauses = []
+    for _ in range(60):
+        request = harness.next()
+        assert request is not None
+        harness.agent.failed(request, ConnectionError("away"), harness.now)
+        pauses.append(harness.agent.backoff.until - harness.now)
+        harness.now = harness.agent.backoff.until
+    assert 0.9 * most < max(pauses) <= most
+
+
 def test_a_call_that_is_too_early_is_not_repeated_until_it_may_be(harness: Harness) -> None:
     """Else a thousand clients that wait for a round would ask for it ten times a second."""
     harness.work()

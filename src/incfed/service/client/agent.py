@@ -245,7 +245,7 @@ class Agent:
         self.problem, self.state = error, None
         if request.kind == "signal":
             self._said = None  # perhaps the coordinator misses something: tell it all
-        self.backoff.fail(now, AWAY_PAUSE)
+        self.backoff.fail(now, self._longest_pause)
 
     # ------------------------------------------------------------------------------ requests
 
@@ -340,6 +340,13 @@ class Agent:
             return requests.put_delivery(delivery)
         known = round.number != self._unknown_basis
         return binary.put_delivery(delivery, frozen.sent.packed() if known else None)
+
+    @property
+    def _longest_pause(self) -> float:
+        """While the coordinator is away: so that this client is back before a round goes on without
+        it, which waits for it anew."""
+        within = self.durable.settings.answer_within
+        return AWAY_PAUSE if within is None else max(FIRST_PAUSE, min(AWAY_PAUSE, within / 2.0))
 
     @property
     def _score_scalars(self) -> int:
