@@ -94,10 +94,14 @@ def revoke(
 
     with opened(config) as (terminal, store, _):
         from ..ledger import clients
+        from ..ledger.federation import too_small
 
         with store.write() as connection:
             member = clients.revoke(connection, who, time.time())
+            small = too_small(connection)
         terminal.note(f"Client {member.id}, {member.name}, is revoked.")
+        if small:
+            terminal.note(f"warning: {small}")
 
 
 @client.command("reset-key")

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from ..ledger import clients
-from ..ledger.federation import change_settings, set_paused, settings_in_force
+from ..ledger.federation import change_settings, set_paused, settings_in_force, too_small
 from ..ledger.overview import isolated
 from ..ledger.payouts import mark_paid_out
 from ..ledger.withdrawal import withdraw
@@ -100,7 +100,8 @@ def revoke(store: Store, at: At, who: Changer, client: Id) -> Done:
     """Its token is no longer valid. What it shared and was paid stays."""
     with store.change() as connection:
         member = clients.revoke(connection, client, at, who.name)
-    return Done(f"{isolated(member.name)} is revoked.")
+        small = too_small(connection)
+    return Done(f"{isolated(member.name)} is revoked." + (f" Warning: {small}." if small else ""))
 
 
 @changing.post("/clients/{client}/withdraw")
