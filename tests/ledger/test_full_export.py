@@ -38,6 +38,11 @@ def test_everything_is_recomputed_from_it(federation: Federation, export: Path) 
     assert audited(export).clean
 
 
+def test_the_file_is_its_owner_s(export: Path) -> None:
+    """As the database, since it has all of it."""
+    assert export.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_changed_payment_shows(export: Path) -> None:
     lines = export.read_text().splitlines()
     for n, line in enumerate(lines[1:], 1):

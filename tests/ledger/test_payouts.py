@@ -66,7 +66,7 @@ def test_bad_input(book: Path) -> None:
     store = Database(f"sqlite:///{book}")
     with store.write() as connection:
         for name, by, round, said in (
-            ("nobody", "Ann", 2, r"^name: got 'nobody', must be that of an enrolled client"),
+            ("nobody", "Ann", 2, r"^client: got 'nobody', must be the id or name of a client"),
             ("client 2", " ", 2, r"^by: got ' ', must be the name of who paid"),
             ("client 2", "Ann", 4, r"^round: got 4, must be a closed round in which client 2 is"),
             ("client 0", "Ann", 1, r"^round: got 1, must be a closed round in which client 0 is"),

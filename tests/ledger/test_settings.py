@@ -134,3 +134,9 @@ def test_a_federation_of_version_0_1_keeps_its_settings_when_it_is_taken_over() 
     assert asked_for.limits is not None
     with pytest.raises(InputError, match=r"^federation.budget: is missing"):
         read(threshold=1.0).completed(asked_for.body())
+
+
+@pytest.mark.parametrize("pace", [5e-324, 1e-8, -1.0, 1e7])
+def test_a_pace_of_rounds_that_is_no_number_of_seconds(pace: float) -> None:
+    with pytest.raises(incfed.InputError, match=r"^rounds_per_second: got .*, must be "):
+        Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, rounds_per_second=pace)

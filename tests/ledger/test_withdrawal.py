@@ -206,6 +206,38 @@ def test_what_was_pruned_cannot_be_taken_out(tmp_path: Path) -> None:
     assert clean(three)
 
 
+@pytest.mark.parametrize("trust", [None, "auto"])
+def test_what_was_pruned_since_an_earlier_withdrawal_is_not_needed(
+    tmp_path: Path, trust: str | None
+) -> None:
+    """Of the sum that client 1 is not in, the first terms are gone."""
+    three = federation(tmp_path / "ledger.db", lag=0, trust=trust)
+    scores = None if trust is None else np.array([0.5, 0.4, 0.3, 0.2, 0.1, 0.1, 2.0])
+    play(three, {0: X[0], 1: X[1], 2: X[2]}, scores)
+    play(three, {0: X[2], 1: X[0]}, scores)
+    play(three, {0: X[1], 2: X[0]}, scores)
+    take_out(three, 1)
+    with three.store.write() as connection:
+        assert prune(connection, three.clock() - 2.5, three.clock()).round == 1
+    assert take_out(three, 0, partial=True) == Withdrawn(5, [2, 3], 4, pruned=[1])
+    stays = [X[0], X[2], X[0]]
+    V, b = model(three)
+    np.testing.assert_allclose(V, sum(x.T @ x for x in stays), atol=1e-12)
+    np.testing.assert_allclose(b, sum(x.sum(axis=0) for x in stays), atol=1e-12)
+    if scores is not None:
+        with three.store.read() as connection:
+            np.testing.assert_allclose(read_pooled_scores(connection, 5), 3.0 * scores)
+    assert clean(three)
+    play(three, {0: X[1], 2: X[1]}, scores)
+    assert take_out(three, 0, partial=True).rounds == [4]
+    assert clean(three)
+    with three.store.write() as connection:
+        connection.exec_driver_sql("UPDATE epochs SET V = (SELECT V FROM epochs WHERE number = 4) "
+                                   "WHERE number = 5")  # fmt: skip
+    with three.store.read() as connection:
+        assert any("V_g is not the sum of what" in one for one in audit(connection).findings)
+
+
 def test_a_false_withdrawal_shows(tmp_path: Path) -> None:
     three = federation(tmp_path / "ledger.db")
     play(three, {0: X[0], 1: X[1]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from incfed.kernels.factor import Ints
+from incfed.protocol import resale
 from incfed.protocol.checks import Refusal
 from incfed.protocol.packing import pack_matrix
 from incfed.protocol.resale import ALIKE, Downloaded, Sketch, directions, sketch
@@ -120,3 +123,23 @@ def test_what_was_known_after_fewer_epochs(d: int, rounds: int, seed: int) -> No
         assert quick.usual == slow.usual
         for j in range(1, len(V)):
             assert refused(quick, V[j] - V[j - 1]) == refused(slow, V[j] - V[j - 1])
+
+
+def test_epochs_that_brought_nothing_take_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as there may be where clients are seldom needed; what they lie between is still
+    recognised."""
+    chance = np.random.default_rng(3)
+    first, last = gram(chance, 9, 3), gram(chance, 9, 3)
+    known, V = downloads([first, *[np.zeros((3, 3))] * 200, last])
+    compared = list[int]()
+
+    def counted(points: FloatArray, reach: float) -> Iterator[tuple[Ints, Ints]]:
+        for i, j in close(points, reach):
+            compared.append(len(i))
+            yield i, j
+
+    close = resale._close
+    monkeypatch.setattr(resale, "_close", counted)
+    assert not refused(known, gram(chance, 9, 3))
+    assert sum(compared) < 10
+    assert [refused(known, D) for D in (first, last, V[-1])] == [True] * 3

@@ -86,17 +86,22 @@ def enrol(
 
 @client.command()
 def revoke(
-    name: Annotated[str, typer.Argument(help="The client.")], config: ConfigFile = DEFAULT
+    who: Annotated[str, typer.Argument(metavar="ID", help="Its id, or its name.")],
+    config: ConfigFile = DEFAULT,
 ) -> None:
     """Revoke a client's token. What it shared and was paid stays."""
     import time
 
     with opened(config) as (terminal, store, _):
         from ..ledger import clients
+        from ..ledger.federation import too_small
 
         with store.write() as connection:
-            number = clients.revoke(connection, name, time.time())
-        terminal.note(f"Client {number}, {name}, is revoked.")
+            member = clients.revoke(connection, who, time.time())
+            small = too_small(connection)
+        terminal.note(f"Client {member.id}, {member.name}, is revoked.")
+        if small:
+            terminal.note(f"warning: {small}")
 
 
 @client.command("reset-key")
@@ -332,7 +337,7 @@ def export(
 
 @ledger.command("paid-out", epilog='[bold]incfed ledger paid-out shop-12 --by "Ann Lee"[/bold]')
 def mark_paid_out(
-    name: Annotated[str, typer.Argument(help="The client.")],
+    who: Annotated[str, typer.Argument(metavar="ID", help="Its id, or its name.")],
     by: Annotated[str, typer.Option(help="Who paid.")],
     round: Annotated[int | None, option("N", "Only the payment for this round.")] = None,
     through: Annotated[int | None, option("N", "Only up to this round.")] = None,
@@ -348,9 +353,9 @@ def mark_paid_out(
         if round is not None and through is not None:
             raise refuse("--through", through, "left out with --round")
         with store.write() as connection:
-            done = mark(connection, name, by, time.time(), round=round, through=through)
+            done = mark(connection, who, by, time.time(), round=round, through=through)
         paid = counted(len(done.rounds), "payment")
-        terminal.note(f"{name}: {paid}, {done.amount:,} in all, marked as paid out by {by}.")
+        terminal.note(f"{done.name}: {paid}, {done.amount:,} in all, marked as paid out by {by}.")
 
 
 @ledger.command(epilog="[bold]incfed ledger prune --before 2026-01-31[/bold]")

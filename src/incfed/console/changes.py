@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from ..ledger import clients
-from ..ledger.federation import change_settings, set_paused, settings_in_force
+from ..ledger.federation import change_settings, set_paused, settings_in_force, too_small
 from ..ledger.overview import isolated
 from ..ledger.payouts import mark_paid_out
 from ..ledger.withdrawal import withdraw
@@ -99,16 +99,16 @@ def resume(store: Store, at: At, who: Changer) -> Done:
 def revoke(store: Store, at: At, who: Changer, client: Id) -> Done:
     """Its token is no longer valid. What it shared and was paid stays."""
     with store.change() as connection:
-        member = clients.find(connection, str(client))
-        clients.revoke(connection, member.name, at, who.name)
-    return Done(f"{isolated(member.name)} is revoked.")
+        member = clients.revoke(connection, client, at, who.name)
+        small = too_small(connection)
+    return Done(f"{isolated(member.name)} is revoked." + (f" Warning: {small}." if small else ""))
 
 
 @changing.post("/clients/{client}/withdraw")
 def take_out(store: Store, at: At, who: Changer, client: Id) -> Done:
     """All that it shared is taken out of the model. What it was paid stays."""
     with store.change() as connection:
-        member = clients.find(connection, str(client))
+        member = clients.find(connection, client)
         done = withdraw(connection, client, at, by=who.name)
     steps, rounds = counted(done.steps, "observation"), counted(len(done.rounds), "round")
     return Done(
@@ -121,9 +121,8 @@ def take_out(store: Store, at: At, who: Changer, client: Id) -> Done:
 def paid_out(store: Store, at: At, who: Changer, client: Id, what: PaidOut) -> Done:
     """Mark payments to a client as paid out; who said so and when stays on record."""
     with store.change() as connection:
-        member = clients.find(connection, str(client))
-        done = mark_paid_out(connection, member.name, who.name, at, through=what.through)
-    return Done(f"{done.amount:,} to {isolated(member.name)} are marked as paid out.")
+        done = mark_paid_out(connection, client, who.name, at, through=what.through)
+    return Done(f"{done.amount:,} to {isolated(done.name)} are marked as paid out.")
 
 
 def _with_beta(mechanism: Any, beta: float | None) -> Any:

@@ -64,17 +64,15 @@ def enrol(connection: Connection, name: str, at: float) -> tuple[int, str]:
     return count, token
 
 
-def revoke(connection: Connection, name: str, at: float, by: str | None = None) -> int:
+def revoke(connection: Connection, who: int | str, at: float, by: str | None = None) -> Member:
     """Revoke a client's token, in the name of an operator. Its name and its payments stay on
     record."""
-    found = connection.execute(select(clients).where(clients.c.name == name)).first()
-    if found is None:
-        raise inputs.refuse("name", name, "that of an enrolled client: see incfed client list")
+    found = find(connection, who)
     if not found.revoked:
         chosen = update(clients).where(clients.c.id == found.id)
         connection.execute(chosen.values(revoked=True))
         append(connection, "revoked", at, client=found.id, **said_by(by))
-    return int(found.id)
+    return found
 
 
 def set_key(connection: Connection, client: int, key: str | None) -> None:
@@ -94,13 +92,20 @@ def reset_key(connection: Connection, who: str, at: float) -> Member:
     return found
 
 
-def find(connection: Connection, who: str) -> Member:
-    """The client with this id (a number) or this name."""
-    same = clients.c.id == int(who) if who.isdecimal() else clients.c.name == who
-    found = connection.execute(ALL.where(same)).first()
-    if found is None:
+def find(connection: Connection, who: int | str) -> Member:
+    """The client with this id; from a text, with this id or this name."""
+    known = isinstance(who, int) or re.fullmatch("[0-9]{1,9}", who)
+    same = clients.c.id == (int(who) if known else -1)
+    same = same if isinstance(who, int) else same | (clients.c.name == who)
+    found = connection.execute(ALL.where(same).order_by(clients.c.id)).all()
+    if not found:
         raise inputs.refuse("client", who, "the id or name of a client: see incfed client list")
-    return _member(found)
+    if len(found) > 1:
+        [by_id] = [row for row in found if row.id == int(who)]
+        [by_name] = [row for row in found if row.name == who]
+        allowed = f"one client: it is the id of {by_id.name!r}, and the name of client {by_name.id}"
+        raise inputs.refuse("client", who, allowed)
+    return _member(found[0])
 
 
 def members(connection: Connection) -> list[Member]:

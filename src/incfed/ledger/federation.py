@@ -12,10 +12,12 @@ import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from ..mechanisms.registry import HASH, MissingCode
+from ..protocol.limits import SMALL, recorded_limits
 from ..protocol.protocols import EVERYONE
-from ..support.inputs import InputError, refuse
+from ..support.inputs import InputError, counted, refuse
 from . import tables
 from .chain import append, canonical, digest, said_by
+from .clients import members
 from .records import RUNNING, pack_epoch, read_body, read_settings
 from .settings import Settings
 from .sketches import add_sketches
@@ -59,6 +61,19 @@ def settings_in_force(connection: Connection) -> tuple[Settings, bool]:
     """The settings, and whether rounds are paused."""
     row = connection.execute(select(tables.federation)).one()
     return read_settings(connection, row.settings), bool(row.paused)
+
+
+def too_small(connection: Connection) -> str | None:
+    """A warning, if the limits that hide single steps do not apply to so few members."""
+    number = connection.scalar(select(tables.federation.c.settings)) or 0
+    limits = recorded_limits(read_body(connection, number).get("limits"))
+    count = sum(not one.revoked for one in members(connection))
+    if limits is None or max(limits.least_sharers, limits.least_steps) == 1 or count > SMALL:
+        return None
+    return (
+        f"the federation has {counted(count, 'member')}: limits.least_sharers and least_steps "
+        "apply from three on. With fewer, each can tell what the other shared"
+    )
 
 
 def set_paused(connection: Connection, paused: bool, by: str, at: float) -> None:

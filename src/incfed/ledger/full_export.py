@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -39,7 +40,7 @@ def write_full(connection: Connection, path: Path) -> int:
     if path.suffix.lower() != SUFFIX:
         raise refuse("path", str(path), f"a name that ends in {SUFFIX}, for a full export")
     count = 0
-    with replacing(path) as fresh, open(fresh, "w", encoding="ascii") as file:
+    with replacing(path) as fresh, open(fresh, "w", encoding="ascii", opener=_own) as file:
         file.write(json.dumps(FIRST) + "\n")
         for table in _exported():
             order = select(table).order_by(*table.primary_key.columns)
@@ -48,6 +49,11 @@ def write_full(connection: Connection, path: Path) -> int:
                 file.write(json.dumps(said, allow_nan=False) + "\n")
                 count += 1
     return count
+
+
+def _own(path: str, flags: int) -> int:
+    """For nobody else to read, as the database."""
+    return os.open(path, flags, 0o600)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, insert, select
 from ..support import inputs
 from . import money, tables
 from .chain import append
+from .clients import find
 
 
 class Payout(NamedTuple):
@@ -18,11 +19,12 @@ class Payout(NamedTuple):
 
     rounds: list[int]
     amount: Decimal
+    name: str  # of the client
 
 
 def mark_paid_out(
     connection: Connection,
-    name: str,
+    who: int | str,
     by: str,
     at: float,
     *,
@@ -33,9 +35,8 @@ def mark_paid_out(
     (None: the last one)."""
     if not by.strip() or not by.isprintable() or len(by) > 80:
         raise inputs.refuse("by", by, "the name of who paid: 1 to 80 characters")
-    client = connection.scalar(select(tables.clients.c.id).where(tables.clients.c.name == name))
-    if client is None:
-        raise inputs.refuse("name", name, "that of an enrolled client: see incfed client list")
+    member = find(connection, who)
+    client, name = member.id, member.name
     owed = _payments(connection, client)
     if round is not None:
         chosen = [_not_marked(owed.get(round), name, round)]
@@ -54,7 +55,7 @@ def mark_paid_out(
     append(connection, "paid_out", at, client=client, by=by, payments=paid)
     digits = money.digits_in_force(connection)
     total = sum((money.decimal(one, "amount", digits) for one in chosen), Decimal())
-    return Payout([one.round for one in chosen], total)
+    return Payout([one.round for one in chosen], total, name)
 
 
 def _payments(connection: Connection, client: int) -> dict[int, Any]:

@@ -183,7 +183,8 @@ def _withdrawn(connection: Connection, replay: Replay, e: Row) -> list[str]:
     new = Withdrawal(e["epoch"], e["client"], e["first"], e["round"])
     body = json.loads(settings["body"])
     dim = body["dim"]
-    again = remaining(connection, shares, [*past, new], body)
+    subtract = bool(e.get("subtracted"))
+    again = remaining(connection, shares, [*past, new], body, subtract)
     kept = read_epoch(connection, e["epoch"], dim)
     for name, one, other in zip(("V_g", "b_g"), kept, again, strict=True):
         if not _same(one, other):

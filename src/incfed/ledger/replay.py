@@ -34,7 +34,7 @@ class Replay:
         self.operators: dict[str, Row] = {}
         self.pruned_round, self.pruned_epoch = 0, 0
         self._digits: dict[int, int | None] = {}  # by number of the settings
-        self.interrupted: set[int] = set()  # rounds with a silence of the coordinator in this stage
+        self.interrupted: set[int] = set()  # rounds with a silence of the coordinator
         self._offered: dict[int, dict[int, Row]] = {}  # the same offers, by round
         self._sent: dict[int, set[int]] = {}
         self._uploads: dict[int, dict[int, Sent]] = {}  # of clients with data, by round
@@ -177,7 +177,6 @@ class Replay:
         changes = {"stage": OFFERED, "attempt": e["attempt"], "deadline": e["deadline"]}
         self.rounds[e["round"]].update(changes)
         self.now["reserved_units"] = e.get("reserved", 0)
-        self.interrupted.discard(e["round"])
         self.now["version"] += 1
 
     def _answered(self, e: Row) -> None:

@@ -116,6 +116,9 @@ class Settings:
         inputs.integer("silent_rounds", self.silent_rounds, low=0, high=10**6)
         inputs.number("round_interval", self.round_interval, low=0.0, high=1e7)
         inputs.number("rounds_per_second", self.rounds_per_second, low=0.0, high=1e6)
+        if 0.0 < self.rounds_per_second < 1e-7:  # the gap between two is no number of seconds
+            allowed = "0 for no limit, or from 1e-07 to 1,000,000"
+            raise inputs.refuse("rounds_per_second", self.rounds_per_second, allowed)
         inputs.integer("false_calls", self.false_calls, low=0, high=10**6)
         inputs.number("ignored_time", self.ignored_time, low=0.0, high=1e7)
         inputs.number("steps_per_second", self.steps_per_second, low=0.0, high=1e9)

@@ -148,7 +148,7 @@ heartbeat = Table(
     metadata,
     Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
     Column("at", Double, nullable=False),
-    Column("silences", Integer, nullable=False),  # in the stage of the round in progress
+    Column("silences", Integer, nullable=False),  # in the round in progress
 )
 
 # The epoch that each client was given last, where downloads are one for one: no evidence either.

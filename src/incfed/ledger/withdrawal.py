@@ -1,7 +1,8 @@
 """Withdrawal: takes all that a client has shared out of V_g and b_g again.
 
-What remains is added up from what the others sent, never found by subtraction, so that V_g stays
-positive semi-definite. The sum starts from the latest epoch that holds nothing withdrawn. What was
+What remains is added up from what the others sent, so that V_g stays positive semi-definite. The
+sum starts from the latest epoch that holds nothing withdrawn. If some of it was pruned since an
+earlier withdrawal, what the client shared is subtracted instead, and the entry says so. What was
 paid stays paid.
 """
 
@@ -95,8 +96,13 @@ def withdraw(
         raise refuse("client", client, "one that has shared data which was not pruned or withdrawn")
     epoch = federation.epoch + 1
     new = Withdrawal(epoch, client, rounds[0], federation.round)
-    settings = read_body(connection, federation.settings)
-    V, b = pack_epoch(*remaining(connection, shares, [*earlier, new], settings))
+    settings, all = read_body(connection, federation.settings), [*earlier, new]
+    subtracted = False
+    try:
+        left = remaining(connection, shares, all, settings)
+    except Pruned:
+        subtracted, left = True, remaining(connection, shares, all, settings, subtract=True)
+    V, b = pack_epoch(*left)
     row = {"number": epoch, "round": federation.round, "V": V, "b": b}
     connection.execute(insert(tables.epochs).values(row))
     add_sketches(connection)
@@ -104,13 +110,14 @@ def withdraw(
     forget_shared(connection, client)
     steps = sum(sent[round].steps for round in rounds)
     note_withdrawn(connection, client, len(rounds), steps)
-    _pool_scores(connection, epoch, *_split(shares, [*earlier, new]))
+    _pool_scores(connection, epoch, *_terms(shares, all, subtracted))
     connection.execute(delete(tables.grants))  # one for one: everybody gets the corrected model
     connection.execute(
         update(tables.federation).values(epoch=epoch, version=federation.version + 1)
     )
     append(connection, "withdrawn", at, client=client, first=new.first, round=new.last,
-           epoch=epoch, V=digest(V), b=digest(b), **said_by(by))  # fmt: skip
+           epoch=epoch, V=digest(V), b=digest(b), **said_by(by),
+           **({"subtracted": True} if subtracted else {}))  # fmt: skip
     return Withdrawn(epoch, rounds, steps, pruned)
 
 
@@ -125,21 +132,35 @@ def remaining(
     shares: Sequence[Share],
     withdrawals: Sequence[Withdrawal],
     settings: Mapping[str, Any],
+    subtract: bool = False,
 ) -> tuple[Floats, Floats]:
     """V_g and b_g after the last of these withdrawals, by `settings` in force: V_g stays positive
     semi-definite, as where a round closes. Pruned if that cannot be computed."""
     dim = settings["dim"]
-    base, kept = _split(shares, withdrawals)
+    base, sign, terms = _terms(shares, withdrawals, subtract)
     V, b = read_epoch(connection, base, dim)
-    for one in kept:
+    for one in terms:
         sent, delivered = (
             read_own(connection, table, one.round, one.client)
             for table in (tables.uploads, tables.deliveries)
         )
         if delivered.db is None:
             raise Pruned(f"the delivery of client {one.client} in round {one.round}")
-        V, b = V + read_matrix(sent, dim).matrix(), b + from_bytes(delivered.db)
+        V = V + sign * read_matrix(sent, dim).matrix()
+        b = b + sign * from_bytes(delivered.db)
     return Shared.of(V, b, settings["ridge"]).repaired(settings["ridge"]).V, b
+
+
+def _terms(
+    shares: Sequence[Share], withdrawals: Sequence[Withdrawal], subtract: bool
+) -> tuple[int, float, list[Share]]:
+    """An epoch, and what was shared that is to be added to it; with -1, to be subtracted."""
+    if not subtract:
+        base, kept = _split(shares, withdrawals)
+        return base, 1.0, kept
+    *earlier, new = withdrawals
+    out = [one for one in shares if new.covers(one) and not any(w.covers(one) for w in earlier)]
+    return new.epoch - 1, -1.0, sorted(out)
 
 
 def _split(shares: Sequence[Share], withdrawals: Sequence[Withdrawal]) -> tuple[int, list[Share]]:
@@ -160,12 +181,14 @@ def _shares(connection: Connection) -> list[Share]:
     return [Share(*row) for row in rows]
 
 
-def _pool_scores(connection: Connection, epoch: int, base: int, kept: Collection[Share]) -> None:
+def _pool_scores(
+    connection: Connection, epoch: int, base: int, sign: float, terms: Collection[Share]
+) -> None:
     """The sum of the scores (trust "auto") over what remains."""
     if connection.scalar(select(tables.pooled_scores.c.epoch).limit(1)) is None:
         return
-    rows = (read_own(connection, tables.scores, one.round, one.client) for one in kept)
-    scores = [from_bytes(row.numbers) for row in rows if row is not None]
+    rows = (read_own(connection, tables.scores, one.round, one.client) for one in terms)
+    scores = [sign * from_bytes(row.numbers) for row in rows if row is not None]
     total = np.sum([read_pooled_scores(connection, base), *scores], axis=0)
     row = {"epoch": epoch, "numbers": to_bytes(total)}
     connection.execute(insert(tables.pooled_scores).values(row))

@@ -86,7 +86,7 @@ class Downloaded:
 
     def _has(self, u: Floats) -> bool:
         """Is u a multiple of the difference of two?"""
-        s, u = self._sums, u / np.linalg.norm(u)
+        s, u = self._distinct, u / np.linalg.norm(u)
         points, near = s - np.outer(s @ u, u), SURELY * SAME
         longest = float(np.linalg.norm(s, axis=1).max(initial=0.0))
         return any(
@@ -94,6 +94,13 @@ class Downloaded:
             .any(where=(s[j] != s[i]).any(axis=1))
             for i, j in _close(points, 2.0 * near * longest)
         )  # fmt: skip
+
+    @cached_property
+    def _distinct(self) -> Floats:
+        """The sums without those of epochs that brought nothing, which are many where clients are
+        seldom needed: all pairs of them would be compared."""
+        s = self._sums
+        return s[np.append(True, (s[1:] != s[:-1]).any(axis=1))] if len(s) else s
 
     @cached_property
     def usual(self) -> float:

@@ -191,6 +191,7 @@ class FederationView(Message):
     signatures: Literal["registered", "required"] | None = None  # who signs; None: nobody can
     key: str | None = None  # the one that this client has registered
     shared: Natural = 0  # the last round in which this client shared; 0: none
+    answer_within: Positive | None = None  # seconds that a client has at each stage of a round
 
 
 @dataclass(frozen=True)

@@ -129,6 +129,57 @@ def test_not_now_is_tried_again_after_a_while(status: int, harness: Harness) -> 
     assert harness.agent.problem is None
 
 
+@pytest.mark.parametrize(("within", "most"), [(3.0, 2.25), (10.0, 7.5), (600.0, 7.5), (0.01, 0.15)])
+def test_it_is_back_in_the_time_that_a_round_waits_for_it(
+    tmp_path: Path, within: float, most: float
+) -> None:
+    """After an outage the coordinator gives clients all of their time again, from its start on."""
+    harness = Harness(tmp_path, answer_within=within)
+    harness.work()
+    harness.agent.state = None
+    pauses = []
+    for _ in range(60):
+        request = harness.next()
+        assert request is not None
+        harness.agent.failed(request, ConnectionError("away"), harness.now)
+        pauses.append(harness.agent.backoff.until - harness.now)
+        harness.now = harness.agent.backoff.until
+    assert 0.9 * most < max(pauses) <= most
+
+
+def test_a_call_that_is_too_early_is_not_repeated_until_it_may_be(harness: Harness) -> None:
+    """Else a thousand clients that wait for a round would ask for it ten times a second."""
+    harness.work()
+    harness.durable.learn(X, 1.0)
+    call = harness.next()
+    assert call is not None
+    refusal = {"field": "round", "message": "must be 20 s after the last round"}
+    harness.agent.replied(call, 429, refusal, harness.now, {"retry-after": "20"})
+    harness.now = harness.agent.backoff.until
+    assert harness.work() == ["state"]
+    assert harness.agent.pause(harness.now) == pytest.approx(19.0 - harness.now)
+    harness.now = 18.9
+    assert harness.work() == []
+    harness.fake.handle(0, "POST", "/v1/rounds?epoch=0", None)  # as if another one called
+    harness.poll()
+    assert harness.work() == ["upload"]
+
+
+@pytest.mark.parametrize(
+    "said", ["", "1", "-5", "soon", "9" * 5000, "Wed, 21 Oct 2015 07:28:00 GMT"]
+)
+def test_a_call_is_repeated_soon_if_nobody_says_how_long_to_wait(
+    said: str, harness: Harness
+) -> None:
+    harness.work()
+    harness.durable.learn(X, 1.0)
+    call = harness.next()
+    assert call is not None
+    harness.agent.replied(call, 429, None, harness.now, {"retry-after": said})
+    harness.now = harness.agent.backoff.until
+    assert harness.work()[:2] == ["state", "open"]
+
+
 def test_a_refused_token_is_raised_and_tried_again_later(harness: Harness) -> None:
     sync = PendingSync()
     harness.agent.sync(sync)

@@ -97,6 +97,17 @@ def test_rounds_have_a_pace_whoever_calls_for_them(federate: Make) -> None:
     play(three, 4, ONE)
 
 
+def test_who_calls_too_early_is_told_how_long_to_wait(federate: Make) -> None:
+    """Whole seconds, rounded up: those until all that speaks against its call is over."""
+    three = federate(rounds_per_second=0.05, round_interval=0.5, silent_rounds=1)
+    play(three, 1, ONE)  # takes 10 s: client 2 is silent
+    three.clock.now += 2.5
+    for caller in (0, 1):
+        with pytest.raises(TooMany, match="20 s after the last round was opened") as refused:
+            three.coordinator.open_round(caller)
+        assert refused.value.headers == {"Retry-After": "8"}
+
+
 def test_calls_without_reason_are_counted_and_then_ignored(federate: Make) -> None:
     """0.5 = log(1 + dV) * steps: dV = 0.2 is too little, dV = 1 enough."""
     three = federate(false_calls=2, ignored_time=30.0, silent_rounds=1)

@@ -220,6 +220,8 @@ AMBIGUOUS = [
     (["Content-Length: 2x"], "Content-Length"),
     (["Authorization: Bearer another"], "Authorization"),
     (["Incfed-Protocol: 2"], "Incfed-Protocol"),
+    (["Incfed-Start: 1-00000000", "Incfed-Start: 2-00000000"], "Incfed-Start"),
+    (["Incfed-Signature: YQ==", "Incfed-Signature: Yg=="], "Incfed-Signature"),
     (["a header without a colon"], "request"),
 ]
 

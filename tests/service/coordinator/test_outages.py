@@ -113,6 +113,22 @@ def test_who_does_not_come_back_is_left_out_and_not_barred(federate: Federations
     assert [event["client"] for event in three.of("barred")] == [2]
 
 
+def test_nobody_is_barred_in_the_next_stage_either(federate: Federations) -> None:
+    """Client 0 has uploaded when the coordinator goes down. The others are back first, and the
+    round is decided while it still waits for an answer from before."""
+    three = federate(answer_time=3.0)
+    three.upload([0, 1], [ONE, ONE], 2.0)
+    three.clock.now += 20.0
+    three.coordinator = three.another()
+    three.coordinator.upload(2, made(1, 0, ONE, 2.0))
+    assert sorted(three.offered()) == [0, 1, 2]
+    for k in (1, 2):
+        three.deliver(k, 1, ONE)
+    three.wait(3.5)
+    assert sorted(three.of("closed")[0]["payments"]) == ["1", "2"]
+    assert not three.of("barred")
+
+
 def test_uploads_are_awaited_anew_and_who_was_live_still_is(federate: Federations) -> None:
     three = federate(live_time=60.0)
     three.upload([0, 1], [ONE, ONE], 2.0)

@@ -8,6 +8,7 @@ of that round says whether it was shared. Everything else may be late, lost or r
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -107,7 +108,7 @@ class Agent:
         self._received: set[tuple[str, int, int]] = set()  # what the coordinator has confirmed
         self._syncs: list[PendingSync] = []
         self._poll_after = 0.0
-        self._signal_after = 0.0
+        self._signal_after = self._call_after = 0.0
         self._state_requests = 0  # sent so far
         self._said: tuple[int, int] | None = None  # what the last signal was about
         self._round_epoch: int | None = None  # in which this client last asked for a round
@@ -136,7 +137,8 @@ class Agent:
 
     def pause(self, now: float) -> float | None:
         """Seconds until there may be something to send; None: not before something happens."""
-        later = [time for time in (self.backoff.until, self._poll_after) if time > now]
+        times = self.backoff.until, self._poll_after, self._call_after
+        later = [time for time in times if time > now]
         return min(later) - now if later else None
 
     def sync(self, sync: PendingSync) -> None:
@@ -192,6 +194,10 @@ class Agent:
                 self._sit_out(request.number)
             if refused.field == "basis":
                 self._unknown_basis = request.number
+            if (
+                request.kind == "open" and status == 429
+            ):  # it takes part in others' rounds meanwhile
+                self._call_after = now + _seconds(headers.get("retry-after", ""))
             self.failed(request, refused, now)
         else:
             refused = ServiceError(status, reply)
@@ -239,7 +245,7 @@ class Agent:
         self.problem, self.state = error, None
         if request.kind == "signal":
             self._said = None  # perhaps the coordinator misses something: tell it all
-        self.backoff.fail(now, AWAY_PAUSE)
+        self.backoff.fail(now, self._longest_pause)
 
     # ------------------------------------------------------------------------------ requests
 
@@ -264,7 +270,8 @@ class Agent:
         if round is None:
             if self._unsaid and now >= self._signal_after:
                 return self._put_signal()
-            return self._open_round(now) if learner.triggered else None
+            may_call = learner.triggered and now >= self._call_after
+            return self._open_round(now) if may_call else None
         if round.number == self._skipped:
             return None
         if round.stage == OPEN and not self._is_received("upload", round, round.uploaded):
@@ -333,6 +340,13 @@ class Agent:
             return requests.put_delivery(delivery)
         known = round.number != self._unknown_basis
         return binary.put_delivery(delivery, frozen.sent.packed() if known else None)
+
+    @property
+    def _longest_pause(self) -> float:
+        """While the coordinator is away: so that this client is back before a round goes on without
+        it, which waits for it anew."""
+        within = self.durable.settings.answer_within
+        return AWAY_PAUSE if within is None else max(FIRST_PAUSE, min(AWAY_PAUSE, within / 2.0))
 
     @property
     def _score_scalars(self) -> int:
@@ -476,6 +490,12 @@ class Agent:
         """With the client's name: the log may be the application's."""
         name = self.durable.settings.client.name
         _log.log(level, "incfed client %s: %s: %s", name, doing, error, exc_info=trace)
+
+
+def _seconds(retry_after: str) -> float:
+    """That are surely to wait: the header has whole ones, rounded up."""
+    known = re.fullmatch("[0-9]{1,9}", retry_after)
+    return max(0.0, float(retry_after) - 1.0) if known else 0.0
 
 
 def _read_download(reply: Any, dim: int, own: tuple[int, ...]) -> Download:

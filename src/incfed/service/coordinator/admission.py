@@ -85,7 +85,8 @@ class Admission:
         # Behind one address may be others: tokens that were good before do not come here.
         if self._too_many(who):
             self._log.note(who)
-            raise TooMany("Authorization", f"valid: too many were not, wait {PERIOD:.0f} seconds")
+            allowed = f"valid: too many were not, wait {PERIOD:.0f} seconds"
+            raise TooMany("Authorization", allowed, PERIOD)
         found = await self._authenticate(token) if token else None
         if found is None:
             self._note_bad(who)

@@ -57,15 +57,18 @@ def check_call(
     connection: Connection, client: int, settings: Settings, now: float, opened: float | None
 ) -> None:
     """TooMany if this client may not open a round now. `opened`: when the last one was."""
-    gap, interval, ignored = _waits(_read(connection, client), settings, now, opened)
+    waits = _waits(_read(connection, client), settings, now, opened)
+    gap, interval, ignored = waits
     if gap > 0.0:
-        raise TooMany("round", f"{settings.round_gap:g} s after the last round was opened")
-    if interval > 0.0:
+        allowed = f"{settings.round_gap:g} s after the last round was opened"
+    elif interval > 0.0:
         allowed = f"{settings.round_interval:g} s after the last round that you called for"
-        raise TooMany("round", allowed)
-    if ignored > 0.0:
+    elif ignored > 0.0:
         allowed = f"called for by others: the data of your last {settings.false_calls} calls did "
-        raise TooMany("round", f"{allowed}not fulfil the trigger; wait {ignored:.0f} s")
+        allowed += f"not fulfil the trigger; wait {ignored:.0f} s"
+    else:
+        return
+    raise TooMany("round", allowed, max(waits))
 
 
 def wait(

@@ -130,8 +130,9 @@ def _check_head(request: h11.Request) -> None:
     names = Counter(name for name, _ in request.headers)
     if names[b"content-length"] and names[b"transfer-encoding"]:
         raise MalformedRequest("Content-Length", "must not come with Transfer-Encoding")
-    for name in (b"authorization", b"incfed-protocol", b"content-type"):
-        if names[name] > 1:
+    for name, count in names.items():
+        ours = name in (b"authorization", b"content-type") or name.startswith(b"incfed-")
+        if ours and count > 1:
             raise MalformedRequest(name.decode().title(), "must be given once")
 
 

@@ -131,7 +131,7 @@ class Coordinator:
     def member(self, client: int) -> Member:
         """This client as it is now."""
         with self.store.read() as connection:
-            return find(connection, str(client))
+            return find(connection, client)
 
     def last_start(self, client: int) -> int:
         """The number of a client's last start; 0: it has said none yet."""
@@ -234,7 +234,8 @@ class Coordinator:
         epoch = int(named.partition("-")[0])
         since = self.clock() - self._strangers.get(client, -math.inf)
         if self._tree.history(epoch) is None and 0.0 <= since < STRANGE:
-            raise TooMany(HISTORY, f"one of this ledger, {STRANGE:g} s after one that was not")
+            allowed = f"one of this ledger, {STRANGE:g} s after one that was not"
+            raise TooMany(HISTORY, allowed, STRANGE - since)
         if self.history(epoch) != named:
             self._strangers[client] = self.clock()
             allowed = "of this ledger: you downloaded it before a back-up was restored here"
@@ -244,7 +245,7 @@ class Coordinator:
         """See `LedgerTree.prove`. To ask for it is not to be seen: the client may be switched off,
         and somebody verify what it keeps."""
         with self.store.read() as connection:
-            if find(connection, str(client)).revoked:
+            if find(connection, client).revoked:
                 raise Unauthorized  # since its token was checked
             last = self._tree.follow(connection).number
             if since > last:

@@ -5,7 +5,8 @@ Every refusal is counted and logged, without what the client sent.
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, ClassVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -20,8 +21,6 @@ from ..requests import PROTOCOL
 from .monitoring import LOG, Metrics
 from .refusals import Refusals
 
-HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}}
-
 
 class Conflict(Refusal):
     """The message is well-formed, but does not fit the state of the federation."""
@@ -34,19 +33,21 @@ class Unauthorized(Refusal):
 
     status = 401
     quiet = True  # logged by `admission`, once a burst
+    headers: ClassVar = {"WWW-Authenticate": "Bearer"}
 
     def __init__(self) -> None:
         super().__init__("Authorization", None, "'Bearer' followed by a valid token")
 
 
 class TooMany(Refusal):
-    """More than one caller may have."""
+    """More than one caller may have, for so many seconds."""
 
     status = 429
     quiet = True
 
-    def __init__(self, field: str, allowed: str) -> None:
+    def __init__(self, field: str, allowed: str, wait: float = 1.0) -> None:
         super().__init__(field, None, allowed)
+        self.headers = {"Retry-After": str(max(1, math.ceil(wait)))}
 
 
 class UnknownProtocol(Refusal):
@@ -89,7 +90,7 @@ def add_exception_handlers(app: FastAPI, metrics: Metrics, refusals: Refusals) -
     @app.exception_handler(Refusal)
     async def refused(request: Request, error: Refusal) -> JSONResponse:
         status, message = getattr(error, "status", 422), f"must be {error.allowed}"
-        headers, quiet = HEADERS.get(status), getattr(error, "quiet", False)
+        headers, quiet = getattr(error, "headers", None), getattr(error, "quiet", False)
         visit = getattr(request.state, "visit", None)
         if visit is not None and not quiet and status != 409:  # a conflict is no fault
             refusals.note(visit.client, error.field)

@@ -3,7 +3,7 @@
 While a round is in progress, every tick and every message leaves a beat in the database: a row that
 all coordinators over one database share. If none of them left one for a while (they were killed, or
 a transaction took long, or the clock was set forward), that was silence, and the deadline starts
-anew. A coordinator that is slow at every beat must not wait for ever: each silence of a stage has
+anew. A coordinator that is slow at every beat must not wait for ever: each silence of a round has
 to be twice as long as the one before.
 """
 
@@ -22,8 +22,13 @@ LAST = select(tables.heartbeat.c.at, tables.heartbeat.c.silences)
 
 
 def begin(connection: Connection, now: float) -> None:
-    """A stage of a round begins."""
+    """A round begins."""
     _write(connection, at=now, silences=0)
+
+
+def go_on(connection: Connection, now: float) -> None:
+    """Another stage of it begins. Who was not back from a silence before it is not barred here."""
+    _write(connection, at=now)
 
 
 def beat(connection: Connection, now: float, allowed: float, since: float) -> float | None:
@@ -42,11 +47,11 @@ def beat(connection: Connection, now: float, allowed: float, since: float) -> fl
 
 
 def interrupted(connection: Connection) -> bool:
-    """Has there been a silence in this stage?"""
+    """Has there been a silence in this round?"""
     last = connection.execute(LAST).first()
     return last is not None and last.silences > 0
 
 
 def _write(connection: Connection, **values: float) -> None:
     if not connection.execute(update(tables.heartbeat).values(values)).rowcount:
-        connection.execute(insert(tables.heartbeat).values(id=1, **values))
+        connection.execute(insert(tables.heartbeat).values({"id": 1, "silences": 0, **values}))

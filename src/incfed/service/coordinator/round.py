@@ -198,7 +198,7 @@ class RoundTransaction(FederationTransaction):
                 new.append(row | {"accepted": None, "failed": False})
         if new:
             self.connection.execute(insert(tables.offers), new)
-        heartbeat.begin(self.connection, self.now)
+        heartbeat.go_on(self.connection, self.now)
         self._update_round(stage=OFFERED, attempt=attempt, deadline=deadline)
         body = {"offers": self._by_client(offers.payments), "data_only": offers.data_only}
         body |= {"gap": offers.gap} if offers.gap else {}  # version 0.1 had none

@@ -22,13 +22,12 @@ from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 
 from ...ledger import tables
-from ...ledger.clients import members
 from ...ledger.database import Database
+from ...ledger.federation import too_small
 from ...ledger.records import read_body
 from ...ledger.settings import Settings
-from ...protocol.limits import SMALL
 from ...support.addresses import is_loopback
-from ...support.inputs import counted, refuse
+from ...support.inputs import refuse
 from .app import PublicApp, make_app
 from .config import Config, ServerConfig
 from .connections import Connections, LimitedConnection, raise_file_limit
@@ -70,14 +69,8 @@ def cautions(store: Database, config: Settings) -> list[str]:
     with store.read() as connection:
         number = connection.scalar(select(tables.federation.c.settings)) or 0
         settings = config.completed(read_body(connection, number))
-        count = sum(not one.revoked for one in members(connection))
-    found, limits = settings.warnings, settings.limits
-    if limits is not None and max(limits.least_sharers, limits.least_steps) > 1 and count <= SMALL:
-        found.append(
-            f"the federation has {counted(count, 'member')}: limits.least_sharers and least_steps "
-            "apply from three on. With fewer, each can tell what the other shared"
-        )
-    return found
+        small = too_small(connection)
+    return [*settings.warnings, *([small] if small else [])]
 
 
 def listeners(app: ASGIApp, server: ServerConfig) -> tuple[uvicorn.Config, uvicorn.Config]:

@@ -93,6 +93,7 @@ def view_federation(
         signatures=settings.signatures if packed else None,  # of version 0.1: it knows neither
         key=client.key if packed else None,
         shared=shared if packed else 0,
+        answer_within=min(settings.upload_time, settings.answer_time) if packed else None,
     )
 
 
