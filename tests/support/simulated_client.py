@@ -12,7 +12,7 @@ from incfed.service.client.agent import Agent, Backoff
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.policies import Proposal, cost_function
 from incfed.service.client.state_folder import Snapshot
-from incfed.service.client.transport import Traffic
+from incfed.service.client.traffic import Traffic
 from incfed.service.wire import FederationView
 from support.in_process_transport import DIM
 

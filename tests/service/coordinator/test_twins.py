@@ -20,7 +20,7 @@ from incfed.service.client.agent import Agent
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.policies import accept_all, cost_function
 from incfed.service.client.state_folder import Snapshot
-from incfed.service.client.transport import Traffic
+from incfed.service.client.traffic import Traffic
 from incfed.service.codec import read
 from incfed.service.coordinator.errors import Conflict
 from incfed.service.coordinator.starts import Caller, Start

@@ -26,7 +26,8 @@ from . import state_folder
 from .durable_learner import DurableLearner
 from .policies import Accept, CostFunction, Proposal, decide
 from .sync import PendingSync
-from .transport import ServiceError, Traffic
+from .traffic import ScalarCounter, Traffic
+from .transport import ServiceError
 
 WAIT = 25.0  # seconds that a long poll may take
 POLL_PAUSE = 0.5  # seconds until the next poll, if one came back at once with nothing new
@@ -58,37 +59,6 @@ class Backoff:
 
     def _pause(self, now: float, seconds: float) -> None:
         self.until = now + seconds * float(self._rng.uniform(0.5, 1.5))
-
-
-class ScalarCounter:
-    """Counts as the simulator does: each message once, however often it was sent; dV as a full
-    matrix; d for a client that took part with nothing to share; and what is streamed of a step, 1
-    for its growth or d for its row."""
-
-    def __init__(self, dim: int, traffic: Traffic, streamed: int) -> None:
-        self._dim, self._traffic = dim, traffic
-        self._streamed = streamed  # steps so far
-        self._counted: set[tuple[str, int]] = set()
-
-    def sent(self, kind: str, round: int, scores: int) -> None:
-        """`scores`: scalars that go with every b."""
-        if (kind, round) not in self._counted:
-            self._counted.add((kind, round))
-            scalars = {"upload": self._dim**2, "delivery": self._dim + scores}
-            self._traffic.scalars_up += scalars.get(kind, 0)
-
-    def signalled(self, learned: int, rows: bool) -> None:
-        new = max(0, learned - self._streamed)
-        self._traffic.scalars_up += new * (self._dim if rows else 1)
-        self._streamed += new
-
-    def downloaded(self, empty_round: int | None, model: bool, scores: int) -> None:
-        """`empty_round`: the round that is over now, if this client's upload to it was empty."""
-        if empty_round is not None and ("upload", empty_round) in self._counted:
-            self._traffic.scalars_up += self._dim + scores
-        self._counted.clear()
-        if model:
-            self._traffic.scalars_down += self._dim**2 + self._dim + scores
 
 
 class Agent:
@@ -194,9 +164,8 @@ class Agent:
                 self._sit_out(request.number)
             if refused.field == "basis":
                 self._unknown_basis = request.number
-            if (
-                request.kind == "open" and status == 429
-            ):  # it takes part in others' rounds meanwhile
+            if request.kind == "open" and status == 429:
+                # it takes part in others' rounds meanwhile
                 self._call_after = now + _seconds(headers.get("retry-after", ""))
             self.failed(request, refused, now)
         else:

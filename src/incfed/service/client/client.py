@@ -27,14 +27,8 @@ from .policies import Accept, Cost, Discretion, accept_all, cost_function
 from .receipts import Receipts
 from .state_folder import Snapshot
 from .sync import PendingSync
-from .transport import (
-    ServiceError,
-    Traffic,
-    Transport,
-    Unreachable,
-    ask,
-    warn_of_plain_http,
-)
+from .traffic import Traffic
+from .transport import ServiceError, Transport, Unreachable, ask, warn_of_plain_http
 from .validation import check_arms, check_ca, check_cost, check_step, check_token, check_url
 
 Connect = Callable[[], Transport]

@@ -9,7 +9,6 @@ import ssl
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +18,7 @@ from ...support.addresses import is_loopback
 from ...support.extras import needs
 from ..binary import PACKED
 from ..requests import HISTORY, SIGNATURE, START, Request
+from .traffic import Traffic
 from .validation import URL_ALLOWED
 
 LARGEST_REPLY = 2**28  # bytes
@@ -27,17 +27,6 @@ PLAIN_HTTP = (
     "Use https://"
 )
 _log = logging.getLogger("incfed.client")
-
-
-@dataclass
-class Traffic:
-    """How much was sent and received since this Client was created."""
-
-    scalars_up: int = 0  # as in the paper: d^2 for an upload, d for db
-    scalars_down: int = 0  # d^2 + d for a download
-    bytes_sent: int = 0  # HTTP headers and bodies, without TLS and TCP
-    bytes_received: int = 0
-    requests: int = 0
 
 
 class ServiceError(RuntimeError):

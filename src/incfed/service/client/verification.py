@@ -21,7 +21,8 @@ from . import state_folder
 from .durable_learner import trigger_of
 from .keys import KEY, load_or_create
 from .receipts import Receipt, faults, read_receipts
-from .transport import ServiceError, Traffic, Transport, Unreachable, ask
+from .traffic import Traffic
+from .transport import ServiceError, Transport, Unreachable, ask
 from .validation import check_token, check_url
 
 Prove = Callable[[int, int], Proof]  # from an older number of entries, and of a round
