@@ -111,6 +111,8 @@ def test_a_client_and_why_it_was_paid(four: Federation, here: str, opened: Opene
     who = next(int(client) for client, units in paid.items() if units)
     page = opened(f"{here}/clients/{who}")
     expect(page.get_by_text("Why was it paid this?")).to_be_visible()
+    seen = page.locator("dd time[data-since]")
+    expect(seen).to_have_text("2 hours ago")  # whatever was answered last
     page.get_by_role("button", name="Why?").first.click()
     answers = page.get_by_text("in money covers the rest")
     expect(answers).to_have_count(2)

@@ -26,7 +26,7 @@ async function request(method, path, body) {
   }
   const said = reply.status === 204 ? null : await reply.json().catch(() => null);
   if (!reply.ok) throw new Failure(reply.status, said?.message ?? said?.detail ?? `The server answered ${reply.status}.`);
-  if (said?.at) ahead = said.at - Date.now() / 1000;
+  if (typeof said?.at === "number") ahead = said.at - Date.now() / 1000; // texts and lists have a method `at`
   return said;
 }
 
