@@ -20,9 +20,10 @@ from incfed.ledger import audits, overview, records, roster, tables
 from incfed.ledger.audit import AuditReport, audit
 from incfed.ledger.database import Database
 from incfed.ledger.explaining import explain
-from incfed.ledger.federation import create, prune
+from incfed.ledger.federation import change_settings, create, prune
 from incfed.ledger.settings import Settings
 from incfed.mechanisms import registry
+from incfed.protocol.limits import Limits
 from support.console import app_of, asking, play, served, small
 from support.federation import Federation, made
 
@@ -71,6 +72,22 @@ def test_nobody_is_awaited_who_is_away_or_silent(tmp_path: Path) -> None:
     assert now.round is not None
     assert (now.round.awaited, now.round.more) == ([f"client {k}" for k in range(1, 6)], 2)
     assert next(one for one in now.attention if one.kind == "silent").link == "clients/8"
+
+
+@pytest.mark.parametrize("raised", [False, True])
+def test_a_budget_that_is_too_small_needs_attention(tmp_path: Path, raised: bool) -> None:
+    """Something is left of it, but clients ask for more. A larger one is awaited first."""
+    poor = small(tmp_path / "poor.db", rounds=1, budget=0.5, limits=Limits())
+    with poor.store.write() as connection:
+        if raised:
+            change_settings(connection, {"budget": 50.0}, "ada", poor.clock())
+        said = overview.look(connection, poor.clock()).attention
+    removed = sum(limit == "budget" for limit in poor.of("decided")[-1]["removed"].values())
+    poor.store.close()
+    texts = [(one.text, one.link) for one in said if one.kind == "budget"]
+    words = f"The budget left is too small: round 1 passed over {removed} clients for it."
+    assert removed > 1
+    assert texts == ([] if raised else [(words, "rounds/1")])
 
 
 def test_a_week_without_payments(four: Federation) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import func, insert, select, update
 
 import incfed
 from incfed.ledger import tables
+from incfed.protocol.limits import Limits
 from support.console import app_of, drawn, served, small, token_of
 from support.federation import Federation
 
@@ -258,6 +259,17 @@ def test_an_empty_federation(tmp_path: Path, opened: Opened) -> None:
         page.get_by_role("navigation", name="Views").get_by_role("link", name="Clients").click()
         expect(page.get_by_text("No client is enrolled yet")).to_be_visible()
     empty.store.close()
+
+
+def test_a_round_that_the_budget_did_not_pay(tmp_path: Path, opened: Opened) -> None:
+    """That no money was paid does not say that none was needed."""
+    poor = small(tmp_path / "poor.db", rounds=1, budget=0.5, limits=Limits())
+    with served(app_of(poor, login=False)) as url:
+        page = opened(f"{url}/now")
+        page.get_by_role("link", name="Open this round").click()
+        said = page.get_by_text("asked for more than a limit allows")
+        expect(said).to_contain_text("No money was paid")
+    poor.store.close()
 
 
 def test_a_wrong_address(here: str, opened: Opened) -> None:

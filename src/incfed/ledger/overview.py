@@ -219,6 +219,11 @@ def _attention(
     """Things to look at, the most urgent first."""
     if spending.budget is not None and spending.spent >= spending.budget:
         yield Attention("budget", "The budget is spent: clients share for data alone.", "now")
+    elif beyond := _beyond_budget(connection):
+        number, left_out = beyond
+        said = f"The budget left is too small: round {number:,} passed over "
+        said += f"{counted(left_out, 'client')} for it."
+        yield Attention("budget", said, f"rounds/{number}")
     elif spending.runs_out is not None and spending.runs_out - at < OVERDUE:
         yield Attention("budget", "The budget runs out within a week at this pace.", "now")
     if most := settings.get("silent_rounds", 0):
@@ -244,6 +249,22 @@ def _attention(
         yield Attention("head", said, "ledger")
     elif at - saved > OVERDUE:
         yield Attention("head", "The last recorded back-up is more than a week old.", "ledger")
+
+
+def _beyond_budget(connection: Connection) -> tuple[int, int] | None:
+    """The last round that closed, if its settings are in force; and how many clients it passed over
+    because the budget left did not cover their prices."""
+    rounds, removals = tables.rounds.c, tables.removals.c
+    last = select(func.max(tables.round_summaries.c.round)).scalar_subquery()
+    now = select(tables.federation.c.settings).scalar_subquery()
+    query = (
+        select(rounds.number, func.count())
+        .join(tables.removals, removals.round == rounds.number)
+        .where(rounds.number == last, rounds.settings == now, removals.limit == "budget")
+        .group_by(rounds.number)
+    )
+    row = connection.execute(query).first()
+    return None if row is None else (row[0], row[1])
 
 
 def _audits(connection: Connection, at: float) -> Iterator[Attention]:

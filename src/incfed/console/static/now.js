@@ -47,7 +47,7 @@ const LOOK = { ledger: "Open the ledger", clients: "See the clients" };
 
 function attention(now) {
   if (!now.attention.length) return h("p", { class: "calm" }, "Nothing needs attention.");
-  const look = (link) => (link.startsWith("clients/") ? "See the client" : LOOK[link]);
+  const look = (link) => LOOK[link] ?? { clients: "See the client", rounds: "Open this round" }[link.split("/")[0]];
   const action = ({ link }) => (look(link) ? h("a", { href: `${root}/${link}` }, look(link)) : null);
   return card("Needs attention", h("ul", { class: "notices" }, now.attention.map((one) =>
     h("li", { class: one.kind }, h("span", {}, said(one.text)), action(one)))));

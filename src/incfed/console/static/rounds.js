@@ -10,6 +10,7 @@ export function over({ first, last }) {
   return first === last ? `Round ${ordinal(first)}` : `Rounds ${ordinal(first)} to ${ordinal(last)}, mean`;
 }
 
+const PRICED = ["budget", "per_round", "per_payment", "per_client", "reserve", "price_rise", "price_spread"]; // limits of money
 const LATEST = 8; // rounds that have links of their own
 
 export async function show(context) {
@@ -166,7 +167,14 @@ function summary(round, sum) {
   const all = counted(round.shares.length, "client");
   if (round.stage === "void") return "Nobody uploaded: the round ended without a decision.";
   if (round.stage !== "closed") return `${all} uploaded new data. Not decided yet.`;
-  const paid = round.shares.filter((one) => one.payment > 0).length;
   const passed = round.shares.length - joined;
-  return `${number(joined)} of ${all} with new data shared${passed ? `, ${number(passed)} did not` : ""}. ` + (paid ? `${counted(paid, "client")} got ${sum(round.payment)} in money.` : "No money was needed.");
+  return `${number(joined)} of ${all} with new data shared${passed ? `, ${number(passed)} did not` : ""}. ` + bought(round, sum);
+}
+
+// Money that was not there was needed all the same.
+function bought(round, sum) {
+  const paid = round.shares.filter((one) => one.payment > 0).length;
+  if (paid) return `${counted(paid, "client")} got ${sum(round.payment)} in money.`;
+  const dear = Object.values(round.removed).filter((limit) => PRICED.includes(limit)).length;
+  return dear ? `No money was paid: ${counted(dear, "client")} asked for more than a limit allows.` : "No money was needed.";
 }
