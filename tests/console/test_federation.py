@@ -117,6 +117,17 @@ def test_summaries_are_what_the_evidence_says(four: Federation, viewer: httpx.Cl
         assert row["paid"] == pytest.approx(sum(one.amount_units for one in own) / 100)
 
 
+def test_beta_is_that_of_each_round(four: Federation, viewer: httpx.Client) -> None:
+    """A new one says nothing of rounds that closed before."""
+    changes = {"mechanism": incfed.PaymentEfficient(beta=0.5)}
+    for new in (changes, {"budget": 90.0}, {"mechanism": incfed.PayEveryone()}):
+        with four.store.write() as connection:
+            change_settings(connection, new, "ada", four.clock())
+        play(four, 9)
+    goals = viewer.get("api/rounds").json()["goals"]
+    assert [(one["first"], one["beta"]) for one in goals] == [(1, 0.9), (4, 0.5), (6, None)]
+
+
 def test_many_rounds_are_few_points(tmp_path: Path) -> None:
     from incfed.ledger.summaries import series
 

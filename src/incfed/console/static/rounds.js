@@ -37,7 +37,7 @@ export async function refresh(context) {
 
 // Returns what draws the charts, once they have a place.
 function series(context) {
-  const { points, beta } = context.seen;
+  const { points, goals } = context.seen;
   context.shown = null;
   if (!points.length) {
     fill(context.place, h("h1", {}, "Rounds"), state("No round has closed yet", "A round opens when a client has learned enough, and closes when those who share have delivered."));
@@ -49,7 +49,7 @@ function series(context) {
   const grouped = points[0].last - points[0].first + 1;
   if (context.grouped !== grouped) Object.assign(context, { grouped, panels: panels(grouped), top: null });
   paint(context, points);
-  context.shown = () => drawAll(context, points, beta);
+  context.shown = () => drawAll(context, points, goals);
   return context.shown;
 }
 
@@ -77,6 +77,12 @@ function paint(context, points) {
   fill(context.place, context.top, who.section, h("div", { class: "grid three" }, money.section, traffic.section, ratio.section));
 }
 
+// Beta as it was for each round, up to the last one.
+function steps(goals, last) {
+  const all = [...goals.filter((one) => one.first <= last), { first: last, beta: goals.at(-1).beta }];
+  return { x: all.map((one) => one.first), y: all.map((one) => one.beta) };
+}
+
 // Clients are counted: no ticks between whole numbers.
 function whole(points) {
   const most = Math.max(...points.map((one) => WHY.reduce((sum, [key]) => sum + one[key], 0)));
@@ -85,7 +91,7 @@ function whole(points) {
 
 export const WHY = [["for_data", "data alone", "data"], ["for_money", "data and money", "money"], ["no_cost", "no cost", "free"], ["passed_over", "passed over", "passed"]];
 
-async function drawAll({ panels: { who, money, traffic, ratio }, go }, points, beta) {
+async function drawAll({ panels: { who, money, traffic, ratio }, go }, points, goals) {
   const x = points.map((one) => one.last);
   const span = points.map(over);
   const axes = (up) => ({ xaxis: { title: { text: "Round" }, showgrid: false }, yaxis: { title: { text: up }, rangemode: "tozero" }, showlegend: false, bargap: 0.15 });
@@ -98,7 +104,9 @@ async function drawAll({ panels: { who, money, traffic, ratio }, go }, points, b
     line: { color: colour(tone), width: 2 }, marker: { size: 5 }, cliponaxis: false, customdata: span, hovertemplate: `%{y:,.4~g}${unit}<br>%{customdata}<extra></extra>` });
   await draw(money.place, [line("payment", "money", " paid")], axes("Money"), { name: "payment" });
   await draw(traffic.place, [line("communication", "data", " scalars")], axes("Scalars"), { name: "traffic" });
-  const goal = beta === null ? [] : [{ type: "scatter", mode: "lines", name: `beta ${beta}, to be reached`, x: [x[0], x.at(-1)], y: [beta, beta], line: { color: colour("bad"), dash: "dash", width: 1.5 }, hoverinfo: "skip" }];
+  const known = goals.filter((one) => one.beta !== null);
+  const words = known.length > 1 ? "beta, to be reached" : `beta ${known[0]?.beta}, to be reached`;
+  const goal = known.length ? [{ type: "scatter", mode: "lines", name: words, ...steps(goals, x.at(-1)), line: { color: colour("bad"), dash: "dash", width: 1.5, shape: "hv" }, hovertemplate: "beta %{y}<extra></extra>" }] : [];
   const reached = { ...line("ratio", "free", " reached"), name: "reached" };
   await draw(ratio.place, [reached, ...goal], { ...axes("Share"), ...legend, yaxis: { title: { text: "Share" }, range: [0, 1.05], tickformat: ".1f" } }, { name: "ratio" });
 }
