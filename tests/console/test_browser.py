@@ -154,6 +154,28 @@ def test_it_follows_a_federation(four: Federation, here: str, opened: Opened) ->
     expect(bars).not_to_have_count(0)
 
 
+def test_a_chart_stays_zoomed_while_rounds_go_on(
+    four: Federation, here: str, opened: Opened
+) -> None:
+    page = opened(f"{here}/rounds")
+    drawn(page, "ratio")
+    box = page.locator('[data-chart="money"] .nsewdrag').first.bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.3 * box["width"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], y, steps=5)
+    page.mouse.up()
+    shown = "document.querySelector('[data-chart=money]').layout.xaxis.range"
+    expect(page.locator('[data-chart="money"] .zoomlayer path')).to_have_count(0)
+    zoomed = page.evaluate(shown)
+    play(four, 7)
+    expect(page.get_by_text("4 so far")).to_be_visible()
+    expect(page.locator('[data-chart="who"] .bars .point')).to_have_count(4 * 4)
+    assert page.evaluate(shown) == zoomed
+    assert zoomed[0] > 1.0
+
+
 def test_two_coordinators_take_turns(four: Federation, opened: Opened) -> None:
     """A session of one is one of the other; and what one does, the other shows."""
     token = token_of(four, "ada", "operator")

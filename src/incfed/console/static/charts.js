@@ -39,6 +39,7 @@ function darkened(data) {
   return JSON.parse(JSON.stringify(data), (_, value) => (typeof value === "string" ? shade(value) : value));
 }
 
+// `uirevision`: what a reader zoomed into, or hid in the legend, stays so when the chart is drawn anew.
 function dressed(layout, { narrow, ink, muted, line, card }) {
   const axis = (own) => ({ gridcolor: line, linecolor: line, zerolinecolor: line, tickfont: { color: muted }, ...own,
     title: { ...own.title, font: { color: muted, size: 12 }, standoff: 10 } });
@@ -47,7 +48,7 @@ function dressed(layout, { narrow, ink, muted, line, card }) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 12, family: "system-ui, sans-serif" },
     hoverlabel: { bgcolor: card, bordercolor: line, align: "left", font: { color: ink, size: 12 } },
-    autosize: true, ...layout, ...axes, ...below,
+    autosize: true, uirevision: true, ...layout, ...axes, ...below,
     annotations: layout.annotations?.map((one) => ({ bgcolor: card, opacity: 0.85, borderpad: 1, ...one })) ?? [],
     margin: { t: 16, l: 56, r: 16, b: 44, ...layout.margin, ...(narrow ? { l: 44, r: 8 } : {}) },
   };
