@@ -265,6 +265,7 @@ def test_an_operator_changes_settings(four: Federation, opened: Opened) -> None:
         expect(page.get_by_role("dialog")).to_contain_text("Budget in all: 100 → 70")
         page.get_by_role("dialog").get_by_role("button", name="Change").click()
         expect(page.get_by_text("of 70.00")).to_be_visible()
+        expect(page.get_by_role("button", name="Change settings")).to_be_focused()
         page.get_by_role("button", name="Change settings").click()
         page.get_by_label(re.compile("^Beta")).fill("7")
         page.get_by_role("button", name="Change…").click()
@@ -279,3 +280,5 @@ def test_a_session_that_expires_asks_again(four: Federation, opened: Opened) -> 
         assert "token" not in page.url
         four.clock.now += LASTS + 1.0
         expect(page.get_by_text("Your session has expired.")).to_be_visible()
+        expect(page.get_by_text("ada (viewer)")).to_have_count(0)  # nor is anything live
+        expect(page.locator("#live")).to_have_text("")

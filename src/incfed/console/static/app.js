@@ -159,9 +159,12 @@ async function start() {
   show();
 }
 
+// Nobody is logged in, and nothing is live, while this is asked.
 function logIn(words) {
-  current = null;
+  current = who = null;
   clearTimeout(timer);
+  fill(document.getElementById("who"));
+  live.textContent = "";
   titled("Log in");
   const token = h("input", { type: "password", id: "token", autocomplete: "current-password", required: true, spellcheck: "false" });
   const error = h("p", { class: "wrong", role: "alert" }, words);
@@ -169,7 +172,6 @@ function logIn(words) {
     event.preventDefault();
     try {
       await post("login", { token: token.value });
-      who = null;
       start();
     } catch (failure) {
       fill(error, failure.message);
@@ -183,10 +185,7 @@ function logIn(words) {
 }
 
 async function logOut() {
-  if (!(await tried(() => post("logout")))) return;
-  who = null;
-  fill(document.getElementById("who"));
-  logIn("You are logged out.");
+  if (await tried(() => post("logout"))) logIn("You are logged out.");
 }
 
 // ------------------------------------------------------------------------------ links, theme

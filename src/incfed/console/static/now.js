@@ -1,6 +1,6 @@
 // Now: what needs attention, who is there, the budget, the round in progress.
 
-import { fresh, get, post, root } from "./api.js";
+import { fresh, get, later, post, root } from "./api.js";
 import { change, settings } from "./changes.js";
 import { announce, badge, bar, card, fill, h, svg, tried } from "./dom.js";
 import { WHY, over } from "./rounds.js";
@@ -143,10 +143,14 @@ function controls(context, now) {
     : ["Pause rounds", "pause", "No new round is opened until you resume. One in progress goes on."];
   const toggle = () => change(context, `${verb}?`, words, verb, () => post(`changes/${path}`));
   const edit = () => tried(async () => {
-    context.form = await settings(context, () => { context.form = null; });
+    context.form = await settings(context, async () => {
+      context.form = null;
+      await context.repaint().catch(later);
+      document.getElementById("edit")?.focus(); // where it was before
+    });
     paint(context, context.now);
     context.form.querySelector("input:enabled").focus();
   });
   return card("Control", context.form ?? h("div", { class: "row" },
-    h("button", { type: "button", class: now.paused ? "primary" : null, onclick: toggle }, verb), h("button", { type: "button", onclick: edit }, "Change settings")));
+    h("button", { type: "button", class: now.paused ? "primary" : null, onclick: toggle }, verb), h("button", { type: "button", id: "edit", onclick: edit }, "Change settings")));
 }
