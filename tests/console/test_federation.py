@@ -96,6 +96,24 @@ def test_a_week_without_payments(four: Federation) -> None:
     assert (spent.per_day, spent.runs_out) == (0.0, None)
 
 
+@pytest.mark.parametrize(("rounds", "told"), [(9, False), (10, True)])
+def test_ten_payments_are_a_pace_within_the_first_hour(
+    rounds: int, told: bool, tmp_path: Path
+) -> None:
+    """A budget may be gone by then."""
+    quick = small(tmp_path / "quick.db", rounds=rounds, budget=1000.0)
+    began, own = quick.clock(), tables.round_summaries
+    with quick.store.touch() as connection:
+        ended = began + 6.0 * (own.c.round - 1)
+        connection.execute(update(own).values(ended=ended, payment=2.0))
+        spent = overview.look(connection, began + 100.0).spending
+    quick.store.close()
+    if told:
+        assert (spent.since, spent.per_day) == (began, pytest.approx(20.0 / 100.0 * 86_400))
+    else:
+        assert (spent.since, spent.per_day, spent.runs_out) == (None, None, None)
+
+
 @BOTH
 def test_summaries_are_what_the_evidence_says(four: Federation, viewer: httpx.Client) -> None:
     points = viewer.get("api/rounds").json()["points"]

@@ -4,8 +4,10 @@ import { fresh, get, later, post, root } from "./api.js";
 import { change, settings } from "./changes.js";
 import { announce, badge, bar, card, fill, h, svg, tried } from "./dom.js";
 import { WHY, over } from "./rounds.js";
-import { counted, day, left, moment, money, name, names, number, ordinal, percent, said } from "./format.js";
+import { counted, day, lasting, left, moment, money, name, names, number, ordinal, percent, said } from "./format.js";
 
+const WEEK = 7 * 86_400;
+const SOON = 2 * 86_400; // seconds: of a budget that ends sooner, the time of the day counts
 const FAR = 3e9; // seconds: a budget that lasts longer has no date
 
 export async function show(context) {
@@ -65,7 +67,7 @@ function members(now) {
 }
 
 function spending(now) {
-  const { spent, reserved, budget, digits, per_day: pace, runs_out: end } = now.spending;
+  const { spent, reserved, budget, digits } = now.spending;
   const sum = (value) => money(value, digits);
   const of = budget === null ? " spent, no budget is set" : ` spent of ${sum(budget)}`;
   const shares = budget ? [{ kind: "spent", share: spent / budget }, { kind: "reserved", share: reserved / budget }] : [];
@@ -75,15 +77,16 @@ function spending(now) {
       budget === null ? null : h("li", {}, h("span", { class: "key spent" }, words)),
       reserved ? h("li", {}, h("span", { class: "key reserved" }, `${sum(reserved)} reserved for offers`)) : null,
       budget === null ? null : h("li", {}, h("span", {}, `${sum(Math.max(0, budget - spent - reserved))} left`))),
-    h("p", { class: "muted" }, until(pace, end, spent, now.at, sum)));
+    h("p", { class: "muted" }, until(now.spending, now.at, sum)));
 }
 
-function until(pace, end, spent, at, sum) {
+function until({ spent, budget, per_day: pace, since, runs_out: end }, at, sum) {
+  if (budget !== null && spent >= budget) return "Nothing is left of it.";
   if (pace === null) return spent ? "Too early to tell for how long it lasts." : "Nothing was paid yet.";
   if (pace === 0) return "Nothing was paid in the last week.";
-  const rate = `${sum(pace)} a day at the pace of the last week`;
+  const rate = `${sum(pace)} a day at the pace of the last ${at - since < WEEK ? lasting(at - since) : "week"}`;
   if (end === null || end - at > FAR) return `${rate}.`;
-  return [`${rate}: the budget lasts until `, h("b", {}, day(end)), "."];
+  return [`${rate}: the budget lasts until `, h("b", {}, end - at < SOON ? moment(end) : day(end)), "."];
 }
 
 // ---------------------------------------------------------------------- the round in progress
