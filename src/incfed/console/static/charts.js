@@ -9,6 +9,7 @@ const DARK = {
   "#e69f00": "#f2b93b", "#56b4e9": "#8fd0f5", "#6b6b6b": "#a8a8a8", "#000000": "#ffffff",
 };
 const NARROW = 560; // pixels
+const MOST_ROWS = 12; // of a legend: of more, it scrolls
 
 let loading = null;
 
@@ -77,12 +78,21 @@ export async function draw(place, data, layout, { name = "chart", onClick = null
     return;
   }
   if (!place.isConnected) return;
+  place.style.setProperty("--legend", `${room(data, layout, place.clientWidth)}px`);
   const dark = document.documentElement.dataset.theme === "dark";
   const inks = { narrow: place.clientWidth < NARROW, ink: colour("ink"), muted: colour("muted"), line: colour("line"), card: colour("card") };
   await Plotly.react(place, dark ? darkened(data) : data, dressed(layout, inks), { responsive: true, displayModeBar: false, doubleClick: "reset" });
   place.removeAllListeners?.("plotly_click");
   if (onClick) place.on("plotly_click", (event) => onClick(event.points[0]));
   place.dataset.drawn = "true";
+}
+
+// Pixels that a legend of many entries needs: else it would take them from the chart.
+function room(data, layout, width) {
+  if (layout.showlegend === false) return 0;
+  const entries = data.filter((one) => one.name && one.showlegend !== false).map((one) => 50 + 7 * one.name.length);
+  const rows = Math.ceil(entries.reduce((sum, one) => sum + one, 0) / Math.max(1, width - 100));
+  return 24 * Math.max(0, Math.min(rows, MOST_ROWS) - 2);
 }
 
 export async function redraw() {
