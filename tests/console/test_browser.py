@@ -74,6 +74,12 @@ def test_rounds_and_one_of_them(here: str, opened: Opened) -> None:
     page = opened(f"{here}/rounds")
     for chart in ("who", "money", "traffic", "ratio"):
         drawn(page, chart)
+    for chart, said in (  # in words
+        ("ratio", "Chart: Information reached. reached: always 1; beta 0.9, to be reached: .*"),
+        ("money", r"Chart: Paid per round. paid: [\d.]+ to [\d.]+, at last [\d.]+"),
+    ):
+        told = page.locator(f'[data-chart="{chart}"]')
+        expect(told).to_have_attribute("aria-label", re.compile(f"^{said}$"))
     page.get_by_label("Round", exact=True).fill("2")
     page.get_by_role("button", name="Open").click()
     expect(page.get_by_role("heading", name="Round 2")).to_be_visible()
@@ -114,12 +120,16 @@ def test_a_client_and_why_it_was_paid(four: Federation, here: str, opened: Opene
     expect(page.get_by_text("Why was it paid this?")).to_be_visible()
     seen = page.locator("dd time[data-since]")
     expect(seen).to_have_text("2 hours ago")  # whatever was answered last
+    drawn(page, "paid")
+    chart = page.get_by_role("img", name="Chart: Data, and what became of it")
+    expect(chart.locator(".bars .point")).not_to_have_count(0)
     page.get_by_role("button", name="Why?").first.click()
     answers = page.get_by_text("in money covers the rest")
     expect(answers).to_have_count(2)
     play(four, 9)
     expect(page.get_by_role("link", name="4", exact=True)).to_be_visible()
     expect(answers).to_have_count(2)  # what was asked stays answered
+    drawn(page, "paid")
 
 
 def test_the_ledger_is_audited_and_exported(four: Federation, opened: Opened) -> None:

@@ -1,6 +1,7 @@
 // Plotly, loaded when the first chart is shown, in the colours of the page.
 
 import { root } from "./api.js";
+import { described } from "./described.js";
 import { fill, h, tried } from "./dom.js";
 
 // As in results/palette.py: each colour of a figure, and its shade for dark pages.
@@ -59,7 +60,7 @@ const shown = new Map();
 
 // A place for a chart, with its title and a button for its picture.
 export function panel(name, title, { note = null, low = false, wide = 0, tools = [] } = {}) {
-  const place = h("div", { class: `chart${low ? " low" : ""}${wide ? " wide" : ""}`, "data-chart": name, role: "img", "aria-label": `Chart: ${title}` });
+  const place = h("div", { class: `chart${low ? " low" : ""}${wide ? " wide" : ""}`, "data-chart": name, "data-title": title, role: "img", "aria-label": `Chart: ${title}` });
   if (wide) place.style.minWidth = `${wide}px`;
   const save = h("button", { type: "button", class: "quiet small", onclick: () => tried(() => picture(place, title)) }, "PNG");
   save.setAttribute("aria-label", `Download the chart ${title} as PNG`);
@@ -84,6 +85,7 @@ export async function draw(place, data, layout, { name = "chart", onClick = null
   await Plotly.react(place, dark ? darkened(data) : data, dressed(layout, inks), { responsive: true, displayModeBar: false, doubleClick: "reset" });
   place.removeAllListeners?.("plotly_click");
   if (onClick) place.on("plotly_click", (event) => onClick(event.points[0]));
+  place.setAttribute("aria-label", [`Chart: ${place.dataset.title}`, described(data, layout)].filter(Boolean).join(". "));
   place.dataset.drawn = "true";
 }
 

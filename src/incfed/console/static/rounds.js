@@ -69,7 +69,7 @@ function paint(context, points) {
   const latest = Array.from({ length: Math.min(LATEST, last) }, (_, n) => last - n);
   const jump = h("input", { type: "number", min: "1", max: last, id: "jump", class: "short" });
   const open = (event) => { event.preventDefault(); if (jump.value) context.go(`rounds/${jump.value}`); };
-  const top = [h("div", { class: "heading" }, h("h1", {}, "Rounds"), h("p", { class: "muted" }, `${ordinal(last)} so far`)),
+  const top = [h("div", { class: "heading" }, h("h1", {}, "Rounds"), h("p", { class: "muted" }, `${ordinal(last)} so far`), h("a", { class: "button", download: true, href: `${root}/api/export/rounds.csv` }, "Rounds (CSV)")),
     h("form", { class: "row", onsubmit: open }, h("label", { class: "inline", for: "jump" }, "Round", jump), h("button", {}, "Open"),
       h("span", { class: "row tight" }, h("span", { class: "muted small" }, "Latest:"), latest.map((one) => h("a", { class: "chip", href: `${root}/rounds/${one}` }, ordinal(one)))))];
   if (context.top) { fill(context.top, top); return; } // the charts stay: they are only drawn anew
@@ -94,21 +94,20 @@ export const WHY = [["for_data", "data alone", "data"], ["for_money", "data and 
 async function drawAll({ panels: { who, money, traffic, ratio }, go }, points, goals) {
   const x = points.map((one) => one.last);
   const span = points.map(over);
-  const axes = (up) => ({ xaxis: { title: { text: "Round" }, showgrid: false }, yaxis: { title: { text: up }, rangemode: "tozero" }, showlegend: false, bargap: 0.15 });
+  const axes = (up) => ({ xaxis: { title: { text: "Round" }, showgrid: false, zeroline: false, ...(x.length < 12 ? { tickvals: x } : {}) }, yaxis: { title: { text: up }, rangemode: "tozero" }, showlegend: false, bargap: 0.15 });
   const legend = { showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" } };
   const stacked = WHY.map(([key, words, tone]) => ({ type: "bar", name: words, x, y: points.map((one) => one[key]), marker: { color: colour(tone) }, customdata: span,
     hovertemplate: `%{y:.3~g} ${words}<br>%{customdata}<extra></extra>` }));
   await draw(who.place, stacked, { ...axes(""), ...legend, ...whole(points), barmode: "stack", bargap: points.length > 100 ? 0 : 0.15, hovermode: "closest" },
     { name: "participants", onClick: (point) => go(`rounds/${points[point.pointIndex].first}`) });
-  const line = (key, tone, unit) => ({ type: "scatter", mode: points.length > 60 ? "lines" : "lines+markers", name: key, x, y: points.map((one) => one[key]),
+  const line = (key, tone, unit) => ({ type: "scatter", mode: points.length > 60 ? "lines" : "lines+markers", name: unit.trim(), x, y: points.map((one) => one[key]),
     line: { color: colour(tone), width: 2 }, marker: { size: 5 }, cliponaxis: false, customdata: span, hovertemplate: `%{y:,.4~g}${unit}<br>%{customdata}<extra></extra>` });
   await draw(money.place, [line("payment", "money", " paid")], axes("Money"), { name: "payment" });
   await draw(traffic.place, [line("communication", "data", " scalars")], axes("Scalars"), { name: "traffic" });
   const known = goals.filter((one) => one.beta !== null);
   const words = known.length > 1 ? "beta, to be reached" : `beta ${known[0]?.beta}, to be reached`;
   const goal = known.length ? [{ type: "scatter", mode: "lines", name: words, ...steps(goals, x.at(-1)), line: { color: colour("bad"), dash: "dash", width: 1.5, shape: "hv" }, hovertemplate: "beta %{y}<extra></extra>" }] : [];
-  const reached = { ...line("ratio", "free", " reached"), name: "reached" };
-  await draw(ratio.place, [reached, ...goal], { ...axes("Share"), ...legend, yaxis: { title: { text: "Share" }, range: [0, 1.05], tickformat: ".1f" } }, { name: "ratio" });
+  await draw(ratio.place, [line("ratio", "free", " reached"), ...goal], { ...axes("Share"), ...legend, yaxis: { title: { text: "Share" }, range: [0, 1.05], tickformat: ".1f" } }, { name: "ratio" });
 }
 
 // -------------------------------------------------------------------------------- one round
