@@ -277,6 +277,10 @@ def test_a_wrong_address(here: str, opened: Opened) -> None:
     expect(page.get_by_text("There is no such page")).to_be_visible()
     page = opened(f"{here}/rounds/99", expected="status of 422")
     expect(page.get_by_text("must be from 1 to 3")).to_be_visible()
+    page.get_by_role("main").get_by_role("link", name="Rounds").click()  # not: Try again
+    expect(page.get_by_role("heading", name="Rounds")).to_be_visible()
+    page = opened(f"{here}/rounds/two", expected="status of 422")
+    expect(page.get_by_text("number: got 'two', must be a whole number")).to_be_visible()
 
 
 def test_a_hidden_page_does_not_ask(here: str, opened: Opened) -> None:

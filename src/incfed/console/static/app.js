@@ -72,6 +72,14 @@ function titled(words) {
   document.title = words ? `${words} · incfed console` : "incfed console";
 }
 
+const again = (mine) => h("button", { type: "button", onclick: () => (mine ? show() : start()) }, "Try again");
+
+// From what is not there: to try it again does not help.
+function back() {
+  const [key, title] = VIEWS.find(([key]) => key === here().name) ?? VIEWS[0];
+  return h("a", { class: "button", href: `${root}/${key}` }, title);
+}
+
 const STATES = { 403: ["You may not see this", "denied"], 404: ["Not found", "found"], 422: ["Not found", "found"] };
 
 // Runs a request of a view; says what went wrong, if something did and the view is still shown.
@@ -90,9 +98,8 @@ async function attempt(work, mine, quiet = false) {
     else if (!gone || !quiet) { // what was known stays, while there is no answer
       const lacking = status === 0 || status === 503 ? "No connection" : "The server has a problem";
       const [title, kind] = gone ? [lacking, "lost"] : STATES[status] ?? ["That did not work", "error"];
-      const again = h("button", { type: "button", onclick: () => (mine ? show() : start()) }, "Try again");
       if (mine) mine.done = false;
-      fill(place, state(title, error.message, { kind, action: again }));
+      fill(place, state(title, error.message, { kind, action: kind === "found" ? back() : again(mine) }));
     }
     return false;
   }
