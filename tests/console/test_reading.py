@@ -234,6 +234,7 @@ def test_no_connection_at_first(here: str, opened: Opened) -> None:
     ))  # fmt: skip
     expect(page.get_by_role("heading", name="No connection")).to_be_visible()
     expect(page.get_by_text("No answer since")).to_be_visible()
+    expect(page.locator(".state")).to_have_css("background-color", "rgba(0, 0, 0, 0)")  # no banner
     page.unroute("**/api/now*")
     expect(page.get_by_role("heading", level=1)).to_contain_text("federation-")  # by itself
     expect(page.get_by_text("No answer since")).to_be_hidden()
