@@ -210,6 +210,9 @@ def test_a_lost_connection_is_said_and_found_again(four: Federation, opened: Ope
         page.context.set_offline(True)
         expect(page.get_by_text("connection lost")).to_be_visible()
         expect(page.get_by_text("3 rounds")).to_be_visible()  # what was known stays
+        page.get_by_role("button", name="Pause rounds").click()
+        page.get_by_role("dialog").get_by_role("button", name="Pause rounds").click()
+        expect(page.get_by_text("See whether it was done")).to_be_visible()  # nobody repeats it
         page.context.set_offline(False)
         expect(page.get_by_text("live", exact=True).first).to_be_visible()
 
@@ -290,6 +293,6 @@ def test_a_session_that_expires_asks_again(four: Federation, opened: Opened) -> 
         expect(page.get_by_text("3 rounds")).to_be_visible()
         assert "token" not in page.url
         four.clock.now += LASTS + 1.0
-        expect(page.get_by_text("Your session has expired.")).to_be_visible()
+        expect(page.get_by_text("Your session has ended.")).to_be_visible()
         expect(page.get_by_text("ada (viewer)")).to_have_count(0)  # nor is anything live
         expect(page.locator("#live")).to_have_text("")

@@ -94,7 +94,7 @@ async function attempt(work, mine, quiet = false) {
     const gone = status === 0 || status >= 500;
     connected(!gone);
     if (status === null) reportError(error); // of this page itself
-    if (status === 401) logIn(who ? "Your session has expired. Log in again." : "");
+    if (status === 401) logIn(who ? "Your session has ended. Log in again." : "");
     else if (!gone || !quiet) { // what was known stays, while there is no answer
       const lacking = status === 0 || status === 503 ? "No connection" : "The server has a problem";
       const [title, kind] = gone ? [lacking, "lost"] : STATES[status] ?? ["That did not work", "error"];
