@@ -84,7 +84,8 @@ function until({ spent, budget, per_day: pace, since, runs_out: end }, at, sum) 
   if (budget !== null && spent >= budget) return "Nothing is left of it.";
   if (pace === null) return spent ? "Too early to tell for how long it lasts." : "Nothing was paid yet.";
   if (pace === 0) return "Nothing was paid in the last week.";
-  const rate = `${sum(pace)} a day at the pace of the last ${at - since < WEEK ? lasting(at - since) : "week"}`;
+  const time = at - since < WEEK ? lasting(at - since).replace(/^1 /, "") : "week"; // the last hour, the last 2 hours
+  const rate = `${sum(pace)} a day at the pace of the last ${time}`;
   if (end === null || end - at > FAR) return `${rate}.`;
   return [`${rate}: the budget lasts until `, h("b", {}, end - at < SOON ? moment(end) : day(end)), "."];
 }
