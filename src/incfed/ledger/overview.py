@@ -17,8 +17,8 @@ from .records import OPEN, RUNNING, read_body
 
 DAY = 86_400.0
 PACE_OVER = 7 * DAY  # by what was paid in this time, it is said when the budget runs out
-# Since the first payment, so much time or so many rounds that paid: sooner, nobody can tell the pace.
-LEAST_TIME, LEAST_ROUNDS = 3600.0, 10
+LEAST_TIME = 3600.0  # since the first payment,
+LEAST_ROUNDS = 10  # or so many rounds that paid: sooner, nobody can tell the pace
 OVERDUE = 7 * DAY  # after which an audit, or a saved head, is
 TURN = 10.0  # seconds until it shows who has gone away, or what is overdue
 NAMED = 5  # clients that are named; the others are counted
