@@ -47,7 +47,7 @@ def test_now(four: Federation, here: str, opened: Opened) -> None:
     spent = four.coordinator.overview().spent
     expect(page.get_by_text(f"{spent:,.2f}", exact=True)).to_be_visible()
     expect(page.get_by_text("of 100.00")).to_be_visible()
-    pace = "a day at the pace of the last 6 hours: the budget lasts until"
+    pace = "an hour at the pace of the last 6 hours: the budget lasts until"
     expect(page.get_by_text(pace)).to_be_visible()
     latest = page.get_by_role("img", name="Who shared in rounds 1 to 3, and why")
     expect(latest.locator("rect")).to_have_count(3 * 4)

@@ -8,6 +8,7 @@ import { counted, day, lasting, left, moment, money, name, names, number, ordina
 
 const WEEK = 7 * 86_400;
 const SOON = 2 * 86_400; // seconds: of a budget that ends sooner, the time of the day counts
+const RATES = [[1440, "a minute", 3600], [24, "an hour", 86_400], [1, "a day", Infinity]]; // [of a day, words, up to so many seconds]
 const FAR = 3e9; // seconds: a budget that lasts longer has no date
 
 export async function show(context) {
@@ -85,7 +86,8 @@ function until({ spent, budget, per_day: pace, since, runs_out: end }, at, sum) 
   if (pace === null) return spent ? "Too early to tell for how long it lasts." : "Nothing was paid yet.";
   if (pace === 0) return "Nothing was paid in the last week.";
   const time = at - since < WEEK ? lasting(at - since).replace(/^1 /, "") : "week"; // the last hour, the last 2 hours
-  const rate = `${sum(pace)} a day at the pace of the last ${time}`;
+  const [per, unit] = RATES.find(([, , most]) => at - since < most);
+  const rate = `${sum(pace / per)} ${unit} at the pace of the last ${time}`;
   if (end === null || end - at > FAR) return `${rate}.`;
   return [`${rate}: the budget lasts until `, h("b", {}, end - at < SOON ? moment(end) : day(end)), "."];
 }
