@@ -45,7 +45,8 @@ def measure() -> dict[str, Any]:
         with store.write() as connection:
             _make_up(connection)
             token = operators.add(connection, "ada", operators.VIEWER, time.time())
-        app = app_of(store=store)
+        now = time.time()
+        app = app_of(store=store, clock=lambda: now)  # as time passes, there is news
         app.add_middleware(Timed)
         with served(app) as url:
             found |= _looks(url, token)
@@ -80,7 +81,8 @@ def _looks(url: str, token: str) -> dict[str, dict[str, float]]:
         def timed(path: str, **after: str) -> tuple[float, str]:
             Timed.taken.clear()
             for _ in range(LOOKS):
-                client.get(path, params=after or None).raise_for_status()
+                reply = client.get(path, params=after or None).raise_for_status()
+                assert (reply.status_code == 204) == ("after" in after)
             best = f"(best {min(Timed.taken):.1f}; aim 50)"
             return float(np.median(Timed.taken)), best
 

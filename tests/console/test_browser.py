@@ -47,7 +47,8 @@ def test_now(four: Federation, here: str, opened: Opened) -> None:
     spent = four.coordinator.overview().spent
     expect(page.get_by_text(f"{spent:,.2f}", exact=True)).to_be_visible()
     expect(page.get_by_text("of 100.00")).to_be_visible()
-    expect(page.get_by_text("the budget lasts until")).to_be_visible()
+    pace = "an hour at the pace of the last 6 hours: the budget lasts until"
+    expect(page.get_by_text(pace)).to_be_visible()
     latest = page.get_by_role("img", name="Who shared in rounds 1 to 3, and why")
     expect(latest.locator("rect")).to_have_count(3 * 4)
 
@@ -73,6 +74,12 @@ def test_rounds_and_one_of_them(here: str, opened: Opened) -> None:
     page = opened(f"{here}/rounds")
     for chart in ("who", "money", "traffic", "ratio"):
         drawn(page, chart)
+    for chart, said in (  # in words
+        ("ratio", "Chart: Information reached. reached: always 1; beta 0.9, to be reached: .*"),
+        ("money", r"Chart: Paid per round. paid: [\d.]+ to [\d.]+, at last [\d.]+"),
+    ):
+        told = page.locator(f'[data-chart="{chart}"]')
+        expect(told).to_have_attribute("aria-label", re.compile(f"^{said}$"))
     page.get_by_label("Round", exact=True).fill("2")
     page.get_by_role("button", name="Open").click()
     expect(page.get_by_role("heading", name="Round 2")).to_be_visible()
@@ -111,12 +118,18 @@ def test_a_client_and_why_it_was_paid(four: Federation, here: str, opened: Opene
     who = next(int(client) for client, units in paid.items() if units)
     page = opened(f"{here}/clients/{who}")
     expect(page.get_by_text("Why was it paid this?")).to_be_visible()
+    seen = page.locator("dd time[data-since]")
+    expect(seen).to_have_text("2 hours ago")  # whatever was answered last
+    drawn(page, "paid")
+    chart = page.get_by_role("img", name="Chart: Data, and what became of it")
+    expect(chart.locator(".bars .point")).not_to_have_count(0)
     page.get_by_role("button", name="Why?").first.click()
     answers = page.get_by_text("in money covers the rest")
     expect(answers).to_have_count(2)
     play(four, 9)
     expect(page.get_by_role("link", name="4", exact=True)).to_be_visible()
     expect(answers).to_have_count(2)  # what was asked stays answered
+    drawn(page, "paid")
 
 
 def test_the_ledger_is_audited_and_exported(four: Federation, opened: Opened) -> None:
@@ -152,6 +165,28 @@ def test_it_follows_a_federation(four: Federation, here: str, opened: Opened) ->
     expect(bars).not_to_have_count(0)
 
 
+def test_a_chart_stays_zoomed_while_rounds_go_on(
+    four: Federation, here: str, opened: Opened
+) -> None:
+    page = opened(f"{here}/rounds")
+    drawn(page, "ratio")
+    box = page.locator('[data-chart="money"] .nsewdrag').first.bounding_box()
+    assert box is not None
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.3 * box["width"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], y, steps=5)
+    page.mouse.up()
+    shown = "document.querySelector('[data-chart=money]').layout.xaxis.range"
+    expect(page.locator('[data-chart="money"] .zoomlayer path')).to_have_count(0)
+    zoomed = page.evaluate(shown)
+    play(four, 7)
+    expect(page.get_by_text("4 so far")).to_be_visible()
+    expect(page.locator('[data-chart="who"] .bars .point')).to_have_count(4 * 4)
+    assert page.evaluate(shown) == zoomed
+    assert zoomed[0] > 1.0
+
+
 def test_two_coordinators_take_turns(four: Federation, opened: Opened) -> None:
     """A session of one is one of the other; and what one does, the other shows."""
     token = token_of(four, "ada", "operator")
@@ -175,6 +210,9 @@ def test_a_lost_connection_is_said_and_found_again(four: Federation, opened: Ope
         page.context.set_offline(True)
         expect(page.get_by_text("connection lost")).to_be_visible()
         expect(page.get_by_text("3 rounds")).to_be_visible()  # what was known stays
+        page.get_by_role("button", name="Pause rounds").click()
+        page.get_by_role("dialog").get_by_role("button", name="Pause rounds").click()
+        expect(page.get_by_text("See whether it was done")).to_be_visible()  # nobody repeats it
         page.context.set_offline(False)
         expect(page.get_by_text("live", exact=True).first).to_be_visible()
 
@@ -241,6 +279,7 @@ def test_an_operator_changes_settings(four: Federation, opened: Opened) -> None:
         expect(page.get_by_role("dialog")).to_contain_text("Budget in all: 100 → 70")
         page.get_by_role("dialog").get_by_role("button", name="Change").click()
         expect(page.get_by_text("of 70.00")).to_be_visible()
+        expect(page.get_by_role("button", name="Change settings")).to_be_focused()
         page.get_by_role("button", name="Change settings").click()
         page.get_by_label(re.compile("^Beta")).fill("7")
         page.get_by_role("button", name="Change…").click()
@@ -254,4 +293,6 @@ def test_a_session_that_expires_asks_again(four: Federation, opened: Opened) -> 
         expect(page.get_by_text("3 rounds")).to_be_visible()
         assert "token" not in page.url
         four.clock.now += LASTS + 1.0
-        expect(page.get_by_text("Your session has expired.")).to_be_visible()
+        expect(page.get_by_text("Your session has ended.")).to_be_visible()
+        expect(page.get_by_text("ada (viewer)")).to_have_count(0)  # nor is anything live
+        expect(page.locator("#live")).to_have_text("")

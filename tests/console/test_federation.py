@@ -20,9 +20,10 @@ from incfed.ledger import audits, overview, records, roster, tables
 from incfed.ledger.audit import AuditReport, audit
 from incfed.ledger.database import Database
 from incfed.ledger.explaining import explain
-from incfed.ledger.federation import create, prune
+from incfed.ledger.federation import change_settings, create, prune
 from incfed.ledger.settings import Settings
 from incfed.mechanisms import registry
+from incfed.protocol.limits import Limits
 from support.console import app_of, asking, play, served, small
 from support.federation import Federation, made
 
@@ -73,10 +74,45 @@ def test_nobody_is_awaited_who_is_away_or_silent(tmp_path: Path) -> None:
     assert next(one for one in now.attention if one.kind == "silent").link == "clients/8"
 
 
+@pytest.mark.parametrize("raised", [False, True])
+def test_a_budget_that_is_too_small_needs_attention(tmp_path: Path, raised: bool) -> None:
+    """Something is left of it, but clients ask for more. A larger one is awaited first."""
+    poor = small(tmp_path / "poor.db", rounds=1, budget=0.5, limits=Limits())
+    with poor.store.write() as connection:
+        if raised:
+            change_settings(connection, {"budget": 50.0}, "ada", poor.clock())
+        said = overview.look(connection, poor.clock()).attention
+    removed = sum(limit == "budget" for limit in poor.of("decided")[-1]["removed"].values())
+    poor.store.close()
+    texts = [(one.text, one.link) for one in said if one.kind == "budget"]
+    words = f"The budget left is too small: round 1 passed over {removed} clients for it."
+    assert removed > 1
+    assert texts == ([] if raised else [(words, "rounds/1")])
+
+
 def test_a_week_without_payments(four: Federation) -> None:
     with four.store.read() as connection:
         spent = overview.look(connection, four.clock() + overview.PACE_OVER + 1.0).spending
     assert (spent.per_day, spent.runs_out) == (0.0, None)
+
+
+@pytest.mark.parametrize(("rounds", "told"), [(9, False), (10, True)])
+def test_ten_payments_are_a_pace_within_the_first_hour(
+    rounds: int, told: bool, tmp_path: Path
+) -> None:
+    """A budget may be gone by then."""
+    quick = small(tmp_path / "quick.db", rounds=rounds, budget=1000.0)
+    began, own = quick.clock(), tables.round_summaries
+    with quick.store.touch() as connection:
+        ended = began + 6.0 * (own.c.round - 1)
+        connection.execute(update(own).values(ended=ended, payment=2.0))
+        spent = overview.look(connection, began + 100.0).spending
+    quick.store.close()
+    if told:
+        assert spent.since == began
+        assert spent.per_day == pytest.approx(20.0 / 100.0 * 86_400)
+    else:
+        assert (spent.since, spent.per_day, spent.runs_out) == (None, None, None)
 
 
 @BOTH
@@ -98,6 +134,17 @@ def test_summaries_are_what_the_evidence_says(four: Federation, viewer: httpx.Cl
         own = [one for one in paid if one.client == row["id"]]
         assert row["rounds"] == len(own)
         assert row["paid"] == pytest.approx(sum(one.amount_units for one in own) / 100)
+
+
+def test_beta_is_that_of_each_round(four: Federation, viewer: httpx.Client) -> None:
+    """A new one says nothing of rounds that closed before."""
+    changes = {"mechanism": incfed.PaymentEfficient(beta=0.5)}
+    for new in (changes, {"budget": 90.0}, {"mechanism": incfed.PayEveryone()}):
+        with four.store.write() as connection:
+            change_settings(connection, new, "ada", four.clock())
+        play(four, 9)
+    goals = viewer.get("api/rounds").json()["goals"]
+    assert [(one["first"], one["beta"]) for one in goals] == [(1, 0.9), (4, 0.5), (6, None)]
 
 
 def test_many_rounds_are_few_points(tmp_path: Path) -> None:

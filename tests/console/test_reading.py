@@ -14,6 +14,7 @@ from sqlalchemy import func, insert, select, update
 
 import incfed
 from incfed.ledger import tables
+from incfed.protocol.limits import Limits
 from support.console import app_of, drawn, served, small, token_of
 from support.federation import Federation
 
@@ -233,6 +234,7 @@ def test_no_connection_at_first(here: str, opened: Opened) -> None:
     ))  # fmt: skip
     expect(page.get_by_role("heading", name="No connection")).to_be_visible()
     expect(page.get_by_text("No answer since")).to_be_visible()
+    expect(page.locator(".state")).to_have_css("background-color", "rgba(0, 0, 0, 0)")  # no banner
     page.unroute("**/api/now*")
     expect(page.get_by_role("heading", level=1)).to_contain_text("federation-")  # by itself
     expect(page.get_by_text("No answer since")).to_be_hidden()
@@ -260,11 +262,26 @@ def test_an_empty_federation(tmp_path: Path, opened: Opened) -> None:
     empty.store.close()
 
 
+def test_a_round_that_the_budget_did_not_pay(tmp_path: Path, opened: Opened) -> None:
+    """That no money was paid does not say that none was needed."""
+    poor = small(tmp_path / "poor.db", rounds=1, budget=0.5, limits=Limits())
+    with served(app_of(poor, login=False)) as url:
+        page = opened(f"{url}/now")
+        page.get_by_role("link", name="Open this round").click()
+        said = page.get_by_text("asked for more than a limit allows")
+        expect(said).to_contain_text("No money was paid")
+    poor.store.close()
+
+
 def test_a_wrong_address(here: str, opened: Opened) -> None:
     page = opened(f"{here}/nowhere", expected="status of 404")
     expect(page.get_by_text("There is no such page")).to_be_visible()
     page = opened(f"{here}/rounds/99", expected="status of 422")
     expect(page.get_by_text("must be from 1 to 3")).to_be_visible()
+    page.get_by_role("main").get_by_role("link", name="Rounds").click()  # not: Try again
+    expect(page.get_by_role("heading", name="Rounds")).to_be_visible()
+    page = opened(f"{here}/rounds/two", expected="status of 422")
+    expect(page.get_by_text("number: got 'two', must be a whole number")).to_be_visible()
 
 
 def test_a_hidden_page_does_not_ask(here: str, opened: Opened) -> None:

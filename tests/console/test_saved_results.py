@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -111,6 +112,7 @@ def test_runs_are_compared(here: str, opened: Opened) -> None:
     page.get_by_role("button", name="Compare").click()
     drawn(page, "regret")
     expect(page.get_by_role("row")).to_have_count(3)
+    expect(page.get_by_text("paired difference")).to_have_count(0)  # of one seed there is none
     page.get_by_role("link", name="Payment and regret").click()
     drawn(page, "tradeoff")
     expect(page.get_by_text("Efficient: ")).to_be_visible()
@@ -129,6 +131,21 @@ def test_a_chart_is_saved_as_a_picture(here: str, opened: Opened) -> None:
         page.get_by_role("button", name="Download the chart Reward as PNG").click()
     assert download.value.suggested_filename == "incfed-reward.png"
     assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_many_labels_leave_the_chart_its_room(tmp_path: Path, opened: Opened) -> None:
+    one = incfed.simulate(
+        incfed.Synthetic(clients=4, dim=2, arms=3), incfed.Independent(), steps=20, seed=1
+    )
+    names = [f"an algorithm with a long label {n}" for n in range(20)]
+    for name in names:
+        one.save(tmp_path / name)
+    with served(app_of(folder=tmp_path, login=False)) as url:
+        page = opened(f"{url}/runs?{urlencode({'id': names}, doseq=True)}")
+        drawn(page, "regret")
+        box = page.locator('[data-chart="regret"] .nsewdrag').bounding_box()
+    assert box is not None
+    assert box["height"] > 150.0
 
 
 def test_a_heat_map_has_a_scale(here: str, opened: Opened) -> None:

@@ -37,7 +37,7 @@ def test_bad_input(arguments: tuple[str, ...], said: str) -> None:
 
 
 def test_it_listens_on_this_machine_only_and_needs_no_login(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     four = small(tmp_path / "books.db", rounds=1)
     apps: list[FastAPI] = []
@@ -48,7 +48,9 @@ def test_it_listens_on_this_machine_only_and_needs_no_login(
 
     with monkeypatch.context() as patch:
         patch.setattr(uvicorn.Server, "run", run)
-        serve(Terminal(), store=four.store, browser=False)
+        serve(Terminal(), store=four.store, browser=False, view="runs?id=.")
+    words = capsys.readouterr().err.split()
+    assert any(one.endswith("/console/runs?id=.") for one in words)  # nothing sticks to the link
     with serving(apps[0]) as url:
         now, me = (httpx.get(f"{url}/console/api/{path}").json() for path in ("now", "me"))
     four.store.close()

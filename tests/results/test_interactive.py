@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from incfed.results.interactive import NAMED, heat_map, tradeoff
+from incfed.results.interactive import NAMED, _line, heat_map, tradeoff
+from incfed.results.palette import LIGHT, pens_for
 from incfed.results.tables import ComparisonRow, Spread
 
 
@@ -62,3 +63,11 @@ def test_values_that_hardly_differ_have_similar_colours(values: list[float | Non
     assert cells["zmin"] < cells["zmax"]
     assert middle == pytest.approx((min(known) + max(known)) / 2)
     assert cells["zmax"] - cells["zmin"] == pytest.approx(max(0.05 * max(known), 1e-9))
+
+
+def test_lines_of_the_same_colour_differ_in_their_dashes() -> None:
+    pens = pens_for(map(str, range(3 * len(LIGHT))))
+    first = [pens[str(n * len(LIGHT))] for n in range(3)]
+    lines = [_line("x", [1], [1.0], pen)["line"] for pen in first]
+    assert {one["color"] for one in lines} == {LIGHT[0]}
+    assert [one["dash"] for one in lines] == ["solid", "10px,4px", "3px,3px"]

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .._version import __version__
 from ..ledger.database import Database, DatabaseError
 from ..ledger.operators import Operator
-from ..support.inputs import InputError
+from ..support.inputs import InputError, refuse
 from .access import PATH, Console, ConsoleDep, Viewer, check_origin, log_in, log_out
 from .changes import changing
 from .federation import reading
@@ -141,7 +141,10 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
-        return said(422, f"{first['loc'][-1]}: {first['msg']}")
+        field = str(first["loc"][-1])
+        if first["type"] == "int_parsing":
+            return said(422, str(refuse(field, first["input"], "a whole number")))
+        return said(422, f"{field}: {first['msg']}")
 
     @app.exception_handler(DatabaseError)
     async def database_failed(request: Request, error: DatabaseError) -> JSONResponse:

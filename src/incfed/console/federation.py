@@ -67,9 +67,17 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Goal:
+    """The ratio that rounds had to reach, from round `first` on."""
+
+    first: int
+    beta: float | None  # null: their mechanism had none
+
+
+@dataclass(frozen=True)
 class Series:
     points: list[Point]
-    beta: float | None  # of the settings in force, if their mechanism has one
+    goals: list[Goal]  # in order
     version: str  # ask with after = this
 
 
@@ -119,7 +127,8 @@ def rounds(store: Store, after: After = "") -> Series:
         version = summaries.version_of_rounds(connection)
         unless_new(after, version)
         found = [Point(**row) for row in summaries.series(connection, POINTS)]
-        return Series(found, summaries.beta_in_force(connection), version)
+        goals = [Goal(first, beta) for first, beta in summaries.betas(connection)]
+        return Series(found, goals, version)
 
 
 @reading.get("/rounds/{number}", responses=NOTHING_NEW)

@@ -46,7 +46,7 @@ def serve(
         raise InputError(f"port: cannot listen on {port}: {error.strerror}") from None
     with listening:
         address = f"http://{HOST}:{listening.getsockname()[1]}{PATH}/{view}"
-        terminal.note(f"The console is at {address}. Stop it with Ctrl-C.")
+        terminal.note(f"The console is at {address} (stop it with Ctrl-C)")
         if browser:
             threading.Timer(0.5, webbrowser.open, [address]).start()
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))

@@ -17,7 +17,8 @@ from .records import OPEN, RUNNING, read_body
 
 DAY = 86_400.0
 PACE_OVER = 7 * DAY  # by what was paid in this time, it is said when the budget runs out
-LEAST_TIME = 3600.0  # since the first payment: sooner, nobody can tell the pace
+LEAST_TIME = 3600.0  # since the first payment,
+LEAST_ROUNDS = 10  # or so many rounds that paid: sooner, nobody can tell the pace
 OVERDUE = 7 * DAY  # after which an audit, or a saved head, is
 TURN = 10.0  # seconds until it shows who has gone away, or what is overdue
 NAMED = 5  # clients that are named; the others are counted
@@ -51,6 +52,7 @@ class Spending:
     budget: float | None
     digits: int | None  # of money
     per_day: float | None  # of late; None: nothing was paid yet, or only just now
+    since: float | None  # when the time began in which this was paid
     runs_out: float | None  # when, at this pace
 
 
@@ -201,16 +203,17 @@ def _spending(
     reserved = money.spent(0.0, federation.reserved_units, digits)
     summaries = tables.round_summaries.c
     paid = select(summaries.ended).where(summaries.payment > 0)
-    first = connection.scalar(paid.order_by(summaries.ended).limit(1))
+    began = list(connection.scalars(paid.order_by(summaries.ended).limit(LEAST_ROUNDS)))
     recent = connection.scalar(
         select(func.sum(summaries.payment)).where(summaries.ended > at - PACE_OVER)
     )
-    per_day = runs_out = None
-    if first is not None and at - first > LEAST_TIME:
-        per_day = (recent or 0.0) / (min(PACE_OVER, at - first) / DAY)
+    per_day = since = runs_out = None
+    if began and at > began[0] and (at - began[0] > LEAST_TIME or len(began) == LEAST_ROUNDS):
+        since = max(began[0], at - PACE_OVER)
+        per_day = (recent or 0.0) / ((at - since) / DAY)
         if budget is not None and per_day > 0:
             runs_out = at + max(0.0, budget - spent) / per_day * DAY
-    return Spending(spent, reserved, budget, digits, per_day, runs_out)
+    return Spending(spent, reserved, budget, digits, per_day, since, runs_out)
 
 
 def _attention(
@@ -219,6 +222,11 @@ def _attention(
     """Things to look at, the most urgent first."""
     if spending.budget is not None and spending.spent >= spending.budget:
         yield Attention("budget", "The budget is spent: clients share for data alone.", "now")
+    elif beyond := _beyond_budget(connection):
+        number, left_out = beyond
+        said = f"The budget left is too small: round {number:,} passed over "
+        said += f"{counted(left_out, 'client')} for it."
+        yield Attention("budget", said, f"rounds/{number}")
     elif spending.runs_out is not None and spending.runs_out - at < OVERDUE:
         yield Attention("budget", "The budget runs out within a week at this pace.", "now")
     if most := settings.get("silent_rounds", 0):
@@ -244,6 +252,22 @@ def _attention(
         yield Attention("head", said, "ledger")
     elif at - saved > OVERDUE:
         yield Attention("head", "The last recorded back-up is more than a week old.", "ledger")
+
+
+def _beyond_budget(connection: Connection) -> tuple[int, int] | None:
+    """The last round that closed, if its settings are in force; and how many clients it passed over
+    because the budget left did not cover their prices."""
+    rounds, removals = tables.rounds.c, tables.removals.c
+    last = select(func.max(tables.round_summaries.c.round)).scalar_subquery()
+    now = select(tables.federation.c.settings).scalar_subquery()
+    query = (
+        select(rounds.number, func.count())
+        .join(tables.removals, removals.round == rounds.number)
+        .where(rounds.number == last, rounds.settings == now, removals.limit == "budget")
+        .group_by(rounds.number)
+    )
+    row = connection.execute(query).first()
+    return None if row is None else (row[0], row[1])
 
 
 def _audits(connection: Connection, at: float) -> Iterator[Attention]:

@@ -153,8 +153,13 @@ def version_of_rounds(connection: Connection) -> str:
     return str(connection.scalar(select(tables.federation.c.version)) or 0)
 
 
-def beta_in_force(connection: Connection) -> float | None:
-    """Of the mechanism in force, if it has one: the ratio that rounds reach."""
-    number = connection.scalar(select(tables.federation.c.settings)) or 0
-    beta = read_body(connection, number).get("mechanism", {}).get("beta")
-    return None if beta is None else float(beta)
+def betas(connection: Connection) -> list[tuple[int, float | None]]:
+    """From which round on which beta was to be reached; None: the mechanism had none."""
+    rounds = tables.rounds.c
+    query = select(func.min(rounds.number), rounds.settings).group_by(rounds.settings)
+    found: list[tuple[int, float | None]] = []
+    for first, settings in connection.execute(query.order_by(func.min(rounds.number))):
+        beta = read_body(connection, settings).get("mechanism", {}).get("beta")
+        if not found or found[-1][1] != beta:
+            found.append((first, None if beta is None else float(beta)))
+    return found

@@ -247,13 +247,19 @@ def of_runs(runs: Runs, metric: str | None) -> go.Figure:
 
 
 def _line(label: str, x: list[int], y: list[float | None], pen: Pen) -> Table:
-    dash = "solid" if pen.dashes == SOLID else "dash"
     return {
         "type": "scatter", "mode": "lines", "name": safe(_cut(label)), "legendgroup": label,
         "x": x, "y": y,
-        "line": {"color": pen.colour, "width": 2, "dash": dash},
+        "line": {"color": pen.colour, "width": 2, "dash": _dash(pen)},
         "hovertemplate": f"%{{y:,.4g}}<extra>{safe(label)}</extra>",
     }  # fmt: skip
+
+
+def _dash(pen: Pen) -> str:
+    """As Plotly writes dashes: in pixels, of a line that is two wide."""
+    if pen.dashes == SOLID:
+        return SOLID
+    return ",".join(f"{2.0 * length:g}px" for length in pen.dashes[1])
 
 
 def _band(label: str, x: list[int], low: Any, high: Any, pen: Pen) -> Table:

@@ -14,6 +14,9 @@ export function later(error) {
   if (!(error instanceof Failure)) throw error;
 }
 
+const UNANSWERED = "The server does not answer. This page tries again by itself.";
+const UNDONE = "The server does not answer. See whether it was done before you try again."; // nobody repeats a change
+
 export let ahead = 0; // seconds by which the clock of the server is ahead of this one
 
 async function request(method, path, body) {
@@ -22,11 +25,11 @@ async function request(method, path, body) {
     const shape = body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
     reply = await fetch(`${root}/api/${path}`, { method, credentials: "same-origin", ...shape });
   } catch {
-    throw new Failure(0, "The server does not answer. This page tries again by itself.");
+    throw new Failure(0, method === "GET" ? UNANSWERED : UNDONE);
   }
   const said = reply.status === 204 ? null : await reply.json().catch(() => null);
   if (!reply.ok) throw new Failure(reply.status, said?.message ?? said?.detail ?? `The server answered ${reply.status}.`);
-  if (said?.at) ahead = said.at - Date.now() / 1000;
+  if (typeof said?.at === "number") ahead = said.at - Date.now() / 1000; // texts and lists have a method `at`
   return said;
 }
 

@@ -72,6 +72,14 @@ function titled(words) {
   document.title = words ? `${words} · incfed console` : "incfed console";
 }
 
+const again = (mine) => h("button", { type: "button", onclick: () => (mine ? show() : start()) }, "Try again");
+
+// From what is not there: to try it again does not help.
+function back() {
+  const [key, title] = VIEWS.find(([key]) => key === here().name) ?? VIEWS[0];
+  return h("a", { class: "button", href: `${root}/${key}` }, title);
+}
+
 const STATES = { 403: ["You may not see this", "denied"], 404: ["Not found", "found"], 422: ["Not found", "found"] };
 
 // Runs a request of a view; says what went wrong, if something did and the view is still shown.
@@ -86,13 +94,12 @@ async function attempt(work, mine, quiet = false) {
     const gone = status === 0 || status >= 500;
     connected(!gone);
     if (status === null) reportError(error); // of this page itself
-    if (status === 401) logIn(who ? "Your session has expired. Log in again." : "");
+    if (status === 401) logIn(who ? "Your session has ended. Log in again." : "");
     else if (!gone || !quiet) { // what was known stays, while there is no answer
       const lacking = status === 0 || status === 503 ? "No connection" : "The server has a problem";
       const [title, kind] = gone ? [lacking, "lost"] : STATES[status] ?? ["That did not work", "error"];
-      const again = h("button", { type: "button", onclick: () => (mine ? show() : start()) }, "Try again");
       if (mine) mine.done = false;
-      fill(place, state(title, error.message, { kind, action: again }));
+      fill(place, state(title, error.message, { kind, action: kind === "found" ? back() : again(mine) }));
     }
     return false;
   }
@@ -159,9 +166,12 @@ async function start() {
   show();
 }
 
+// Nobody is logged in, and nothing is live, while this is asked.
 function logIn(words) {
-  current = null;
+  current = who = null;
   clearTimeout(timer);
+  fill(document.getElementById("who"));
+  live.textContent = "";
   titled("Log in");
   const token = h("input", { type: "password", id: "token", autocomplete: "current-password", required: true, spellcheck: "false" });
   const error = h("p", { class: "wrong", role: "alert" }, words);
@@ -169,7 +179,6 @@ function logIn(words) {
     event.preventDefault();
     try {
       await post("login", { token: token.value });
-      who = null;
       start();
     } catch (failure) {
       fill(error, failure.message);
@@ -183,10 +192,7 @@ function logIn(words) {
 }
 
 async function logOut() {
-  if (!(await tried(() => post("logout")))) return;
-  who = null;
-  fill(document.getElementById("who"));
-  logIn("You are logged out.");
+  if (await tried(() => post("logout"))) logIn("You are logged out.");
 }
 
 // ------------------------------------------------------------------------------ links, theme

@@ -38,13 +38,9 @@ export async function settings(context, close) {
     const words = [h("span", {}, "In force from the next round on, until the config is changed."),
       h("ul", {}, changed.map(([name, title]) => h("li", {}, `${title}: ${old[name] ?? "none"} → ${value(name) ?? "none"}`)))];
     const body = Object.fromEntries(changed.map(([name]) => [name, value(name)]));
-    await change(context, "Change settings?", words, "Change", async () => {
-      const done = await post("changes/settings", body);
-      close();
-      return done;
-    });
+    if (await change(context, "Change settings?", words, "Change", () => post("changes/settings", body))) await close();
   };
   const form = h("form", { class: "settings", onsubmit: send }, h("div", { class: "fields" }, FIELDS.map(field)),
-    h("div", { class: "row" }, h("button", { class: "primary" }, "Change…"), h("button", { type: "button", onclick: () => { close(); context.repaint(); } }, "Cancel")));
+    h("div", { class: "row" }, h("button", { class: "primary" }, "Change…"), h("button", { type: "button", onclick: close }, "Cancel")));
   return form;
 }

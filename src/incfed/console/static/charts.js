@@ -1,6 +1,7 @@
 // Plotly, loaded when the first chart is shown, in the colours of the page.
 
 import { root } from "./api.js";
+import { described } from "./described.js";
 import { fill, h, tried } from "./dom.js";
 
 // As in results/palette.py: each colour of a figure, and its shade for dark pages.
@@ -9,6 +10,7 @@ const DARK = {
   "#e69f00": "#f2b93b", "#56b4e9": "#8fd0f5", "#6b6b6b": "#a8a8a8", "#000000": "#ffffff",
 };
 const NARROW = 560; // pixels
+const MOST_ROWS = 12; // of a legend: of more, it scrolls
 
 let loading = null;
 
@@ -39,6 +41,7 @@ function darkened(data) {
   return JSON.parse(JSON.stringify(data), (_, value) => (typeof value === "string" ? shade(value) : value));
 }
 
+// `uirevision`: what a reader zoomed into, or hid in the legend, stays so when the chart is drawn anew.
 function dressed(layout, { narrow, ink, muted, line, card }) {
   const axis = (own) => ({ gridcolor: line, linecolor: line, zerolinecolor: line, tickfont: { color: muted }, ...own,
     title: { ...own.title, font: { color: muted, size: 12 }, standoff: 10 } });
@@ -47,7 +50,7 @@ function dressed(layout, { narrow, ink, muted, line, card }) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 12, family: "system-ui, sans-serif" },
     hoverlabel: { bgcolor: card, bordercolor: line, align: "left", font: { color: ink, size: 12 } },
-    autosize: true, ...layout, ...axes, ...below,
+    autosize: true, uirevision: true, ...layout, ...axes, ...below,
     annotations: layout.annotations?.map((one) => ({ bgcolor: card, opacity: 0.85, borderpad: 1, ...one })) ?? [],
     margin: { t: 16, l: 56, r: 16, b: 44, ...layout.margin, ...(narrow ? { l: 44, r: 8 } : {}) },
   };
@@ -57,7 +60,7 @@ const shown = new Map();
 
 // A place for a chart, with its title and a button for its picture.
 export function panel(name, title, { note = null, low = false, wide = 0, tools = [] } = {}) {
-  const place = h("div", { class: `chart${low ? " low" : ""}${wide ? " wide" : ""}`, "data-chart": name, role: "img", "aria-label": `Chart: ${title}` });
+  const place = h("div", { class: `chart${low ? " low" : ""}${wide ? " wide" : ""}`, "data-chart": name, "data-title": title, role: "img", "aria-label": `Chart: ${title}` });
   if (wide) place.style.minWidth = `${wide}px`;
   const save = h("button", { type: "button", class: "quiet small", onclick: () => tried(() => picture(place, title)) }, "PNG");
   save.setAttribute("aria-label", `Download the chart ${title} as PNG`);
@@ -76,12 +79,22 @@ export async function draw(place, data, layout, { name = "chart", onClick = null
     return;
   }
   if (!place.isConnected) return;
+  place.style.setProperty("--legend", `${room(data, layout, place.clientWidth)}px`);
   const dark = document.documentElement.dataset.theme === "dark";
   const inks = { narrow: place.clientWidth < NARROW, ink: colour("ink"), muted: colour("muted"), line: colour("line"), card: colour("card") };
   await Plotly.react(place, dark ? darkened(data) : data, dressed(layout, inks), { responsive: true, displayModeBar: false, doubleClick: "reset" });
   place.removeAllListeners?.("plotly_click");
   if (onClick) place.on("plotly_click", (event) => onClick(event.points[0]));
+  place.setAttribute("aria-label", [`Chart: ${place.dataset.title}`, described(data, layout)].filter(Boolean).join(". "));
   place.dataset.drawn = "true";
+}
+
+// Pixels that a legend of many entries needs: else it would take them from the chart.
+function room(data, layout, width) {
+  if (layout.showlegend === false) return 0;
+  const entries = data.filter((one) => one.name && one.showlegend !== false).map((one) => 50 + 7 * one.name.length);
+  const rows = Math.ceil(entries.reduce((sum, one) => sum + one, 0) / Math.max(1, width - 100));
+  return 24 * Math.max(0, Math.min(rows, MOST_ROWS) - 2);
 }
 
 export async function redraw() {

@@ -2,6 +2,7 @@
 
 import { fresh, get, post, query, root } from "./api.js";
 import { change } from "./changes.js";
+import { colour, draw, panel } from "./charts.js";
 import { badge, card, facts, fill, h, state, table, tried } from "./dom.js";
 import { ago, counted, moment, money, name, number, ordinal, said } from "./format.js";
 
@@ -33,6 +34,7 @@ async function use(context, found) {
   if (found.last_paid) await answer(context, found.client.id, found.last_paid);
   context.seen = found;
   context.paint(context, found);
+  if (context.place.isConnected) await context.shown?.(); // at first, the page draws when it is there
 }
 
 // -------------------------------------------------------------------------------- the list
@@ -102,6 +104,9 @@ function page(context, found) {
     { title: "Paid", unit: "money", kind: "number", value: (row) => sum(row.payment) },
     { title: "Outcome", kind: "words", value: (row) => [badge(OUTCOMES[row.outcome] ?? "passed", row.outcome), row.paid_out === null ? "" : " paid out ", row.payment ? why(context, id, row.round) : ""] },
   ];
+  const several = found.history.length > 1;
+  if (several) context.panels ??= panels();
+  context.shown = several ? () => drawAll(context, found.history) : null;
   fill(context.place,
     h("div", { class: "heading" }, h("h1", {}, name(client.name, 200), badge(client.state)), h("a", { class: "button", href: `${root}/clients` }, "All clients")),
     found.last_paid ? h("p", { class: "callout" }, h("b", {}, "Why was it paid this? "), said(context.answers.get(found.last_paid))) : null,
@@ -110,9 +115,33 @@ function page(context, found) {
       ["Shared in", counted(client.rounds, "round"), counted(client.steps, "step")], ["Last seen", ago(client.last_seen), found.silent ? `silent in ${counted(found.silent, "round")}` : null],
       ["Messages", found.signs ? "signed" : "not signed", null],
     ]),
+    several ? h("div", { class: "grid" }, context.panels.map((one) => one.section)) : null,
     card("History", found.history.length ? table(columns, found.history, { label: "History" }) : h("p", { class: "muted" }, "It has shared nothing yet."),
       found.older === null ? null : h("p", {}, h("a", { class: "button", href: `${root}/clients/${id}?before=${found.older}` }, "Earlier rounds"))),
     context.mayChange ? controls(context, client, found) : null);
+}
+
+const BECAME = [["data", "shared for data"], ["money", "shared, paid"], ["passed", "not shared"]];
+
+function panels() {
+  return [panel("steps", "Data, and what became of it", { low: true, note: "Of the rounds below. Click a bar to open its round." }),
+    panel("paid", "Cost and payment", { low: true, note: "Where it was paid less than its cost, what the others shared covers the rest." })];
+}
+
+async function drawAll(context, history) {
+  const rounds = [...history].reverse(); // the first one at the left
+  const x = rounds.map((row) => row.round);
+  const [steps, paid] = context.panels;
+  const axes = (up) => ({ xaxis: { title: { text: "Round" }, showgrid: false, zeroline: false, ...(x.length < 12 ? { tickvals: x } : {}) },
+    yaxis: { title: { text: up }, rangemode: "tozero" }, showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" }, bargap: 0.15 });
+  const onClick = (point) => context.go(`rounds/${x[point.pointIndex]}`);
+  const tone = (row) => (row.ended === null ? "" : OUTCOMES[row.outcome] ?? "passed");
+  const bars = BECAME.map(([key, words]) => ({ type: "bar", name: words, x, y: rounds.map((row) => (tone(row) === key ? row.steps : 0)),
+    marker: { color: colour(key) }, hovertemplate: `%{y} steps ${words}<br>Round %{x}<extra></extra>` }));
+  await draw(steps.place, bars, { ...axes("Steps"), barmode: "stack", hovermode: "closest" }, { name: "client-steps", onClick });
+  const payment = { type: "bar", name: "paid", x, y: rounds.map((row) => row.payment), marker: { color: colour("money") }, hovertemplate: "%{y:,.4~g} paid<br>Round %{x}<extra></extra>" };
+  const cost = { type: "scatter", mode: "lines", name: "its cost", x, y: rounds.map((row) => row.cost), line: { color: colour("muted"), dash: "dash", width: 1.5 }, hovertemplate: "%{y:,.4~g} its cost<extra></extra>" };
+  await draw(paid.place, [payment, cost], { ...axes("Money"), hovermode: "closest" }, { name: "client-payments", onClick });
 }
 
 async function answer(context, id, round) {

@@ -1,11 +1,14 @@
 // Now: what needs attention, who is there, the budget, the round in progress.
 
-import { fresh, get, post, root } from "./api.js";
+import { fresh, get, later, post, root } from "./api.js";
 import { change, settings } from "./changes.js";
 import { announce, badge, bar, card, fill, h, svg, tried } from "./dom.js";
 import { WHY, over } from "./rounds.js";
-import { counted, day, left, moment, money, name, names, number, ordinal, percent, said } from "./format.js";
+import { counted, day, lasting, left, moment, money, name, names, number, ordinal, percent, said } from "./format.js";
 
+const WEEK = 7 * 86_400;
+const SOON = 2 * 86_400; // seconds: of a budget that ends sooner, the time of the day counts
+const RATES = [[1440, "a minute", 3600], [24, "an hour", 86_400], [1, "a day", Infinity]]; // [of a day, words, up to so many seconds]
 const FAR = 3e9; // seconds: a budget that lasts longer has no date
 
 export async function show(context) {
@@ -47,7 +50,7 @@ const LOOK = { ledger: "Open the ledger", clients: "See the clients" };
 
 function attention(now) {
   if (!now.attention.length) return h("p", { class: "calm" }, "Nothing needs attention.");
-  const look = (link) => (link.startsWith("clients/") ? "See the client" : LOOK[link]);
+  const look = (link) => LOOK[link] ?? { clients: "See the client", rounds: "Open this round" }[link.split("/")[0]];
   const action = ({ link }) => (look(link) ? h("a", { href: `${root}/${link}` }, look(link)) : null);
   return card("Needs attention", h("ul", { class: "notices" }, now.attention.map((one) =>
     h("li", { class: one.kind }, h("span", {}, said(one.text)), action(one)))));
@@ -65,7 +68,7 @@ function members(now) {
 }
 
 function spending(now) {
-  const { spent, reserved, budget, digits, per_day: pace, runs_out: end } = now.spending;
+  const { spent, reserved, budget, digits } = now.spending;
   const sum = (value) => money(value, digits);
   const of = budget === null ? " spent, no budget is set" : ` spent of ${sum(budget)}`;
   const shares = budget ? [{ kind: "spent", share: spent / budget }, { kind: "reserved", share: reserved / budget }] : [];
@@ -75,15 +78,18 @@ function spending(now) {
       budget === null ? null : h("li", {}, h("span", { class: "key spent" }, words)),
       reserved ? h("li", {}, h("span", { class: "key reserved" }, `${sum(reserved)} reserved for offers`)) : null,
       budget === null ? null : h("li", {}, h("span", {}, `${sum(Math.max(0, budget - spent - reserved))} left`))),
-    h("p", { class: "muted" }, until(pace, end, spent, now.at, sum)));
+    h("p", { class: "muted" }, until(now.spending, now.at, sum)));
 }
 
-function until(pace, end, spent, at, sum) {
+function until({ spent, budget, per_day: pace, since, runs_out: end }, at, sum) {
+  if (budget !== null && spent >= budget) return "Nothing is left of it.";
   if (pace === null) return spent ? "Too early to tell for how long it lasts." : "Nothing was paid yet.";
   if (pace === 0) return "Nothing was paid in the last week.";
-  const rate = `${sum(pace)} a day at the pace of the last week`;
+  const time = at - since < WEEK ? lasting(at - since).replace(/^1 /, "") : "week"; // the last hour, the last 2 hours
+  const [per, unit] = RATES.find(([, , most]) => at - since < most);
+  const rate = `${sum(pace / per)} ${unit} at the pace of the last ${time}`;
   if (end === null || end - at > FAR) return `${rate}.`;
-  return [`${rate}: the budget lasts until `, h("b", {}, day(end)), "."];
+  return [`${rate}: the budget lasts until `, h("b", {}, end - at < SOON ? moment(end) : day(end)), "."];
 }
 
 // ---------------------------------------------------------------------- the round in progress
@@ -143,10 +149,14 @@ function controls(context, now) {
     : ["Pause rounds", "pause", "No new round is opened until you resume. One in progress goes on."];
   const toggle = () => change(context, `${verb}?`, words, verb, () => post(`changes/${path}`));
   const edit = () => tried(async () => {
-    context.form = await settings(context, () => { context.form = null; });
+    context.form = await settings(context, async () => {
+      context.form = null;
+      await context.repaint().catch(later);
+      document.getElementById("edit")?.focus(); // where it was before
+    });
     paint(context, context.now);
     context.form.querySelector("input:enabled").focus();
   });
   return card("Control", context.form ?? h("div", { class: "row" },
-    h("button", { type: "button", class: now.paused ? "primary" : null, onclick: toggle }, verb), h("button", { type: "button", onclick: edit }, "Change settings")));
+    h("button", { type: "button", class: now.paused ? "primary" : null, onclick: toggle }, verb), h("button", { type: "button", id: "edit", onclick: edit }, "Change settings")));
 }

@@ -10,6 +10,7 @@ export function over({ first, last }) {
   return first === last ? `Round ${ordinal(first)}` : `Rounds ${ordinal(first)} to ${ordinal(last)}, mean`;
 }
 
+const PRICED = ["budget", "per_round", "per_payment", "per_client", "reserve", "price_rise", "price_spread"]; // limits of money
 const LATEST = 8; // rounds that have links of their own
 
 export async function show(context) {
@@ -36,7 +37,7 @@ export async function refresh(context) {
 
 // Returns what draws the charts, once they have a place.
 function series(context) {
-  const { points, beta } = context.seen;
+  const { points, goals } = context.seen;
   context.shown = null;
   if (!points.length) {
     fill(context.place, h("h1", {}, "Rounds"), state("No round has closed yet", "A round opens when a client has learned enough, and closes when those who share have delivered."));
@@ -48,7 +49,7 @@ function series(context) {
   const grouped = points[0].last - points[0].first + 1;
   if (context.grouped !== grouped) Object.assign(context, { grouped, panels: panels(grouped), top: null });
   paint(context, points);
-  context.shown = () => drawAll(context, points, beta);
+  context.shown = () => drawAll(context, points, goals);
   return context.shown;
 }
 
@@ -68,12 +69,18 @@ function paint(context, points) {
   const latest = Array.from({ length: Math.min(LATEST, last) }, (_, n) => last - n);
   const jump = h("input", { type: "number", min: "1", max: last, id: "jump", class: "short" });
   const open = (event) => { event.preventDefault(); if (jump.value) context.go(`rounds/${jump.value}`); };
-  const top = [h("div", { class: "heading" }, h("h1", {}, "Rounds"), h("p", { class: "muted" }, `${ordinal(last)} so far`)),
+  const top = [h("div", { class: "heading" }, h("h1", {}, "Rounds"), h("p", { class: "muted" }, `${ordinal(last)} so far`), h("a", { class: "button", download: true, href: `${root}/api/export/rounds.csv` }, "Rounds (CSV)")),
     h("form", { class: "row", onsubmit: open }, h("label", { class: "inline", for: "jump" }, "Round", jump), h("button", {}, "Open"),
       h("span", { class: "row tight" }, h("span", { class: "muted small" }, "Latest:"), latest.map((one) => h("a", { class: "chip", href: `${root}/rounds/${one}` }, ordinal(one)))))];
   if (context.top) { fill(context.top, top); return; } // the charts stay: they are only drawn anew
   context.top = h("div", {}, top);
   fill(context.place, context.top, who.section, h("div", { class: "grid three" }, money.section, traffic.section, ratio.section));
+}
+
+// Beta as it was for each round, up to the last one.
+function steps(goals, last) {
+  const all = [...goals.filter((one) => one.first <= last), { first: last, beta: goals.at(-1).beta }];
+  return { x: all.map((one) => one.first), y: all.map((one) => one.beta) };
 }
 
 // Clients are counted: no ticks between whole numbers.
@@ -84,22 +91,23 @@ function whole(points) {
 
 export const WHY = [["for_data", "data alone", "data"], ["for_money", "data and money", "money"], ["no_cost", "no cost", "free"], ["passed_over", "passed over", "passed"]];
 
-async function drawAll({ panels: { who, money, traffic, ratio }, go }, points, beta) {
+async function drawAll({ panels: { who, money, traffic, ratio }, go }, points, goals) {
   const x = points.map((one) => one.last);
   const span = points.map(over);
-  const axes = (up) => ({ xaxis: { title: { text: "Round" }, showgrid: false }, yaxis: { title: { text: up }, rangemode: "tozero" }, showlegend: false, bargap: 0.15 });
+  const axes = (up) => ({ xaxis: { title: { text: "Round" }, showgrid: false, zeroline: false, ...(x.length < 12 ? { tickvals: x } : {}) }, yaxis: { title: { text: up }, rangemode: "tozero" }, showlegend: false, bargap: 0.15 });
   const legend = { showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", traceorder: "normal" } };
   const stacked = WHY.map(([key, words, tone]) => ({ type: "bar", name: words, x, y: points.map((one) => one[key]), marker: { color: colour(tone) }, customdata: span,
     hovertemplate: `%{y:.3~g} ${words}<br>%{customdata}<extra></extra>` }));
   await draw(who.place, stacked, { ...axes(""), ...legend, ...whole(points), barmode: "stack", bargap: points.length > 100 ? 0 : 0.15, hovermode: "closest" },
     { name: "participants", onClick: (point) => go(`rounds/${points[point.pointIndex].first}`) });
-  const line = (key, tone, unit) => ({ type: "scatter", mode: points.length > 60 ? "lines" : "lines+markers", name: key, x, y: points.map((one) => one[key]),
+  const line = (key, tone, unit) => ({ type: "scatter", mode: points.length > 60 ? "lines" : "lines+markers", name: unit.trim(), x, y: points.map((one) => one[key]),
     line: { color: colour(tone), width: 2 }, marker: { size: 5 }, cliponaxis: false, customdata: span, hovertemplate: `%{y:,.4~g}${unit}<br>%{customdata}<extra></extra>` });
   await draw(money.place, [line("payment", "money", " paid")], axes("Money"), { name: "payment" });
   await draw(traffic.place, [line("communication", "data", " scalars")], axes("Scalars"), { name: "traffic" });
-  const goal = beta === null ? [] : [{ type: "scatter", mode: "lines", name: `beta ${beta}, to be reached`, x: [x[0], x.at(-1)], y: [beta, beta], line: { color: colour("bad"), dash: "dash", width: 1.5 }, hoverinfo: "skip" }];
-  const reached = { ...line("ratio", "free", " reached"), name: "reached" };
-  await draw(ratio.place, [reached, ...goal], { ...axes("Share"), ...legend, yaxis: { title: { text: "Share" }, range: [0, 1.05], tickformat: ".1f" } }, { name: "ratio" });
+  const known = goals.filter((one) => one.beta !== null);
+  const words = known.length > 1 ? "beta, to be reached" : `beta ${known[0]?.beta}, to be reached`;
+  const goal = known.length ? [{ type: "scatter", mode: "lines", name: words, ...steps(goals, x.at(-1)), line: { color: colour("bad"), dash: "dash", width: 1.5, shape: "hv" }, hovertemplate: "beta %{y}<extra></extra>" }] : [];
+  await draw(ratio.place, [line("ratio", "free", " reached"), ...goal], { ...axes("Share"), ...legend, yaxis: { title: { text: "Share" }, range: [0, 1.05], tickformat: ".1f" } }, { name: "ratio" });
 }
 
 // -------------------------------------------------------------------------------- one round
@@ -166,7 +174,14 @@ function summary(round, sum) {
   const all = counted(round.shares.length, "client");
   if (round.stage === "void") return "Nobody uploaded: the round ended without a decision.";
   if (round.stage !== "closed") return `${all} uploaded new data. Not decided yet.`;
-  const paid = round.shares.filter((one) => one.payment > 0).length;
   const passed = round.shares.length - joined;
-  return `${number(joined)} of ${all} with new data shared${passed ? `, ${number(passed)} did not` : ""}. ` + (paid ? `${counted(paid, "client")} got ${sum(round.payment)} in money.` : "No money was needed.");
+  return `${number(joined)} of ${all} with new data shared${passed ? `, ${number(passed)} did not` : ""}. ` + bought(round, sum);
+}
+
+// Money that was not there was needed all the same.
+function bought(round, sum) {
+  const paid = round.shares.filter((one) => one.payment > 0).length;
+  if (paid) return `${counted(paid, "client")} got ${sum(round.payment)} in money.`;
+  const dear = Object.values(round.removed).filter((limit) => PRICED.includes(limit)).length;
+  return dear ? `No money was paid: ${counted(dear, "client")} asked for more than a limit allows.` : "No money was needed.";
 }

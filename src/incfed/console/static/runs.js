@@ -119,11 +119,11 @@ function named(labels) {
 }
 
 function figures(found, ids) {
-  const paired = ids.length > 1 || found.kind === "experiment";
+  const paired = found.rows.some((row) => Object.values(row.difference ?? {}).some(Boolean)); // one seed has none
   const value = (row, metric) => [h("div", {}, row.text[metric] ?? "–"), metric === "participation" ? null : difference(row, metric)];
   const columns = [{ title: found.per ? `Per ${number(found.per)} matched steps` : found.kind === "plan" ? "Setting" : "Algorithm", kind: "name", value: (row) => name(row.label) },
     ...found.metrics.map((metric) => ({ title: titled(metric), unit: UNITS[metric], kind: "number", value: (row) => value(row, metric) }))];
-  const compared = paired && found.rows.length > 1 ? " Below, the paired difference to the first row with its 95 % interval; bold: the interval excludes zero." : "";
+  const compared = paired ? " Below, the paired difference to the first row with its 95 % interval; bold: the interval excludes zero." : "";
   const save = h("a", { class: "button quiet small", download: true, href: `${root}/api/runs/table.csv${query({ id: ids })}` }, "Figures as CSV");
   return h("section", { class: "card panel" }, h("header", {}, h("h2", {}, "Figures"), save), table(columns, found.rows, { label: "Figures" }),
     h("p", { class: "small muted" }, found.note + compared));
