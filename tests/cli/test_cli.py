@@ -321,9 +321,11 @@ def test_show_compares_and_lists(tmp_path: Path) -> None:
         assert invoke(tmp_path, "run", f"{name}.toml", "-o", name, "--seeds", "1").returncode == 0
     listed = invoke(tmp_path, "show", ".").stdout
     assert re.fullmatch(r"folder,kind,finished_runs\na,experiment,\d+\nb,experiment,\d+\n", listed)
+    assert invoke(tmp_path, "show").stdout == listed
     both = invoke(tmp_path, "show", "a", "b").stdout
     labels = re.findall(r"^\| (\w): [^|]+\|", both, re.M)
     assert {"a", "b"} == set(labels)
+    assert re.search(r"^Not the same: steps is 400 in a; 1,400 in b\.$", both, re.M)
     [first, second] = json.loads(invoke(tmp_path, "show", "a", "b", "--json").stdout)
     assert (first["folder"], second["folder"]) == ("a", "b")
     assert first["runs"][0]["steps"] != second["runs"][0]["steps"]
@@ -333,7 +335,9 @@ def test_show_compares_and_lists(tmp_path: Path) -> None:
     assert len(single["runs"]) == 1
     refused = invoke(tmp_path, "show", "a", "nowhere")
     assert refused.returncode == 2
-    assert "nowhere: is neither a saved run" in refused.stderr
+    assert "folder not found: nowhere. To list what there is here: incfed show" in refused.stderr
+    assert invoke(tmp_path, "run", "b.toml", "-o", "a", "--seeds", "1").returncode == 0
+    assert "\na/earlier/1,experiment," in invoke(tmp_path, "show").stdout
 
 
 def test_show_opens_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from ..support.terminal import Terminal, short
 from .checkpoint import NAME as CELLS
 from .checkpoint import read_cells
 from .outputs import Chapter, matching
+from .run_folders import EARLIER
 from .sweep_report import show_points
 
 PAGES = ("report.html", "plan.html", "reproduction.html")
@@ -38,7 +41,9 @@ def show_folders(terminal: Terminal, folders: Sequence[Path]) -> None:
         for folder in folders
         for label, results in _runs(folder).items()
     }
-    show(terminal, Comparison(runs).document(figure=False))
+    made = Comparison(runs).document(figure=False)
+    each = {short(one): list(chain.from_iterable(_runs(one).values())) for one in folders}
+    show(terminal, replace(made, blocks=(*_differing(each), *made.blocks)))
 
 
 def show_folder(terminal: Terminal, folder: Path) -> None:
@@ -115,11 +120,29 @@ def _runs(folder: Path) -> dict[str, list[Result]]:
     raise _nothing(folder)
 
 
+def _differing(folders: Mapping[str, Sequence[Result]]) -> Iterator[Text]:
+    """The settings of world and run that folders do not have in common: their figures may differ
+    for that reason alone."""
+    facts: dict[str, dict[str, str]] = {}  # by setting and folder
+    for folder, results in folders.items():
+        settings = results[0].settings if results else {}
+        world = {f"world.{name}": value for name, value in settings.get("world", {}).items()}
+        for name, value in {"steps": settings.get("steps"), **world}.items():
+            said = f"{value:,}" if isinstance(value, int) else str(value)
+            facts.setdefault(name, {})[folder] = said
+    for name, found in facts.items():
+        if len(found) < len(folders) or len(set(found.values())) > 1:
+            each = "; ".join(f"{found.get(folder, 'not set')} in {folder}" for folder in folders)
+            yield Text(f"Not the same: {name} is {each}.")
+
+
 def _below(folder: Path) -> list[tuple[Path, str, int]]:
     """The experiments and sweeps in a folder, with how many of their runs are finished."""
     found = []
-    for mark, kind in ((INDEX, "experiment"), (CELLS, "sweep")):
-        for file in sorted(folder.glob(f"*/{mark}")):
+    places = ((f"*/{INDEX}", INDEX), (f"*/{EARLIER}/*/{INDEX}", INDEX), (f"*/{CELLS}", CELLS))
+    for pattern, mark in places:
+        for file in folder.glob(pattern):
+            kind = "experiment" if mark == INDEX else "sweep"
             count = collect(file.parent).count if mark == INDEX else len(read_cells(file))
             found.append((file.parent, kind, count))
     return sorted(found)
@@ -130,6 +153,8 @@ def _plain(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nothing(folder: Path) -> InputError:
+    if not folder.exists():
+        return InputError(f"folder not found: {folder}. To list what there is here: incfed show")
     state = "holds neither" if folder.is_dir() else "is neither"
     return InputError(
         f"{folder}: {state} a saved run ({RUN}) nor the output of `incfed run` ({INDEX}) "
