@@ -10,10 +10,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
+import typer
 
 from incfed.cli.base import path
 from incfed.cli.commands import app
@@ -312,6 +314,20 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "no other run is writing to" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_help_begins_with_a_verb() -> None:
+    """Of every command and group, as in `Print the version.`"""
+    nouns = {"The", "A", "An", "One", "What", "Who", "How", "Where", "Some", "All"}
+
+    def first_words(command: Any, name: str) -> Iterator[tuple[str, str]]:
+        yield name, (command.help or "").split()[0]
+        for below, one in getattr(command, "commands", {}).items():
+            yield from first_words(one, f"{name} {below}")
+
+    found = dict(first_words(typer.main.get_command(app), "incfed"))
+    assert {name: word for name, word in found.items() if word in nouns} == {}
+    assert "incfed operator" in found
 
 
 def test_show_compares_and_lists(tmp_path: Path) -> None:

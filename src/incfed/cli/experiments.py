@@ -105,7 +105,7 @@ def demo(
     quick: Annotated[bool, flag("--quick", "A smaller world, fewer steps.")] = False,
     fresh: Fresh = False,
 ) -> None:
-    """The paper in small: what sharing costs, and how little money makes clients share.
+    """Run the paper in small: what sharing costs, and how little money makes clients share.
 
     Fifty clients, three costs of sharing, five algorithms.
     Prints a table for each cost and writes report.html, which works offline.
@@ -267,7 +267,8 @@ def mechanisms(
     quick: Annotated[bool, flag("--quick", "A smaller world, fewer steps.")] = False,
     fresh: Fresh = False,
 ) -> None:
-    """What mechanisms cost, what is learned, and what a client gains that lies about its cost.
+    """Compare what mechanisms cost, what is learned, and what a client gains by lying about its
+    cost.
 
     Every mechanism runs with honest clients, and then with one liar at a time.
     With --reports, or reports in the config, clients act as you say instead.
