@@ -68,8 +68,10 @@ def test_its_comparison_is_that_of_python(tmp_path: Path) -> None:
     assert all(
         same(*pair) for name in found for pair in zip(found[name], expected[name], strict=True)
     )
-    with pytest.raises(InputError, match="cannot be used"):
+    with pytest.raises(InputError, match="holds no output of `incfed run`"):
         incfed.Comparison.load(tmp_path)
+    with pytest.raises(InputError, match="folder not found: nowhere"):
+        incfed.Comparison.load("nowhere")
 
 
 def test_one_process_or_two_and_a_failure_in_between(tmp_path: Path) -> None:
