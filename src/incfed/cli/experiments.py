@@ -332,7 +332,7 @@ def show(
     as_json: Annotated[bool, flag("--json", "Print the figures of every run as JSON.")] = False,
     open_page: Annotated[bool, flag("--open", "Open the report in a browser.")] = False,
 ) -> None:
-    """Show what is in folders: runs, experiments or sweeps, finished or not.
+    """Show what is in folders: runs, experiments, sweeps or plans, finished or not.
 
     Several folders are compared in one table.
     """

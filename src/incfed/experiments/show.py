@@ -1,4 +1,4 @@
-"""What is in folders: runs, experiments and sweeps, finished or not; and several side by side."""
+"""What is in folders: runs, experiments, sweeps and plans, finished or not; and several side by side."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from .run_folders import EARLIER
 from .sweep_report import show_points
 
 PAGES = ("report.html", "plan.html", "reproduction.html")
+PLAN = "plan.json"  # what `incfed plan` advised; its runs are in a file as those of a sweep
 
 
 def show_folders(terminal: Terminal, folders: Sequence[Path]) -> None:
@@ -64,6 +65,8 @@ def show_folder(terminal: Terminal, folder: Path) -> None:
             show(terminal, Chapter(name, found.runs, matching(found.runs)).document())
         if found.count < found.total:
             terminal.note(f"{found.count} of {counted(found.total, 'run')} finished")
+    elif (folder / PLAN).exists():
+        _show_plan(terminal, folder)
     elif (folder / CELLS).exists():  # all finished runs, also of an earlier config
         records = sorted(read_cells(folder / CELLS), key=lambda one: one.seed)
         if records:
@@ -136,13 +139,32 @@ def _differing(folders: Mapping[str, Sequence[Result]]) -> Iterator[Text]:
             yield Text(f"Not the same: {name} is {each}.")
 
 
+def _show_plan(terminal: Terminal, folder: Path) -> None:
+    """What was advised. The runs behind it are of settings that were tried, and say little."""
+    try:
+        plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+        blocks = [Text(str(line)) for line in (plan["advice"], *plan.get("unused", ()))]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{folder / PLAN}: is not what `incfed plan` wrote") from None
+    show(terminal, Document("", tuple(blocks)))
+    if (folder / "plan.html").exists():
+        terminal.places({"page": folder / "plan.html"})
+
+
+def _kind(folder: Path) -> str:
+    """What wrote a file of cells."""
+    if (folder / PLAN).exists():
+        return "plan"
+    return "reproduction" if (folder / "reproduction.html").exists() else "sweep"
+
+
 def _below(folder: Path) -> list[tuple[Path, str, int]]:
     """The experiments and sweeps in a folder, with how many of their runs are finished."""
     found = []
     places = ((f"*/{INDEX}", INDEX), (f"*/{EARLIER}/*/{INDEX}", INDEX), (f"*/{CELLS}", CELLS))
     for pattern, mark in places:
         for file in folder.glob(pattern):
-            kind = "experiment" if mark == INDEX else "sweep"
+            kind = "experiment" if mark == INDEX else _kind(file.parent)
             count = collect(file.parent).count if mark == INDEX else len(read_cells(file))
             found.append((file.parent, kind, count))
     return sorted(found)
