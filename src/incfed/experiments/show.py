@@ -1,4 +1,4 @@
-"""What is in folders: runs, experiments, sweeps, plans, finished or not; or several side by side."""
+"""What is in folders (runs, experiments, sweeps, plans), finished or not; several side by side."""
 
 from __future__ import annotations
 
