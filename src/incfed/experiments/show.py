@@ -29,6 +29,7 @@ from .run_folders import EARLIER
 from .sweep_report import show_points
 
 PAGES = ("report.html", "plan.html", "reproduction.html")
+SEARCH = "study-*.log"  # of a plan, from its first start
 PLAN = "plan.json"  # what `incfed plan` advised; its runs are in a file as those of a sweep
 
 
@@ -67,6 +68,11 @@ def show_folder(terminal: Terminal, folder: Path) -> None:
             terminal.note(f"{found.count} of {counted(found.total, 'run')} finished")
     elif (folder / PLAN).exists():
         _show_plan(terminal, folder)
+    elif _kind(folder) == "plan":
+        count = counted(len(read_cells(folder / CELLS)), "run")
+        terminal.say(
+            f"A plan that is not finished: {count} kept. To continue, plan again as before."
+        )
     elif (folder / CELLS).exists():  # all finished runs, also of an earlier config
         records = sorted(read_cells(folder / CELLS), key=lambda one: one.seed)
         if records:
@@ -153,7 +159,7 @@ def _show_plan(terminal: Terminal, folder: Path) -> None:
 
 def _kind(folder: Path) -> str:
     """What wrote a file of cells."""
-    if (folder / PLAN).exists():
+    if (folder / PLAN).exists() or any(folder.glob(SEARCH)):
         return "plan"
     return "reproduction" if (folder / "reproduction.html").exists() else "sweep"
 
