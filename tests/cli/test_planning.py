@@ -36,6 +36,7 @@ def test_a_plan_from_the_template_to_its_run(tmp_path: Path) -> None:
     assert any(file.name.startswith("study-") for file in (tmp_path / "plan").iterdir())
     assert invoke(tmp_path, "show", "plan").stdout.splitlines()[0] == first
     assert "\nplan,plan," in invoke(tmp_path, "show").stdout
+    assert "plan: holds a plan, which cannot be" in invoke(tmp_path, "show", "plan", ".").stderr
     (tmp_path / "plan/plan.json").rename(tmp_path / "kept.json")  # as before it is finished
     assert "A plan that is not finished: " in invoke(tmp_path, "show", "plan").stdout
     (tmp_path / "kept.json").rename(tmp_path / "plan/plan.json")

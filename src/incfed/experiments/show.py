@@ -68,7 +68,7 @@ def show_folder(terminal: Terminal, folder: Path) -> None:
             terminal.note(f"{found.count} of {counted(found.total, 'run')} finished")
     elif (folder / PLAN).exists():
         _show_plan(terminal, folder)
-    elif _kind(folder) == "plan":
+    elif (folder / CELLS).exists() and _kind(folder) == "plan":
         count = counted(len(read_cells(folder / CELLS)), "run")
         terminal.say(
             f"A plan that is not finished: {count} kept. To continue, plan again as before."
@@ -126,6 +126,11 @@ def _runs(folder: Path) -> dict[str, list[Result]]:
         return {"": [load(folder)]}
     if (folder / INDEX).exists():
         return collect(folder).runs
+    if (folder / CELLS).exists():
+        raise InputError(
+            f"{folder}: holds a {_kind(folder)}, which cannot be compared with other folders; "
+            f"alone: incfed show {short(folder)}"
+        )
     raise _nothing(folder)
 
 
