@@ -51,6 +51,8 @@ def _output(one: dict[str, Any]) -> str:
     if "text" in one:
         return f"```text\n{''.join(one['text']).rstrip()}\n```"
     data = one["data"]
+    if "text/html" in data:  # as a notebook shows it; a blank line would end it
+        return "".join(data["text/html"]).strip().replace("\n\n", "\n")
     if "image/png" in data:
         return f"![A figure](data:image/png;base64,{''.join(data['image/png']).strip()})"
     return f"```text\n{''.join(data['text/plain'])}\n```"

@@ -4,6 +4,7 @@ and `--into FOLDER`, to write them elsewhere."""
 from __future__ import annotations
 
 import argparse
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
 HERE = Path(__file__).parent
+RANDOM_ID = r"\bn[0-9a-f]{8}-\d+-\w+"  # of a part of a figure
 
 
 def executed(path: Path, folder: str) -> Any:
@@ -28,16 +30,23 @@ def executed(path: Path, folder: str) -> Any:
     for n, cell in enumerate(notebook.cells):
         cell.id, cell.metadata = f"cell-{n}", {}
         if cell.cell_type == "code":
-            cell.outputs = _kept(cell.outputs)
+            cell.outputs = _kept(cell.outputs, cell.id)
     return notebook
 
 
-def _kept(outputs: list[Any]) -> list[Any]:
-    """Without what goes to stderr; what is printed in one piece."""
+def _kept(outputs: list[Any], cell: str) -> list[Any]:
+    """Without what goes to stderr; what is printed in one piece; with the same ids each time."""
     kept: list[Any] = []
+    ids: dict[str, str] = {}
     for one in outputs:
         if one.get("name") == "stderr":
             continue
+        if "text/html" in one.get("data", {}):
+            one.data["text/html"] = re.sub(
+                RANDOM_ID,
+                lambda match: ids.setdefault(match[0], f"{cell}-{len(ids)}"),
+                one.data["text/html"],
+            )
         if kept and one.output_type == kept[-1].output_type == "stream":
             kept[-1].text += one.text
         else:

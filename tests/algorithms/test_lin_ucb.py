@@ -107,6 +107,7 @@ def test_bad_input_is_named_and_changes_nothing() -> None:
         (lambda: learner.choose(np.empty((0, 3))), "arms: got"),
         (lambda: learner.choose([1.0, 2.0, 3.0]), "arms: got"),
         (lambda: learner.predict([1.0]), "arm: got"),
+        (lambda: learner.learn(2, 1.0), r"must be the 3 features of the arm: arms\[k\], not k"),
         (lambda: learner.learn([1.0, 2.0, np.nan], 1.0), r"arm\[0, 2\]: got nan"),
         (lambda: learner.learn([1.0, 2.0, 3.0], np.nan), "reward"),
         (lambda: learner.learn([1.0, 2.0, 3.0], "much"), "reward"),

@@ -10,10 +10,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
+import typer
 
 from incfed.cli.base import path
 from incfed.cli.commands import app
@@ -314,6 +316,20 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_help_begins_with_a_verb() -> None:
+    """Of every command and group, as in `Print the version.`"""
+    nouns = {"The", "A", "An", "One", "What", "Who", "How", "Where", "Some", "All"}
+
+    def first_words(command: Any, name: str) -> Iterator[tuple[str, str]]:
+        yield name, (command.help or "").split()[0]
+        for below, one in getattr(command, "commands", {}).items():
+            yield from first_words(one, f"{name} {below}")
+
+    found = dict(first_words(typer.main.get_command(app), "incfed"))
+    assert {name: word for name, word in found.items() if word in nouns} == {}
+    assert "incfed operator" in found
+
+
 def test_show_compares_and_lists(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(TOML)
     (tmp_path / "b.toml").write_text(TOML.replace("steps = ", "steps = 1"))
@@ -321,9 +337,11 @@ def test_show_compares_and_lists(tmp_path: Path) -> None:
         assert invoke(tmp_path, "run", f"{name}.toml", "-o", name, "--seeds", "1").returncode == 0
     listed = invoke(tmp_path, "show", ".").stdout
     assert re.fullmatch(r"folder,kind,finished_runs\na,experiment,\d+\nb,experiment,\d+\n", listed)
+    assert invoke(tmp_path, "show").stdout == listed
     both = invoke(tmp_path, "show", "a", "b").stdout
     labels = re.findall(r"^\| (\w): [^|]+\|", both, re.M)
     assert {"a", "b"} == set(labels)
+    assert re.search(r"^Not the same: steps is 400 in a; 1,400 in b\.$", both, re.M)
     [first, second] = json.loads(invoke(tmp_path, "show", "a", "b", "--json").stdout)
     assert (first["folder"], second["folder"]) == ("a", "b")
     assert first["runs"][0]["steps"] != second["runs"][0]["steps"]
@@ -333,7 +351,9 @@ def test_show_compares_and_lists(tmp_path: Path) -> None:
     assert len(single["runs"]) == 1
     refused = invoke(tmp_path, "show", "a", "nowhere")
     assert refused.returncode == 2
-    assert "nowhere: is neither a saved run" in refused.stderr
+    assert "folder not found: nowhere. To list what there is here: incfed show" in refused.stderr
+    assert invoke(tmp_path, "run", "b.toml", "-o", "a", "--seeds", "1").returncode == 0
+    assert "\na/earlier/1,experiment," in invoke(tmp_path, "show").stdout
 
 
 def test_show_opens_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,12 @@ def test_a_plan_from_the_template_to_its_run(tmp_path: Path) -> None:
     assert "plan/plan.html" in done.stderr
     assert json.loads((tmp_path / "plan/plan.json").read_text())["advice"] == first
     assert any(file.name.startswith("study-") for file in (tmp_path / "plan").iterdir())
+    assert invoke(tmp_path, "show", "plan").stdout.splitlines()[0] == first
+    assert "\nplan,plan," in invoke(tmp_path, "show").stdout
+    assert "plan: holds a plan, which cannot be" in invoke(tmp_path, "show", "plan", ".").stderr
+    (tmp_path / "plan/plan.json").rename(tmp_path / "kept.json")  # as before it is finished
+    assert "A plan that is not finished: " in invoke(tmp_path, "show", "plan").stdout
+    (tmp_path / "kept.json").rename(tmp_path / "plan/plan.json")
     ran = invoke(tmp_path, "run", "plan/run.toml", "--seeds", "2", "--jobs", "1")
     assert ran.returncode == 0, ran.stderr
     assert "D_c" in ran.stdout

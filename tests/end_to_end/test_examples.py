@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from generate.examples import examples_page
 from support.docs import ROOT
 
 FOLDER = ROOT / "examples"
@@ -57,3 +58,23 @@ def test_a_notebook_runs_and_is_stored_with_its_output(name: str, tmp_path: Path
     if name in EXACT:
         assert found == stored
     assert path.stat().st_size < 60_000, "small"
+
+
+def test_the_first_run_shows_a_comparison_as_notebooks_do() -> None:
+    """Tables and a curve, in the notebook and on the page of examples; ids are not drawn anew."""
+    stored = (FOLDER / "notebooks/first_run.ipynb").read_text(encoding="utf-8")
+    [shown] = [
+        "".join(one["data"]["text/html"])
+        for cell in json.loads(stored)["cells"]
+        for one in cell.get("outputs", ())
+        if "text/html" in one.get("data", {})
+    ]
+    assert shown.count("<table>") == 3
+    assert shown.count("<svg") == 1
+    assert set(re.findall(r"url\(#(cell-\d+)-", shown)) == {"cell-5"}
+    assert shown.strip() in examples_page()
+
+
+def test_a_mistake_is_named_as_the_text_says() -> None:
+    stored = json.loads((FOLDER / "notebooks/own_mechanism.ipynb").read_text(encoding="utf-8"))
+    assert any("not individually rational" in text for text in printed(stored))

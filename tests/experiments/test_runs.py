@@ -19,6 +19,7 @@ from incfed.experiments.run_folders import RunFolders, last_earlier
 from incfed.results import Result
 from incfed.results.collection import collect
 from incfed.support.inputs import InputError
+from incfed.support.terminal import short
 from support.experiments import experiment, own, tables
 
 
@@ -67,8 +68,10 @@ def test_its_comparison_is_that_of_python(tmp_path: Path) -> None:
     assert all(
         same(*pair) for name in found for pair in zip(found[name], expected[name], strict=True)
     )
-    with pytest.raises(InputError, match="cannot be used"):
+    with pytest.raises(InputError, match="holds no output of `incfed run`"):
         incfed.Comparison.load(tmp_path)
+    with pytest.raises(InputError, match="folder not found: nowhere"):
+        incfed.Comparison.load("nowhere")
 
 
 def test_one_process_or_two_and_a_failure_in_between(tmp_path: Path) -> None:
@@ -137,11 +140,25 @@ def test_what_a_changed_config_replaces_is_kept(tmp_path: Path) -> None:
     carried_out(made)  # nothing changed
     carried_out(experiment(tmp_path, steps=300, seeds=3))  # nor is anything replaced
     assert last_earlier(made.output) == before
-    carried_out(experiment(tmp_path), fresh=True)  # asked for
+    carried_out(experiment(tmp_path, steps=300, seeds=3), fresh=True)  # the same numbers again
     assert last_earlier(made.output) == before
-    carried_out(made)
+    carried_out(experiment(tmp_path), fresh=True)  # another config, also if all is run again
     assert last_earlier(made.output) == tmp_path / "results/earlier/2"
+    assert collect(tmp_path / "results/earlier/2").runs["paid"][0].regret.size == 300
     assert collect(before).count == 4
+
+
+def test_what_a_config_with_other_labels_no_longer_lists_is_kept(tmp_path: Path) -> None:
+    carried_out(experiment(tmp_path))
+    given = tables()
+    for algorithm in given["algorithm"]:
+        algorithm["label"] += " again"
+    made = build(Recipe(given, tmp_path))
+    assert made.found().endswith("will be kept in " + short(tmp_path / "results/earlier/1"))
+    carried_out(made)
+    assert list(collect(tmp_path / "results/earlier/1").runs) == ["altruistic", "paid"]
+    assert list(collect(made.output).runs) == ["altruistic again", "paid again"]
+    assert made.found() == "4 of 4 runs already there"
 
 
 def test_a_keeping_that_was_interrupted_is_repeated(

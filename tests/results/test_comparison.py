@@ -62,6 +62,14 @@ def test_runs_of_other_events_are_no_pairs() -> None:
         assert math.isnan(paired_difference(base, [moved], "regret").mean)
 
 
+def test_what_has_no_pairs_is_left_out_of_the_differences() -> None:
+    longer = [replace(one, settings={**one.settings, "steps": 77}) for one in RUNS["other"]]
+    text = str(Comparison({**RUNS, "longer": longer}))
+    assert text.count("| longer |") == 1  # its own figures
+    assert "Left out: those without runs of the same world, steps and seeds." in text
+    assert "Left out" not in str(Comparison(RUNS))
+
+
 def test_results_by_label() -> None:
     one = Comparison(RUNS)
     assert list(one) == ["one", "other"]

@@ -19,10 +19,12 @@ def test_rounds_are_a_table_and_a_curve() -> None:
     paid = result(incfed.PayEveryone()).rounds
     html = paid._repr_html_()
     assert f"The last 8 of {len(paid)} rounds." in html
-    assert "Payments, round by round." in html
+    assert "Payments so far, after each round." in html
     assert html.count("<svg") == 1
+    assert paid.payment.sum() > 15 * paid.payment[0]
+    assert "paid to clients, cumulative<" in html  # a single curve has none beside it to flatten
     free = result(incfed.PaymentFree()).rounds._repr_html_()
-    assert "Traffic, round by round." in free
+    assert "Traffic so far, after each round." in free
 
 
 def test_no_rounds_are_no_curve() -> None:

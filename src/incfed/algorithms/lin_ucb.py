@@ -80,6 +80,9 @@ class LinUCB(Described):
         >>> learner.learn([1.0, 0.0], reward=0.3)
         >>> learner.learn([[1.0, 0.0], [0.0, 1.0]], reward=[0.2, 0.9])  # several at once
         """
+        if np.ndim(arm) == 0:  # what `choose` returned
+            allowed = f"the {inputs.counted(self.dim, 'feature')} of the arm: arms[k], not k"
+            raise inputs.refuse("arm", arm, allowed)
         one = np.ndim(arm) == 1
         arms = self._checked([arm] if one else arm, "arm")
         rewards = np.reshape(reward, 1) if one and np.ndim(reward) == 0 else reward

@@ -11,7 +11,9 @@ from .base import app, flag, group, option, plainly
 from .ledger import opened
 from .service import DEFAULT, PANEL, ConfigFile, service_installed
 
-operator = group("operator", "Who may look at a federation, or change it, in the console.", PANEL)
+operator = group(
+    "operator", "Manage who may look at a federation, or change it, in the console.", PANEL
+)
 
 
 @app.command(

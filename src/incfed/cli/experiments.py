@@ -90,8 +90,7 @@ def _describe(terminal: Terminal, suite: Suite) -> None:
     from ..support.terminal import short
 
     Session(source=suite.name).check(suite.cells)
-    runs = "runs already there are kept" if (suite.output / suite.mark).exists() else "a new folder"
-    terminal.say(f"{suite.describe()}\nto {short(suite.output)} ({runs})")
+    terminal.say(f"{suite.describe()}\nto {short(suite.output)} ({suite.found()})")
     terminal.hint("Nothing was run. To run it, leave out --dry-run.")
 
 
@@ -106,7 +105,7 @@ def demo(
     quick: Annotated[bool, flag("--quick", "A smaller world, fewer steps.")] = False,
     fresh: Fresh = False,
 ) -> None:
-    """The paper in small: what sharing costs, and how little money makes clients share.
+    """Run the paper in small: what sharing costs, and how little money makes clients share.
 
     Fifty clients, three costs of sharing, five algorithms.
     Prints a table for each cost and writes report.html, which works offline.
@@ -142,7 +141,7 @@ def run(
 
     Each run is saved as it finishes. After Ctrl-C, the same command continues.
     Writes report.html, plots, a summary and all runs to the output folder.
-    If the config has changed, the results before are kept in its folder earlier.
+    If the config has changed, the results of the one before are kept in earlier/.
     """
     with plainly(TOO_EARLY) as terminal:
         from ..experiments.runs import read
@@ -268,7 +267,8 @@ def mechanisms(
     quick: Annotated[bool, flag("--quick", "A smaller world, fewer steps.")] = False,
     fresh: Fresh = False,
 ) -> None:
-    """What mechanisms cost, what is learned, and what a client gains that lies about its cost.
+    """Compare what mechanisms cost, what is learned, and what a client gains by lying about its
+    cost.
 
     Every mechanism runs with honest clients, and then with one liar at a time.
     With --reports, or reports in the config, clients act as you say instead.
@@ -318,25 +318,28 @@ def init(
     epilog="[bold]incfed show results[/bold]   the table of an experiment\n\n"
     "[bold]incfed show results/runs/payment-free/seed-0[/bold]   one run\n\n"
     "[bold]incfed show results results/earlier/1[/bold]   two experiments side by side\n\n"
-    "[bold]incfed show .[/bold]   what there is in the folders below"
+    "[bold]incfed show[/bold]   what there is in the folders below this one"
 )
 def show(
     folders: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
-            parser=path, metavar="FOLDER...", help="Output folders, or folders of single runs."
+            parser=path,
+            metavar="FOLDER...",
+            help="Output folders, or folders of single runs (default: this folder).",
         ),
-    ],
+    ] = None,
     as_json: Annotated[bool, flag("--json", "Print the figures of every run as JSON.")] = False,
     open_page: Annotated[bool, flag("--open", "Open the report in a browser.")] = False,
 ) -> None:
-    """Show what is in folders: runs, experiments or sweeps, finished or not.
+    """Show what is in folders: runs, experiments, sweeps or plans, finished or not.
 
     Several folders are compared in one table.
     """
     with plainly() as terminal:
         from ..experiments import show as results
 
+        folders = folders or [Path()]
         if open_page:
             for folder in folders:
                 results.open_page(terminal, folder)

@@ -107,7 +107,7 @@ def estimate(
     ] = None,
     ridge: Annotated[float, option("LAMBDA", "lambda.")] = 0.1,
 ) -> None:
-    """One quick simulation, and the bounds of the theorems where they say something.
+    """Simulate once, quickly, and print the bounds of the theorems where they say something.
 
     Rounds, communication and payment are bounded with the constants of the proof;
     for regret, only the growth is known.

@@ -52,10 +52,10 @@ class RunFolders(Checkpoint):
             _refuse_foreign(folder)  # all of them before the first is touched
         for folder in folders:
             _clean_up(folder)
+        self._keep_earlier()  # also before a fresh start, which may be one of another config
+        for folder in folders:
             if self._fresh and folder.exists():
                 shutil.rmtree(folder)
-        if not self._fresh:
-            self._keep_earlier()
         self._fresh = False
         self._cells = {}
         for cell, key in zip(cells, fingerprints, strict=True):
@@ -89,35 +89,41 @@ class RunFolders(Checkpoint):
                     self._save(result, cell)
             self.records[key] = Record.of(result, cells[0], key, full=True)
 
-    def _keep_earlier(self) -> None:
-        """If runs are about to be replaced, keep all that the last start left in a folder of its
-        own: `incfed show` can compare the two. Links take no space."""
+    def finished(self) -> tuple[list[str], bool]:
+        """The folders of the runs that the last start finished, and whether this one would replace
+        some, or no longer list them."""
         home = self._experiment
         if not (home.output / INDEX).exists():
-            return
+            return [], False
         rows = list_runs(home.output)
-        finished = [
-            row for row in rows if load_run(home.output / row["folder"], row["fingerprint"])
-        ]
+        there = {
+            row["folder"]: row["fingerprint"]
+            for row in rows
+            if load_run(home.output / row["folder"], row["fingerprint"])
+        }
         wanted = {
             home.folder(cell).relative_to(home.output).as_posix(): home.fingerprint(cell)
             for cell in home.cells
         }
-        if all(row["fingerprint"] == wanted.get(row["folder"]) for row in finished) or not any(
-            row["folder"] in wanted for row in finished
-        ):
+        return list(there), any(key != wanted.get(folder) for folder, key in there.items())
+
+    def _keep_earlier(self) -> None:
+        """If the config has changed, keep all that the last start left in a folder of its own:
+        `incfed show` can compare the two. Links take no space."""
+        finished, changed = self.finished()
+        if not changed:
             return
-        place = home.output / EARLIER
-        place.mkdir(exist_ok=True)
-        taken = [int(one.name) for one in place.iterdir() if one.name.isdecimal()]
-        fresh = place / f".{max(taken, default=0) + 1}.new"
+        home = self._experiment
+        target = next_earlier(home.output)
+        target.parent.mkdir(exist_ok=True)
+        fresh = target.with_name(f".{target.name}.new")
         shutil.rmtree(fresh, ignore_errors=True)
-        for row in finished:
-            _link(home.output / row["folder"], fresh / row["folder"])
+        for folder in finished:
+            _link(home.output / folder, fresh / folder)
         for name in (*PUBLISHED, INDEX):
             if (home.output / name).exists():
                 _link(home.output / name, fresh / name)
-        fresh.replace(place / str(max(taken, default=0) + 1))
+        fresh.replace(target)
 
     def _save(self, result: Result, cell: Cell) -> None:
         folder = self._experiment.folder(cell)
@@ -168,6 +174,12 @@ def last_earlier(output: Path) -> Path | None:
     """Where the results of the config before this one are."""
     found = [one for one in (output / EARLIER).glob("*") if one.name.isdecimal()]
     return max(found, key=lambda one: int(one.name), default=None)
+
+
+def next_earlier(output: Path) -> Path:
+    """Where the results there go, once the config has changed."""
+    last = last_earlier(output)
+    return output / EARLIER / str(int(last.name) + 1 if last else 1)
 
 
 def _refuse_foreign(folder: Path) -> None:

@@ -20,13 +20,13 @@ from ..results.terminal import show
 from ..support import places
 from ..support.files import fingerprint, slugs
 from ..support.inputs import InputError, counted
-from ..support.terminal import Terminal
+from ..support.terminal import Terminal, short
 from . import grid
 from .cell_runner import CellRunner
 from .cells import Cell
 from .config import Component, Recipe, build_algorithm, check_outline, check_steps, load, redrawn
 from .engine import Outcome
-from .run_folders import RunFolders, last_earlier
+from .run_folders import RunFolders, last_earlier, next_earlier
 from .suite import Suite
 
 
@@ -75,6 +75,15 @@ class Experiment(Suite):
 
     def checkpoint(self) -> RunFolders:
         return RunFolders(self)
+
+    def found(self) -> str:
+        finished, changed = self.checkpoint().finished()
+        if changed:
+            kept = short(next_earlier(self.output))
+            return f"the results there, of another config, will be kept in {kept}"
+        if finished:
+            return f"{len(finished):,} of {counted(len(self.cells), 'run')} already there"
+        return super().found()
 
     def describe(self) -> str:
         runs, steps = counted(len(self.cells), "run"), counted(self.steps, "step")

@@ -1,10 +1,12 @@
-"""What is in folders: runs, experiments and sweeps, finished or not; and several side by side."""
+"""What is in folders (runs, experiments, sweeps, plans), finished or not; several side by side."""
 
 from __future__ import annotations
 
 import json
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +25,12 @@ from ..support.terminal import Terminal, short
 from .checkpoint import NAME as CELLS
 from .checkpoint import read_cells
 from .outputs import Chapter, matching
+from .run_folders import EARLIER
 from .sweep_report import show_points
 
 PAGES = ("report.html", "plan.html", "reproduction.html")
+SEARCH = "study-*.log"  # of a plan, from its first start
+PLAN = "plan.json"  # what `incfed plan` advised; its runs are in a file as those of a sweep
 
 
 def show_folders(terminal: Terminal, folders: Sequence[Path]) -> None:
@@ -38,7 +43,9 @@ def show_folders(terminal: Terminal, folders: Sequence[Path]) -> None:
         for folder in folders
         for label, results in _runs(folder).items()
     }
-    show(terminal, Comparison(runs).document(figure=False))
+    made = Comparison(runs).document(figure=False)
+    each = {short(one): list(chain.from_iterable(_runs(one).values())) for one in folders}
+    show(terminal, replace(made, blocks=(*_differing(each), *made.blocks)))
 
 
 def show_folder(terminal: Terminal, folder: Path) -> None:
@@ -59,6 +66,13 @@ def show_folder(terminal: Terminal, folder: Path) -> None:
             show(terminal, Chapter(name, found.runs, matching(found.runs)).document())
         if found.count < found.total:
             terminal.note(f"{found.count} of {counted(found.total, 'run')} finished")
+    elif (folder / PLAN).exists():
+        _show_plan(terminal, folder)
+    elif (folder / CELLS).exists() and _kind(folder) == "plan":
+        count = counted(len(read_cells(folder / CELLS)), "run")
+        terminal.say(
+            f"A plan that is not finished: {count} kept. To continue, plan again as before."
+        )
     elif (folder / CELLS).exists():  # all finished runs, also of an earlier config
         records = sorted(read_cells(folder / CELLS), key=lambda one: one.seed)
         if records:
@@ -112,14 +126,56 @@ def _runs(folder: Path) -> dict[str, list[Result]]:
         return {"": [load(folder)]}
     if (folder / INDEX).exists():
         return collect(folder).runs
+    if (folder / CELLS).exists():
+        raise InputError(
+            f"{folder}: holds a {_kind(folder)}, which cannot be compared with other folders; "
+            f"alone: incfed show {short(folder)}"
+        )
     raise _nothing(folder)
+
+
+def _differing(folders: Mapping[str, Sequence[Result]]) -> Iterator[Text]:
+    """The settings of world and run that folders do not have in common: their figures may differ
+    for that reason alone."""
+    facts: dict[str, dict[str, str]] = {}  # by setting and folder
+    for folder, results in folders.items():
+        settings = results[0].settings if results else {}
+        world = {f"world.{name}": value for name, value in settings.get("world", {}).items()}
+        for name, value in {"steps": settings.get("steps"), **world}.items():
+            said = f"{value:,}" if isinstance(value, int) else str(value)
+            facts.setdefault(name, {})[folder] = said
+    for name, found in facts.items():
+        if len(found) < len(folders) or len(set(found.values())) > 1:
+            each = "; ".join(f"{found.get(folder, 'not set')} in {folder}" for folder in folders)
+            yield Text(f"Not the same: {name} is {each}.")
+
+
+def _show_plan(terminal: Terminal, folder: Path) -> None:
+    """What was advised. The runs behind it are of settings that were tried, and say little."""
+    try:
+        plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+        blocks = [Text(str(line)) for line in (plan["advice"], *plan.get("unused", ()))]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"{folder / PLAN}: is not what `incfed plan` wrote") from None
+    show(terminal, Document("", tuple(blocks)))
+    if (folder / "plan.html").exists():
+        terminal.places({"page": folder / "plan.html"})
+
+
+def _kind(folder: Path) -> str:
+    """What wrote a file of cells."""
+    if (folder / PLAN).exists() or any(folder.glob(SEARCH)):
+        return "plan"
+    return "reproduction" if (folder / "reproduction.html").exists() else "sweep"
 
 
 def _below(folder: Path) -> list[tuple[Path, str, int]]:
     """The experiments and sweeps in a folder, with how many of their runs are finished."""
     found = []
-    for mark, kind in ((INDEX, "experiment"), (CELLS, "sweep")):
-        for file in sorted(folder.glob(f"*/{mark}")):
+    places = ((f"*/{INDEX}", INDEX), (f"*/{EARLIER}/*/{INDEX}", INDEX), (f"*/{CELLS}", CELLS))
+    for pattern, mark in places:
+        for file in folder.glob(pattern):
+            kind = "experiment" if mark == INDEX else _kind(file.parent)
             count = collect(file.parent).count if mark == INDEX else len(read_cells(file))
             found.append((file.parent, kind, count))
     return sorted(found)
@@ -130,6 +186,8 @@ def _plain(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def _nothing(folder: Path) -> InputError:
+    if not folder.exists():
+        return InputError(f"folder not found: {folder}. To list what there is here: incfed show")
     state = "holds neither" if folder.is_dir() else "is neither"
     return InputError(
         f"{folder}: {state} a saved run ({RUN}) nor the output of `incfed run` ({INDEX}) "

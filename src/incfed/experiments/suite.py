@@ -43,6 +43,11 @@ class Suite(ABC):
     def checkpoint(self) -> Checkpoint:
         return CellsFile(self.output / NAME)
 
+    def found(self) -> str:
+        """What becomes of what the output folder has, for a dry run."""
+        started = (self.output / self.mark).exists()
+        return "runs already there are kept" if started else "a new folder"
+
 
 def run(
     suite: Suite,

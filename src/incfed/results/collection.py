@@ -52,6 +52,10 @@ def load_run(folder: Path, fingerprint: str | None = None) -> Result | None:
 def list_runs(folder: Path) -> list[dict[str, Any]]:
     """Label, folder and fingerprint of every run of the experiment in `folder`."""
     file = folder / INDEX
+    if not folder.is_dir():
+        raise InputError(f"folder not found: {folder}. Output of `incfed run` is allowed")
+    if not file.exists():
+        raise InputError(f"{folder}: holds no output of `incfed run` ({INDEX} is missing)")
     try:
         index = json.loads(file.read_text(encoding="utf-8"))
         if index["format"] != FORMAT or index["version"] != VERSION:

@@ -49,6 +49,8 @@ def difference_blocks(runs: Runs) -> Iterator[Block]:
     seeds = max((one["reward"].n for one in found.values()), default=0)
     if seeds < 2:
         return
+    unpaired = [label for label, row in found.items() if not row["reward"].n]
+    found = {label: row for label, row in found.items() if label not in unpaired}
     shown = [m for m in known if any(math.isfinite(row[m].mean) for row in found.values())]
     rows = (
         TableRow((TableCell(label), *(_cell(metric, row[metric]) for metric in shown)))
@@ -70,6 +72,8 @@ def difference_blocks(runs: Runs) -> Iterator[Block]:
         return  # of a log with several seeds: an interval would be false certainty
     if compared[0].matched:
         note = f"Per {PER:,} matched steps. {note}"
+    if unpaired:
+        note += " Left out: those without runs of the same world, steps and seeds."
     columns = (Column(f"Against {first}", "left"), *metric_columns(shown))
     yield Table(columns, tuple(rows), note)
 

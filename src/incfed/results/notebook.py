@@ -64,7 +64,7 @@ def rounds_document(rounds: Rounds) -> Document:
     blocks: list[Block] = [columns_table(shown, "round", last=True)]
     if len(rounds) > 1 and can_plot():
         paid = bool(rounds.payment.any())
-        caption = f"{'Payments' if paid else 'Traffic'}, round by round."
+        caption = f"{'Payments' if paid else 'Traffic'} so far, after each round."
         blocks.append(Figure(caption, lambda: _rounds_figure(rounds, paid)))
     return Document(repr(rounds)[1:-1], tuple(blocks))
 
@@ -72,7 +72,7 @@ def rounds_document(rounds: Rounds) -> Document:
 def _rounds_figure(rounds: Rounds, paid: bool) -> Drawing:
     label, metric = "rounds", "payment" if paid else "communication"
     values = np.cumsum(getattr(rounds, metric))
-    line = Curve(rounds.step + 1, values, np.full(len(values), np.nan), "points")
+    line = Curve(rounds.step + 1, values, np.full(len(values), np.nan))
     figure = new_figure(6.4, 2.6)
     panel(figure.add_subplot(), {label: line}, metric, pens_for([label]))
     return figure

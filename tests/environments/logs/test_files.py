@@ -55,7 +55,10 @@ kind = "Independent"
         ({"time": "at"}, r"time: got 'at', must be a column of log\.csv"),
         ({"item": "sku"}, r"item: got 'sku', must be a column of items\.csv, which has item, x0"),
         ({"features": "y"}, r"features: got 'y', must be a column of items\.csv"),
-        ({"items": None}, r"features: got 'features', must be a column of log\.csv"),
+        (
+            {"items": None},
+            r"features: got 'features', must be a column of log\.csv.*give it as items",
+        ),
         ({"items": None, "features": ["a", "b"]}, "must be one column, or items or event given"),
         ({"items": None, "event": "event"}, "features: got None, must be the columns with"),
         ({"delimiter": ";"}, r"client: got 'client', must be a column of log\.csv, which has"),

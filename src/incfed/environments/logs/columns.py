@@ -61,6 +61,8 @@ def read(table: Source, wanted: Mapping[str, str], optional: Sequence[str] = ())
     for name, column in wanted.items():
         if column not in there:
             allowed = f"a column of {table.title}, which has {', '.join(there) or 'none'}"
+            if name == "features":  # inline, because there is no table of items
+                allowed += "; if the features of arms are in a table of their own, give it as items"
             raise inputs.refuse(name.split()[0], column, allowed)  # "features 3": features
     if is_frame(table.frame, "pandas"):
         frame = _from_pandas(table.frame, wanted)
