@@ -157,8 +157,10 @@ def test_a_call_that_is_too_early_is_not_repeated_until_it_may_be(harness: Harne
     harness.agent.replied(call, 429, refusal, harness.now, {"retry-after": "20"})
     harness.now = harness.agent.backoff.until
     assert harness.work() == ["state"]
-    assert harness.agent.pause(harness.now) == pytest.approx(19.0 - harness.now)
-    harness.now = 18.9
+    pause = harness.agent.pause(harness.now)
+    assert pause is not None
+    assert 19.5 <= harness.now + pause <= 20.0
+    harness.now = 19.4
     assert harness.work() == []
     harness.fake.handle(0, "POST", "/v1/rounds?epoch=0", None)  # as if another one called
     harness.poll()
@@ -166,7 +168,7 @@ def test_a_call_that_is_too_early_is_not_repeated_until_it_may_be(harness: Harne
 
 
 @pytest.mark.parametrize(
-    "said", ["", "1", "-5", "soon", "9" * 5000, "Wed, 21 Oct 2015 07:28:00 GMT"]
+    "said", ["", "0", "-5", "soon", "9" * 5000, "Wed, 21 Oct 2015 07:28:00 GMT"]
 )
 def test_a_call_is_repeated_soon_if_nobody_says_how_long_to_wait(
     said: str, harness: Harness
@@ -178,6 +180,32 @@ def test_a_call_is_repeated_soon_if_nobody_says_how_long_to_wait(
     harness.agent.replied(call, 429, None, harness.now, {"retry-after": said})
     harness.now = harness.agent.backoff.until
     assert harness.work()[:2] == ["state", "open"]
+
+
+def test_at_the_usual_pace_of_rounds_a_call_waits_too(harness: Harness) -> None:
+    """The header has whole seconds: 1 for the half that is left."""
+    harness.work()
+    harness.durable.learn(X, 1.0)
+    call = harness.next()
+    assert call is not None
+    harness.agent.replied(call, 429, None, harness.now, {"retry-after": "1"})
+    harness.now = 0.49
+    assert harness.work() == ["state"]
+    assert harness.work() == []
+    harness.now = 1.0
+    assert harness.work()[0] == "open"
+
+
+def test_a_call_does_not_wait_by_settings_of_the_past(harness: Harness) -> None:
+    harness.work()
+    harness.durable.learn(X, 1.0)
+    call = harness.next()
+    assert call is not None
+    harness.agent.replied(call, 429, None, harness.now, {"retry-after": "9000"})
+    harness.now = 1.0
+    assert harness.work() == ["state"]
+    harness.agent._has_settings = False  # their revision has changed
+    assert harness.work()[:2] == ["federation", "open"]
 
 
 def test_a_refused_token_is_raised_and_tried_again_later(harness: Harness) -> None:

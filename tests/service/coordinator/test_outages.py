@@ -129,6 +129,21 @@ def test_nobody_is_barred_in_the_next_stage_either(federate: Federations) -> Non
     assert not three.of("barred")
 
 
+def test_silences_of_one_stage_do_not_make_those_of_the_next_too_short(
+    federate: Federations,
+) -> None:
+    three = federate()
+    three.upload([0, 1], [ONE, ONE], 2.0)
+    for away in (3.0, 5.0):
+        three.clock.now += away
+        three.coordinator.tick()
+    three.coordinator.upload(2, made(1, 0, ONE, 2.0))
+    assert sorted(three.offered()) == [0, 1, 2]
+    three.clock.now += 5.0
+    three.coordinator.tick()
+    assert [one["silence"] for one in three.of("deadline")] == [3.0, 5.0, 5.0]
+
+
 def test_uploads_are_awaited_anew_and_who_was_live_still_is(federate: Federations) -> None:
     three = federate(live_time=60.0)
     three.upload([0, 1], [ONE, ONE], 2.0)

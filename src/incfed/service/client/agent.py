@@ -57,6 +57,12 @@ class Backoff:
     def reset(self) -> None:
         self._failures, self.until = 0, 0.0
 
+    def heed(self, retry_after: str) -> float:
+        """Seconds to wait by this header, which has whole ones, rounded up. Not all clients come
+        back at the same moment."""
+        known = re.fullmatch("[0-9]{1,9}", retry_after)
+        return max(0.0, float(retry_after) - 0.5 * self._rng.random()) if known else 0.0
+
     def _pause(self, now: float, seconds: float) -> None:
         self.until = now + seconds * float(self._rng.uniform(0.5, 1.5))
 
@@ -166,7 +172,7 @@ class Agent:
                 self._unknown_basis = request.number
             if request.kind == "open" and status == 429:
                 # it takes part in others' rounds meanwhile
-                self._call_after = now + _seconds(headers.get("retry-after", ""))
+                self._call_after = now + self.backoff.heed(headers.get("retry-after", ""))
             self.failed(request, refused, now)
         else:
             refused = ServiceError(status, reply)
@@ -358,6 +364,7 @@ class Agent:
             durable.update_settings(settings)
             self._check_epoch(settings.epoch)
             self._has_settings, self._said = True, None
+            self._call_after = 0.0  # they may have changed
             if self.state is not None and self.state.revision != settings.revision:
                 self.state = None  # one of the two is older
         elif request.kind in ("state", "poll"):
@@ -459,12 +466,6 @@ class Agent:
         """With the client's name: the log may be the application's."""
         name = self.durable.settings.client.name
         _log.log(level, "incfed client %s: %s: %s", name, doing, error, exc_info=trace)
-
-
-def _seconds(retry_after: str) -> float:
-    """That are surely to wait: the header has whole ones, rounded up."""
-    known = re.fullmatch("[0-9]{1,9}", retry_after)
-    return max(0.0, float(retry_after) - 1.0) if known else 0.0
 
 
 def _read_download(reply: Any, dim: int, own: tuple[int, ...]) -> Download:

@@ -58,17 +58,18 @@ def check_call(
 ) -> None:
     """TooMany if this client may not open a round now. `opened`: when the last one was."""
     waits = _waits(_read(connection, client), settings, now, opened)
-    gap, interval, ignored = waits
-    if gap > 0.0:
-        allowed = f"{settings.round_gap:g} s after the last round was opened"
-    elif interval > 0.0:
-        allowed = f"{settings.round_interval:g} s after the last round that you called for"
-    elif ignored > 0.0:
+    _, interval, ignored = waits
+    longest = max(waits)
+    if not longest:
+        return
+    if longest == ignored:
         allowed = f"called for by others: the data of your last {settings.false_calls} calls did "
         allowed += f"not fulfil the trigger; wait {ignored:.0f} s"
+    elif longest == interval:
+        allowed = f"{settings.round_interval:g} s after the last round that you called for"
     else:
-        return
-    raise TooMany("round", allowed, max(waits))
+        allowed = f"{settings.round_gap:g} s after the last round was opened"
+    raise TooMany("round", allowed, longest)
 
 
 def wait(

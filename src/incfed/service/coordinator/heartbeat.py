@@ -3,13 +3,13 @@
 While a round is in progress, every tick and every message leaves a beat in the database: a row that
 all coordinators over one database share. If none of them left one for a while (they were killed, or
 a transaction took long, or the clock was set forward), that was silence, and the deadline starts
-anew. A coordinator that is slow at every beat must not wait for ever: each silence of a round has
+anew. A coordinator that is slow at every beat must not wait for ever: each silence of a stage has
 to be twice as long as the one before.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, case, insert, select, update
 
 from ...ledger import tables
 
@@ -19,6 +19,7 @@ BEAT = 0.2  # seconds: a beat that follows another one sooner is not written
 
 # Statements are built once: building one takes longer than running it.
 LAST = select(tables.heartbeat.c.at, tables.heartbeat.c.silences)
+KEPT = case((tables.heartbeat.c.silences > 0, 1), else_=0)
 
 
 def begin(connection: Connection, now: float) -> None:
@@ -27,8 +28,10 @@ def begin(connection: Connection, now: float) -> None:
 
 
 def go_on(connection: Connection, now: float) -> None:
-    """Another stage of it begins. Who was not back from a silence before it is not barred here."""
-    _write(connection, at=now)
+    """Another stage of it begins. Who was not back from a silence before it is not barred here:
+    one silence is kept in mind, not how many there were."""
+    if not connection.execute(update(tables.heartbeat).values(at=now, silences=KEPT)).rowcount:
+        begin(connection, now)  # of a round that version 0.1 left in progress
 
 
 def beat(connection: Connection, now: float, allowed: float, since: float) -> float | None:
@@ -54,4 +57,4 @@ def interrupted(connection: Connection) -> bool:
 
 def _write(connection: Connection, **values: float) -> None:
     if not connection.execute(update(tables.heartbeat).values(values)).rowcount:
-        connection.execute(insert(tables.heartbeat).values({"id": 1, "silences": 0, **values}))
+        connection.execute(insert(tables.heartbeat).values(id=1, **values))
