@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+import incfed
 from incfed.console.sessions import LASTS
+from incfed.ledger.federation import change_settings
 from support.console import app_of, drawn, play, served, token_of
 from support.federation import Federation
 
@@ -76,7 +78,7 @@ def test_rounds_and_one_of_them(here: str, opened: Opened) -> None:
         drawn(page, chart)
     for chart, said in (  # in words
         ("ratio", "Chart: Information reached. reached: always 1; beta 0.9, to be reached: .*"),
-        ("money", r"Chart: Paid per round. paid: [\d.]+ to [\d.]+, at last [\d.]+"),
+        ("money", r"Chart: Paid per round. paid: [\d.]+ to [\d.]+, [\d.]+ at the end"),
     ):
         told = page.locator(f'[data-chart="{chart}"]')
         expect(told).to_have_attribute("aria-label", re.compile(f"^{said}$"))
@@ -163,6 +165,27 @@ def test_it_follows_a_federation(four: Federation, here: str, opened: Opened) ->
     expect(now.get_by_text("4 rounds")).to_be_visible()
     bars = rounds.locator('[data-chart="who"] .bars .point')
     expect(bars).not_to_have_count(0)
+
+
+def test_the_line_of_beta_is_that_of_each_round(four: Federation, opened: Opened) -> None:
+    """Up to the round in which it was given up; one that no round has closed with is not shown."""
+
+    def decide_by(mechanism: incfed.Mechanism) -> None:
+        with four.store.write() as connection:
+            change_settings(connection, {"mechanism": mechanism}, "ada", four.clock())
+
+    play(four, 7)
+    decide_by(incfed.PayEveryone())
+    play(four, 8)
+    decide_by(incfed.PaymentEfficient(beta=0.5))
+    four.coordinator.open_round(0)  # in progress
+    with served(app_of(four, login=False)) as url:
+        page = opened(f"{url}/rounds")
+        drawn(page, "ratio")
+        line = page.evaluate(
+            "(({x, y}) => [x, y])(document.querySelector('[data-chart=ratio]').data[1])"
+        )
+    assert line == [[1, 5, 5, 5], [0.9, 0.9, None, None]]
 
 
 def test_a_chart_stays_zoomed_while_rounds_go_on(

@@ -25,7 +25,7 @@ async function request(method, path, body) {
     const shape = body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
     reply = await fetch(`${root}/api/${path}`, { method, credentials: "same-origin", ...shape });
   } catch {
-    throw new Failure(0, method === "GET" ? UNANSWERED : UNDONE);
+    throw new Failure(0, path.startsWith("changes/") ? UNDONE : UNANSWERED);
   }
   const said = reply.status === 204 ? null : await reply.json().catch(() => null);
   if (!reply.ok) throw new Failure(reply.status, said?.message ?? said?.detail ?? `The server answered ${reply.status}.`);

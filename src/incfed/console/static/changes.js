@@ -38,7 +38,7 @@ export async function settings(context, close) {
     const words = [h("span", {}, "In force from the next round on, until the config is changed."),
       h("ul", {}, changed.map(([name, title]) => h("li", {}, `${title}: ${old[name] ?? "none"} → ${value(name) ?? "none"}`)))];
     const body = Object.fromEntries(changed.map(([name]) => [name, value(name)]));
-    if (await change(context, "Change settings?", words, "Change", () => post("changes/settings", body))) await close();
+    if (await change(context, "Change settings?", words, "Change", () => post("changes/settings", body))) close();
   };
   const form = h("form", { class: "settings", onsubmit: send }, h("div", { class: "fields" }, FIELDS.map(field)),
     h("div", { class: "row" }, h("button", { class: "primary" }, "Change…"), h("button", { type: "button", onclick: close }, "Cancel")));

@@ -24,10 +24,13 @@ function cells({ z }) {
   return known.length ? `values: ${range(known)}` : "";
 }
 
-function series({ name, x, y }, { xaxis, yaxis }) {
-  const known = finite(y);
+// As Plotly shows it, which reads some HTML in names.
+const plain = (name) => new DOMParser().parseFromString(name ?? "", "text/html").body.textContent;
+
+function series({ name: label, x, y }, { xaxis, yaxis }) {
+  const [known, name] = [finite(y), plain(label)];
   if (!name || !known.length) return "";
   const told = range(known);
-  if (y.length > 1) return `${name}: ${told}${told.startsWith("always") ? "" : `, at last ${number(known.at(-1))}`}`;
+  if (y.length > 1) return `${name}: ${told}${told.startsWith("always") ? "" : `, ${number(known.at(-1))} at the end`}`;
   return `${name}: ${yaxis?.title?.text ?? "value"} ${number(y[0])}, ${xaxis?.title?.text ?? "at"} ${number(x[0])}`;
 }

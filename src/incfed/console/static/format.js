@@ -33,7 +33,7 @@ export function money(value, digits) {
   return number(value, digits ?? 2);
 }
 
-// Not all is never 100 %.
+// Less than all is never shown as 100 %.
 export function percent(share) {
   if (share > 0.99 && share < 1) return `${decimal(1).format(Math.floor(1000 * share) / 10)} %`;
   return `${decimal(share < 0.1 ? 1 : 0).format(100 * share)} %`;

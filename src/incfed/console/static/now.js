@@ -1,6 +1,6 @@
 // Now: what needs attention, who is there, the budget, the round in progress.
 
-import { fresh, get, later, post, root } from "./api.js";
+import { fresh, get, post, root } from "./api.js";
 import { change, settings } from "./changes.js";
 import { announce, badge, bar, card, fill, h, svg, tried } from "./dom.js";
 import { WHY, over } from "./rounds.js";
@@ -86,7 +86,8 @@ function until({ spent, budget, per_day: pace, since, runs_out: end }, at, sum) 
   if (pace === null) return spent ? "Too early to tell for how long it lasts." : "Nothing was paid yet.";
   if (pace === 0) return "Nothing was paid in the last week.";
   const time = at - since < WEEK ? lasting(at - since).replace(/^1 /, "") : "week"; // the last hour, the last 2 hours
-  const [per, unit] = RATES.find(([, , most]) => at - since < most);
+  const told = ([one, , most]) => at - since < most && sum(pace / one) !== sum(0);
+  const [per, unit] = RATES.find(told) ?? RATES.at(-1);
   const rate = `${sum(pace / per)} ${unit} at the pace of the last ${time}`;
   if (end === null || end - at > FAR) return `${rate}.`;
   return [`${rate}: the budget lasts until `, h("b", {}, end - at < SOON ? moment(end) : day(end)), "."];
@@ -149,9 +150,9 @@ function controls(context, now) {
     : ["Pause rounds", "pause", "No new round is opened until you resume. One in progress goes on."];
   const toggle = () => change(context, `${verb}?`, words, verb, () => post(`changes/${path}`));
   const edit = () => tried(async () => {
-    context.form = await settings(context, async () => {
+    context.form = await settings(context, () => {
       context.form = null;
-      await context.repaint().catch(later);
+      paint(context, context.now);
       document.getElementById("edit")?.focus(); // where it was before
     });
     paint(context, context.now);

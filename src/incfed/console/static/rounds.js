@@ -77,10 +77,11 @@ function paint(context, points) {
   fill(context.place, context.top, who.section, h("div", { class: "grid three" }, money.section, traffic.section, ratio.section));
 }
 
-// Beta as it was for each round, up to the last one.
+// Beta as it was for each round, up to the last one: each goal from its first round to the next goal's.
 function steps(goals, last) {
-  const all = [...goals.filter((one) => one.first <= last), { first: last, beta: goals.at(-1).beta }];
-  return { x: all.map((one) => one.first), y: all.map((one) => one.beta) };
+  const all = goals.filter((one) => one.first <= last);
+  const ends = all.map((one, n) => [one, all[n + 1]?.first ?? last]);
+  return { x: ends.flatMap(([one, end]) => [one.first, end]), y: ends.flatMap(([one]) => [one.beta, one.beta]) };
 }
 
 // Clients are counted: no ticks between whole numbers.
@@ -106,7 +107,7 @@ async function drawAll({ panels: { who, money, traffic, ratio }, go }, points, g
   await draw(traffic.place, [line("communication", "data", " scalars")], axes("Scalars"), { name: "traffic" });
   const known = goals.filter((one) => one.beta !== null);
   const words = known.length > 1 ? "beta, to be reached" : `beta ${known[0]?.beta}, to be reached`;
-  const goal = known.length ? [{ type: "scatter", mode: "lines", name: words, ...steps(goals, x.at(-1)), line: { color: colour("bad"), dash: "dash", width: 1.5, shape: "hv" }, hovertemplate: "beta %{y}<extra></extra>" }] : [];
+  const goal = known.length ? [{ type: "scatter", mode: "lines", name: words, ...steps(goals, x.at(-1)), line: { color: colour("bad"), dash: "dash", width: 1.5 }, hovertemplate: "beta %{y}<extra></extra>" }] : [];
   await draw(ratio.place, [line("ratio", "free", " reached"), ...goal], { ...axes("Share"), ...legend, yaxis: { title: { text: "Share" }, range: [0, 1.05], tickformat: ".1f" } }, { name: "ratio" });
 }
 
