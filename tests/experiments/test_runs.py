@@ -159,6 +159,18 @@ def test_what_a_config_with_other_labels_no_longer_lists_is_kept(tmp_path: Path)
     assert list(collect(tmp_path / "results/earlier/1").runs) == ["altruistic", "paid"]
     assert list(collect(made.output).runs) == ["altruistic again", "paid again"]
     assert made.found() == "4 of 4 runs already there"
+    assert made.found(fresh=True) == "4 of 4 runs already there, to be run again"
+
+
+def test_a_fresh_start_needs_no_list_of_earlier_runs(tmp_path: Path) -> None:
+    """One of another version, say."""
+    carried_out(experiment(tmp_path))
+    index = tmp_path / "results/experiment.json"
+    index.write_text(index.read_text().replace('"version": 1', '"version": 99'))
+    with pytest.raises(InputError, match=r"another version of incfed.*Run into another folder"):
+        carried_out(experiment(tmp_path))
+    assert carried_out(experiment(tmp_path), fresh=True).kept == 0
+    assert collect(tmp_path / "results").count == 4
 
 
 def test_a_keeping_that_was_interrupted_is_repeated(

@@ -84,13 +84,13 @@ def _run(
         raise typer.Exit(STOPPED if outcome.interrupted else FAILED)
 
 
-def _describe(terminal: Terminal, suite: Suite) -> None:
+def _describe(terminal: Terminal, suite: Suite, fresh: bool) -> None:
     """What would be run, and where it would go."""
     from ..experiments.engine import Session
     from ..support.terminal import short
 
     Session(source=suite.name).check(suite.cells)
-    terminal.say(f"{suite.describe()}\nto {short(suite.output)} ({suite.found()})")
+    terminal.say(f"{suite.describe()}\nto {short(suite.output)} ({suite.found(fresh)})")
     terminal.hint("Nothing was run. To run it, leave out --dry-run.")
 
 
@@ -148,7 +148,7 @@ def run(
 
         suite = read(config, seeds=seeds, output=output, bootstrap=bootstrap)
         if dry_run:
-            _describe(terminal, suite)
+            _describe(terminal, suite, fresh)
             return
         _run(terminal, suite, jobs=jobs, dask=dask, resume=resume, fresh=fresh)
         if open_console:
@@ -188,7 +188,7 @@ def sweep(
 
         suite = read_sweep(config, seeds=seeds, output=output)
         if dry_run:
-            _describe(terminal, suite)
+            _describe(terminal, suite, fresh)
             return
         _run(terminal, suite, jobs=jobs, dask=dask, resume=resume, fresh=fresh)
 

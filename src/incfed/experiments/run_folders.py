@@ -52,7 +52,11 @@ class RunFolders(Checkpoint):
             _refuse_foreign(folder)  # all of them before the first is touched
         for folder in folders:
             _clean_up(folder)
-        self._keep_earlier()  # also before a fresh start, which may be one of another config
+        try:
+            self._keep_earlier()  # also before a fresh start, which may be one of another config
+        except InputError:  # another version's list of runs
+            if not self._fresh:
+                raise
         for folder in folders:
             if self._fresh and folder.exists():
                 shutil.rmtree(folder)

@@ -76,14 +76,15 @@ class Experiment(Suite):
     def checkpoint(self) -> RunFolders:
         return RunFolders(self)
 
-    def found(self) -> str:
+    def found(self, fresh: bool = False) -> str:
         finished, changed = self.checkpoint().finished()
         if changed:
             kept = short(next_earlier(self.output))
             return f"the results there, of another config, will be kept in {kept}"
         if finished:
-            return f"{len(finished):,} of {counted(len(self.cells), 'run')} already there"
-        return super().found()
+            there = f"{len(finished):,} of {counted(len(self.cells), 'run')} already there"
+            return f"{there}, to be run again" if fresh else there
+        return super().found(fresh)
 
     def describe(self) -> str:
         runs, steps = counted(len(self.cells), "run"), counted(self.steps, "step")

@@ -38,13 +38,14 @@ def show_folders(terminal: Terminal, folders: Sequence[Path]) -> None:
     if len(folders) == 1:
         show_folder(terminal, folders[0])
         return
+    found = {short(folder): _runs(folder) for folder in folders}
     runs = {
-        f"{short(folder)}: {label}" if label else short(folder): results
-        for folder in folders
-        for label, results in _runs(folder).items()
+        f"{folder}: {label}" if label else folder: results
+        for folder, labels in found.items()
+        for label, results in labels.items()
     }
     made = Comparison(runs).document(figure=False)
-    each = {short(one): list(chain.from_iterable(_runs(one).values())) for one in folders}
+    each = {folder: [*chain.from_iterable(labels.values())] for folder, labels in found.items()}
     show(terminal, replace(made, blocks=(*_differing(each), *made.blocks)))
 
 
@@ -138,11 +139,13 @@ def _differing(folders: Mapping[str, Sequence[Result]]) -> Iterator[Text]:
     """The settings of world and run that folders do not have in common: their figures may differ
     for that reason alone."""
     facts: dict[str, dict[str, str]] = {}  # by setting and folder
+    folders = {folder: results for folder, results in folders.items() if results}
     for folder, results in folders.items():
-        settings = results[0].settings if results else {}
+        settings = results[0].settings
         world = {f"world.{name}": value for name, value in settings.get("world", {}).items()}
         for name, value in {"steps": settings.get("steps"), **world}.items():
-            said = f"{value:,}" if isinstance(value, int) else str(value)
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            said = f"{value:,}" if whole else str(value)
             facts.setdefault(name, {})[folder] = said
     for name, found in facts.items():
         if len(found) < len(folders) or len(set(found.values())) > 1:
@@ -170,7 +173,8 @@ def _kind(folder: Path) -> str:
 
 
 def _below(folder: Path) -> list[tuple[Path, str, int]]:
-    """The experiments and sweeps in a folder, with how many of their runs are finished."""
+    """What `run`, `sweep`, `plan` and `reproduce` have left in the folders below, and what `run`
+    has kept of earlier configs; with how many of their runs are finished."""
     found = []
     places = ((f"*/{INDEX}", INDEX), (f"*/{EARLIER}/*/{INDEX}", INDEX), (f"*/{CELLS}", CELLS))
     for pattern, mark in places:

@@ -43,10 +43,11 @@ class Suite(ABC):
     def checkpoint(self) -> Checkpoint:
         return CellsFile(self.output / NAME)
 
-    def found(self) -> str:
+    def found(self, fresh: bool = False) -> str:
         """What becomes of what the output folder has, for a dry run."""
-        started = (self.output / self.mark).exists()
-        return "runs already there are kept" if started else "a new folder"
+        if not (self.output / self.mark).exists():
+            return "a new folder"
+        return f"runs already there are {'run again' if fresh else 'kept'}"
 
 
 def run(

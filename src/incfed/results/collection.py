@@ -63,4 +63,5 @@ def list_runs(folder: Path) -> list[dict[str, Any]]:
         rows = index["runs"]
         return [{key: str(row[key]) for key in ("label", "folder", "fingerprint")} for row in rows]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file}: cannot be used ({type(error).__name__}: {error})") from None
+        why = f"{type(error).__name__}: {error}"
+        raise InputError(f"{file}: cannot be used ({why}). Run into another folder") from None
