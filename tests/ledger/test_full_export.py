@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -38,9 +39,15 @@ def test_everything_is_recomputed_from_it(federation: Federation, export: Path) 
     assert audited(export).clean
 
 
-def test_the_file_is_its_owner_s(export: Path) -> None:
+def test_the_file_is_its_owner_s(federation: Federation, tmp_path: Path) -> None:
     """As the database, since it has all of it."""
-    assert export.stat().st_mode & 0o777 == 0o600
+    usual = os.umask(0o022)
+    try:
+        with federation.store.read() as connection:
+            write_full(connection, tmp_path / "ledger.jsonl")
+    finally:
+        os.umask(usual)
+    assert (tmp_path / "ledger.jsonl").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_changed_payment_shows(export: Path) -> None:

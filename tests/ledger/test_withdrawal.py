@@ -248,7 +248,10 @@ def test_a_false_withdrawal_shows(tmp_path: Path) -> None:
                                    "WHERE number = 2")  # fmt: skip
     with three.store.read() as connection:
         found = audit(connection).findings
-    assert "entry 14 (withdrawn, round 1): V_g is not the sum of what the others shared" in found
+    assert (
+        "entry 14 (withdrawn, round 1): V_g is not what remains without the data of that client"
+        in found
+    )
     assert "withdrawals 2: client is not what the entries say" in found
 
 

@@ -103,7 +103,10 @@ def find(connection: Connection, who: int | str) -> Member:
     if len(found) > 1:
         [by_id] = [row for row in found if row.id == int(who)]
         [by_name] = [row for row in found if row.name == who]
-        allowed = f"one client: it is the id of {by_id.name!r}, and the name of client {by_name.id}"
+        allowed = (
+            f"one client: it is the id of {by_id.name!r}, and the name of client {by_name.id}. "
+        )
+        allowed += f"Write {by_id.name!r} or {by_name.id}"
         raise inputs.refuse("client", who, allowed)
     return _member(found[0])
 

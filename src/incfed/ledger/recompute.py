@@ -188,7 +188,7 @@ def _withdrawn(connection: Connection, replay: Replay, e: Row) -> list[str]:
     kept = read_epoch(connection, e["epoch"], dim)
     for name, one, other in zip(("V_g", "b_g"), kept, again, strict=True):
         if not _same(one, other):
-            found.append(f"{name} is not the sum of what the others shared")
+            found.append(f"{name} is not what remains without the data of that client")
     return found
 
 

@@ -149,7 +149,7 @@ def series(connection: Connection, points: int) -> list[dict[str, Any]]:
 
 
 def version_of_rounds(connection: Connection) -> str:
-    """Another one if there may be a new round, or a new beta."""
+    """Another one if there may be a new round."""
     return str(connection.scalar(select(tables.federation.c.version)) or 0)
 
 

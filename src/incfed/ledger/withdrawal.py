@@ -96,12 +96,13 @@ def withdraw(
         raise refuse("client", client, "one that has shared data which was not pruned or withdrawn")
     epoch = federation.epoch + 1
     new = Withdrawal(epoch, client, rounds[0], federation.round)
-    settings, all = read_body(connection, federation.settings), [*earlier, new]
+    settings, withdrawals = read_body(connection, federation.settings), [*earlier, new]
     subtracted = False
     try:
-        left = remaining(connection, shares, all, settings)
+        left = remaining(connection, shares, withdrawals, settings)
     except Pruned:
-        subtracted, left = True, remaining(connection, shares, all, settings, subtract=True)
+        subtracted = True
+        left = remaining(connection, shares, withdrawals, settings, subtracted)
     V, b = pack_epoch(*left)
     row = {"number": epoch, "round": federation.round, "V": V, "b": b}
     connection.execute(insert(tables.epochs).values(row))
@@ -110,7 +111,7 @@ def withdraw(
     forget_shared(connection, client)
     steps = sum(sent[round].steps for round in rounds)
     note_withdrawn(connection, client, len(rounds), steps)
-    _pool_scores(connection, epoch, *_terms(shares, all, subtracted))
+    _pool_scores(connection, epoch, *_terms(shares, withdrawals, subtracted))
     connection.execute(delete(tables.grants))  # one for one: everybody gets the corrected model
     connection.execute(
         update(tables.federation).values(epoch=epoch, version=federation.version + 1)
