@@ -87,6 +87,7 @@ def _plainly(address: str) -> Iterator[None]:
         yield
     except requests.HTTPError as error:
         answer: Any = error.response
+        answer.close()  # pooch leaves it open
         raise DownloadError(f"{address} answered {answer.status_code} {answer.reason}") from None
     except requests.exceptions.InvalidURL as error:
         raise InputError(f"address: got {address!r}, must be a web address ({error})") from None
