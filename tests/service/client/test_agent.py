@@ -167,28 +167,28 @@ def test_a_call_that_is_too_early_is_not_repeated_until_it_may_be(harness: Harne
     assert harness.work() == ["upload"]
 
 
+def refused_call(harness: Harness, retry_after: str) -> None:
+    harness.work()
+    harness.durable.learn(X, 1.0)
+    call = harness.next()
+    assert call is not None
+    harness.agent.replied(call, 429, None, harness.now, {"retry-after": retry_after})
+
+
 @pytest.mark.parametrize(
     "said", ["", "0", "-5", "soon", "9" * 5000, "Wed, 21 Oct 2015 07:28:00 GMT"]
 )
 def test_a_call_is_repeated_soon_if_nobody_says_how_long_to_wait(
     said: str, harness: Harness
 ) -> None:
-    harness.work()
-    harness.durable.learn(X, 1.0)
-    call = harness.next()
-    assert call is not None
-    harness.agent.replied(call, 429, None, harness.now, {"retry-after": said})
+    refused_call(harness, said)
     harness.now = harness.agent.backoff.until
     assert harness.work()[:2] == ["state", "open"]
 
 
 def test_at_the_usual_pace_of_rounds_a_call_waits_too(harness: Harness) -> None:
     """The header has whole seconds: 1 for the half that is left."""
-    harness.work()
-    harness.durable.learn(X, 1.0)
-    call = harness.next()
-    assert call is not None
-    harness.agent.replied(call, 429, None, harness.now, {"retry-after": "1"})
+    refused_call(harness, "1")
     harness.now = 0.49
     assert harness.work() == ["state"]
     assert harness.work() == []
@@ -197,11 +197,7 @@ def test_at_the_usual_pace_of_rounds_a_call_waits_too(harness: Harness) -> None:
 
 
 def test_a_call_does_not_wait_by_settings_of_the_past(harness: Harness) -> None:
-    harness.work()
-    harness.durable.learn(X, 1.0)
-    call = harness.next()
-    assert call is not None
-    harness.agent.replied(call, 429, None, harness.now, {"retry-after": "9000"})
+    refused_call(harness, "9000")
     harness.now = 1.0
     assert harness.work() == ["state"]
     harness.agent._has_settings = False  # their revision has changed
