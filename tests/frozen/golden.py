@@ -1,0 +1,87 @@
+"""Goldens: what the code gave when behaviour was frozen, as plain JSON values, compressed.
+
+A golden holds inputs and figures, never a file of a format that may change.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FOLDER = Path(__file__).parent / "golden"
+RELATIVE = 1e-9  # between processors only the last digits of a figure differ
+TINY = 1e-12  # what rounding leaves of a zero
+
+
+def load(kind: str) -> dict[str, Any]:
+    """The golden of each case of this kind."""
+    found: dict[str, Any] = json.loads(lzma.decompress((FOLDER / f"{kind}.json.xz").read_bytes()))
+    return found
+
+
+def save(kind: str, cases: Mapping[str, Any]) -> int:
+    """Write the goldens of this kind; the size of the file."""
+    text = json.dumps(plain(cases), indent=None, separators=(",", ":"), sort_keys=True)
+    file = FOLDER / f"{kind}.json.xz"
+    FOLDER.mkdir(exist_ok=True)
+    file.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+    return file.stat().st_size
+
+
+def plain(value: Any) -> Any:
+    """`value` with lists for arrays and tuples, and Python's numbers for numpy's."""
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value
+
+
+def differences(found: Any, golden: Any, place: str = "") -> list[str]:
+    """Where `found` is not as frozen: figures to 1e-9, relative to the largest beside them in a
+    list; everything else exactly."""
+    found = plain(found)
+    if isinstance(golden, dict) and isinstance(found, dict):
+        missing = [f"{place}.{key}: is missing" for key in golden.keys() - found.keys()]
+        new = [f"{place}.{key}: is new" for key in found.keys() - golden.keys()]
+        both = [key for key in golden if key in found]
+        return missing + new + _all((found[key], golden[key], f"{place}.{key}") for key in both)
+    if isinstance(golden, list) and isinstance(found, list):
+        if len(found) != len(golden):
+            return [f"{place}: {len(found)} values, {len(golden)} in the golden"]
+        if not (_figures(golden) and _figures(found)):
+            pairs = zip(found, golden, strict=True)
+            return _all((one, two, f"{place}[{i}]") for i, (one, two) in enumerate(pairs))
+        scale = max((abs(one) for one in golden if math.isfinite(one)), default=0.0)
+        wrong = [i for i, one in enumerate(golden) if not _close(found[i], one, scale)]
+        return [f"{place}[{i}]: {found[i]!r}, golden {golden[i]!r}" for i in wrong]
+    if _figures([found, golden]):
+        close = _close(found, golden, abs(golden))
+    else:
+        close = type(found) is type(golden) and found == golden
+    return [] if close else [f"{place}: {found!r:.200}, golden {golden!r:.200}"]
+
+
+def _all(pairs: Any) -> list[str]:
+    return [line for found, golden, place in pairs for line in differences(found, golden, place)]
+
+
+def _figures(values: list[Any]) -> bool:
+    """Numbers of which at least one is no whole number."""
+    return any(type(one) is float for one in values) and all(
+        type(one) in (int, float) for one in values
+    )
+
+
+def _close(found: float, golden: float, scale: float) -> bool:
+    if math.isfinite(found) and math.isfinite(golden):
+        return abs(found - golden) <= max(RELATIVE * scale, TINY)
+    return found == golden or (math.isnan(found) and math.isnan(golden))

@@ -1,0 +1,8 @@
+"""All kinds of frozen behaviour; each has cases, functions that give plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+KINDS: dict[str, Mapping[str, Callable[[], Any]]] = {}
