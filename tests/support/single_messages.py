@@ -20,9 +20,10 @@ class SingleCoordinator(Coordinator):
     start: starts.Start | None = None  # of the client whose messages come
 
     def open_round(
-        self, client: int, epoch: int | None = None, after: int | None = None
-    ) -> StateView:
-        return self._send(client, handlers.open_round, handlers.Open(epoch, after))
+        self, client: int, epoch: int | None = None, after: int | None = None, *,
+        noisy: bool = False,
+    ) -> StateView:  # fmt: skip
+        return self._send(client, handlers.open_round, handlers.Open(epoch, after, noisy))
 
     def signal(self, client: int, signal: Signal) -> StateView:
         return self._send(client, handlers.signal, signal)
@@ -35,6 +36,9 @@ class SingleCoordinator(Coordinator):
 
     def deliver(self, client: int, delivery: Delivery) -> StateView:
         return self._send(client, handlers.delivery, delivery)
+
+    def register_key(self, client: int, key: str) -> StateView:
+        return self._send(client, handlers.register_key, key)
 
     def state(self, client: int) -> StateView:
         return self.all_states([client])[0]
