@@ -21,7 +21,7 @@ A trace's inputs say nothing of wire formats, tables or files:
 
     dV is {"factor": rows of R}, {"matrix": rows of dV}.
 
-Between two events the coordinator looks at its clock every half second.
+The coordinator looks at its clock every half second.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Driver:
         self._clock = Clock()
         self._start = self._clock.now
         self._store = Disk(folder).store
-        self._count = 0  # of events
+        self._ticks = self._count = 0  # of the coordinator, and events
         self._rounds: dict[int, dict[str, Any]] = {}
         self._refused: list[list[Any]] = []
         self._downloads: list[dict[str, Any]] = []
@@ -97,9 +97,7 @@ class Driver:
 
     def play(self, event: Mapping[str, Any]) -> Any:
         """What came of this event; None: it was refused."""
-        if event["do"] != "restart":
-            self._pass_time(event["at"])
-        self._clock.now = self._start + event["at"]
+        self._pass_time(event["at"], running=event["do"] != "restart")
         try:
             return getattr(self, f"_{event['do']}")(event)
         except Refusal as refusal:
@@ -246,10 +244,13 @@ class Driver:
             self._store, self._settings, self._clock, on_event=self._note
         )
 
-    def _pass_time(self, at: float) -> None:
-        while self._clock.now + TICK < self._start + at:
-            self._clock.now += TICK
-            self._coordinator.tick()
+    def _pass_time(self, at: float, running: bool) -> None:
+        """Until then, with a coordinator that is running or not."""
+        for tick in range(self._ticks + 1, int(at / TICK) + 1):
+            self._clock.now = self._start + tick * TICK
+            if running:
+                self._coordinator.tick()
+        self._ticks, self._clock.now = int(at / TICK), self._start + at
 
     def _note(self, said: dict[str, Any]) -> None:
         """Keep what an event of a round says, without digests and signatures."""

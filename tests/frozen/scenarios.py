@@ -71,7 +71,7 @@ def clients(prices: tuple[float, ...] = PRICES, **temper: Any) -> tuple[Temper, 
 
 ALL = (
     Scenario(
-        settings(EFFICIENT, dim=4, budget=25.0, threshold=4.0),
+        settings(EFFICIENT, dim=4, budget=25.0, threshold=4.0, attempts=2),
         clients(declines=0.15, fails=0.25), seconds=160.0,
     ),
     Scenario(
