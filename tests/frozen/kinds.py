@@ -5,4 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-KINDS: dict[str, Mapping[str, Callable[[], Any]]] = {}
+from frozen import runs
+
+KINDS: dict[str, Mapping[str, Callable[[], Any]]] = {"runs": runs.CASES}
