@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from frozen import runs
+from frozen import figures, runs
 
-KINDS: dict[str, Mapping[str, Callable[[], Any]]] = {"runs": runs.CASES}
+KINDS: dict[str, Mapping[str, Callable[[], Any]]] = {
+    "figures": figures.CASES,
+    "runs": runs.CASES,
+}
