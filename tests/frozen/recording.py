@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,7 +69,8 @@ def stepwise(run: Run) -> dict[str, Any]:
 
 
 def learner(run: Run) -> dict[str, Any]:
-    """What one learner without a server picks, and what it predicts of all arms."""
+    """What one learner without a server picks, and what it predicts of all arms. It is saved and
+    loaded on the way, and learns some steps at once."""
     world, rules = run.world(), run.algorithm
     assert isinstance(world, incfed.Trace)
     names = ("ridge", "noise", "delta", "exploration", "width", "width_scale")
@@ -77,12 +79,16 @@ def learner(run: Run) -> dict[str, Any]:
     for t in range(run.steps):
         arms = world.items[world.arms[t]]
         k = one.choose(arms)
-        found = one.predict(arms)
         picks.append(k)
+        one.learn(arms[k], world.rewards[t, k])
         if t % 20 == 0:
+            found = one.predict(arms)
             predictions.append(found.reward)
             widths.append(found.width)
-        one.learn(arms[k], world.rewards[t, k])
+        if t == run.steps // 2:
+            one.learn(arms, world.rewards[t])
+            with TemporaryDirectory() as folder:
+                one = incfed.LinUCB.load(one.save(f"{folder}/learner"))
     return {"picks": picks, "rewards": predictions, "widths": widths, "theta": one.theta}
 
 

@@ -266,6 +266,38 @@ MONEY = {
         sharing(PaymentFree(), costs=4.0, limits=limits(least_steps=15)), EIGHT, 400, 15
     ),
     "limit: resale": Run(sharing(limits=limits(refuse_resale=True)), EIGHT, 200, 16),
+    "limits, posted price": Run(  # who is not paid may share for data alone
+        sharing(
+            PostedPrice(price=4.0),
+            costs=[0.1 * cost for cost in SOME],
+            limits=limits(per_round=9.0, per_client=40.0),
+        ),
+        EIGHT,
+        300,
+        20,
+    ),
+    "limits, pot": Run(
+        sharing(
+            ShapleySplit(pot=10.0, samples=20),
+            costs=[0.1 * cost for cost in SOME],
+            limits=limits(per_payment=2.0),
+        ),
+        EIGHT,
+        300,
+        21,
+    ),
+    "limits, posted price, away": Run(
+        sharing(
+            PostedPrice(price=3.0),
+            costs=[0.2 * cost for cost in SOME],
+            availability=0.6,
+            limits=limits(per_round=8.0),
+            budget=60.0,
+        ),
+        EIGHT,
+        300,
+        22,
+    ),
     "limits of all kinds": Run(
         sharing(
             limits=Limits(
@@ -362,6 +394,33 @@ CONDUCT = {
     ),
     "present 0.6, by growth": Run(
         sharing(PaymentFree(), growth(1.0), costs=2.0, availability=0.6), EIGHT, 500, 16
+    ),
+    "present 0.6, nobody paid": Run(
+        sharing(PaymentFree(), costs=3.0, availability=0.6), EIGHT, 400, 20
+    ),
+    "present 0.6, posted price": Run(
+        sharing(PostedPrice(price=5.0), availability=0.6), EIGHT, 300, 21
+    ),
+    "present 0.5, budget, cheap": Run(
+        sharing(PayEveryone(), GrowthRatio(gamma=3.0), costs=1.5, availability=0.5, budget=9.0),
+        SIXTEEN,
+        600,
+        22,
+    ),
+    "present 0.5, budget, posted price": Run(
+        sharing(PostedPrice(price=1.0), costs=0.5, availability=0.5, budget=25.0), EIGHT, 400, 23
+    ),
+    "present 0.4, budget, truthful": Run(  # decided again, others are added for data alone
+        sharing(Truthful(cover=0.4, reserve=6.0), 20.0, costs=0.3, availability=0.4, budget=4.0),
+        SIXTEEN,
+        400,
+        3,
+    ),
+    "present 0.7, budget, truthful": Run(
+        sharing(Truthful(cover=0.4, reserve=6.0), 5.0, costs=1.0, availability=0.7, budget=7.0),
+        SIXTEEN,
+        400,
+        1,
     ),
     "present 0.6, truthful": Run(
         sharing(Truthful(cover=0.9, reserve=21.0), availability=0.6), EIGHT, 300, 17
