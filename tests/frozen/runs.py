@@ -270,7 +270,7 @@ MONEY = {
         sharing(
             PostedPrice(price=4.0),
             costs=[0.1 * cost for cost in SOME],
-            limits=limits(per_round=9.0, per_client=40.0),
+            limits=limits(per_round=9.0, per_client=41.0),
         ),
         EIGHT,
         300,
@@ -292,7 +292,7 @@ MONEY = {
             costs=[0.2 * cost for cost in SOME],
             availability=0.6,
             limits=limits(per_round=8.0),
-            budget=60.0,
+            budget=61.0,
         ),
         EIGHT,
         300,
