@@ -17,6 +17,7 @@ import numpy as np
 FOLDER = Path(__file__).parent / "golden"
 RELATIVE = 1e-9  # between processors only the last digits of a figure differ
 TINY = 1e-12  # what rounding leaves of a zero
+DIGITS = 12  # kept of a figure: more than is compared
 
 
 def load(kind: str) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def load(kind: str) -> dict[str, Any]:
 
 def save(kind: str, cases: Mapping[str, Any]) -> int:
     """Write the goldens of this kind; the size of the file."""
-    text = json.dumps(plain(cases), indent=None, separators=(",", ":"), sort_keys=True)
+    text = json.dumps(_short(plain(cases)), indent=None, separators=(",", ":"), sort_keys=True)
     file = FOLDER / f"{kind}.json.xz"
     FOLDER.mkdir(exist_ok=True)
     file.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
@@ -45,33 +46,46 @@ def plain(value: Any) -> Any:
     return value
 
 
-def differences(found: Any, golden: Any, place: str = "") -> list[str]:
-    """Where `found` is not as frozen: figures to 1e-9, relative to the largest beside them in a
-    list; everything else exactly."""
+def _short(value: Any) -> Any:
+    """Plain values, with so many digits as are kept."""
+    if isinstance(value, dict):
+        return {key: _short(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_short(one) for one in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def differences(
+    found: Any, golden: Any, place: str = "", *, relative: float = RELATIVE
+) -> list[str]:
+    """Where `found` is not as frozen: figures to 1e-9 (`relative`), relative to the largest beside
+    them in a list; everything else exactly."""
     found = plain(found)
     if isinstance(golden, dict) and isinstance(found, dict):
         missing = [f"{place}.{key}: is missing" for key in golden.keys() - found.keys()]
         new = [f"{place}.{key}: is new" for key in found.keys() - golden.keys()]
-        both = [key for key in golden if key in found]
-        return missing + new + _all((found[key], golden[key], f"{place}.{key}") for key in both)
+        shared = [key for key in golden if key in found]
+        pairs = ((found[key], golden[key], f"{place}.{key}") for key in shared)
+        return missing + new + _all(pairs, relative)
     if isinstance(golden, list) and isinstance(found, list):
         if len(found) != len(golden):
             return [f"{place}: {len(found)} values, {len(golden)} in the golden"]
         if not (_figures(golden) and _figures(found)):
-            pairs = zip(found, golden, strict=True)
-            return _all((one, two, f"{place}[{i}]") for i, (one, two) in enumerate(pairs))
+            both = enumerate(zip(found, golden, strict=True))
+            return _all(((one, two, f"{place}[{i}]") for i, (one, two) in both), relative)
         scale = max((abs(one) for one in golden if math.isfinite(one)), default=0.0)
-        wrong = [i for i, one in enumerate(golden) if not _close(found[i], one, scale)]
+        wrong = [i for i, one in enumerate(golden) if not _close(found[i], one, relative * scale)]
         return [f"{place}[{i}]: {found[i]!r}, golden {golden[i]!r}" for i in wrong]
     if _figures([found, golden]):
-        close = _close(found, golden, abs(golden))
+        close = _close(found, golden, relative * abs(golden))
     else:
         close = type(found) is type(golden) and found == golden
     return [] if close else [f"{place}: {found!r:.200}, golden {golden!r:.200}"]
 
 
-def _all(pairs: Any) -> list[str]:
-    return [line for found, golden, place in pairs for line in differences(found, golden, place)]
+def _all(pairs: Any, relative: float) -> list[str]:
+    found = (differences(*pair, relative=relative) for pair in pairs)
+    return [line for lines in found for line in lines]
 
 
 def _figures(values: list[Any]) -> bool:
@@ -81,7 +95,7 @@ def _figures(values: list[Any]) -> bool:
     )
 
 
-def _close(found: float, golden: float, scale: float) -> bool:
+def _close(found: float, golden: float, allowed: float) -> bool:
     if math.isfinite(found) and math.isfinite(golden):
-        return abs(found - golden) <= max(RELATIVE * scale, TINY)
+        return abs(found - golden) <= max(allowed, TINY)
     return found == golden or (math.isnan(found) and math.isnan(golden))

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from frozen import traces
+from frozen import figures, runs, traces
 
-KINDS: dict[str, Mapping[str, Callable[[], Any]]] = {traces.KIND: traces.CASES}
+KINDS: dict[str, Mapping[str, Callable[[], Any]]] = {
+    "figures": figures.CASES,
+    "runs": runs.CASES,
+    "traces": traces.CASES,
+}
