@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from incfed.support.formats import FormatError, check_format
+
+
+def test_the_current_format_is_read() -> None:
+    check_format("a.json", 2, 2, "0.2.0")
+
+
+@pytest.mark.parametrize(
+    ("found", "writer", "said"),
+    [
+        (1, None, "incfed 0.2.0"),
+        (None, None, "incfed 0.2.0"),
+        (1, "0.1.0", "incfed 0.1.0"),
+        (3, "0.9.1", "incfed 0.9.1"),
+        (3, None, "a newer incfed"),
+    ],
+)
+def test_another_format_is_refused_in_one_sentence(
+    found: object, writer: object, said: str
+) -> None:
+    with pytest.raises(FormatError) as refused:
+        check_format(Path("kept") / "a.json", found, 2, writer)
+    place = Path("kept") / "a.json"
+    assert str(refused.value) == (
+        f"{place}: has the format of {said}, which reads it; this version does not"
+    )
