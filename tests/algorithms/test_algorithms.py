@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -131,14 +133,25 @@ def test_settings_name_every_option() -> None:
         "delta": 0.4,
         "exploration": 0.5,
         "reads": "stale",
+        "width": "mixture",
+        "width_scale": 1.0,
     }
     assert incfed.Independent(**learning).settings() == {"kind": "Independent", **learning}
     assert incfed.Centralized(**learning).settings() == {"kind": "Centralized", **learning}
     assert incfed.DisLinUCB(3.0, **learning).settings() == {
         "kind": "DisLinUCB",
         "threshold": 3.0,
+        "trust": math.inf,
         **learning,
     }
+
+
+def test_settings_name_what_is_left_at_its_default() -> None:
+    algorithm = incfed.IncFedUCB(incfed.PaymentFree(), threshold=1.0)
+    settings = algorithm.settings()
+    assert settings.keys() == {"kind", *(field.name for field in fields(algorithm))}
+    unsaid = {name: settings[name] for name in ("trigger", "download", "availability", "limits")}
+    assert unsaid == {"trigger": None, "download": "everyone", "availability": 1.0, "limits": None}
 
 
 @st.composite

@@ -213,6 +213,7 @@ def test_settings_name_every_option() -> None:
         "pool": 5,
         "noise": 0.5,
         "activity": (1.0, 3.0),
+        "spread": 0.0,
     }
     assert (world.count, world.dim, world.arms_per_step, world.length) == (2, 3, 4, None)
     assert replace(world, spread=1).settings() == {**world.settings(), "spread": 1.0}

@@ -121,7 +121,7 @@ def test_the_demo_is_the_papers_setting(tmp_path: Path) -> None:
     made = demo.demo(tmp_path)
     assert made.world.settings() == {
         "kind": "Synthetic", "clients": 50, "dim": 25, "arms": 25,
-        "pool": 1000, "noise": 0.1, "activity": None,
+        "pool": 1000, "noise": 0.1, "activity": None, "spread": 0.0,
     }  # fmt: skip
     assert (made.steps, made.seeds, len(made.entries)) == (5000, (0, 1, 2, 3, 4), 13)
     assert {round(one.rules(2).threshold, 4) for one in made.algorithms.values()} == {0.4696}

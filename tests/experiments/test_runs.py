@@ -364,16 +364,3 @@ def test_only_the_missing_run_is_made(tmp_path: Path) -> None:
     assert before == {path: path.stat().st_mtime_ns for path in before}
     assert collect(made.output).count == 6
     assert carried_out(own(tmp_path, at=1)).kept == 4  # another mechanism under the same label
-
-
-def test_runs_of_version_0_1_are_recognised(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runs, "__version__", "0.1.0")
-    made = experiment(tmp_path)
-    assert {cell.name: made.fingerprint(cell)[:16] for cell in made.cells} == {
-        "altruistic, seed 0": "63aca404889cd60b",  # printed by that version for these tables
-        "altruistic, seed 1": "c305ad5e21adfc6e",
-        "paid, seed 0": "2821869cae46f4a4",
-        "paid, seed 1": "1187034632bab478",
-    }

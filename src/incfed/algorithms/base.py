@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
@@ -20,10 +20,6 @@ from ..protocol.strategy import Behaviour, VaryingCosts
 from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs
 from ..support.described import Setting
-
-# A setting that the first version did not have. A result does not record it at its default, which
-# is what that version did: so the same run is recognised as the same.
-LATER = {"later": True}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +46,8 @@ class Algorithm(Setting):
     delta: float = 0.1
     exploration: float | None = None
     reads: str = "fresh"
-    width: str = field(default="paper", metadata=LATER)
-    width_scale: float = field(default=1.0, metadata=LATER)
+    width: str = "paper"
+    width_scale: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("ridge", "noise", "delta"):
@@ -103,8 +99,8 @@ class Algorithm(Setting):
         self.prices(count)
 
     def for_run(self, *, steps: int, clients: int, dim: int) -> Self:
-        """The same for a run of this size: a setting that is the name of a formula becomes its
-        value.
+        """This algorithm for a run of this size: a setting that is the name of a formula becomes
+        its value.
 
         >>> named = incfed.IncFedUCB(incfed.PayEveryone(), threshold="high")
         >>> round(named.for_run(steps=5000, clients=50, dim=25).threshold, 2)
@@ -113,7 +109,7 @@ class Algorithm(Setting):
         return self
 
     def rules(self, dim: int) -> Rules:
-        """What the kernels need of it.
+        """The numbers that the kernels need.
 
         >>> algorithm.rules(dim=3).exploration
         0.5
@@ -137,18 +133,14 @@ class Algorithm(Setting):
 
         >>> algorithm.settings()
         {'kind': 'Independent', 'ridge': 1.0, 'noise': 0.1, 'delta': 0.1, 'exploration': 0.5,
-            'reads': 'fresh'}
+            'reads': 'fresh', 'width': 'paper', 'width_scale': 1.0}
         """
-        values: dict[str, Any] = {"kind": type(self).__name__}
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if not one.metadata.get("later") or value != one.default:
-                values[one.name] = _described(value)
-        return values
+        values = {field.name: _described(getattr(self, field.name)) for field in fields(self)}
+        return {"kind": type(self).__name__, **values}
 
 
 def _described(value: Any) -> Any:
     if isinstance(value, tuple):
-        return tuple(_described(one) for one in value)
+        return tuple(map(_described, value))
     described = isinstance(value, Behaviour | Limits | Mechanism | Privacy | Trigger | VaryingCosts)
     return value.settings() if described else value

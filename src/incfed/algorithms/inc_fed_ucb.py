@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Self
 
 from ..kernels.factor import Floats
@@ -25,7 +25,6 @@ from ..protocol.triggers import Threshold, Trigger
 from ..protocol.trust import AUTO
 from ..support import inputs, places
 from . import thresholds
-from .base import LATER
 from .trust import Trusting
 
 
@@ -69,15 +68,15 @@ class IncFedUCB(Trusting):
     threshold: float | str | None = None
     costs: float | Sequence[float] | VaryingCosts = 0.0
     clocks: str = "all"
-    trigger: Trigger | None = field(default=None, metadata=LATER)
-    download: str = field(default=EVERYONE, metadata=LATER)
-    budget: float = field(default=math.inf, metadata=LATER)
-    availability: float | Sequence[float] = field(default=1.0, metadata=LATER)
-    reports: Behaviour | Sequence[Behaviour] = field(default=(), metadata=LATER)
-    money_digits: int | None = field(default=None, metadata=LATER)
-    limits: Limits | None = field(default=None, metadata=LATER)
-    share_from: int = field(default=1, metadata=LATER)
-    privacy: Privacy | None = field(default=None, metadata=LATER)
+    trigger: Trigger | None = None
+    download: str = EVERYONE
+    budget: float = math.inf
+    availability: float | Sequence[float] = 1.0
+    reports: Behaviour | Sequence[Behaviour] = ()
+    money_digits: int | None = None
+    limits: Limits | None = None
+    share_from: int = 1
+    privacy: Privacy | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -109,13 +108,13 @@ class IncFedUCB(Trusting):
         object.__setattr__(self, "money_digits", check_digits(self.money_digits))
         if self.limits is not None and not isinstance(self.limits, Limits):
             raise inputs.refuse("limits", self.limits, "Limits(), such as Limits(per_round=100)")
-        for one in check_reports(self.reports):
-            if one.holds_back and self._streams is not None:
+        for behaviour in check_reports(self.reports):
+            if behaviour.holds_back and self._streams is not None:
                 allowed = (
                     f"left out with {type(self.trigger).__name__}: its clients stream every step, "
                     "so none can hold its data back"
                 )
-                raise inputs.refuse("reports", type(one).__name__, allowed)
+                raise inputs.refuse("reports", type(behaviour).__name__, allowed)
         inputs.integer("share_from", self.share_from, low=1, high=inputs.MOST_STEPS)
         self._check_privacy()
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..kernels.trust import Personal, personal
 from ..protocol.trust import AUTO, check_limit, check_trust
 from ..support import inputs
-from .base import LATER, Algorithm
+from .base import Algorithm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class Trusting(Algorithm):
     alike. With 0 each learns alone.
     """
 
-    trust: float | str | Sequence[float] = field(default=math.inf, metadata=LATER)
+    trust: float | str | Sequence[float] = math.inf
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -73,10 +73,7 @@ class Synthetic(World):
         return SyntheticStream(self, seed)
 
     def settings(self) -> dict[str, Any]:
-        settings = {"kind": "Synthetic", **{f.name: getattr(self, f.name) for f in fields(self)}}
-        if not self.spread:  # version 0.1 did not have it: the same run is recorded as the same
-            del settings["spread"]
-        return settings
+        return {"kind": "Synthetic", **{f.name: getattr(self, f.name) for f in fields(self)}}
 
     def shares(self) -> Floats:
         """The probability with which each client acts in a step.

@@ -56,8 +56,7 @@ class Experiment(Suite):
         return self.output / "runs" / self._slugs[cell.point["algorithm"]] / f"{kind}-{cell.seed}"
 
     def fingerprint(self, cell: Cell) -> str:
-        """How the saved run of a cell is recognised. It has not changed since version 0.1, so that
-        runs of that version are kept."""
+        """A hash of all that the run of a cell depends on, by which a saved one is recognised."""
         label = cell.point["algorithm"]
         world, algorithm = self.environment.identity, self.entries[label].identity
         again = self._again(cell)

@@ -1,5 +1,5 @@
-"""Files of other versions of incfed: refused in one sentence that names the version that reads them,
-and left as they are."""
+"""Files of other versions of incfed: refused in one sentence that names the version that reads
+them, and left as they are."""
 
 from __future__ import annotations
 
