@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
+from incfed.algorithms import lin_ucb
+from support.past import copied, refused, sentence
 from support.worlds import settings_of_a_run, traces
 
 
@@ -95,6 +97,24 @@ def test_what_is_not_a_saved_learner_is_refused(tmp_path: Path) -> None:
     for name in ("text.npz", "other.npz"):
         with pytest.raises(incfed.InputError, match=r"must be a file that LinUCB\.save wrote"):
             incfed.LinUCB.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["learner-0.2.0.npz", "member-0.2.0.npz"])
+def test_learners_of_earlier_versions_are_refused_and_left_alone(name: str, tmp_path: Path) -> None:
+    file = copied(f"algorithms/data/{name}", tmp_path / name)
+    with refused(file, sentence(file)):
+        incfed.LinUCB.load(file)
+
+
+def test_learners_of_newer_versions_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as newer:
+        newer.setattr(lin_ucb, "FORMAT", 99)
+        newer.setattr(lin_ucb, "__version__", "9.9.0")
+        file = taught().save(tmp_path / "learner")
+    with refused(file, sentence(file, "incfed 9.9.0")):
+        incfed.LinUCB.load(file)
 
 
 def test_bad_input_is_named_and_changes_nothing() -> None:

@@ -21,6 +21,7 @@ from incfed.cli.base import path
 from incfed.cli.commands import app
 from support.cli import INCFED, alive, incfed, invoke
 from support.experiments import OWN, TOML
+from support.past import contents, copied, sentence
 
 
 def test_help_teaches_and_loads_nothing_heavy(tmp_path: Path) -> None:
@@ -354,6 +355,59 @@ def test_show_compares_and_lists(tmp_path: Path) -> None:
     assert "folder not found: nowhere. To list what there is here: incfed show" in refused.stderr
     assert invoke(tmp_path, "run", "b.toml", "-o", "a", "--seeds", "1").returncode == 0
     assert "\na/earlier/1,experiment," in invoke(tmp_path, "show").stdout
+
+
+PAST = {
+    "experiments/data/run-0.2.0": "experiment.json",
+    "experiments/data/sweep-0.2.0": "cells.jsonl",
+    "planning/data/plan-0.2.0": "plan.json",
+    "results/data/result-0.2.0": "result.json",
+}
+
+
+def test_show_names_the_version_that_reads_a_folder(tmp_path: Path) -> None:
+    for data, file in PAST.items():
+        folder = copied(data, tmp_path / Path(data).name.removesuffix("-0.2.0")).name
+        told = invoke(tmp_path, "show", folder)
+        assert (told.returncode, told.stdout) == (2, "")
+        assert told.stderr == f"error: {sentence(f'{folder}/{file}')}\n"
+    before = contents(tmp_path)
+    listed = invoke(tmp_path, "show")
+    assert (listed.returncode, listed.stdout) == (0, "")
+    assert listed.stderr.splitlines() == [
+        sentence("plan/cells.jsonl"),
+        sentence("run/earlier/1/experiment.json"),
+        sentence("run/experiment.json"),
+        sentence("sweep/cells.jsonl"),
+    ]
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("command", "data"),
+    [
+        (("run", "a.toml"), "experiments/data/run-0.2.0"),
+        (("run", "a.toml", "--resume"), "experiments/data/run-0.2.0"),
+        (("run", "a.toml", "--dry-run"), "experiments/data/run-0.2.0"),
+        (("sweep", "s.toml"), "experiments/data/sweep-0.2.0"),
+        (("sweep", "s.toml", "--dry-run"), "experiments/data/sweep-0.2.0"),
+        (("sweep", "s.toml", "--fresh"), "experiments/data/sweep-0.2.0"),
+        (("reproduce", "table1"), "experiments/data/sweep-0.2.0"),
+        (("demo", "--quick", "--fresh"), "experiments/data/run-0.2.0"),
+    ],
+)
+def test_nothing_is_written_to_a_folder_of_an_earlier_version(
+    tmp_path: Path, command: tuple[str, ...], data: str
+) -> None:
+    (tmp_path / "a.toml").write_text(TOML)
+    (tmp_path / "s.toml").write_text(TOML + '[sweep]\n"run.steps" = [10, 20]\n')
+    output = copied(data, tmp_path / "old")
+    before = contents(output)
+    told = invoke(tmp_path, *command, "--output", "old")
+    assert (told.returncode, told.stdout) == (2, "")
+    said = f"output: .*{sentence(Path('old') / PAST[data])}; choose another folder with --output"
+    assert re.fullmatch(f"error: {said}\n", told.stderr)
+    assert contents(output) == before
 
 
 def test_show_opens_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

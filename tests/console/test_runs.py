@@ -16,6 +16,7 @@ import pytest
 import incfed
 from incfed.console import runs
 from incfed.experiments import Recipe, build, suite
+from incfed.experiments.show import PLAN_VERSION
 from incfed.results.collection import collect
 from support.console import app_of, served
 from support.logs import Sample
@@ -126,8 +127,9 @@ def test_a_plan_shows_what_money_buys(tmp_path: Path) -> None:
     known = {"mean": 1.0, "low": 0.5, "high": 1.5}
     point = {"regret": nobody, "reward": known, "payment": known, "communication": known}
     plan = {
+        "format": PLAN_VERSION, "incfed": "0.3.0", "tried": [],
         "advice": "", "aim": "payment", "bought": "reward", "figures": point, "references": {},
-        "frontier": [point], "held_out_seeds": [1],
+        "frontier": [{**point, "improves": True}], "held_out_seeds": [1],
     }  # fmt: skip
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     assert runs._plan_chart(tmp_path, "frontier")["data"][0]["y"] == [1.0]

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import pytest
 
 import incfed
+from incfed.experiments.show import PLAN_VERSION
 from support.console import app_of, drawn, served
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -65,9 +66,10 @@ def plan() -> dict[str, Any]:
         )
     ]
     return {
+        "format": PLAN_VERSION, "incfed": "0.3.0", "bought": "regret",
         "advice": "Sharing pays here.", "setting": {"mechanism": "PaymentFree", "beta": None},
         "aim": "regret", "figures": figures, "references": {"nobody shares": figures},
-        "frontier": [figures], "tried": tried, "held_out_seeds": [1, 2],
+        "frontier": [{**figures, "improves": True}], "tried": tried, "held_out_seeds": [1, 2],
     }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from incfed.experiments.cells import Record
 from incfed.experiments.checkpoint import HEAD, NAME, CellsFile, read_cells
 from incfed.experiments.engine import Local, Session, run_cells
 from incfed.support.inputs import InputError
+from support.past import copied, refused, sentence
 from support.sweeps import cells, figures
 
 numbers = st.floats(allow_nan=True, allow_infinity=True)
@@ -90,7 +91,7 @@ def test_a_line_that_is_spoilt_is_run_again(whole: Path, tmp_path: Path) -> None
         )
 
 
-@pytest.mark.parametrize("text", ["mine\n", "mine", '{"format": "incfed.cells", "version": 2}\n'])
+@pytest.mark.parametrize("text", ["mine\n", "mine", '{"format": "other", "version": 2}\n'])
 @pytest.mark.parametrize("fresh", [True, False])
 def test_what_is_no_such_file_is_left_alone(tmp_path: Path, text: str, fresh: bool) -> None:
     (tmp_path / NAME).write_text(text)
@@ -99,6 +100,24 @@ def test_what_is_no_such_file_is_left_alone(tmp_path: Path, text: str, fresh: bo
             cells(tmp_path), executor=Local(1), checkpoint=CellsFile(tmp_path / NAME), fresh=fresh
         )
     assert (tmp_path / NAME).read_text() == text
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_sweeps_of_earlier_versions_are_refused_and_left_alone(tmp_path: Path, fresh: bool) -> None:
+    folder = copied("experiments/data/sweep-0.2.0", tmp_path / "swept")
+    said = sentence(folder / NAME)
+    with refused(folder, said):
+        read_cells(folder / NAME)
+    with refused(folder, f"output: {said}; choose another folder with --output"):
+        run_cells(
+            cells(tmp_path), executor=Local(1), checkpoint=CellsFile(folder / NAME), fresh=fresh
+        )
+
+
+def test_a_file_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_text(json.dumps({**HEAD, "version": 99, "incfed": "9.9.0"}) + "\n")
+    with refused(tmp_path, sentence(tmp_path / NAME, "incfed 9.9.0")):
+        read_cells(tmp_path / NAME)
 
 
 def test_an_empty_file_is_begun(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -97,10 +97,9 @@ def test_nothing_half_written(tmp_path: Path) -> None:
 
 
 def paid(regret: float, payment: float) -> list[Result]:
-    one = sample()
-    curves: Any = {"regret": one.regret * 0 + regret, "payment": one.payment * 0 + payment}
-    return [Result(**curves, reward=one.reward, communication=one.communication,
-                   rounds=one.rounds, settings=one.settings)]  # fmt: skip
+    result = sample()
+    all_regret, all_payment = result.regret * 0 + regret, result.payment * 0 + payment
+    return [replace(result, regret=all_regret, payment=all_payment)]
 
 
 def test_the_demo_says_what_it_found() -> None:

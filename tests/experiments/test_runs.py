@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import incfed
-from incfed.experiments import Experiment, Outcome, Recipe, build, executors, run, run_folders, runs
+from incfed.experiments import Experiment, Outcome, Recipe, build, executors, run, run_folders
 from incfed.experiments.engine import Local
 from incfed.experiments.run_folders import RunFolders, last_earlier
 from incfed.results import Result
@@ -21,6 +21,7 @@ from incfed.results.collection import collect
 from incfed.support.inputs import InputError
 from incfed.support.terminal import short
 from support.experiments import experiment, own, tables
+from support.past import copied, refused, sentence
 
 
 def carried_out(made: Experiment, jobs: int = 1, **more: Any) -> Outcome:
@@ -163,11 +164,11 @@ def test_what_a_config_with_other_labels_no_longer_lists_is_kept(tmp_path: Path)
 
 
 def test_a_fresh_start_needs_no_list_of_earlier_runs(tmp_path: Path) -> None:
-    """One of another version, say."""
+    """One that is damaged, say."""
     carried_out(experiment(tmp_path))
     index = tmp_path / "results/experiment.json"
-    index.write_text(index.read_text().replace('"version": 1', '"version": 99'))
-    with pytest.raises(InputError, match=r"another version of incfed.*Run into another folder"):
+    index.write_text(index.read_text().replace('"runs"', '"walks"'))
+    with pytest.raises(InputError, match=r"KeyError: 'runs'.*Run into another folder"):
         carried_out(experiment(tmp_path))
     assert carried_out(experiment(tmp_path), fresh=True).kept == 0
     assert collect(tmp_path / "results").count == 4
@@ -364,3 +365,32 @@ def test_only_the_missing_run_is_made(tmp_path: Path) -> None:
     assert before == {path: path.stat().st_mtime_ns for path in before}
     assert collect(made.output).count == 6
     assert carried_out(own(tmp_path, at=1)).kept == 4  # another mechanism under the same label
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_folders_of_earlier_versions_are_refused_and_left_alone(
+    tmp_path: Path, fresh: bool
+) -> None:
+    output = copied("experiments/data/run-0.2.0", tmp_path / "results")
+    said = sentence(output / "experiment.json")
+    with refused(output, f"output: {said}; choose another folder with --output"):
+        carried_out(experiment(tmp_path), fresh=fresh)
+    with refused(output, said):
+        incfed.Comparison.load(output)
+    with refused(output, sentence(output / "earlier/1/experiment.json")):
+        incfed.Comparison.load(output / "earlier/1")
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_run_of_an_earlier_version_is_not_replaced(tmp_path: Path, fresh: bool) -> None:
+    """Even where somebody put it into a folder of this version."""
+    made = experiment(tmp_path, seeds=1)
+    carried_out(made)
+    place = made.output / "runs/paid/seed-0"
+    shutil.rmtree(place)
+    copied("results/data/result-0.2.0", place)
+    said = sentence(place / "result.json")
+    with refused(made.output, f"output: {said}; choose another folder with --output"):
+        carried_out(experiment(tmp_path, seeds=1), fresh=fresh)
+    with refused(made.output, said):
+        collect(made.output)

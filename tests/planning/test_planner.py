@@ -32,6 +32,7 @@ from incfed.planning.study import Study
 from incfed.planning.ties import PLAY_OFF, RIVALS
 from incfed.results import html
 from incfed.results.intervals import Interval, student
+from support.past import copied, refused, sentence
 from support.planning import CASE, SMALL, finished_trials, write_trace
 
 
@@ -416,3 +417,19 @@ def test_costs_that_are_drawn(tmp_path: Path) -> None:
     assert isinstance(algorithm, incfed.IncFedUCB)
     assert algorithm.costs == tuple(plan.case.costs.of(plan.held_out[0]))  # type: ignore[arg-type]
     assert "drawn from exponential (mean 3)" in plan.config
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_plans_of_earlier_versions_are_refused_and_left_alone(tmp_path: Path, fresh: bool) -> None:
+    folder = copied("planning/data/plan-0.2.0", tmp_path / "plan")
+    said = sentence(folder / "cells.jsonl")
+    with refused(folder, f"output: {said}; choose another folder with --output"):
+        incfed.plan(CASE, trials=16, held_out=2, jobs=1, output=folder, fresh=fresh)
+
+
+def test_a_saved_plan_of_an_earlier_version_is_not_replaced(
+    tmp_path: Path, made: incfed.Plan
+) -> None:
+    folder = copied("planning/data/plan-0.2.0", tmp_path / "plan")
+    with refused(folder, sentence(folder / "plan.json")):
+        made.save(folder)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from hypothesis import strategies as st
 import incfed
 from incfed.results import Clients, Rounds
 from incfed.support.inputs import InputError
-from support.results import bare, sample, silent, three_rounds
+from support.results import three_rounds
 from support.worlds import traces
 
 WORLD = incfed.Synthetic(clients=6, dim=5, arms=4, pool=30, activity=1.0, spread=0.4)
@@ -58,7 +56,6 @@ def test_sums_over_steps_and_rounds(algorithm: Any) -> None:
         np.testing.assert_allclose(getattr(result.clients, name), values, atol=1e-9, err_msg=name)
     assert result.clients.steps.sum() == 1500
     assert result.clients.paid.sum() == pytest.approx(result.payment[-1])
-    assert result.clients.known
 
 
 @given(traces(steps=(1, 60), unknown=st.sampled_from([0.0, 0.5])), st.booleans())
@@ -102,29 +99,6 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     assert result.clients.to_polars().columns == [
         "client", "steps", "reward", "regret", "shared", "paid",
     ]  # fmt: skip
-
-
-def test_results_of_version_0_1_know_the_rounds_only(tmp_path: Path) -> None:
-    sample().save(tmp_path / "a")
-    (tmp_path / "a/clients.parquet").unlink()
-    index = json.loads((tmp_path / "a/result.json").read_text())
-    del index["sha256"]["clients.parquet"]
-    (tmp_path / "a/result.json").write_text(json.dumps(index))
-    old = incfed.load(tmp_path / "a").clients
-    assert not old.known
-    assert old.shared.tolist() == [1, 0, 0, 1]
-    assert old.paid.tolist() == [0.0, 0.0, 0.0, 2.5]
-    for name in ("steps", "reward", "regret"):
-        assert np.isnan(getattr(old, name)).all()
-    assert math.isnan(old.to_polars()["steps"][0])
-    incfed.load(tmp_path / "a").save(tmp_path / "b")
-    assert incfed.load(tmp_path / "b").clients == old
-
-
-def test_how_many_clients_an_old_result_has() -> None:
-    assert len(silent().clients) == 4
-    assert len(bare(np.ones(10), three_rounds()).clients) == 4  # the last one that shared
-    assert len(bare(np.ones(10)).clients) == 0
 
 
 def test_columns_that_do_not_fit_are_refused() -> None:

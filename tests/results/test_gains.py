@@ -21,7 +21,6 @@ WORLD = incfed.Synthetic(clients=6, dim=5, arms=4, pool=30, activity=1.0, spread
 SHARING = incfed.IncFedUCB(incfed.PayEveryone(), threshold=0.3, costs=[1, 2, 3, 4, 5, 6])
 ALONE = incfed.Independent()
 NAN = math.nan
-OLD: Any = {"clients": None}  # as saved by a version that kept none
 
 
 def test_by_hand() -> None:
@@ -108,18 +107,12 @@ def test_nobody_gains_over_the_same_choices(trace: incfed.Trace) -> None:
         ),
         (TOGETHER, "alone: got <IncFedUCB: .*, must be a run in which nobody shares"),
         (replace(ALL_ALONE, communication=np.ones(12)), "must be a run in which nobody shares"),
-        (replace(ALL_ALONE, **OLD), "alone: was saved by a version .* kept no figures by"),
         (ALL_ALONE.clients, "alone: got <Clients: .*>, must be a Result"),
     ],
 )
 def test_other_runs_are_refused(other: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         TOGETHER.gains(other)
-
-
-def test_old_results_are_refused() -> None:
-    with pytest.raises(InputError, match="this run: was saved by a version of incfed"):
-        replace(TOGETHER, **OLD).gains(ALL_ALONE)
 
 
 def test_gains_have_their_own_type() -> None:

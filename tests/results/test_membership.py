@@ -28,8 +28,8 @@ def test_runs_are_paired_by_seed() -> None:
     assert memberships(runs() | {"together": [replace(TOGETHER, settings=other)]}) == []
     assert memberships({"together": [TOGETHER]}) == []
     assert memberships({"alone": [ALL_ALONE]}) == []
-    none: Any = {"clients": None}
-    assert memberships(runs() | {"together": [replace(TOGETHER, **none)]}) == []
+    elsewhere = {**TOGETHER.settings, "world": {"arms": 3}}
+    assert memberships(runs() | {"together": [replace(TOGETHER, settings=elsewhere)]}) == []
 
 
 def test_of_several_runs_alone_the_one_that_learns_alike() -> None:

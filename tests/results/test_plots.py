@@ -11,7 +11,6 @@ from incfed.results import (
     METRICS,
     Pen,
     Result,
-    RoundRecord,
     Rounds,
     Runs,
     overview,
@@ -21,7 +20,7 @@ from incfed.results import (
 from incfed.results.axes import _apart
 from incfed.results.curves import DOTS, POINTS, curve
 from incfed.support.inputs import InputError
-from support.results import bare, sample, silent
+from support.results import bare, round_record, sample, silent
 
 RUNS: Runs = {"a": [sample(scale=s) for s in (1.0, 2.0, 6.0)], "b": [sample(scale=3.0)]}
 
@@ -30,7 +29,7 @@ def steady(share: float, steps: int = 2000, clients: int = 10, every: int = 20) 
     """A run in which each round gets `share` of the clients."""
     ids = np.arange(round(share * clients))
     rounds = [
-        RoundRecord(step, 0, clients, 0, 1.0, 1.0, ids, np.zeros(ids.size))
+        round_record(step, 0, clients, 0, 1.0, 1.0, ids, np.zeros(ids.size))
         for step in range(0, steps, every)
     ]
     return bare(np.zeros(steps), Rounds.collect(rounds))

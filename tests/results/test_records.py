@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from incfed.results import Result, Rounds, plain
+from incfed.results import Rounds, plain
 from incfed.support.extras import needs
 from incfed.support.inputs import InputError
-from support.results import bare, sample, settings, silent, three_rounds
+from support.results import bare, made_up, sample, settings, silent, three_rounds
 
 
 def test_rounds_read_like_a_list_of_records() -> None:
@@ -73,7 +73,7 @@ def test_records_cannot_be_changed() -> None:
 
 def test_the_callers_arrays_and_settings_stay_the_callers() -> None:
     curve, given = np.ones(3), settings()
-    result = Result(curve, curve, curve, curve, Rounds.collect([]), given)
+    result = made_up(curve, curve, curve, curve, Rounds.collect([]), given)
     curve[0], given["algorithm"]["threshold"] = 7, 9.0
     assert result.regret[0] == 1
     assert result.settings["algorithm"]["threshold"] == 0.5
@@ -125,7 +125,7 @@ def test_columns_that_do_not_fit_are_refused(name: str, value: Any, said: str) -
 def test_results_that_do_not_fit_are_refused() -> None:
     curve = np.ones(10)
     with pytest.raises(InputError, match="payment: 9 steps"):
-        Result(curve, curve, curve, curve[1:], three_rounds(), {})
+        made_up(curve, curve, curve, curve[1:], three_rounds(), {})
     with pytest.raises(InputError, match=r"rounds\.step: from 2 to 9"):
         bare(curve[1:], three_rounds())
 
@@ -158,13 +158,14 @@ def test_data_frames() -> None:
         assert list(frame["step"]) == list(range(10))
         assert list(frame["regret"]) == result.regret.tolist()
     for frame in (result.rounds.to_polars(), result.rounds.to_pandas()):
-        assert list(frame.columns)[-2:] == ["participants", "payments"]
+        assert list(frame.columns)[-4:] == ["participants", "payments", "costs", "asked"]
         assert [list(part) for part in frame["participants"]] == [[0, 3], [], []]
         assert [list(part) for part in frame["payments"]] == [[0.0, 2.5], [], []]
+        assert [list(part) for part in frame["costs"]] == [[1.0, 3.5], [], []]
         assert list(frame["pending"]) == [3, 2, 0]
     none = silent().rounds
     assert none.to_polars().schema == result.rounds.to_polars().schema
-    assert none.to_pandas().shape == (0, 8)
+    assert none.to_pandas().shape == (0, 10)
 
 
 def test_a_missing_library_is_named() -> None:

@@ -8,10 +8,11 @@ import numpy as np
 import polars
 import pytest
 
-from incfed.results import Result, RoundRecord, Rounds, load, save, storage
+from incfed.results import Result, Rounds, load, save, storage
 from incfed.support.files import digest
 from incfed.support.inputs import InputError
-from support.results import bare, sample, silent
+from support.past import copied, refused, sentence
+from support.results import bare, round_record, sample, silent
 
 FILES = ["clients.parquet", "result.json", "rounds.parquet", "steps.parquet"]
 
@@ -150,7 +151,7 @@ def test_damage_is_noticed(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"version": 99}, "version 99"),
+        ({"version": 99}, r"result\.json: has the format of a newer incfed, which reads it"),
         ({"settings": None}, "lacks a part"),
         ({"format": "other"}, "something else"),
     ],
@@ -161,6 +162,15 @@ def test_an_index_of_another_kind(change: dict[str, object], said: str, tmp_path
     file.write_text(json.dumps(json.loads(file.read_text()) | change))
     with pytest.raises(InputError, match=said):
         load(tmp_path / "a")
+
+
+def test_results_of_earlier_versions_are_refused_and_left_alone(tmp_path: Path) -> None:
+    folder = copied("results/data/result-0.2.0", tmp_path / "kept")
+    said = sentence(folder / "result.json")
+    with refused(folder, said):
+        load(folder)
+    with refused(folder, said):
+        save(sample(), folder)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +198,7 @@ def test_many_rounds_keep_their_order(tmp_path: Path) -> None:
     for step in range(400):
         ids = np.flatnonzero(rng.random(30) < rng.choice([0.0, 0.3, 1.0]))
         paid = rng.exponential(size=ids.size)
-        records.append(RoundRecord(step, 1, 30, 0, 7.0, rng.random(), ids, paid))
+        records.append(round_record(step, 1, 30, 0, 7.0, rng.random(), ids, paid))
     curve = np.full(400, 0.1).cumsum()
     result = bare(curve, Rounds.collect(records))
     result.save(tmp_path / "a")

@@ -14,7 +14,7 @@ import incfed
 from incfed.environments import Events
 from incfed.results import Rounds
 from incfed.support.inputs import InputError
-from support.results import sample
+from support.results import made_up, sample
 from support.worlds import MECHANISMS, Kind, mechanisms, settings_of_a_run, traces
 
 NAN = float("nan")
@@ -113,4 +113,4 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 def test_a_count_of_another_length_is_refused() -> None:
     curve = np.ones(3)
     with pytest.raises(InputError, match="matched: 2 steps; allowed are the 3 of regret"):
-        incfed.Result(curve, curve, curve, curve, Rounds.collect([]), {}, np.ones(2))
+        made_up(curve, curve, curve, curve, Rounds.collect([]), {}, matched=np.ones(2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from incfed.results import Clients, Result, RoundRecord, Rounds
 from incfed.results.arrays import FloatArray
@@ -15,15 +16,39 @@ def settings(**more: Any) -> dict[str, Any]:
     return {"algorithm": algorithm, "world": {"arms": 25}, "seed": 0, "clients": 4, **more}
 
 
+def round_record(
+    step: int, trigger: int, pending: int, idle: int, communication: float, ratio: float,
+    participants: ArrayLike = (), payments: ArrayLike = (),
+) -> RoundRecord:  # fmt: skip
+    """A round whose participants asked what it truly cost them: one more than they were paid."""
+    ids, paid = np.asarray(participants, np.int64), np.asarray(payments, np.float64)
+    columns = (step, trigger, pending, idle, communication, ratio)
+    return RoundRecord(*columns, ids, paid, costs=paid + 1.0, asked=paid + 1.0)
+
+
 def three_rounds() -> Rounds:
     """Round 0: two of three share, one paid. Round 1: nobody of two. Round 2: nothing pending."""
     return Rounds.collect(
         [
-            RoundRecord(2, 0, 3, 1, 100.0, 0.9, np.array([0, 3]), np.array([0.0, 2.5])),
-            RoundRecord(5, 1, 2, 2, 90.0, 0.4, np.array([], dtype=int), np.array([])),
-            RoundRecord(9, 2, 0, 4, 80.0, 1.0, np.array([], dtype=int), np.array([])),
+            round_record(2, 0, 3, 1, 100.0, 0.9, [0, 3], [0.0, 2.5]),
+            round_record(5, 1, 2, 2, 90.0, 0.4),
+            round_record(9, 2, 0, 4, 80.0, 1.0),
         ]
     )
+
+
+def made_up(
+    regret: FloatArray, reward: FloatArray, communication: FloatArray, payment: FloatArray,
+    rounds: Rounds, settings: dict[str, Any], **more: Any,
+) -> Result:  # fmt: skip
+    """A result with these curves, whose clients take turns; its packed traffic is not known."""
+    count, steps = settings.get("clients", rounds.participants.max(initial=3) + 1), np.size(regret)
+    gained, missed = (np.diff(curve, prepend=0.0) for curve in (reward, regret))
+    turns, every = np.arange(steps) % count, np.ones(steps)
+    clients = Clients.collect(count, turns, gained, missed, every, rounds)
+    unknown = {"packed": np.full(steps, np.nan), "clients": clients}
+    curves = (regret, reward, communication, payment)
+    return Result(*curves, rounds, settings, **{**unknown, **more})
 
 
 def sample(steps: int = 10, *, known: bool = True, scale: float = 1.0, seed: int = 0) -> Result:
@@ -33,26 +58,21 @@ def sample(steps: int = 10, *, known: bool = True, scale: float = 1.0, seed: int
     payment[2:] = 2.5
     communication = np.cumsum(np.isin(np.arange(steps), [2, 5, 9]) * 90.0)
     regret = curve / 3 if known else np.full(steps, np.nan)
-    return Result(
-        regret,
-        2 * curve,
-        communication,
-        payment,
-        three_rounds(),
-        settings(seed=seed, steps=steps),
-        packed=communication / 3,
+    told = settings(seed=seed, steps=steps)
+    return made_up(
+        regret, 2 * curve, communication, payment, three_rounds(), told, packed=communication / 3
     )
 
 
 def bare(curve: FloatArray, rounds: Rounds | None = None) -> Result:
-    """The same curve four times."""
-    return Result(curve, curve, curve, curve, rounds or Rounds.collect([]), {})
+    """One curve four times, without settings."""
+    return made_up(curve, curve, curve, curve, rounds or Rounds.collect([]), {})
 
 
 def silent(steps: int = 10) -> Result:
     """A run without rounds."""
     curve = np.arange(1.0, steps + 1)
-    return Result(curve, curve, 0 * curve, 0 * curve, Rounds.collect([]), settings(steps=steps))
+    return made_up(curve, curve, 0 * curve, 0 * curve, Rounds.collect([]), settings(steps=steps))
 
 
 def by_client(
@@ -68,7 +88,7 @@ def by_client(
     paid = np.bincount(rounds.participants, weights=rounds.payments, minlength=len(steps))
     columns: Any = (steps, matched or steps, reward, regret, shared, paid)
     told = settings(algorithm=algorithm, seed=seed, clients=len(steps), **more)
-    return Result(curve, curve, 0 * curve, 0 * curve, rounds, told, clients=Clients(*columns))
+    return made_up(curve, curve, 0 * curve, 0 * curve, rounds, told, clients=Clients(*columns))
 
 
 # Of four clients the first gains by sharing, the last loses, and the third never acts.

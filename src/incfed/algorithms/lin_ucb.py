@@ -11,21 +11,23 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._version import __version__
 from ..kernels.factor import Floats
 from ..protocol.client import Learner, Observations
 from ..protocol.trust import AUTO
 from ..support import inputs
 from ..support.described import Described
 from ..support.files import replacing
+from ..support.formats import FormatError, check_format
 from .base import Algorithm
 from .baselines import Independent
 
-FORMAT = 1  # of saved learners
+FORMAT = 2  # of saved learners
 _SETTINGS = ("ridge", "noise", "delta", "exploration", "width", "width_scale")
 
 
 class Prediction(NamedTuple):
-    """What a learner expects of an arm: the reward, give or take the width of its interval. Of
+    """The reward that a learner expects of an arm, give or take the width of its interval. Of
     several arms, both are arrays. `choose` takes the arm with the largest sum of the two."""
 
     reward: Any
@@ -83,9 +85,9 @@ class LinUCB(Described):
         if np.ndim(arm) == 0:  # what `choose` returned
             allowed = f"the {inputs.counted(self.dim, 'feature')} of the arm: arms[k], not k"
             raise inputs.refuse("arm", arm, allowed)
-        one = np.ndim(arm) == 1
-        arms = self._checked([arm] if one else arm, "arm")
-        rewards = np.reshape(reward, 1) if one and np.ndim(reward) == 0 else reward
+        single = np.ndim(arm) == 1
+        arms = self._checked([arm] if single else arm, "arm")
+        rewards = np.reshape(reward, 1) if single and np.ndim(reward) == 0 else reward
         checked = inputs.array("reward", rewards, ndim=1, most=inputs.LARGEST)
         if len(checked) != len(arms):
             allowed = f"{inputs.counted(len(arms), 'number')}, one for each arm"
@@ -139,19 +141,20 @@ class LinUCB(Described):
         >>> learner.save("shop-7").name
         'shop-7.npz'
         """
-        one = self._learner
-        pending, own = one.pending, one.own
+        learner = self._learner
+        pending, own = learner.pending, learner.own
         about = {
             "format": FORMAT,
+            "incfed": __version__,
             "dim": self.dim,
             "settings": {name: getattr(self._algorithm, name) for name in _SETTINGS},
-            "trust": str(one.trust),
+            "trust": str(learner.trust),
             "steps": [pending.steps, own.steps],
         }
         arrays: dict[str, Any] = {
-            "V": one.V + one.given.V, "b": one.b + one.given.b,
+            "V": learner.V + learner.given.V, "b": learner.b + learner.given.b,
             "pending_V": pending.V, "pending_b": pending.b,
-            "own_V": own.V, "own_b": own.b, "scores": own.scores, "known": one.known,
+            "own_V": own.V, "own_b": own.b, "scores": own.scores, "known": learner.known,
         }  # fmt: skip
         target = inputs.path("path", path, "the name of a file")
         target = target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
@@ -170,14 +173,15 @@ class LinUCB(Described):
         try:
             with np.load(file, allow_pickle=False) as found:
                 about = json.loads(str(found["about"]))
-                if about["format"] != FORMAT:
-                    raise ValueError
+                check_format(file, about["format"], FORMAT, about.get("incfed"))
                 made = cls(about["dim"], **about["settings"])
                 made._resume(about, {name: found[name] for name in found.files})
         except FileNotFoundError:
             raise inputs.InputError(f"path: file not found: {file}") from None
+        except FormatError:
+            raise
         except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile):
-            allowed = "a file that LinUCB.save wrote, in this version"
+            allowed = "a file that LinUCB.save wrote"
             raise inputs.refuse("path", str(file), allowed) from None
         return made
 

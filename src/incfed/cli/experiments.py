@@ -85,11 +85,12 @@ def _run(
 
 
 def _describe(terminal: Terminal, suite: Suite, fresh: bool) -> None:
-    """What would be run, and where it would go."""
+    """Say what would be run, and where it would go."""
     from ..experiments.engine import Session
     from ..support.terminal import short
 
     Session(source=suite.name).check(suite.cells)
+    suite.checkpoint().check()
     terminal.say(f"{suite.describe()}\nto {short(suite.output)} ({suite.found(fresh)})")
     terminal.hint("Nothing was run. To run it, leave out --dry-run.")
 
@@ -212,7 +213,6 @@ def reproduce(
         bool,
         flag("--fresh-reads", "Choose with all that was downloaded; the published figures do not."),
     ] = False,
-    as_published: Annotated[bool, typer.Option("--as-published", hidden=True)] = False,
     seeds: Seeds = 10,
     quick: Annotated[bool, flag("--quick", "One seed, and the beginning of MovieLens.")] = False,
     output: Output = Path("reproduction"),
@@ -231,10 +231,7 @@ def reproduce(
     with plainly(TOO_EARLY) as terminal:
         from ..experiments.paper.reproduce import paper_suite
         from ..experiments.paper.settings import Mode
-        from ..support.inputs import InputError
 
-        if as_published and fresh_reads:  # of version 0.1; now the default
-            raise InputError("--as-published and --fresh-reads: got both, must be one of them")
         mode = Mode(fresh_reads, quick, movielens, min_events)
         suite = paper_suite(targets, seeds=seeds, mode=mode, output=output)
         _run(terminal, suite, "--resume", jobs=jobs, resume=resume, fresh=fresh)

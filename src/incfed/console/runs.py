@@ -16,7 +16,7 @@ from fastapi import APIRouter, Depends, HTTPException, Query, Response
 from ..experiments.checkpoint import NAME as CELLS
 from ..experiments.checkpoint import read_cells
 from ..experiments.points import PointSummary, summarise
-from ..planning.report import DATA as PLAN
+from ..experiments.show import PLAN, read_plan
 from ..results import interactive
 from ..results.collection import INDEX, collect
 from ..results.comparison import Comparison
@@ -243,7 +243,7 @@ def _figures(comparison: Comparison, row: ComparisonRow, metrics: Sequence[str])
     differences: dict[str, tuple[float, float, float] | None] = {}
     for name in metrics:
         differences[name] = None
-        if row.label != first and not any(each.repeated for each in comparison.rows):
+        if row.label != first:
             one = comparison.difference(row.label, name)
             if math.isfinite(one.mean) and math.isfinite(one.low):
                 differences[name] = (one.mean, one.low, one.high)
@@ -351,16 +351,8 @@ def _values(points: Sequence[PointSummary], axis: str) -> list[Any]:
 # ---------------------------------------------------------------------------------------- plans
 
 
-def _read_plan(folder: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads((folder / PLAN).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{folder.name}: the plan cannot be read: {error}") from None
-    return found
-
-
 def _plan_view(folder: Path) -> SavedView:
-    plan = _read_plan(folder)
+    plan = read_plan(folder)
     metrics = ("regret", "reward", "payment", "communication")
     known = {"The advice": plan["figures"], **plan["references"]}
     known |= {f"Frontier {n}": one for n, one in enumerate(plan["frontier"], 1)}
@@ -369,7 +361,7 @@ def _plan_view(folder: Path) -> SavedView:
         for label, one in known.items()
     ]
     used = [name for name in metrics if any(row.mean[name] is not None for row in rows)]
-    charts = ["search", "frontier"] if plan.get("tried") else ["frontier"]
+    charts = ["search", "frontier"] if plan["tried"] else ["frontier"]
     note = "Held-out means with 95 % intervals."
     return SavedView(folder.name, "plan", rows, used, [plan["advice"]], charts, note, note)
 
@@ -388,16 +380,15 @@ def _words(figures: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, str]
 
 
 def _plan_chart(folder: Path, name: str) -> dict[str, Any]:
-    plan = _read_plan(folder)
+    plan = read_plan(folder)
     choice("name", name, ("search", "frontier"))
     if name == "search":
-        tried = plan.get("tried", [])
+        tried = plan["tried"]
         columns = {key: [_scalar(one[key]) for one in tried] for key in (tried[0] if tried else ())}
         own = [{key: one.get(key) for key in plan["setting"]} for one in tried]
         return parallel(columns, own.index(plan["setting"]) if plan["setting"] in own else None)
-    aim = plan["aim"]
-    bought = plan.get("bought") or (aim if aim != "payment" else "regret")  # older plans: the aim
-    points = [one for one in plan["frontier"] if one[bought]["mean"] is not None]
+    bought = plan["bought"]
+    points = [point for point in plan["frontier"] if point[bought]["mean"] is not None]
     return interactive.frontier(points, "payment", bought)
 
 

@@ -13,12 +13,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from .._version import __version__
 from ..support.files import alone_in, claim, write_text
+from ..support.formats import FormatError, check_format
 from ..support.inputs import InputError
 from .cells import Cell, Record
 
 NAME = "cells.jsonl"
-HEAD: Mapping[str, Any] = {"format": "incfed.cells", "version": 1}
+FORMAT, VERSION = "incfed.cells", 2
+HEAD: Mapping[str, Any] = {"format": FORMAT, "version": VERSION, "incfed": __version__}
 OURS = (  # what commands write beside a checkpoint
     "runs", "plots", "report.html", "summary.md", "summary.json", "cells.parquet", "curves.parquet",
     "earlier",
@@ -32,6 +35,16 @@ class Checkpoint:
 
     def __init__(self) -> None:
         self.records: dict[str, Record] = {}  # by fingerprint
+
+    def check(self) -> None:
+        """Refuse an output folder of another version of incfed, also for a fresh start."""
+        try:
+            self._check_format()
+        except FormatError as error:
+            raise FormatError(f"output: {error}; choose another folder with --output") from None
+
+    def _check_format(self) -> None:
+        """FormatError if another version wrote what is there."""
 
     @contextmanager
     def open(self, *, fresh: bool = False) -> Iterator[None]:
@@ -63,8 +76,14 @@ class CellsFile(Checkpoint):
         self.path = path
         self._ours = ours
 
+    def _check_format(self) -> None:
+        with suppress(OSError), self.path.open("rb") as file:
+            if first := file.readline():
+                _check_head(self.path, first)
+
     @contextmanager
     def open(self, *, fresh: bool = False) -> Iterator[None]:
+        self.check()
         claim(self.path.parent, mark=self.path.name, ours=self._ours)
         with alone_in(self.path.parent):
             known = self.path.exists() and self.path.stat().st_size > 0
@@ -115,21 +134,26 @@ def _read(path: Path) -> tuple[dict[str, Record], int]:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     if lines and not lines[-1].endswith(b"\n"):
         lines.pop()
-    try:
-        head = json.loads(lines[0]) if lines else None
-    except ValueError:
-        head = None
-    if head != HEAD:
-        raise InputError(
-            f"{path}: is not a file of finished runs that this version of incfed can read; move "
-            "it away, or choose another folder"
-        )
+    _check_head(path, lines[0] if lines else b"")
     records: dict[str, Record] = {}
     for line in lines[1:]:
         with suppress(ValueError, TypeError, KeyError, AttributeError):
             record = Record.from_json(line)
             records[record.fingerprint] = record
     return records, sum(map(len, lines))
+
+
+def _check_head(path: Path, line: bytes) -> None:
+    """Refuse a file whose first line is not that of a file of cells in the current format."""
+    try:
+        head = json.loads(line)
+    except ValueError:
+        head = None
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise InputError(
+            f"{path}: is not a file of finished runs; move it away, or choose another folder"
+        )
+    check_format(path, head.get("version"), VERSION, head.get("incfed"))
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:

@@ -12,10 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._version import __version__
 from ..results.collection import FORMAT, INDEX, VERSION, list_runs, load_run
 from ..results.records import Result
-from ..results.storage import FILES, save
+from ..results.storage import FILES, read_index, save
 from ..support.files import alone_in, claim, write_text
+from ..support.formats import FormatError
 from ..support.inputs import InputError
 from .cells import Cell, Record
 from .checkpoint import OURS, Checkpoint
@@ -38,8 +40,20 @@ class RunFolders(Checkpoint):
         self._fresh = False
         self._cells: dict[str, list[Cell]] = {}  # by fingerprint; one for each label
 
+    def _check_format(self) -> None:
+        home = self._experiment
+        runs = ((read_index, home.folder(cell)) for cell in home.cells)
+        for read, folder in ((list_runs, home.output), *runs):
+            try:
+                read(folder)
+            except FormatError:
+                raise
+            except InputError:  # there is none, or it is broken
+                continue
+
     @contextmanager
     def open(self, *, fresh: bool = False) -> Iterator[None]:
+        self.check()
         claim(self._experiment.output, mark=INDEX, ours=OURS)
         with alone_in(self._experiment.output):
             self._fresh = fresh
@@ -54,7 +68,7 @@ class RunFolders(Checkpoint):
             _clean_up(folder)
         try:
             self._keep_earlier()  # also before a fresh start, which may be one of another config
-        except InputError:  # another version's list of runs
+        except InputError:  # the list of runs is broken
             if not self._fresh:
                 raise
         for folder in folders:
@@ -154,7 +168,8 @@ class RunFolders(Checkpoint):
             for cell in self._experiment.cells
         ]
         steps = self._experiment.steps
-        index = {"format": FORMAT, "version": VERSION, "steps": steps, "runs": rows}
+        head = {"format": FORMAT, "version": VERSION, "incfed": __version__}
+        index = {**head, "steps": steps, "runs": rows}
         write_text(output / INDEX, json.dumps(index, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -20,6 +20,7 @@ from ..results.replays import bootstrapped
 from ..results.storage import INDEX as RUN
 from ..results.storage import load
 from ..results.terminal import show
+from ..support.formats import FormatError, check_format
 from ..support.inputs import InputError, counted
 from ..support.terminal import Terminal, short
 from .checkpoint import NAME as CELLS
@@ -30,7 +31,8 @@ from .sweep_report import show_points
 
 PAGES = ("report.html", "plan.html", "reproduction.html")
 SEARCH = "study-*.log"  # of a plan, from its first start
-PLAN = "plan.json"  # what `incfed plan` advised; its runs are in a file as those of a sweep
+PLAN = "plan.json"  # the advice of `incfed plan`; its runs are in a file as those of a sweep
+PLAN_VERSION = 1  # of the format of that file
 
 
 def show_folders(terminal: Terminal, folders: Sequence[Path]) -> None:
@@ -79,12 +81,8 @@ def show_folder(terminal: Terminal, folder: Path) -> None:
         if records:
             show_points(terminal, name, records, folder)
         terminal.note(f"{counted(len(records), 'run')} finished")
-    elif below := _below(folder):
-        rows = [(short(one), kind, count) for one, kind, count in below]
-        show_listing(terminal, Listing.of(("folder", "kind", "finished_runs"), rows))
-        terminal.hint(f"Next: incfed show {short(below[0][0])}")
     else:
-        raise _nothing(folder)
+        _show_below(terminal, folder)
 
 
 def as_json(folders: Sequence[Path]) -> str:
@@ -109,6 +107,19 @@ def as_json(folders: Sequence[Path]) -> str:
             ]
         found.append({"folder": str(folder), "runs": [_plain(run) for run in runs]})
     return json.dumps(found, indent=1, ensure_ascii=False)
+
+
+def read_plan(folder: Path) -> dict[str, Any]:
+    """The plan that `incfed plan` wrote to a folder."""
+    file = folder / PLAN
+    try:
+        plan: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        check_format(file, plan.get("format"), PLAN_VERSION, plan["incfed"])
+    except FormatError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{file}: is not what `incfed plan` wrote") from None
+    return plan
 
 
 def open_page(terminal: Terminal, folder: Path) -> None:
@@ -154,35 +165,44 @@ def _differing(folders: Mapping[str, Sequence[Result]]) -> Iterator[Text]:
 
 
 def _show_plan(terminal: Terminal, folder: Path) -> None:
-    """What was advised. The runs behind it are of settings that were tried, and say little."""
-    try:
-        plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
-        blocks = [Text(str(line)) for line in (plan["advice"], *plan.get("unused", ()))]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{folder / PLAN}: is not what `incfed plan` wrote") from None
+    """Print the advice. The runs behind it are of settings that were tried, and say little."""
+    plan = read_plan(folder)
+    blocks = [Text(str(line)) for line in (plan["advice"], *plan["unused"])]
     show(terminal, Document("", tuple(blocks)))
     if (folder / "plan.html").exists():
         terminal.places({"page": folder / "plan.html"})
 
 
 def _kind(folder: Path) -> str:
-    """What wrote a file of cells."""
+    """The kind of study that wrote a file of cells."""
     if (folder / PLAN).exists() or any(folder.glob(SEARCH)):
         return "plan"
     return "reproduction" if (folder / "reproduction.html").exists() else "sweep"
 
 
-def _below(folder: Path) -> list[tuple[Path, str, int]]:
-    """What `run`, `sweep`, `plan` and `reproduce` have left in the folders below, and what `run`
-    has kept of earlier configs; with how many of their runs are finished."""
-    found = []
+def _show_below(terminal: Terminal, folder: Path) -> None:
+    """List what `run`, `sweep`, `plan` and `reproduce` have left in the folders below, and what
+    `run` has kept of earlier configs; with how many of their runs are finished."""
+    found, refused = [], []
     places = ((f"*/{INDEX}", INDEX), (f"*/{EARLIER}/*/{INDEX}", INDEX), (f"*/{CELLS}", CELLS))
     for pattern, mark in places:
         for file in folder.glob(pattern):
             kind = "experiment" if mark == INDEX else _kind(file.parent)
-            count = collect(file.parent).count if mark == INDEX else len(read_cells(file))
-            found.append((file.parent, kind, count))
-    return sorted(found)
+            try:
+                count = collect(file.parent).count if mark == INDEX else len(read_cells(file))
+            except FormatError as error:
+                refused.append(str(error))
+            else:
+                found.append((file.parent, kind, count))
+    if not found and not refused:
+        raise _nothing(folder)
+    if found:
+        found.sort()
+        rows = [(short(place), kind, count) for place, kind, count in found]
+        show_listing(terminal, Listing.of(("folder", "kind", "finished_runs"), rows))
+        terminal.hint(f"Next: incfed show {short(found[0][0])}")
+    for sentence in sorted(refused):
+        terminal.note(sentence)
 
 
 def _plain(run: dict[str, Any]) -> dict[str, Any]:

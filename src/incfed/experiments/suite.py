@@ -64,6 +64,8 @@ def run(
     runs to continue. With several processes, a script must call this under
     `if __name__ == "__main__":`.
     """
+    checkpoint = suite.checkpoint()
+    checkpoint.check()
     started = (suite.output / suite.mark).exists()
     if resume and fresh:
         raise InputError("--resume and --fresh: got both, must be one of them")
@@ -79,7 +81,7 @@ def run(
         )
     return run_cells(
         suite.cells,
-        checkpoint=suite.checkpoint(),
+        checkpoint=checkpoint,
         executor=executor,
         fresh=fresh,
         source=suite.name,

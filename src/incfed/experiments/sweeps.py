@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from ..results.document import Block, Document, Text
 from ..results.notebook import Shown
 from ..results.plots import can_plot
-from ..results.replays import is_log
 from ..support import inputs, places
 from ..support.extras import needs
 from ..support.inputs import counted, noun, refuse
@@ -30,6 +29,8 @@ from .sweep_report import cells_frame, curves_frame, publish_sweep, show_points
 if TYPE_CHECKING:
     import pandas
     import polars
+
+LOGS = ("ReplayLog", "Trace")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +239,7 @@ def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
 
 def _is_log(table: Mapping[str, Any]) -> bool:
     """Whether runs in the world of this table do not depend on the seed."""
-    return is_log({"world": table})
+    return table.get("kind") in LOGS and not (table.get("turn") or "bootstrap" in table)
 
 
 def sweep(

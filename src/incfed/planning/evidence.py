@@ -19,7 +19,7 @@ def figures_of(record: Record) -> dict[str, float]:
     not match, so that a run has about as many, and all sums are scaled alike. (If none matched,
     they are 0.)"""
     found = {name: record.figures[name] for name in (*METRICS, *EXTRA) if name in record.figures}
-    steps, matched = record.figures["steps"], record.figures.get("matched", math.nan)
+    steps, matched = record.figures["steps"], record.figures["matched"]
     if matched < steps:
         scale = float(record.point.get("steps", steps)) / matched if matched else 0.0
         found |= {name: scale * found[name] for name in SUMS if name in found}

@@ -13,6 +13,7 @@ from ..algorithms import IncFedUCB
 from ..experiments.checkpoint import NAME, CellsFile, Checkpoint
 from ..experiments.config import build_algorithm
 from ..experiments.engine import Session, executor_for
+from ..experiments.show import PLAN
 from ..results import interactive, markdown
 from ..results.document import Document
 from ..results.intervals import Interval
@@ -26,7 +27,7 @@ from .case import MANY, Case, read_case
 from .config_files import config_text, federation_text
 from .goals import Figures, Goal, read_goal
 from .judging import Judged, Judgement, LimitCheck, judge
-from .report import DATA, PAGE, as_data, check_free, plan_document, publish
+from .report import PAGE, as_data, check_free, plan_document, publish
 from .search import RunsFailed, Search, Watch
 from .selection import RUNGS
 from .space import Setting
@@ -266,8 +267,9 @@ def plan(
     folder = None if output is None else inputs.path("output", output).absolute()
     checkpoint, file = Checkpoint(), None
     if folder is not None:
+        checkpoint = CellsFile(folder / NAME, ours=(PAGE, PLAN))
+        checkpoint.check()
         check_free(folder)
-        checkpoint = CellsFile(folder / NAME, ours=(PAGE, DATA))
         file = folder / f"study-{_identity(case, goal, seed)}.log"
     with Session(
         checkpoint=checkpoint, executor=executor, fresh=fresh, source=case.name

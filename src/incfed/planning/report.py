@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
 from ..experiments.outputs import footer
+from ..experiments.show import PLAN, PLAN_VERSION, read_plan
 from ..results import document as doc
 from ..results import html
 from ..results.numbers import finite, human
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from .planner import Plan
     from .search import Update
 
-PAGE, DATA, CONFIG, FEDERATION = "plan.html", "plan.json", "run.toml", "federation.toml"
+PAGE, CONFIG, FEDERATION = "plan.html", "run.toml", "federation.toml"
 
 
 def plan_document(plan: Plan, *, configs: bool = False) -> doc.Document:
@@ -127,9 +128,12 @@ def _table(
 
 
 def check_free(folder: Path) -> None:
-    """Refuse a folder with configs that were edited, or that no plan wrote."""
+    """Refuse a folder with configs that were edited, or that no plan wrote; and one with a plan of
+    another version."""
     for name in (CONFIG, FEDERATION):
         check_sealed(folder / name)
+    if (folder / PLAN).exists():
+        read_plan(folder)
 
 
 def publish(plan: Plan, folder: Path) -> Path:
@@ -141,7 +145,7 @@ def publish(plan: Plan, folder: Path) -> Path:
     else:
         write_sealed(folder / FEDERATION, plan.federation)
     data = json.dumps(as_data(plan), indent=1, ensure_ascii=False, allow_nan=False)
-    write_text(folder / DATA, data + "\n")
+    write_text(folder / PLAN, data + "\n")
     return write_text(folder / PAGE, html.render(plan_document(plan, configs=True)))
 
 
@@ -149,6 +153,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
     """The plan as JSON; unknown figures are null."""
     judgement = plan.judgement
     return {
+        "format": PLAN_VERSION,
         "incfed": __version__,
         "advice": plan.advice,
         "setting": _setting(plan.setting),

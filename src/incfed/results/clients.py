@@ -22,8 +22,7 @@ class Clients(FrameRecord):
     `steps` it acted in, of which `matched` were not skipped (see `Result`); the `reward` and the
     `regret` of its own choices; in how many rounds it `shared`, and the money that it was `paid`.
 
-    Results of versions that did not keep them by client have NaN steps, reward and regret; `known`
-    is then False. In any result, regret is NaN if expected rewards are unknown.
+    Regret is NaN if expected rewards are unknown.
 
     >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
     >>> paid = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, costs=10.0)
@@ -72,36 +71,14 @@ class Clients(FrameRecord):
         steps = total(np.ones(who.size))
         return cls(steps, total(matched), total(reward), total(regret), *_rounds(count, rounds))
 
-    @classmethod
-    def unknown(cls, count: int | None, rounds: Rounds) -> Clients:
-        """Of a result that was not kept by client: what its rounds say. At least the clients that
-        shared, if `count` is not known either.
-
-        >>> incfed.results.Clients.unknown(5, nothing).known
-        False
-        """
-        count = max(count or 0, int(rounds.participants.max(initial=-1)) + 1)
-        nothing = np.full(count, np.nan)
-        return cls(nothing, nothing, nothing, nothing, *_rounds(count, rounds))
-
-    @property
-    def known(self) -> bool:
-        """Whether more than the rounds is known by client.
-
-        >>> clients.known
-        True
-        """
-        return not np.isnan(self.steps).any()
-
     def __len__(self) -> int:
         return self.steps.size
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         columns = {"client": np.arange(len(self)), **{n: getattr(self, n) for n in COLUMNS}}
-        if self.known:
-            columns["steps"] = self.steps.astype(np.int64)
-            if not np.array_equal(self.matched, self.steps):
-                columns["matched"] = self.matched.astype(np.int64)
+        columns["steps"] = self.steps.astype(np.int64)
+        if not np.array_equal(self.matched, self.steps):
+            columns["matched"] = self.matched.astype(np.int64)
         return columns
 
     def __repr__(self) -> str:

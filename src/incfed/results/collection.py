@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..support.formats import FormatError, check_format
 from ..support.inputs import InputError
 from .records import Result
 from .storage import load
 
 INDEX = "experiment.json"  # marks a folder as one that `incfed run` made
-FORMAT, VERSION = "incfed.experiment", 1
+FORMAT, VERSION = "incfed.experiment", 2
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,12 @@ def collect(folder: Path) -> Collection:
 
 
 def load_run(folder: Path, fingerprint: str | None = None) -> Result | None:
-    """The result in `folder`; None if it is missing, broken, or has another fingerprint."""
+    """The result in `folder`; None if it is missing, broken, or has another fingerprint. One of
+    another version is refused."""
     try:
         result = load(folder)
+    except FormatError:
+        raise
     except InputError:
         return None
     mark = result.settings.get("experiment")
@@ -58,10 +62,13 @@ def list_runs(folder: Path) -> list[dict[str, Any]]:
         raise InputError(f"{folder}: holds no output of `incfed run` ({INDEX} is missing)")
     try:
         index = json.loads(file.read_text(encoding="utf-8"))
-        if index["format"] != FORMAT or index["version"] != VERSION:
-            raise ValueError("made by another version of incfed")
+        if index["format"] != FORMAT:
+            raise ValueError("it is something else")
+        check_format(file, index["version"], VERSION, index.get("incfed"))
         rows = index["runs"]
         return [{key: str(row[key]) for key in ("label", "folder", "fingerprint")} for row in rows]
+    except FormatError:
+        raise
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = f"{type(error).__name__}: {error}"
         raise InputError(f"{file}: cannot be used ({why}). Run into another folder") from None

@@ -154,12 +154,6 @@ def _check(result: Result, alone: Result) -> None:
         raise refuse("alone: its steps", theirs, f"the {ours} of the other run")
     if len(alone.rounds) or alone.communication.any():
         raise refuse("alone", alone, "a run in which nobody shares, such as one of Independent()")
-    for one, who in ((result, "this run"), (alone, "alone")):
-        if not one.clients.known:
-            raise InputError(
-                f"{who}: was saved by a version of incfed that kept no figures by client; run it "
-                "again to compare them"
-            )
     if not np.array_equal(result.clients.steps, alone.clients.steps):
         raise InputError(
             "alone: its clients act in other steps than those of the other run; allowed is a run "

@@ -204,8 +204,8 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 def frontier(points: Sequence[Mapping[str, Any]], across: str, up: str) -> Table:
     """What money buys: held-out means with 95 % intervals, by rising `across`. Those that do not
     improve on a cheaper one are dots beside the line."""
-    best = [one for one in points if one.get("improves", True)]
-    rest = [one for one in points if one not in best]
+    best = [point for point in points if point["improves"]]
+    rest = [point for point in points if point not in best]
     layout = _layout(AXES.get(across, across), AXES.get(up, up))
     layout["hovermode"] = "closest"
     data = [

@@ -82,12 +82,12 @@ def memberships(runs: Runs) -> list[Membership]:
 
 
 def _gains(found: Sequence[Result], base: Sequence[Result]) -> list[Gains]:
-    """Of the runs whose seed the runs alone have, too."""
-    alone = {one.settings.get("seed"): one for one in base}
+    """The gains of the runs whose seed the runs alone have, too."""
+    alone = {result.settings.get("seed"): result for result in base}
     each = []
-    for one in found:
-        with suppress(KeyError, InputError):  # no such seed, or no figures by client
-            each.append(gains(one, alone[one.settings.get("seed")]))
+    for result in found:
+        with suppress(KeyError, InputError):  # no such seed, or of another world
+            each.append(gains(result, alone[result.settings.get("seed")]))
     return each
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["CURVES", "Clients", "Result", "RoundRecord", "Rounds"]
 
 CURVES = ("regret", "reward", "communication", "payment")
-OPTIONAL = ("packed", "matched")  # curves that a saved result may lack
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,8 +37,7 @@ class Result(FrameRecord):
     were skipped.
 
     `communication` counts scalars as the paper does; `packed` counts what a careful implementation
-    sends (symmetric matrices by half or by their factors, models only when they are needed). It is
-    NaN in results of versions that did not count it.
+    sends (symmetric matrices by half or by their factors, models only when they are needed).
 
     `matched` is the number of steps that were not skipped. Only a `ReplayLog` skips steps, if the
     arm picked is not the one that was shown. reward / matched is then the replay estimate.
@@ -59,16 +57,14 @@ class Result(FrameRecord):
     payment: FloatArray
     rounds: Rounds
     settings: Mapping[str, Any]
+    packed: FloatArray
+    clients: Clients
     matched: FloatArray = None  # type: ignore[assignment]  # None: every step
-    packed: FloatArray = None  # type: ignore[assignment]  # None: not known
-    clients: Clients = None  # type: ignore[assignment]  # None: only what the rounds say
 
     def __post_init__(self) -> None:
         if self.matched is None:
             object.__setattr__(self, "matched", np.arange(1.0, np.size(self.regret) + 1.0))
-        if self.packed is None:
-            object.__setattr__(self, "packed", np.full(np.size(self.regret), np.nan))
-        for name in (*CURVES, *OPTIONAL):
+        for name in (*CURVES, "packed", "matched"):
             column = floats(name, getattr(self, name))
             object.__setattr__(self, name, column)
             if column.size != self.regret.size:
@@ -77,9 +73,6 @@ class Result(FrameRecord):
                     f"{self.regret.size} of regret"
                 )
         object.__setattr__(self, "settings", plain(self.settings))
-        if self.clients is None:
-            clients = Clients.unknown(self.settings.get("clients"), self.rounds)
-            object.__setattr__(self, "clients", clients)
         steps = self.rounds.step
         if steps.size and not 0 <= steps[0] <= steps[-1] < self.regret.size:
             raise InputError(
@@ -116,12 +109,10 @@ class Result(FrameRecord):
         return str(dict(self.settings.get("algorithm") or {}).get("kind", "result"))
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        curves = {name: getattr(self, name) for name in CURVES}
+        curves = {name: getattr(self, name) for name in (*CURVES, "packed")}
         steps = np.arange(self.regret.size)
-        some = {} if np.isnan(self.packed).any() else {"packed": self.packed}
-        if not np.array_equal(self.matched, steps + 1):
-            some["matched"] = self.matched
-        return {"step": steps, **curves, **some}
+        skipped = not np.array_equal(self.matched, steps + 1)
+        return {"step": steps, **curves, **({"matched": self.matched} if skipped else {})}
 
     def gains(self, alone: Result) -> Gains:
         """What each client gains over `alone`, the same run with `Independent`; see `Gains`.

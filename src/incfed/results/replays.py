@@ -1,6 +1,6 @@
-"""What is special about logs: seeds do not change a log, so that intervals come from bootstrapped
-ones; and where steps are skipped, figures are per matched step, since sums over different steps
-cannot be compared."""
+"""Runs of logs. Seeds do not change a log, so that intervals come from bootstrapped ones; where
+steps are skipped, figures are per matched step, since sums over different steps cannot be
+compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ..support.inputs import counted
 from .records import CURVES, Result
 
 PER = 1000  # matched steps
-LOGS = ("ReplayLog", "Trace")
 BANDS = "Mean over seeds; the bands are one standard deviation wide on each side."
 SUMS = (*CURVES, "packed", "rounds", "paid")
 
@@ -36,15 +35,9 @@ def resampled(settings: Mapping[str, Any]) -> str:
     return str(dict(settings.get("world") or {}).get("bootstrap", "events"))
 
 
-def is_log(settings: Mapping[str, Any]) -> bool:
-    """Whether the run had one order to follow, whatever its seed."""
-    world = dict(settings.get("world") or {})
-    return world.get("kind") in LOGS and not (world.get("turn") or "bootstrap" in world)
-
-
 def skips(finals: Iterable[Mapping[str, Any]]) -> bool:
     """Whether any of the runs with these final figures skipped steps."""
-    return any(one.get("matched", math.inf) < one.get("steps", 0) for one in finals)
+    return any(one["matched"] < one["steps"] for one in finals)
 
 
 def per_matched(final: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,7 +55,7 @@ def finals_of(runs: Iterable[Sequence[Result]]) -> list[list[dict[str, Any]]]:
 
 
 def bands_note(runs: Mapping[str, Sequence[Result]]) -> str:
-    """What the lines and bands of curves are."""
+    """The note below curves: whose mean the lines are, and how wide the bands."""
     every = [one for results in runs.values() for one in results]
     logs = max(len(replicas(results)) for results in runs.values())
     over = "Over the matched steps. " if skips(one.summary() for one in every) else ""

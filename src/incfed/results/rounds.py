@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-LATER = ("costs", "asked")  # of participants, which earlier versions did not record
 COLUMNS = ("step", "trigger", "pending", "idle", "communication", "ratio")
+MONEY = ("payments", "costs", "asked")  # of each participant
+FLAT = ("participants", *MONEY)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,20 +44,14 @@ class RoundRecord(ArrayRecord):
     ratio: float
     participants: IntArray
     payments: FloatArray
-    costs: FloatArray = None  # type: ignore[assignment]  # None: not known, NaN
-    asked: FloatArray = None  # type: ignore[assignment]
+    costs: FloatArray
+    asked: FloatArray
     gap: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "participants", integers("participants", self.participants))
-        object.__setattr__(self, "payments", floats("payments", self.payments))
-        for name in LATER:
-            _fill(self, name, self.payments.size)
-        if self.participants.shape != self.payments.shape:
-            raise InputError(
-                f"payments: {counted(self.payments.size, 'value')} for "
-                f"{counted(self.participants.size, 'participant')}"
-            )
+        for name in MONEY:
+            _check_column(self, name, name)
 
     @property
     def payment(self) -> float:
@@ -89,7 +84,8 @@ class Rounds(ArrayRecord):
     """All rounds of a run, as columns; `rounds[-1]` and iteration give records.
 
     Round r's participants are `participants[offsets[r]:offsets[r + 1]]`, their payments likewise,
-    their true `costs`, and what they `asked`, which are NaN where they are not known.
+    their true `costs`, and what they `asked`; these are NaN in runs without rounds of many clients,
+    such as AsyncLinUCB.
 
     >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
     >>> paid = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, costs=10.0)
@@ -109,14 +105,14 @@ class Rounds(ArrayRecord):
     offsets: IntArray
     participants: IntArray
     payments: FloatArray
-    costs: FloatArray = None  # type: ignore[assignment]  # None: not known, NaN
-    asked: FloatArray = None  # type: ignore[assignment]
+    costs: FloatArray
+    asked: FloatArray
     gap: FloatArray = None  # type: ignore[assignment]  # None: 0
 
     def __post_init__(self) -> None:
         for name in ("step", "trigger", "pending", "idle", "offsets", "participants"):
             object.__setattr__(self, name, integers(f"rounds.{name}", getattr(self, name)))
-        for name in ("communication", "ratio", "payments"):
+        for name in ("communication", "ratio"):
             object.__setattr__(self, name, floats(f"rounds.{name}", getattr(self, name)))
         for name in COLUMNS:
             if getattr(self, name).size != len(self):
@@ -128,8 +124,6 @@ class Rounds(ArrayRecord):
             object.__setattr__(self, "gap", np.zeros(len(self)))
         object.__setattr__(self, "gap", floats("rounds.gap", self.gap))
         flat, bounds = self.participants.size, self.offsets
-        for name in LATER:
-            _fill(self, name, flat)
         if bounds.size != len(self) + 1 or bounds[0] != 0 or bounds[-1] != flat:
             raise InputError(
                 f"rounds.offsets: must hold {counted(len(self) + 1, 'value')} from 0 to {flat}, "
@@ -137,11 +131,8 @@ class Rounds(ArrayRecord):
             )
         if np.any(np.diff(bounds) < 0) or np.any(np.diff(self.step) < 0):
             raise InputError("rounds.offsets and rounds.step: must not decrease")
-        if self.payments.size != flat:
-            raise InputError(
-                f"rounds.payments: {counted(self.payments.size, 'value')} for "
-                f"{counted(flat, 'participant')}"
-            )
+        for name in MONEY:
+            _check_column(self, name, f"rounds.{name}")
         if np.any(self.shared > self.pending):
             raise InputError("rounds.pending: fewer clients than shared")
 
@@ -149,7 +140,7 @@ class Rounds(ArrayRecord):
     def collect(cls, records: Iterable[RoundRecord]) -> Rounds:
         """The columns of these records.
 
-        >>> incfed.results.Rounds.collect(one for one in rounds if one.payment > 0)
+        >>> incfed.results.Rounds.collect(record for record in rounds if record.payment > 0)
         <Rounds: 19 rounds, 66 payments>
         """
         rows = list(records)
@@ -160,7 +151,7 @@ class Rounds(ArrayRecord):
             participants=np.concatenate([np.empty(0, np.int64), *(r.participants for r in rows)]),
             **{
                 name: np.concatenate([np.empty(0), *(getattr(row, name) for row in rows)])
-                for name in ("payments", *LATER)
+                for name in MONEY
             },
             gap=[row.gap for row in rows],  # type: ignore[arg-type]
         )
@@ -172,7 +163,7 @@ class Rounds(ArrayRecord):
         row = range(len(self))[index]  # IndexError and negative numbers as in a list
         part = slice(self.offsets[row], self.offsets[row + 1])
         columns = {name: column[row].item() for name, column in self._columns().items()}
-        flat = {name: getattr(self, name)[part] for name in ("participants", "payments", *LATER)}
+        flat = {name: getattr(self, name)[part] for name in FLAT}
         return RoundRecord(**{**columns, "gap": float(self.gap[row])}, **flat)
 
     def __iter__(self) -> Iterator[RoundRecord]:
@@ -209,7 +200,7 @@ class Rounds(ArrayRecord):
         return total.astype(np.float64)  # bincount of nothing is an array of integers
 
     def to_polars(self) -> polars.DataFrame:
-        """One row a round; participants and payments are list columns.
+        """One row a round; participants, payments, costs and asked are list columns.
 
         >>> rounds.to_polars().columns[:3]
         ['step', 'trigger', 'pending']
@@ -219,7 +210,7 @@ class Rounds(ArrayRecord):
         # The types are named, so that no rounds at all still give list columns.
         kinds = {
             name: polars.List(polars.Int64 if name == "participants" else polars.Float64)
-            for name in self._flat()
+            for name in FLAT
         }
         lists = {
             name: polars.Series(self._lists(name), dtype=kind).cast(kind)
@@ -228,7 +219,7 @@ class Rounds(ArrayRecord):
         return polars.DataFrame({**self._columns(), **lists})
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row a round; participants and payments are columns of lists.
+        """One row a round; participants, payments, costs and asked are columns of lists.
 
         >>> rounds.to_pandas().shape
         (19, 10)
@@ -237,18 +228,13 @@ class Rounds(ArrayRecord):
             import pandas
         lists = {
             name: pandas.Series([part.tolist() for part in self._lists(name)], dtype=object)
-            for name in self._flat()
+            for name in FLAT
         }
         return pandas.DataFrame({**self._columns(), **lists})
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         some = {"gap": self.gap} if self.gap.any() else {}
         return {**{name: getattr(self, name) for name in COLUMNS}, **some}
-
-    def _flat(self) -> tuple[str, ...]:
-        """The columns with a value for each participant; those that are not known are left out."""
-        known = [name for name in LATER if len(self) and not np.isnan(getattr(self, name)).any()]
-        return ("participants", "payments", *known)
 
     def _lists(self, name: str) -> list[NDArray[Any]]:
         """A flat column, cut into one array for each round."""
@@ -266,12 +252,11 @@ class Rounds(ArrayRecord):
         return f"<Rounds: {counted(len(self), 'round')}, {counted(paid, 'payment')}>"
 
 
-def _fill(record: RoundRecord | Rounds, name: str, size: int) -> None:
-    """A column of this size, NaN where nothing is known."""
-    value = getattr(record, name)
-    column = floats(f"rounds.{name}", np.full(size, np.nan) if value is None else value)
+def _check_column(record: RoundRecord | Rounds, name: str, place: str) -> None:
+    """Make a column an array; refused unless it has a value for each participant."""
+    column, size = floats(place, getattr(record, name)), record.participants.size
     if column.size != size:
         raise InputError(
-            f"rounds.{name}: {counted(column.size, 'value')} for {counted(size, 'participant')}"
+            f"{place}: {counted(column.size, 'value')} for {counted(size, 'participant')}"
         )
     object.__setattr__(record, name, column)

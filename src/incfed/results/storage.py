@@ -19,17 +19,18 @@ import numpy as np
 from ..support import inputs
 from ..support.extras import needs
 from ..support.files import digest
+from ..support.formats import check_format
 from ..support.inputs import InputError
 from .clients import COLUMNS as OF_CLIENTS
 from .clients import Clients
 from .numbers import finite
-from .records import CURVES, OPTIONAL, Result
-from .rounds import COLUMNS, LATER, Rounds
+from .records import CURVES, Result
+from .rounds import COLUMNS, FLAT, Rounds
 
 if TYPE_CHECKING:
     import polars
 
-FORMAT, VERSION = "incfed.result", 1
+FORMAT, VERSION = "incfed.result", 2
 STEPS, ROUNDS, CLIENTS = "steps.parquet", "rounds.parquet", "clients.parquet"
 INDEX = "result.json"
 FILES = frozenset({STEPS, ROUNDS, CLIENTS, INDEX, ".DS_Store"})  # that a saved result may have
@@ -39,7 +40,8 @@ def save(result: Result, path: str | PathLike[str]) -> None:
     """Write `result` to the folder `path`; parent folders are made if needed.
 
     A saved result at `path` is replaced; it is deleted only when the new one is in place. Anything
-    else there (a file, a folder with other contents) is refused and left alone.
+    else there (a file, a folder with other contents, a result of another version) is refused and
+    left alone.
     """
     # Replaces what a link points to, not the link.
     target = inputs.path("path", path).resolve()
@@ -77,9 +79,8 @@ def save(result: Result, path: str | PathLike[str]) -> None:
 
 
 def load(path: str | PathLike[str]) -> Result:
-    """Read a saved result: the same arrays, bit for bit. An InputError if it cannot be read.
-
-    Version 0.1 did not keep figures by client: of its results, `clients` has the rounds only.
+    """Read a saved result: the same arrays, bit for bit. An InputError if it cannot be read, or if
+    another version of incfed wrote it in another format.
 
     >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
     >>> incfed.simulate(world, incfed.Independent(), steps=50).save("kept")
@@ -87,9 +88,8 @@ def load(path: str | PathLike[str]) -> Result:
     50
     """
     folder = inputs.path("path", path)
-    index = _index(folder)
-    by_client = CLIENTS in index["sha256"]
-    for name in (STEPS, ROUNDS, *([CLIENTS] if by_client else [])):
+    index = read_index(folder)
+    for name in (STEPS, ROUNDS, CLIENTS):
         if not (folder / name).is_file():
             raise InputError(f"path: the saved result {folder} is incomplete: {name} is missing")
         if digest(folder / name) != index["sha256"].get(name):
@@ -98,23 +98,22 @@ def load(path: str | PathLike[str]) -> Result:
         import polars
     try:
         steps = polars.read_parquet(folder / STEPS)
-        rounds = polars.read_parquet(folder / ROUNDS)
-        some = [name for name in OPTIONAL if name in steps.columns]
-        columns: dict[str, Any] = {name: steps[name].to_numpy() for name in [*CURVES, *some]}
-        if by_client:
-            columns["clients"] = _clients(polars.read_parquet(folder / CLIENTS))
-        return Result(**columns, rounds=_rounds(rounds), settings=index["settings"])
+        skipped = ["matched"] if "matched" in steps.columns else []
+        return Result(
+            **{name: steps[name].to_numpy() for name in (*CURVES, "packed", *skipped)},
+            rounds=_rounds(polars.read_parquet(folder / ROUNDS)),
+            clients=_clients(polars.read_parquet(folder / CLIENTS)),
+            settings=index["settings"],
+        )
     except (InputError, OSError, polars.exceptions.PolarsError) as error:
         raise InputError(f"path: the saved result {folder} is corrupt: {error}") from error
 
 
 def _rounds(frame: polars.DataFrame) -> Rounds:
-    # An exploded empty list may leave a null behind; payments themselves are never null.
-    names = ["participants", "payments", *(name for name in LATER if name in frame.columns)]
-    flat = {name: frame[name].explode().drop_nulls() for name in names}
+    # An exploded empty list may leave a null behind; the values themselves are never null.
     return Rounds(
         **{name: frame[name].to_numpy() for name in COLUMNS},
-        **{name: series.to_numpy() for name, series in flat.items()},
+        **{name: frame[name].explode().drop_nulls().to_numpy() for name in FLAT},
         offsets=np.cumsum([0, *frame["participants"].list.len().to_list()]),
         gap=frame["gap"].to_numpy() if "gap" in frame.columns else None,  # type: ignore[arg-type]
     )
@@ -126,7 +125,8 @@ def _clients(frame: polars.DataFrame) -> Clients:
     return Clients(**columns, matched=frame[matched].to_numpy())
 
 
-def _index(folder: Path) -> dict[str, Any]:
+def read_index(folder: Path) -> dict[str, Any]:
+    """The index of a saved result, or why it cannot be loaded."""
     if not folder.is_dir():
         raise InputError(f"path: folder not found: {folder}; allowed is a saved result")
     try:
@@ -137,13 +137,9 @@ def _index(folder: Path) -> dict[str, Any]:
         raise InputError(f"path: {folder / INDEX} cannot be read: {error}") from error
     if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise InputError(f"path: {folder} is not a saved result: its {INDEX} is something else")
-    if index.get("version") != VERSION:
-        raise InputError(
-            f"path: {folder} has format version {index.get('version')!r}; this incfed reads "
-            f"version {VERSION}"
-        )
     if not all(isinstance(index.get(name), dict) for name in ("settings", "sha256")):
         raise InputError(f"path: the saved result {folder} is corrupt: {INDEX} lacks a part")
+    check_format(folder / INDEX, index.get("version"), VERSION, index["settings"].get("incfed"))
     return index
 
 
@@ -162,4 +158,4 @@ def _refuse_foreign(target: Path) -> None:
             f"path: {target} holds {', '.join(others or sorted(names))}, which saving would "
             "delete; allowed are a new folder, an empty one or a saved result"
         )
-    _index(target)
+    read_index(target)

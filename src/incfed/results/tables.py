@@ -16,7 +16,7 @@ from .intervals import student
 from .numbers import human_spread, percent_spread
 from .palette import Pens
 from .records import Result
-from .replays import PER, bootstrapped, finals_of, is_log, resampled
+from .replays import PER, bootstrapped, finals_of, resampled, skips
 
 Runs = Mapping[str, Sequence[Result]]
 """Results by label: the same algorithm with several seeds under one label."""
@@ -77,7 +77,6 @@ class ComparisonRow:
     matched: Spread | None = None
     bootstrap: int = 0  # number of bootstrapped logs
     resample: str = "events"  # what they drew with replacement
-    repeated: bool = False  # a log with several seeds, as version 0.1 ran it
 
 
 def compare(runs: Runs) -> list[ComparisonRow]:
@@ -89,9 +88,8 @@ def compare(runs: Runs) -> list[ComparisonRow]:
         drawn = [bootstrapped(one.settings) for one in results]
         own = [one for one, again in zip(found, drawn, strict=True) if not again]
         again = [one for one, again in zip(found, drawn, strict=True) if again]
-        repeated = len(own) > 1 and is_log(results[0].settings)
         what = resampled(results[-1].settings)
-        rows.append(replace(row(label, own or again, again), repeated=repeated, resample=what))
+        rows.append(replace(row(label, own or again, again), resample=what))
     return rows
 
 
@@ -102,7 +100,7 @@ def row(
     bootstrapped logs; on one scale, see `replays`."""
 
     def figures(among: Sequence[Mapping[str, Any]], name: str) -> list[float]:
-        found = [float(final.get(name, math.nan)) for final in among]
+        found = [float(final[name]) for final in among]
         return [x for x in found if not math.isnan(x)] if name == "participation" else found
 
     def summarised(name: str) -> Spread:
@@ -111,13 +109,12 @@ def row(
             return log_spread(figures(finals, name), figures(again, name), share)
         return spread(figures(finals, name), share)
 
-    skipped = any(one.get("matched", math.inf) < one.get("steps", 0) for one in finals)
     spreads: dict[str, Any] = {name: summarised(name) for name in METRICS}
     return ComparisonRow(
         label=label,
         seeds=len(finals),
         **spreads,
-        matched=summarised("matched") if skipped else None,
+        matched=summarised("matched") if skips(finals) else None,
         bootstrap=len(again),
     )
 
@@ -146,8 +143,6 @@ def comparison_table(
             own.append(row.matched.cell() if row.matched else TableCell(""))
         lines.append(TableRow((TableCell(row.label, colour=colour), *own, *figures)))
     note = spread_note(counts, [row.bootstrap for row in rows], {row.resample for row in rows})
-    if any(row.repeated for row in rows):
-        note += " Seeds do not change a log: ± does not say how much another log would differ."
     return Table(columns, tuple(lines), note)
 
 
@@ -166,7 +161,7 @@ def metric_columns(shown: Sequence[str]) -> list[Column]:
 def spread_note(
     counts: Collection[int], logs: Sequence[int] = (), drawn: Collection[str] = ("events",)
 ) -> str:
-    """What the figures of a table with these numbers of seeds, or of bootstrapped logs, are."""
+    """The note below a table with these numbers of seeds, or of bootstrapped logs."""
     if max(logs, default=0) > 1:
         most = counted(max(logs), "bootstrapped log")
         many = most if min(logs) == max(logs) else f"up to {most}"

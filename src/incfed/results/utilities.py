@@ -102,9 +102,7 @@ def utilities(
         raise refuse("result", result, "a Result, as incfed.simulate returns")
     rounds, count = result.rounds, result.settings.get("clients")
     if not isinstance(count, int) or np.isnan(rounds.costs).any():
-        raise InputError(
-            "result: does not know true costs; allowed is a run of IncFedUCB by this version"
-        )
+        raise InputError("result: does not know true costs; allowed is a run of IncFedUCB")
     who, excess = rounds.participants, rounds.payments - rounds.costs
 
     def total(values: FloatArray) -> NDArray[np.float64]:
