@@ -99,7 +99,7 @@ class RunFolders(Checkpoint):
             if key in self.records:
                 continue
             found = [load_run(home.folder(cell), home.fingerprint(cell)) for cell in cells]
-            result = next((one for one in found if one is not None), None)
+            result = next((run for run in found if run is not None), None)
             if result is None:
                 continue
             for cell, there in zip(cells, found, strict=True):
@@ -191,8 +191,8 @@ def _link_file(source: str | Path, target: str | Path) -> None:
 
 def last_earlier(output: Path) -> Path | None:
     """Where the results of the config before this one are."""
-    found = [one for one in (output / EARLIER).glob("*") if one.name.isdecimal()]
-    return max(found, key=lambda one: int(one.name), default=None)
+    found = [folder for folder in (output / EARLIER).glob("*") if folder.name.isdecimal()]
+    return max(found, key=lambda folder: int(folder.name), default=None)
 
 
 def next_earlier(output: Path) -> Path:

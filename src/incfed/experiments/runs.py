@@ -63,7 +63,7 @@ class Experiment(Suite):
         return fingerprint([__version__, label, cell.seed, self.steps, world, algorithm, *again])
 
     def _again(self, cell: Cell) -> list[str]:
-        """What sets a run of a bootstrapped log apart from one of the log."""
+        """Words that tell a run of a bootstrapped log from one of the log; of others, none."""
         if "bootstrap" in self.environment.table or "bootstrap" not in cell.world:
             return []
         return ["bootstrap", *([cell.world["resample"]] if "resample" in cell.world else [])]
@@ -161,9 +161,9 @@ def build(recipe: Recipe) -> Experiment:
 def _with_bootstraps(cells: list[Cell], drawn: Mapping[str, Any], many: int) -> list[Cell]:
     """Each run of a log, and the same with bootstrapped logs."""
     return [
-        one
+        run
         for cell in cells
-        for one in (
+        for run in (
             cell,
             *(
                 replace(cell, world={**cell.world, **drawn}, seed=cell.seed + n)

@@ -1,4 +1,5 @@
-"""What is in folders (runs, experiments, sweeps, plans), finished or not; several side by side."""
+"""`incfed show`: runs, experiments, sweeps and plans in folders, finished or not; several side by
+side."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def show_folder(terminal: Terminal, folder: Path) -> None:
             f"A plan that is not finished: {count} kept. To continue, plan again as before."
         )
     elif (folder / CELLS).exists():  # all finished runs, also of an earlier config
-        records = sorted(read_cells(folder / CELLS), key=lambda one: one.seed)
+        records = sorted(read_cells(folder / CELLS), key=lambda record: record.seed)
         if records:
             show_points(terminal, name, records, folder)
         terminal.note(f"{counted(len(records), 'run')} finished")
@@ -91,19 +92,19 @@ def as_json(folders: Sequence[Path]) -> str:
     for folder in folders:
         if (folder / CELLS).exists():
             runs = [
-                {"label": None, "seed": one.seed, **dict(one.point), **one.figures}
-                for one in read_cells(folder / CELLS)
+                {"label": None, "seed": record.seed, **dict(record.point), **record.figures}
+                for record in read_cells(folder / CELLS)
             ]
         else:
             runs = [
                 {
-                    "label": label or one.name,
-                    "seed": one.settings.get("seed"),
-                    **({"bootstrap": True} if bootstrapped(one.settings) else {}),
-                    **one.summary(),
+                    "label": label or result.name,
+                    "seed": result.settings.get("seed"),
+                    **({"bootstrap": True} if bootstrapped(result.settings) else {}),
+                    **result.summary(),
                 }
                 for label, results in _runs(folder).items()
-                for one in results
+                for result in results
             ]
         found.append({"folder": str(folder), "runs": [_plain(run) for run in runs]})
     return json.dumps(found, indent=1, ensure_ascii=False)

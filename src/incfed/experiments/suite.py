@@ -34,7 +34,7 @@ class Suite(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """What is run: how many runs of what."""
+        """How many runs of what are run, in a sentence."""
 
     @abstractmethod
     def report(self, terminal: Terminal, outcome: Outcome) -> Mapping[str, Path]:
@@ -44,7 +44,7 @@ class Suite(ABC):
         return CellsFile(self.output / NAME)
 
     def found(self, fresh: bool = False) -> str:
-        """What becomes of what the output folder has, for a dry run."""
+        """The fate of the runs in the output folder, for a dry run."""
         if not (self.output / self.mark).exists():
             return "a new folder"
         return f"runs already there are {'run again' if fresh else 'kept'}"

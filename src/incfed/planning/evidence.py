@@ -18,11 +18,11 @@ def figures_of(record: Record) -> dict[str, float]:
     """The final figures of a run, for as many steps as the plan is for. A log skips steps that do
     not match, so that a run has about as many, and all sums are scaled alike. (If none matched,
     they are 0.)"""
-    found = {name: record.figures[name] for name in (*METRICS, *EXTRA) if name in record.figures}
+    found = {name: record.figures[name] for name in (*METRICS, *EXTRA)}
     steps, matched = record.figures["steps"], record.figures["matched"]
     if matched < steps:
         scale = float(record.point.get("steps", steps)) / matched if matched else 0.0
-        found |= {name: scale * found[name] for name in SUMS if name in found}
+        found |= {name: scale * found[name] for name in SUMS}
     return found
 
 
@@ -31,7 +31,7 @@ def means_of(runs: Sequence[Figures]) -> dict[str, float]:
 
 
 def interval_of(values: Iterable[float], *, log: bool) -> Interval:
-    """Of runs: that of their mean over seeds, or of bootstrapped logs, of what another log would
+    """The interval of the mean over seeds; or, of bootstrapped logs, of what another log would
     give."""
     found = list(values)
     mean = Interval.of(found)

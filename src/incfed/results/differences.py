@@ -32,7 +32,7 @@ def paired_difference(first: Sequence[Result], second: Sequence[Result], metric:
 
 
 def _key(result: Result) -> tuple[bool, str]:
-    """What two runs have in common that saw the same events: the world, how long, and the seed."""
+    """Equal for two runs that saw the same events: the world, how long, and the seed."""
     events = {name: result.settings.get(name) for name in ("world", "steps", "seed")}
     return bootstrapped(result.settings), json.dumps(events, sort_keys=True)
 
@@ -46,7 +46,7 @@ def difference_blocks(runs: Runs) -> Iterator[Block]:
         label: {metric: paired_difference(base, results, metric) for metric in known}
         for label, results in others
     }
-    seeds = max((one["reward"].n for one in found.values()), default=0)
+    seeds = max((row["reward"].n for row in found.values()), default=0)
     if seeds < 2:
         return
     unpaired = [label for label, row in found.items() if not row["reward"].n]

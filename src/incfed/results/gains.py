@@ -24,7 +24,7 @@ SAME = ("world", "seed", "clients")  # settings of two runs that met the same ev
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Gains(FrameRecord):
-    """What each client gains by sharing, as columns: entry i is client i.
+    """The gain of each client by sharing, as columns: entry i is client i.
 
     `gain` is the regret alone less the regret in the federation; where regret is unknown, the
     reward in the federation less the reward alone (`measure` says which). Money is no part of it:
@@ -112,7 +112,7 @@ class Gains(FrameRecord):
 
 
 def gains(result: Result, alone: Result) -> Gains:
-    """What each client of `result` gains over `alone`, the same run of the world without sharing;
+    """The gain of each client of `result` over `alone`, the same run of the world without sharing;
     see `Gains`. An InputError if it is not the same run."""
     _check(result, alone)
     ours, theirs = result.clients, alone.clients
@@ -134,7 +134,7 @@ def gains(result: Result, alone: Result) -> Gains:
 
 
 def _reward(clients: Clients) -> FloatArray:
-    """Of all steps, at the rate of the matched ones."""
+    """The reward of all steps, at the rate of the matched ones."""
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = np.where(clients.steps > 0, clients.steps / clients.matched, 1.0)
         return np.where(np.isfinite(scale), clients.reward * scale, np.nan)

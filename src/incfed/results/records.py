@@ -115,7 +115,7 @@ class Result(FrameRecord):
         return {"step": steps, **curves, **({"matched": self.matched} if skipped else {})}
 
     def gains(self, alone: Result) -> Gains:
-        """What each client gains over `alone`, the same run with `Independent`; see `Gains`.
+        """The gain of each client over `alone`, the same run with `Independent`; see `Gains`.
 
         >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
         >>> paid = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, costs=10.0)

@@ -18,12 +18,12 @@ SUMS = (*CURVES, "packed", "rounds", "paid")
 
 def originals(results: Sequence[Result]) -> list[Result]:
     """The runs of the world as it is."""
-    return [one for one in results if not bootstrapped(one.settings)]
+    return [result for result in results if not bootstrapped(result.settings)]
 
 
 def replicas(results: Sequence[Result]) -> list[Result]:
     """The runs of bootstrapped logs."""
-    return [one for one in results if bootstrapped(one.settings)]
+    return [result for result in results if bootstrapped(result.settings)]
 
 
 def bootstrapped(settings: Mapping[str, Any]) -> bool:
@@ -31,13 +31,13 @@ def bootstrapped(settings: Mapping[str, Any]) -> bool:
 
 
 def resampled(settings: Mapping[str, Any]) -> str:
-    """What a bootstrapped log drew with replacement: "events" or "clients"."""
+    """The units that a bootstrapped log drew with replacement: "events" or "clients"."""
     return str(dict(settings.get("world") or {}).get("bootstrap", "events"))
 
 
 def skips(finals: Iterable[Mapping[str, Any]]) -> bool:
     """Whether any of the runs with these final figures skipped steps."""
-    return any(one["matched"] < one["steps"] for one in finals)
+    return any(final["matched"] < final["steps"] for final in finals)
 
 
 def per_matched(final: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,17 +48,17 @@ def per_matched(final: Mapping[str, Any]) -> dict[str, Any]:
 
 def finals_of(runs: Iterable[Sequence[Result]]) -> list[list[dict[str, Any]]]:
     """The final figures of all runs, on one scale."""
-    found = [[one.summary() for one in results] for results in runs]
-    if not skips(one for finals in found for one in finals):
+    found = [[result.summary() for result in results] for results in runs]
+    if not skips(final for finals in found for final in finals):
         return found
-    return [[per_matched(one) for one in finals] for finals in found]
+    return [[per_matched(final) for final in finals] for finals in found]
 
 
 def bands_note(runs: Mapping[str, Sequence[Result]]) -> str:
     """The note below curves: whose mean the lines are, and how wide the bands."""
-    every = [one for results in runs.values() for one in results]
+    every = [result.summary() for results in runs.values() for result in results]
     logs = max(len(replicas(results)) for results in runs.values())
-    over = "Over the matched steps. " if skips(one.summary() for one in every) else ""
+    over = "Over the matched steps. " if skips(every) else ""
     if logs:
         drawn = counted(logs, "bootstrapped log")
         band = f"the bands are one standard deviation of {drawn} wide on each side."

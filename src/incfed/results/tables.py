@@ -85,9 +85,9 @@ def compare(runs: Runs) -> list[ComparisonRow]:
     finals = finals_of(checked(runs).values())
     rows = []
     for (label, results), found in zip(runs.items(), finals, strict=True):
-        drawn = [bootstrapped(one.settings) for one in results]
-        own = [one for one, again in zip(found, drawn, strict=True) if not again]
-        again = [one for one, again in zip(found, drawn, strict=True) if again]
+        drawn = [bootstrapped(result.settings) for result in results]
+        own = [final for final, again in zip(found, drawn, strict=True) if not again]
+        again = [final for final, again in zip(found, drawn, strict=True) if again]
         what = resampled(results[-1].settings)
         rows.append(replace(row(label, own or again, again), resample=what))
     return rows
@@ -149,7 +149,7 @@ def comparison_table(
 def known_metrics(rows: Iterable[ComparisonRow]) -> list[str]:
     """Metrics that are known for some row: a log may not know its regret."""
     means = [[getattr(row, name).mean for name in METRICS] for row in rows]
-    return [name for n, name in enumerate(METRICS) if not all(math.isnan(one[n]) for one in means)]
+    return [name for n, name in enumerate(METRICS) if not all(math.isnan(row[n]) for row in means)]
 
 
 def metric_columns(shown: Sequence[str]) -> list[Column]:

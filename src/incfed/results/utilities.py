@@ -1,4 +1,4 @@
-"""What clients truly got out of a federation: money less cost, client by client."""
+"""The utilities of clients, what each truly got out of a federation: money less cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRUE = 1e-9  # relative: a report that differs less is the truth
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Utilities(FrameRecord):
-    """What each client got, as columns: entry i is client i.
+    """The money and cost of each client, as columns: entry i is client i.
 
     It `shared` in so many rounds, was `paid` this money, and bore this true `cost`; `utility` is
     the difference. `overpaid` is what it was paid beyond its true cost, round by round. `lies` is
@@ -90,7 +90,7 @@ def utilities(
     *,
     worth: float = 1.0,
 ) -> Utilities:
-    """What each client truly got; see `Utilities`.
+    """The utility that each client truly had; see `Utilities`.
 
     honest: the same run without `reports` (or with fewer), to say who gained by lying; all other
     settings have to be the same. alone: the same run with Independent(), to say who would rather
