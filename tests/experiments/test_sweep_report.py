@@ -39,7 +39,8 @@ def small() -> Swept:
 def record(point: dict[str, Any], seed: int = 0, **figures: float) -> Record:
     """As if run: `figures` over zeros."""
     names = ("regret", "reward", "communication", "payment", "rounds", "participation")
-    whole = dict.fromkeys(names, 0.0) | figures
+    other = {"steps": 1.0, "matched": 1.0, "packed": math.nan}
+    whole = dict.fromkeys(names, 0.0) | other | figures
     curve = {name: [1.0] for name in ("step", *names[:4])}
     return Record(point, seed, f"{point}{seed}", whole, curve)
 
