@@ -89,12 +89,19 @@ def test_words(lines: list[dict[str, Any]], said: str) -> None:
 
 
 def test_what_a_coordinator_records_is_told(tmp_path: Path) -> None:
-    """Of a round in which one fails to deliver, and is barred, and of one in which nobody uploads."""
+    """In round 1 a client fails to deliver and is barred; in round 2 nobody uploads."""
     row = np.ones((1, 1))
     three = Federation(
-        tmp_path / "a.db", 3, dim=1, mechanism=incfed.PayEveryone(), threshold=1.0, budget=10.0,
-        barred_time=60.0, answer_time=5.0, upload_time=5.0,
-    )  # fmt: skip
+        tmp_path / "a.db",
+        3,
+        dim=1,
+        mechanism=incfed.PayEveryone(),
+        threshold=1.0,
+        budget=10.0,
+        barred_time=60.0,
+        answer_time=5.0,
+        upload_time=5.0,
+    )
     number = three.upload([0, 1, 2], [row] * 3, 2.0)
     three.deliver(0, number, row)
     three.deliver(2, number, row)
