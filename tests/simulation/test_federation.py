@@ -100,6 +100,18 @@ def test_everyone_shares_for_free() -> None:
     assert len(same(trace(), incfed.DisLinUCB(threshold=1.0)).rounds) > 1
 
 
+@pytest.mark.parametrize("cost", ["x", "1", np.nan, np.inf, -1, -1e-9, 1e101, None, True, [1.0]])
+def test_a_bad_cost_is_refused_where_it_is_said(cost: Any) -> None:
+    federation = incfed.Federation(2, 1, incfed.IncFedUCB(incfed.PayEveryone(), 1.0, costs=3.0))
+    with pytest.raises(
+        incfed.InputError, match=r"cost: got .*, must be a number from 0 to 1e\+100"
+    ):
+        federation[1].cost = cost
+    assert federation[1].cost == pytest.approx(3.0)
+    federation[1].cost = np.int64(4)  # type: ignore[assignment]
+    assert isinstance(federation[1].cost, float)
+
+
 def test_rounds_by_hand() -> None:
     never = incfed.IncFedUCB(incfed.PayEveryone(), threshold=np.inf, costs=[3.0, 5.0])
     federation = incfed.Federation(2, dim=1, algorithm=never)
