@@ -54,10 +54,13 @@ def number(
     open_low: bool = False,
     open_high: bool = False,
     finite: bool = True,
+    booleans: bool = False,
 ) -> float:
-    """`value` as a float between `low` and `high` (an open end excludes the limit itself)."""
+    """`value` as a float between `low` and `high` (an open end excludes the limit itself).
+    `booleans`: true and false count as 1 and 0; else they are refused."""
     allowed = _range("a number" if finite else "a number (or inf)", low, high, open_low, open_high)
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+    boolean = isinstance(value, bool | np.bool_)
+    if (boolean and not booleans) or not isinstance(value, int | float | np.number | np.bool_):
         raise refuse(name, value, allowed)
     if isinstance(value, np.complexfloating):
         raise refuse(name, value, allowed)
@@ -122,9 +125,10 @@ def array(
     dtype: DTypeLike = np.float64,
     allowed: str | None = None,
     most: float = math.inf,
+    booleans: bool = False,
 ) -> NDArray[Any]:
     """`value` as a new C-ordered array of `ndim` dimensions, with finite entries from -`most` to
-    `most`."""
+    `most`. `booleans`: true and false count as 1 and 0; else they are refused."""
     whole = np.issubdtype(np.dtype(dtype), np.integer)
     if allowed is None:
         numbers = "whole numbers" if whole else "finite numbers"
@@ -137,7 +141,7 @@ def array(
         raise refuse(name, value, allowed)
     if raw.ndim != ndim:
         raise refuse(name, f"an array of shape {raw.shape}", allowed)
-    if raw.dtype.kind not in "iuf" or (whole and raw.dtype.kind == "f"):
+    if raw.dtype.kind not in ("biuf" if booleans else "iuf") or (whole and raw.dtype.kind == "f"):
         raise refuse(name, f"an array of {raw.dtype}", allowed)
     with np.errstate(over="ignore"):
         result = np.array(raw, dtype=dtype, order="C")
