@@ -124,11 +124,13 @@ def array(
     ndim: int,
     dtype: DTypeLike = np.float64,
     allowed: str | None = None,
+    low: float = -math.inf,
     most: float = math.inf,
     booleans: bool = False,
 ) -> NDArray[Any]:
-    """`value` as a new C-ordered array of `ndim` dimensions, with finite entries from -`most` to
-    `most`. `booleans`: true and false count as 1 and 0; else they are refused."""
+    """`value` as a new C-ordered array of `ndim` dimensions, with finite entries from -`most` (or
+    `low`, if that is more) to `most`. `booleans`: true and false count as 1 and 0; else they are
+    refused."""
     whole = np.issubdtype(np.dtype(dtype), np.integer)
     if allowed is None:
         numbers = "whole numbers" if whole else "finite numbers"
@@ -150,10 +152,11 @@ def array(
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
         allowed = "a whole number below 2^63" if whole else "a finite number"
         raise refuse(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), allowed)
-    if most < math.inf and result.size and (result.min() < -most or result.max() > most):
-        wrong = (result < -most) | (result > most)
+    low = max(low, -most)
+    if result.size and (result.min() < low or result.max() > most):
+        wrong = (result < low) | (result > most)
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
-        number(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), low=-most, high=most)
+        number(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), low=low, high=most)
     return result
 
 
