@@ -75,6 +75,15 @@ def number(
     return result
 
 
+def plain(value: Any) -> Any:
+    """A numpy number as a Python number of the same value; anything else as it is."""
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.floating):
+        return float(value)
+    return int(value) if isinstance(value, np.integer) else value
+
+
 def setting(kind: str, value: object, name: str = "") -> float:
     """`value` as a float in the range of this kind of setting; `name` if the field has another."""
     low, high = RANGES[kind]
