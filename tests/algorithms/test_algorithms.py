@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incfed
+from incfed.support import inputs
 from support.worlds import settings_of_a_run, traces
 
 CURVES = ("regret", "reward", "communication", "payment")
@@ -124,6 +127,60 @@ def test_costs_one_for_all_or_one_each() -> None:
     dear = incfed.IncFedUCB(incfed.PayEveryone(), threshold=0.2, costs=[0, 0, 500.0, 0])
     rounds = incfed.simulate(world, dear, steps=300).rounds
     assert set(rounds.participants[rounds.payments > 0].tolist()) == {2}
+
+
+PER_CLIENT: dict[str, Callable[[Any], Any]] = {
+    "costs": lambda given: incfed.IncFedUCB(incfed.PayEveryone(), 1.0, costs=given).costs,
+    "availability": lambda given: (
+        incfed.IncFedUCB(incfed.PayEveryone(), 1.0, availability=given).availability
+    ),
+    "trust": lambda given: incfed.DisLinUCB(1.0, trust=given).trust,
+    "mean": lambda given: incfed.DrawnCosts(given, 0.1).mean,
+}
+
+
+@pytest.mark.parametrize("field", PER_CLIENT)
+@pytest.mark.parametrize("form", [np.array, list, tuple])
+def test_numbers_of_many_clients_are_checked_at_once(
+    field: str, form: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be a million of them: no call for each."""
+    numbers, calls, number = [0.5, 1.0, 0.0] * 1000, Counter[str](), inputs.number
+
+    def counted(name: str, *value: Any, **allowed: Any) -> float:
+        calls[name.partition("[")[0]] += 1
+        return number(name, *value, **allowed)
+
+    monkeypatch.setattr(inputs, "number", counted)
+    found = PER_CLIENT[field](form(numbers))
+    assert found == tuple(numbers)
+    assert set(map(type, found)) == {float}
+    assert calls[field] == 0
+
+
+@pytest.mark.parametrize("field", PER_CLIENT)
+@pytest.mark.parametrize("bad", [-1, -1e-300, np.nan, -np.inf, "x", None, 10**400, [1.0], 1j])
+def test_a_bad_number_of_one_client_is_refused(field: str, bad: Any) -> None:
+    for form in (list, tuple, lambda values: np.array(values, dtype=object)):
+        for values in ([0.5, 1, 0.5, bad, 0.0, bad], [bad]):
+            with pytest.raises(incfed.InputError, match=rf"^{field}\b"):
+                PER_CLIENT[field](form(values))
+
+
+@pytest.mark.parametrize("field", PER_CLIENT)
+def test_the_first_bad_number_is_named(field: str) -> None:
+    for form in (list, tuple, np.array):
+        with pytest.raises(incfed.InputError, match=rf"^{field}\[3\]: got -1.*, must be a number "):
+            PER_CLIENT[field](form([0.5, 1.0, 0.0, -1.0, 0.5, -2.0]))
+
+
+def test_booleans_and_small_floats_among_trusts() -> None:
+    """numpy would take them for numbers like any other."""
+    bad: Any
+    for bad in (True, np.True_, np.float32(np.inf)):
+        with pytest.raises(incfed.InputError, match=r"trust\[1\]: got"):
+            incfed.DisLinUCB(1.0, trust=[0.5, bad])
+    assert incfed.DisLinUCB(1.0, trust=[0.5, np.inf, 3]).trust == (0.5, np.inf, 3.0)
 
 
 def test_settings_name_every_option() -> None:

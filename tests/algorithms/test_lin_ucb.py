@@ -76,6 +76,21 @@ def test_one_at_a_time_or_all_at_once() -> None:
     np.testing.assert_array_equal(one.theta, all_.theta)
 
 
+def test_rewards_may_be_booleans() -> None:
+    arms, clicks = np.eye(3), np.array([True, False, True])
+    expected = incfed.LinUCB(3)
+    expected.learn(arms, clicks * 1.0)
+    singly = incfed.LinUCB(3)
+    for arm, click in zip(arms, (True, clicks[1], clicks[2]), strict=True):
+        singly.learn(arm, click)
+    at_once = incfed.LinUCB(3)
+    at_once.learn(arms, clicks)
+    for learner in (singly, at_once):
+        np.testing.assert_array_equal(learner.theta, expected.theta)
+    with pytest.raises(incfed.InputError, match="arm: got 'an array of bool'"):
+        at_once.learn(clicks, 1.0)
+
+
 def test_a_saved_learner_goes_on(tmp_path: Path) -> None:
     learner = taught(exploration=0.3, ridge=0.5)
     file = learner.save(tmp_path / "learner")

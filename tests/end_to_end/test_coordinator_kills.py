@@ -4,20 +4,25 @@ process at every named point of a round, and its database in the middle of one."
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 
 import httpx
 import numpy as np
 import pytest
 
 import incfed
+from incfed.service.coordinator.monitoring import AVAILABLE, NEXT, UNAVAILABLE
 from support.failpoints import POINTS
 from support.live_coordinator import SETTINGS, Live, learned, live, observation, settle
 from support.postgres import Postgres
 
 COUNT = 3
+KILLS = 4
 
 
 def shops(stack: ExitStack, site: Live, folder: Path, **last: object) -> list[incfed.Client]:
@@ -103,3 +108,60 @@ def test_the_database_dies_in_the_middle_of_a_round(postgres: Postgres, memory: 
         }
         teach(clients, 4)
         check(site, clients, 2)
+
+
+def test_a_database_that_dies_under_load_leaves_lines_and_no_traces(
+    postgres: Postgres, memory: Path
+) -> None:
+    """Rounds are held and others ask meanwhile; afterwards rounds go on."""
+    settings = f"{SETTINGS}rounds_per_second = 1000.0\nsteps_per_second = 0.0\n"
+    url = postgres.database("killed_under_load")
+    with live(memory, COUNT, settings, url) as site, ExitStack() as stack:
+        site.start()
+        clients = shops(stack, site, memory)
+        headers = {"Authorization": f"Bearer {site.tokens[0]}", "Incfed-Protocol": "1"}
+        stop = Event()
+
+        def ask() -> None:
+            with httpx.Client(base_url=site.url, headers=headers, timeout=30.0) as caller:
+                while not stop.wait(0.005):
+                    for path in ("/v1/state", "/v1/download", "/healthz"):
+                        assert caller.get(path).status_code in (200, 503)
+
+        def learn() -> None:
+            for k in count():
+                for client in clients:
+                    client.learn(*observation(k % 100))
+                if stop.wait(0.01):
+                    return
+
+        with ThreadPoolExecutor() as pool:
+            tasks = [pool.submit(ask), pool.submit(ask), pool.submit(learn)]
+            try:
+                for struck in range(KILLS):
+                    wait_for(lambda: clients[0].epoch >= 2 * struck)  # noqa: B023
+                    postgres.kill_all()
+                    wait_for(lambda: len(site.logged(UNAVAILABLE)) > struck)  # noqa: B023
+                    postgres.start()
+                    wait_for(lambda: len(site.logged(AVAILABLE)) > struck)  # noqa: B023
+                wait_for(lambda: clients[0].epoch > 2 * KILLS)
+            finally:
+                stop.set()
+            for task in tasks:
+                task.result()
+        assert settle(site, clients).findings == []
+        log = (memory / "log").read_text()
+        assert "Traceback" not in log
+        assert not [line for line in log.splitlines() if not line.startswith("{")]
+        away, back = site.logged(UNAVAILABLE), site.logged(AVAILABLE)
+        assert KILLS <= len(away) <= 2 * KILLS
+        assert all("OperationalError" in line["error"] and line["next"] == NEXT for line in away)
+        assert sum(line["failed_requests"] for line in back) > 0
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    for _ in range(1200):
+        if happened():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen within a minute")

@@ -74,6 +74,18 @@ def test_lists_and_other_kinds_of_numbers_will_do() -> None:
     same_trace(incfed.Trace(**small), incfed.Trace(**given_as))
 
 
+def test_rewards_may_be_booleans() -> None:
+    given_as = arrays()
+    clicks = given_as["rewards"] > 0.0
+    numbers = incfed.Trace(**{**given_as, "rewards": clicks * 1, "expected": clicks * 1.0})
+    for booleans in (clicks, clicks.tolist()):
+        made = incfed.Trace(**{**given_as, "rewards": booleans, "expected": booleans})
+        same_trace(made, numbers)
+    for name in ("clients", "arms", "items"):
+        with pytest.raises(incfed.InputError, match=f"{name}: got 'an array of bool'"):
+            incfed.Trace(**{**given_as, name: given_as[name] > 0})
+
+
 def test_a_trace_keeps_its_own_copy() -> None:
     given_as = arrays()
     trace = incfed.Trace(**given_as)

@@ -100,6 +100,28 @@ def test_everyone_shares_for_free() -> None:
     assert len(same(trace(), incfed.DisLinUCB(threshold=1.0)).rounds) > 1
 
 
+@pytest.mark.parametrize("cost", ["x", "1", np.nan, np.inf, -1, -1e-9, 1e101, None, True, [1.0]])
+def test_a_bad_cost_is_refused_where_it_is_said(cost: Any) -> None:
+    federation = incfed.Federation(2, 1, incfed.IncFedUCB(incfed.PayEveryone(), 1.0, costs=3.0))
+    with pytest.raises(
+        incfed.InputError, match=r"cost: got .*, must be a number from 0 to 1e\+100"
+    ):
+        federation[1].cost = cost
+    assert federation[1].cost == pytest.approx(3.0)
+    federation[1].cost = np.int64(4)  # type: ignore[assignment]
+    assert isinstance(federation[1].cost, float)
+
+
+def test_rewards_may_be_booleans() -> None:
+    algorithm = incfed.IncFedUCB(incfed.PaymentFree(), threshold=1.0)
+    clicks, numbers = (incfed.Federation(2, 1, algorithm) for _ in range(2))
+    for step in range(10):
+        clicks[step % 2].learn([1.0], step % 3 == 0)
+        numbers[step % 2].learn([1.0], float(step % 3 == 0))
+    np.testing.assert_array_equal(clicks.result().reward, numbers.result().reward)
+    assert len(clicks.rounds) == len(numbers.rounds) > 1
+
+
 def test_rounds_by_hand() -> None:
     never = incfed.IncFedUCB(incfed.PayEveryone(), threshold=np.inf, costs=[3.0, 5.0])
     federation = incfed.Federation(2, dim=1, algorithm=never)

@@ -86,7 +86,8 @@ class Postgres:
         assert self._process is not None
         own = [*_children(self._process.pid), self._process.pid]
         for pid in own:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # a child that has ended meanwhile
+                os.kill(pid, signal.SIGKILL)
         self._process.wait()
         self._process = None
         while any(_lives(pid) for pid in own):  # it does not start while one holds its memory

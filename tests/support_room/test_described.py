@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -89,3 +90,56 @@ def test_what_looks_like_html_is_escaped() -> None:
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
     assert "x" * 500 not in html
+
+
+SETTINGS = [
+    incfed.Independent(ridge=3, exploration=0.5),
+    incfed.IncFedUCB(
+        incfed.PaymentFree(),
+        2,
+        costs=10,
+        budget=5,
+        availability=1,
+        trust=2,
+        share_from=2,
+        money_digits=2,
+    ),
+    incfed.DisLinUCB(threshold=1.5),
+    incfed.AsyncLinUCB(upload=2, costs=1),
+    incfed.FedLinUCB(growth=1),
+    incfed.BudgetFeasible(per_round=3, total=4),
+    incfed.CostAware(0.5),
+    incfed.Exact(0.5, nodes=7),
+    incfed.PaymentEfficient(0.5, payment_free=False),
+    incfed.PostedPrice(2),
+    incfed.ShapleySplit(3, samples=4),
+    incfed.Truthful(0.5, reserve=3),
+    incfed.Threshold(2),
+    incfed.GrowthRatio(2),
+    incfed.News(2),
+    incfed.Patient(2),
+    incfed.Limits(per_round=3, price_rise=2, steps_per_upload=7, refuse_resale=True),
+    incfed.Privacy(epsilon=2),
+    incfed.DrawnCosts(mean=2, spread=1),
+    incfed.Shading(factor=2),
+    incfed.Withholding(steps=2),
+    incfed.Synthetic(clients=3, noise=1, activity=2),
+]
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: type(setting).__name__)
+def test_settings_hold_python_numbers(setting: Any) -> None:
+    """And the same ones, so that what a run records does not depend on the kind of number."""
+    kinds: dict[type, Any] = {bool: np.bool_, int: np.int64, float: np.float64}
+    given = {field.name: getattr(setting, field.name) for field in fields(setting)}
+    numpy = {
+        name: kinds[type(value)](value) if type(value) in kinds else value
+        for name, value in given.items()
+    }
+    made = type(setting)(**numpy)
+    found = {name: getattr(made, name) for name in given}
+    assert made == setting
+    assert repr(made) == repr(setting)
+    assert json.dumps(made.settings()) == json.dumps(setting.settings())
+    assert not [name for name, value in found.items() if isinstance(value, np.generic)]
+    assert any(isinstance(value, np.generic) for value in numpy.values())

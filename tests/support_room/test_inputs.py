@@ -44,6 +44,13 @@ def shortened(value: Any) -> str:
     return shown if len(shown) <= 120 else shown[:120] + "..."
 
 
+def test_booleans_are_numbers_only_where_it_is_said() -> None:
+    assert inputs.number("x", np.True_, booleans=True) == 1.0
+    assert inputs.array("x", [True, False], ndim=1, booleans=True).tolist() == [1.0, 0.0]
+    with refused("x: got 'an array of bool', must be finite numbers in 1 dimension"):
+        inputs.array("x", [True, False], ndim=1)
+
+
 @pytest.mark.parametrize(
     ("limits", "allowed", "good", "bad"),
     [

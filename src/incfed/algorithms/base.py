@@ -50,6 +50,7 @@ class Algorithm(Setting):
     width_scale: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("ridge", "noise", "delta"):
             inputs.setting(name, getattr(self, name))
         if self.exploration is not None:

@@ -27,7 +27,7 @@ _SETTINGS = ("ridge", "noise", "delta", "exploration", "width", "width_scale")
 
 
 class Prediction(NamedTuple):
-    """The reward that a learner expects of an arm, give or take the width of its interval. Of
+    """The reward that a learner expects of an arm, give or take the width of its interval. For
     several arms, both are arrays. `choose` takes the arm with the largest sum of the two."""
 
     reward: Any
@@ -78,6 +78,7 @@ class LinUCB(Described):
 
     def learn(self, arm: ArrayLike, reward: ArrayLike) -> None:
         """Learn the reward of an arm [d]; or the rewards [n] of arms [n, d], one after another.
+        Booleans count as 0 and 1.
 
         >>> learner.learn([1.0, 0.0], reward=0.3)
         >>> learner.learn([[1.0, 0.0], [0.0, 1.0]], reward=[0.2, 0.9])  # several at once
@@ -88,7 +89,7 @@ class LinUCB(Described):
         single = np.ndim(arm) == 1
         arms = self._checked([arm] if single else arm, "arm")
         rewards = np.reshape(reward, 1) if single and np.ndim(reward) == 0 else reward
-        checked = inputs.array("reward", rewards, ndim=1, most=inputs.LARGEST)
+        checked = inputs.array("reward", rewards, ndim=1, most=inputs.LARGEST, booleans=True)
         if len(checked) != len(arms):
             allowed = f"{inputs.counted(len(arms), 'number')}, one for each arm"
             raise inputs.refuse("reward", inputs.counted(len(checked), "number"), allowed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +51,12 @@ class Trusting(Algorithm):
 def check_trusts(value: object) -> float | str | tuple[float, ...]:
     """The trust as it is kept in settings: for all alike, or one per client."""
     plain = value.tolist() if isinstance(value, np.ndarray | np.number) else value
-    if isinstance(plain, list | tuple) and plain:
-        return tuple(check_limit(f"trust[{at}]", one) for at, one in enumerate(plain))
-    return check_trust(plain)
+    if not (isinstance(plain, list | tuple) and plain):
+        return check_trust(plain)
+    if set(map(type, plain)) <= {int, float}:  # all at once; if one is bad, it is named below
+        with suppress(OverflowError):
+            each = np.array(value, np.float64)
+            low, most = inputs.RANGES["trust"]
+            if np.all((each >= low) & ((each <= most) | (each == np.inf))):
+                return tuple(each.tolist())
+    return tuple(check_limit(f"trust[{at}]", limit) for at, limit in enumerate(plain))

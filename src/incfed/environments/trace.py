@@ -46,7 +46,7 @@ class Trace(World):
         items: ArrayLike | None = None,
     ) -> None:
         self.clients = inputs.array("clients", clients, ndim=1, dtype=np.int64)
-        self.rewards = inputs.array("rewards", rewards, ndim=2, most=inputs.LARGEST)
+        self.rewards = _rewards("rewards", rewards)
         self.arms, self.items = _arms(arms, items)
         self.recurring = self.arms.size > len(self.items)
         steps, choices = self.rewards.shape
@@ -57,7 +57,7 @@ class Trace(World):
         _same_steps("arms", self.arms, (steps, choices), "rewards")
         self.expected = None
         if expected is not None:
-            self.expected = inputs.array("expected", expected, ndim=2, most=inputs.LARGEST)
+            self.expected = _rewards("expected", expected)
             _same_steps("expected", self.expected, (steps, choices), "rewards")
         for wrong in (int(self.clients.min()), int(self.clients.max())):
             if not 0 <= wrong < MOST:
@@ -238,6 +238,10 @@ def _arms(arms: ArrayLike, items: ArrayLike | None) -> tuple[Ints, Floats]:
         wrong = int(ids.min() if ids.min() < 0 else ids.max())
         raise inputs.refuse("arms", wrong, f"rows of items, 0 to {len(table) - 1}")
     return ids, table
+
+
+def _rewards(name: str, given: ArrayLike) -> Floats:
+    return inputs.array(name, given, ndim=2, most=inputs.LARGEST, booleans=True)
 
 
 def _same_steps(name: str, array: np.ndarray, shape: tuple[int, ...], other: str) -> None:

@@ -32,6 +32,7 @@ class BudgetFeasible(Mechanism):
     total: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inputs.setting("budget", self.per_round, "per_round")
         if self.total is not None:
             inputs.setting("budget", self.total, "total")

@@ -34,6 +34,7 @@ class CostAware(Mechanism):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inputs.number("beta", self.beta, low=0.0, high=1.0)
 
     def decide(self, round: Round) -> Decision:

@@ -32,6 +32,7 @@ class Exact(Mechanism):
     nodes: int = 200_000
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inputs.number("beta", self.beta, low=0.0, high=1.0)
         inputs.integer("nodes", self.nodes, low=1, high=MOST_NODES)
 

@@ -41,6 +41,7 @@ class PaymentEfficient(Mechanism):
     absorb: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inputs.number("beta", self.beta, low=0.0, high=1.0)
         inputs.choice("order", self.order, ("descending", "ascending"))
         inputs.flag("payment_free", self.payment_free)

@@ -29,6 +29,7 @@ class PostedPrice(Mechanism):
     price: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inputs.setting("cost", self.price, "price")
 
     def decide(self, round: Round) -> Decision:

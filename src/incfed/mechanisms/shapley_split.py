@@ -38,6 +38,7 @@ class ShapleySplit(Mechanism):
     samples: int = 200
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inputs.setting("budget", self.pot, "pot")
         inputs.integer("samples", self.samples, low=2, high=MOST_SAMPLES)
 

@@ -37,6 +37,7 @@ class Truthful(Mechanism):
     reserve: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inputs.number("cover", self.cover, low=0.0, high=1.0, open_low=True)
         inputs.setting("cost", self.reserve, "reserve")
 

@@ -16,12 +16,11 @@ def check_costs(costs: object, name: str = "costs") -> float | tuple[float, ...]
         inputs.setting("cost", costs, name)
         return costs  # type: ignore[return-value]  # as given: 10 is recorded as 10
     allowed = "a number of at least 0, or one per client"
-    each = inputs.array(name, costs, ndim=1, allowed=allowed).tolist()
-    if not each:
+    low, most = inputs.RANGES["cost"]
+    each = inputs.array(name, costs, ndim=1, allowed=allowed, low=low, most=most)
+    if not len(each):
         raise inputs.refuse(name, costs, allowed)
-    for at, cost in enumerate(each):
-        inputs.setting("cost", cost, f"{name}[{at}]")
-    return tuple(each)
+    return tuple(each.tolist())
 
 
 def costs_of(costs: float | Sequence[float], count: int, name: str = "costs") -> Floats:

@@ -69,6 +69,7 @@ class Limits(Setting):
     refuse_resale: bool = False
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("per_round", "per_payment", "per_client"):
             if getattr(self, name) is not None:
                 inputs.setting("budget", getattr(self, name), name)

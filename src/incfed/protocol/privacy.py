@@ -72,6 +72,7 @@ class Privacy(Setting):
     reward_bound: float = 1.0  # Y
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, (low, high) in (("epsilon", EPSILON), ("delta", DELTA)):
             number = inputs.number(name, getattr(self, name), low=low, high=high)
             object.__setattr__(self, name, number)

@@ -95,17 +95,13 @@ def check_availability(value: object) -> float | tuple[float, ...]:
         return inputs.number("availability", value, low=0.0, high=1.0)
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
         raise inputs.refuse("availability", value, allowed)
-    numbers = inputs.array("availability", value, ndim=1, allowed=allowed).tolist()
-    if is_spells(numbers):
-        for at, mean in enumerate(numbers):
-            inputs.number(f"availability[{at}]", mean, low=1.0, high=1e12)
-    else:
-        for at, chance in enumerate(numbers):
-            inputs.number(f"availability[{at}]", chance, low=0.0, high=1.0)
-    return tuple(numbers)
+    numbers = inputs.array("availability", value, ndim=1, allowed=allowed)
+    low, most = (1.0, 1e12) if is_spells(numbers) else (0.0, 1.0)
+    numbers = inputs.array("availability", numbers, ndim=1, low=low, most=most)
+    return tuple(numbers.tolist())
 
 
-def is_spells(availability: float | Sequence[float]) -> bool:
+def is_spells(availability: float | Sequence[float] | Floats) -> bool:
     """Whether it gives mean lengths of spells, not probabilities."""
     if isinstance(availability, float):
         return False

@@ -52,6 +52,7 @@ class VaryingCosts(_Settings, ABC):
     spread: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "mean", check_costs(self.mean, "mean"))
         inputs.number("spread", self.spread, low=0.0, high=10.0)
 
@@ -106,6 +107,7 @@ class Behaviour(_Settings, ABC):
     clients: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.clients is not None:
             allowed = "a list of client ids, or left out for all clients"
             if not isinstance(self.clients, Sequence | np.ndarray) or not len(self.clients):

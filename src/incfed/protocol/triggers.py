@@ -115,6 +115,7 @@ class Threshold(Trigger):
     D_c: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inputs.number("D_c", self.D_c, low=0.0, finite=False)
 
     @property
@@ -141,6 +142,7 @@ class GrowthRatio(Trigger):
     gamma: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inputs.number("gamma", self.gamma, low=1.0, finite=False)
 
     @property
@@ -175,6 +177,7 @@ class News(_Streaming):
     above: float
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inputs.number("above", self.above, low=0.0, finite=False)
 
     @property
@@ -217,6 +220,7 @@ class Patient(_Streaming):
     factor: float = 1.15
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         inputs.number("news", self.news, low=0.0, finite=False)
         inputs.choice("signal", self.signal, (ROWS, GROWTH))
         inputs.number("factor", self.factor, low=1.0, high=1e6)

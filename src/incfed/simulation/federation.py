@@ -43,8 +43,7 @@ from .sharing import check_bounds, noise_stream, packed_ranks
 
 
 class Member(LinUCB):
-    """A client of a `Federation`: a `LinUCB` that shares. `cost`: what sharing costs it, which may
-    change from round to round."""
+    """A client of a `Federation`: a `LinUCB` that shares."""
 
     def __init__(
         self, federation: Federation, number: int, cost: float, trust: float | str, seed: int
@@ -62,6 +61,15 @@ class Member(LinUCB):
         learner.rules, learner.trust = algorithm.rules(federation.dim), trust
         learner.share_from, learner.privacy = protocol.share_from, protocol.privacy
         learner.normals = _normals(seed, number)
+
+    @property
+    def cost(self) -> float:
+        """The cost of sharing for this member. You may change it from round to round."""
+        return self._cost
+
+    @cost.setter
+    def cost(self, cost: float) -> None:
+        self._cost = inputs.setting("cost", cost)
 
     def choose(self, arms: ArrayLike) -> int:
         self._federation._before_step(self.number)
@@ -120,8 +128,8 @@ class Federation(Shown):
         self._scores = SCORES if trust == AUTO else 0
         prices = round_up(algorithm.prices(number), self.protocol.money_digits)
         self._members = [
-            Member(self, i, cost, one, seed)
-            for i, (cost, one) in enumerate(zip(prices.tolist(), each, strict=True))
+            Member(self, i, cost, own, seed)
+            for i, (cost, own) in enumerate(zip(prices.tolist(), each, strict=True))
         ]
         self._epoch = 0
         self._shared = {0: Shared.empty(self.dim, self._ridge)}  # by epoch that somebody has
@@ -205,13 +213,13 @@ class Federation(Shown):
         >>> federation.document().title
         'Federation: 3 clients, 2 features, IncFedUCB: 30 steps, 5 rounds, 0 paid'
         """
-        learners = [one._learner for one in self._members]
+        learners = [member._learner for member in self._members]
         members = {
             "client": np.arange(len(self)),
-            "steps": np.array([one.steps for one in self._members]),
-            "not shared": np.array([one.pending_steps for one in learners]),
-            "cost": np.array([one.cost for one in self._members]),
-            "paid": np.array([one.paid for one in self._members]),
+            "steps": np.array([member.steps for member in self._members]),
+            "not shared": np.array([learner.pending_steps for learner in learners]),
+            "cost": np.array([member.cost for member in self._members]),
+            "paid": np.array([member.paid for member in self._members]),
         }
         blocks: list[Block] = [columns_table(members, "client")]
         if self._steps:
@@ -258,19 +266,19 @@ class Federation(Shown):
 
     def _called(self, signals: Signals) -> bool:
         """Would the server call for a round, by the growth that clients report?"""
-        logdets = np.array([one._learner.logdet for one in self._members])
-        pending = np.array([one._learner.pending_steps for one in self._members])
+        logdets = np.array([member._learner.logdet for member in self._members])
+        pending = np.array([member._learner.pending_steps for member in self._members])
         return worthwhile_of(signals, logdets, pending, self._shared[self._epoch].logdet)
 
     def _know(self) -> None:
         """Growth: what the server knows after a round of the data that is still pending."""
-        costs = np.array([one.cost for one in self._members])
+        costs = np.array([member.cost for member in self._members])
         self._signals = self.protocol.trigger.signals(len(self), self.dim, self._ridge, costs)
         assert self._signals is not None
-        waiting = [one for one in self._members if one._learner.pending_steps]
+        waiting = [member for member in self._members if member._learner.pending_steps]
         places = np.full(len(self), -1)
-        places[[one.number for one in waiting]] = np.arange(len(waiting))
-        pending = gather([one._learner.pending.packed() for one in waiting], self.dim)
+        places[[member.number for member in waiting]] = np.arange(len(waiting))
+        pending = gather([member._learner.pending.packed() for member in waiting], self.dim)
         now = self._shared[self._epoch]
         know(
             self._signals, places[self._signals.order], now.V.copy(), now.factor.copy(),
@@ -285,18 +293,18 @@ class Federation(Shown):
         most = float(np.linalg.slogdet(V)[1]) + LOOSE  # no set brings more
         if most - self._shared[self._epoch].logdet < signals.least:
             return False
-        waiting = [one for one in self._members if one._learner.pending_steps]
-        needed = (one._learner.logdet + math.log1p(one.cost) for one in waiting)
-        return not signals.patient or any(one <= most for one in needed)
+        waiting = [member for member in self._members if member._learner.pending_steps]
+        needed = (member._learner.logdet + math.log1p(member.cost) for member in waiting)
+        return not signals.patient or any(logdet <= most for logdet in needed)
 
     def _worthwhile(self) -> bool:
         """Would the server open a round, by the rows that clients stream?"""
         uploads = {
-            one.number: Upload(
-                0, one._learner.epoch, one._learner.pending_steps, one.cost,
-                one._learner.pending.packed(),
+            member.number: Upload(
+                0, member._learner.epoch, member._learner.pending_steps, member.cost,
+                member._learner.pending.packed(),
             )
-            for one in self._members
+            for member in self._members
         }  # fmt: skip
         return deciding.worthwhile(self.protocol.trigger, self._inputs(uploads, 0))
 
@@ -325,11 +333,11 @@ class Federation(Shown):
 
     def _round(self, trigger: int) -> None:
         """One communication round (Alg. 1 lines 9-19)."""
-        number, learners = len(self._log) + 1, [one._learner for one in self._members]
+        number, learners = len(self._log) + 1, [member._learner for member in self._members]
         prices = round_up(
-            np.array([one.cost for one in self._members]), self.protocol.money_digits
+            np.array([member.cost for member in self._members]), self.protocol.money_digits
         ).tolist()
-        uploads = {i: one.freeze(number, prices[i]) for i, one in enumerate(learners)}
+        uploads = {i: learner.freeze(number, prices[i]) for i, learner in enumerate(learners)}
         opened = self._inputs(self._allowed(uploads), trigger)
         offers = deciding.decide_first(opened)
         db = [learners[i].deliver(number) for i in offers.payments]
@@ -349,14 +357,14 @@ class Federation(Shown):
             self._close(i, number, offers.payments)
         if self.protocol.trigger.streams == GROWTH:
             self._know()
-        held = {one.epoch for one in learners} | {self._epoch}
-        self._shared = {epoch: one for epoch, one in self._shared.items() if epoch in held}
+        held = {learner.epoch for learner in learners} | {self._epoch}
+        self._shared = {epoch: shared for epoch, shared in self._shared.items() if epoch in held}
 
     def _allowed(self, uploads: dict[int, Upload]) -> dict[int, Upload]:
         """Without uploads of too many steps, which are refused."""
         limits = self.protocol.limits
         most = None if limits is None else limits.steps_per_upload
-        return {i: one for i, one in uploads.items() if most is None or one.steps <= most}
+        return {i: upload for i, upload in uploads.items() if most is None or upload.steps <= most}
 
     def _record(self, opened: RoundInputs, closed: Closed) -> None:
         protocol, uploads = self.protocol, opened.uploads
@@ -435,6 +443,6 @@ def _protocol(algorithm: Algorithm) -> Synchronous:
 
 
 def _normals(seed: int, client: int) -> Normals:
-    """Of the noise of a client's batches, one after another; as in a simulation."""
+    """The noise of a client's batches, one after another, as a simulation draws it."""
     batches = count()
     return lambda n: noise_stream(seed, client, next(batches)).standard_normal(n)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
+from .inputs import plain
+
 LONGEST = 160  # characters of a value in a table
 
 _TABLE = "border-collapse: collapse; margin: 0"
@@ -18,7 +20,7 @@ class Described:
     """Something with facts, by name, which a notebook shows as a table."""
 
     def _facts(self) -> Mapping[str, Any]:
-        """What there is to know, in order."""
+        """All that is known, in order."""
         return _settings(self)
 
     def _usual(self) -> frozenset[str]:
@@ -45,8 +47,13 @@ class Described:
 class Setting(Described):
     """One whose repr is the call that makes it, without what is left at its default.
 
-    Dataclasses that derive from it do not get the repr of all their fields.
+    Dataclasses that derive from it do not get the repr of all their fields. They hold Python
+    numbers, also where numpy numbers are given.
     """
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]  # only dataclasses call it
+            object.__setattr__(self, field.name, plain(getattr(self, field.name)))
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -58,9 +65,9 @@ class Setting(Described):
         if not is_dataclass(self):
             return frozenset()
         return frozenset(
-            one.name
-            for one in fields(self)
-            if one.default is not MISSING and _equal(getattr(self, one.name), one.default)
+            field.name
+            for field in fields(self)
+            if field.default is not MISSING and _equal(getattr(self, field.name), field.default)
         )
 
     def __repr__(self) -> str:
@@ -71,11 +78,11 @@ class Setting(Described):
         return f"{type(self).__name__}({said})"
 
 
-def _settings(one: Any) -> dict[str, Any]:
-    """Of a dataclass its fields, otherwise what its `settings()` say."""
-    if is_dataclass(one):
-        return {field.name: getattr(one, field.name) for field in fields(one)}
-    return {name: value for name, value in one.settings().items() if name != "kind"}
+def _settings(described: Any) -> dict[str, Any]:
+    """The fields of a dataclass; of anything else, its `settings()`."""
+    if is_dataclass(described):
+        return {field.name: getattr(described, field.name) for field in fields(described)}
+    return {name: value for name, value in described.settings().items() if name != "kind"}
 
 
 def _equal(one: Any, two: Any) -> bool:

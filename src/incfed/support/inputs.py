@@ -54,10 +54,13 @@ def number(
     open_low: bool = False,
     open_high: bool = False,
     finite: bool = True,
+    booleans: bool = False,
 ) -> float:
-    """`value` as a float between `low` and `high` (an open end excludes the limit itself)."""
+    """`value` as a float between `low` and `high` (an open end excludes the limit itself).
+    `booleans`: true and false count as 1 and 0; else they are refused."""
     allowed = _range("a number" if finite else "a number (or inf)", low, high, open_low, open_high)
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+    boolean = isinstance(value, bool | np.bool_)
+    if (boolean and not booleans) or not isinstance(value, int | float | np.number | np.bool_):
         raise refuse(name, value, allowed)
     if isinstance(value, np.complexfloating):
         raise refuse(name, value, allowed)
@@ -70,6 +73,15 @@ def number(
     if math.isnan(result) or (finite and math.isinf(result)) or too_low or too_high:
         raise refuse(name, value, allowed)
     return result
+
+
+def plain(value: Any) -> Any:
+    """A numpy number as a Python number of the same value; anything else as it is."""
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.floating):
+        return float(value)
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def setting(kind: str, value: object, name: str = "") -> float:
@@ -121,10 +133,13 @@ def array(
     ndim: int,
     dtype: DTypeLike = np.float64,
     allowed: str | None = None,
+    low: float = -math.inf,
     most: float = math.inf,
+    booleans: bool = False,
 ) -> NDArray[Any]:
-    """`value` as a new C-ordered array of `ndim` dimensions, with finite entries from -`most` to
-    `most`."""
+    """`value` as a new C-ordered array of `ndim` dimensions, with finite entries from -`most` (or
+    `low`, if that is more) to `most`. `booleans`: true and false count as 1 and 0; else they are
+    refused."""
     whole = np.issubdtype(np.dtype(dtype), np.integer)
     if allowed is None:
         numbers = "whole numbers" if whole else "finite numbers"
@@ -137,7 +152,7 @@ def array(
         raise refuse(name, value, allowed)
     if raw.ndim != ndim:
         raise refuse(name, f"an array of shape {raw.shape}", allowed)
-    if raw.dtype.kind not in "iuf" or (whole and raw.dtype.kind == "f"):
+    if raw.dtype.kind not in ("biuf" if booleans else "iuf") or (whole and raw.dtype.kind == "f"):
         raise refuse(name, f"an array of {raw.dtype}", allowed)
     with np.errstate(over="ignore"):
         result = np.array(raw, dtype=dtype, order="C")
@@ -146,10 +161,11 @@ def array(
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
         allowed = "a whole number below 2^63" if whole else "a finite number"
         raise refuse(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), allowed)
-    if most < math.inf and result.size and (result.min() < -most or result.max() > most):
-        wrong = (result < -most) | (result > most)
+    low = max(low, -most)
+    if result.size and (result.min() < low or result.max() > most):
+        wrong = (result < low) | (result > most)
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
-        number(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), low=-most, high=most)
+        number(f"{name}[{', '.join(map(str, where))}]", raw[where].item(), low=low, high=most)
     return result
 
 

@@ -46,8 +46,8 @@ def by_id(folder: Path, rows: list[str], **more: Any) -> incfed.ReplayLog:
         ("a,1|2,1,nan,3", "reward missing or not finite"),
         ("a,1|2,1,-inf,3", "reward missing or not finite"),
         ("a,1|2,1,none,3", "reward missing or not finite"),
-        ("a,1|2,1,1.0,", "time missing or no number"),
-        ("a,1|2,1,1.0,noon", "time missing or no number"),
+        ("a,1|2,1,1.0,", "time missing"),
+        ("a,1|2,1,1.0,noon", "time not readable, such as 'noon'"),
         ("a", "no candidates"),
     ],
 )

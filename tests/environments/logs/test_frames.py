@@ -149,6 +149,23 @@ def test_a_trace_from_a_frame() -> None:
     assert incfed.Trace.from_frame(frame, count=5).count == 5
 
 
+def test_rewards_may_be_booleans() -> None:
+    clicks = [[True, False], [False, True], [True, True]]
+    wide = trace_frame().with_columns(pl.Series("reward", clicks), pl.Series("mean", clicks))
+    long = trace_long().with_columns(pl.col("reward") > 0.5)
+    for given in (wide, as_pandas(wide)):
+        made = incfed.Trace.from_frame(given, expected="mean")
+        assert made.rewards.tolist() == np.multiply(clicks, 1.0).tolist()
+    for given in (long, as_pandas(long)):
+        made = incfed.Trace.from_frame(given, event="event", features=["x", "y"])
+        assert set(made.rewards.ravel()) == {0.0, 1.0}
+    sample = Sample.random()
+    events = sample.events.with_columns(pl.col("reward") > 0.0)
+    for given in (events, as_pandas(events)):
+        log = incfed.ReplayLog(given, mode="zero", items=sample.table)
+        assert log._log.rewards.tolist() == [float(reward > 0.0) for reward in sample.rewards]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

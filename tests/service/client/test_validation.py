@@ -67,7 +67,6 @@ BAD_STEPS: list[tuple[Any, Any, str]] = [
     (GOOD, 2.1, "reward: got 2.1, must be a number from -2 to 2"),
     (GOOD, -2.1, "reward"),
     (GOOD, "1", "reward"),
-    (GOOD, True, "reward"),
     (GOOD, None, "reward"),
 ]
 
@@ -95,6 +94,12 @@ def test_what_is_at_the_limit_is_fine(client: incfed.Client) -> None:
     client.choose(arms)
     client.choose(np.ones((8, DIM))[::2] / 2)
     assert client.steps == 202
+
+
+def test_rewards_may_be_booleans(client: incfed.Client) -> None:
+    for reward in (True, np.True_, False, np.False_):
+        client.learn([1.0, 0.0], reward)  # type: ignore[arg-type]
+    np.testing.assert_allclose(client._durable.learner.pending.b, [2.0, 0.0])
 
 
 def test_what_was_learned_is_a_copy(client: incfed.Client) -> None:

@@ -9,11 +9,16 @@ import sys
 import pytest
 
 from incfed.service.coordinator.monitoring import (
+    AVAILABLE,
+    NEXT,
+    UNAVAILABLE,
     JsonLines,
+    Outage,
     TerminalLines,
     log_event,
     set_up_logging,
 )
+from support.federation import Clock
 
 
 def line(formatter: logging.Formatter, level: int, message: str, **fields: object) -> str:
@@ -54,6 +59,29 @@ def _loggers() -> object:
     root.handlers[:] = kept[0]
     for one, level in zip((root, alembic, uvicorn), kept[1:], strict=True):
         one.setLevel(level)
+
+
+def test_an_outage_is_two_lines(caplog: pytest.LogCaptureFixture) -> None:
+    """However many requests fail, and although one succeeds in between."""
+    clock = Clock()
+    clock.now = 0.0
+    outage = Outage(clock)
+    outage.succeeded()
+    outage.failed(OSError("no\n  route"))
+    for clock.now in (0.25, 0.5, 0.75, 3.0):
+        outage.failed(OSError("no route"), requests=2)
+        outage.succeeded()
+    clock.now = 3.5
+    outage.succeeded()
+    outage.succeeded()
+    away, back = caplog.records
+    assert (away.levelno, away.message) == (logging.ERROR, UNAVAILABLE)
+    assert vars(away)["fields"] == {"error": "OSError: no route", "next": NEXT}
+    assert away.exc_info is None
+    assert (back.levelno, back.message) == (logging.WARNING, AVAILABLE)
+    assert vars(back)["fields"] == {"seconds": pytest.approx(3.0), "failed_requests": 8}
+    outage.failed(OSError("again"))
+    assert len(caplog.records) == 3
 
 
 @pytest.mark.usefixtures("_loggers")

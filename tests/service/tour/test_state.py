@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 import incfed
-from incfed.ledger.chain import append
+from incfed.ledger.chain import append, entries_after
 from incfed.mechanisms.registry import BUILT_IN
 from incfed.service.coordinator.config import read_config
 from incfed.service.tour.display import Display, board
@@ -25,6 +25,7 @@ from incfed.service.tour.state import TourState
 from incfed.service.tour.tour import Tour
 from support.fake_coordinator import Fake
 from support.fake_server import serving
+from support.federation import Federation
 
 OPTIONS = TourOptions(clients=3, cost=4.0, budget=10.0)
 
@@ -77,11 +78,50 @@ def test_a_round_in_words_and_figures() -> None:
             [OPENED, entry("void", 1, reason="nobody uploaded")],
             "ended without a decision: nobody uploaded.",
         ),
-        ([OPENED, entry("barred", 1, client=0, until=4)], "shop-1 did not deliver as asked"),
+        (
+            [OPENED, entry("barred", 1, client=0, until_time=300.0)],
+            "shop-1 did not deliver as asked: left out of rounds for 300 s.",
+        ),
     ],
 )
 def test_words(lines: list[dict[str, Any]], said: str) -> None:
     assert any(said in line for line in told(*lines).messages)
+
+
+def test_what_a_coordinator_records_is_told(tmp_path: Path) -> None:
+    """In round 1 a client fails to deliver and is barred; in round 2 nobody uploads."""
+    row = np.ones((1, 1))
+    three = Federation(
+        tmp_path / "a.db",
+        3,
+        dim=1,
+        mechanism=incfed.PayEveryone(),
+        threshold=1.0,
+        budget=10.0,
+        barred_time=60.0,
+        answer_time=5.0,
+        upload_time=5.0,
+    )
+    number = three.upload([0, 1, 2], [row] * 3, 2.0)
+    three.deliver(0, number, row)
+    three.deliver(2, number, row)
+    three.wait(6.0)
+    three.coordinator.open_round(0)
+    three.wait(6.0)
+    assert len(three.of("barred")) == 1
+    with three.store.read() as connection:
+        state = told(*entries_after(connection, 0))
+    three.store.close()
+    assert state.messages == [
+        "Round 1: opened by shop-1, which has learned enough.",
+        "shop-2 did not deliver as asked: left out of rounds for 60 s.",
+        "Round 1: shop-2 did not deliver; decided again without.",
+        f"Round 1: shop-1 shop-3 shared for {state.spent:.2f}.",
+        "Round 2: opened by shop-1, which has learned enough.",
+        "Round 2 ended without a decision: nobody uploaded.",
+    ]
+    assert state.spent > 0.0
+    assert any("void" in line for line in shown(state, 24))
 
 
 def test_rounds_of_an_earlier_tour_count_too(tmp_path: Path) -> None:

@@ -180,30 +180,6 @@ def flatten(column: pl.Series) -> tuple[pl.Series, Ints, Flags]:
     return flat, sizes, empty
 
 
-def moments(column: pl.Series) -> pl.Series:
-    """Sort keys: numbers if most values are numbers, else the text (ISO dates sort correctly)."""
-    import polars as pl
-
-    if column.dtype.is_nested():
-        raise inputs.refuse("time", f"a column of {column.dtype}", "numbers, dates or text")
-    if column.dtype == pl.String:
-        given = len(column) - column.null_count()
-        for kind in (pl.Int64, pl.Float64):
-            parsed = column.str.strip_chars().cast(kind, strict=False)
-            left = len(column) - parsed.null_count()
-            if left == given or (kind == pl.Float64 and 2 * left >= given):
-                column = parsed
-                break
-    return column.fill_nan(None) if column.dtype.is_float() else column
-
-
-def order(times: pl.Series) -> Ints:
-    """The order by time; ties in the order of the file."""
-    places = times.alias("time").to_frame().with_row_index("place")
-    found: Ints = places.sort("time", maintain_order=True)["place"].to_numpy().astype(np.int64)
-    return found
-
-
 def code(column: pl.Series) -> tuple[Ints, list[Any]]:
     """Ids as 0, 1, 2, ... in sorted order (as numbers, if all are), and their names; -1 if
     missing."""

@@ -9,10 +9,11 @@ import numpy as np
 
 from ...kernels.factor import Floats, Ints
 from ...support.inputs import counted, refuse
-from .columns import code, flatten, floats, ids, lists, moments, numbers, order, read
+from .columns import code, flatten, floats, ids, lists, numbers, read
 from .items import NO_NUMBERS, Items, finite, read_items, stacked, unpacked
 from .layout import PROPENSITY, Layout
 from .report import Flags, Report, Sieve
+from .times import clean, moments, order
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,9 +65,8 @@ def read_log(layout: Layout) -> Log:
     frame = raw.frame
     sieve = Sieve(layout.log.title, frame["row"].to_numpy())
     clients, rewards = ids("client", frame["client"]), floats("reward", frame["reward"])
-    times = moments(frame["time"]) if "time" in frame.columns else frame["row"]
     sieve.mark("client missing", clients.is_null().to_numpy())
-    sieve.mark("time missing or no number", times.is_null().to_numpy())
+    times = _times(frame, layout, sieve)
     for reason, bad in raw.faults.items():
         sieve.mark(reason, bad)
     sieve.mark("reward missing or not finite", ~np.isfinite(rewards))
@@ -89,6 +89,19 @@ def read_log(layout: Layout) -> Log:
         report=sieve.report(),
         item_report=None if table is None else table.report,
     )
+
+
+def _times(frame: pl.DataFrame, layout: Layout, sieve: Sieve) -> pl.Series:
+    """The sort keys of events; without times, their place in the file."""
+    if "time" not in frame.columns:
+        return frame["row"]
+    given = clean(frame["time"])
+    times = moments(given, frame["row"], layout)
+    bad = times.is_null() & given.is_not_null()
+    sieve.mark("time missing", given.is_null().to_numpy())
+    if bad.any():
+        sieve.mark(f"time not readable, such as {given.filter(bad)[0]!r}", bad.to_numpy())
+    return times
 
 
 def _propensities(frame: pl.DataFrame, good: Flags, layout: Layout) -> Floats | None:

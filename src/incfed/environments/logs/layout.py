@@ -80,6 +80,7 @@ class Layout:
     features: tuple[str, ...] | None = None
     separator: str = "|"
     optional: tuple[str, ...] = ()  # roles whose column may be missing
+    day_first: bool | None = None  # of dates such as 01/03/2024; None: as the column shows
 
     @property
     def long(self) -> bool:
@@ -95,6 +96,7 @@ def laid_out(
     features: Any,
     separator: Any,
     delimiter: Any,
+    day_first: Any,
 ) -> Layout:
     """Check the arguments of a ReplayLog, and find out which format the log has."""
     for name, value in {**named, "separator": separator, "delimiter": delimiter}.items():
@@ -103,6 +105,10 @@ def laid_out(
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise inputs.refuse("delimiter", delimiter, "one character")
     given = {name: value for name, value in named.items() if value is not None}
+    if day_first is not None:
+        day_first = inputs.flag("day_first", day_first)
+        if "time" not in given:
+            raise inputs.refuse("day_first", day_first, "left out: no column is named as time")
     wide = _features(features)
     log = Source.of("file", file, format, delimiter or _delimiter(file))
     table = None
@@ -126,7 +132,7 @@ def laid_out(
         raise inputs.refuse("features", None, "the columns with the features, or items given")
     else:
         columns |= {f"features {n}": name for n, name in enumerate(wide)}
-    return Layout(log, table, columns, item, wide, separator or "|", optional)
+    return Layout(log, table, columns, item, wide, separator or "|", optional, day_first)
 
 
 def _features(value: Any) -> tuple[str, ...] | None:

@@ -52,10 +52,9 @@ class ReplayLog(World):
     propensity: the column that says how likely each pick was; None: one of this name, if any.
     clip: propensities below this count as this, for more events and some bias.
     format: "parquet" or "csv"; None: as the name of the file says.
-    propensity: the column of how likely each pick was; None: "propensity", if there is such a one.
-    clip: the least c of rejection sampling, from 0 to 1.
     separator: between the candidates of an event, in text.
     delimiter: between the columns of a CSV file; None: it is found out.
+    day_first: whether 01/03/2024 is 1 March; None: as other times of the log show.
 
     Candidates are shuffled, so that the position in the log does not matter. Rows that cannot be
     used are left out, counted in `report`, and reported by a warning.
@@ -87,13 +86,14 @@ class ReplayLog(World):
         format: str | None = None,
         separator: str = "|",
         delimiter: str | None = None,
+        day_first: bool | None = None,
     ) -> None:
         self.mode = inputs.choice("mode", mode, tuple(UNSEEN))
         named = {
             "client": client, "candidates": candidates, "chosen": chosen, "reward": reward,
             "time": time, "event": event, "item": item, PROPENSITY: propensity,
         }  # fmt: skip
-        layout = laid_out(file, format, items, named, features, separator, delimiter)
+        layout = laid_out(file, format, items, named, features, separator, delimiter, day_first)
         self.file = layout.log.path  # None: a data frame
         self._source = layout.log.title
         self._log = read_log(layout)

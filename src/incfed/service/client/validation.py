@@ -73,7 +73,7 @@ def check_step(arm: ArrayLike, reward: float, settings: FederationView) -> tuple
         raise _too_long("arm", inputs.array("arm", x, ndim=1), settings)
     bound = settings.reward_bound
     if not (type(reward) is float and -bound <= reward <= bound):
-        reward = inputs.number("reward", reward, low=-bound, high=bound)
+        reward = inputs.number("reward", reward, low=-bound, high=bound, booleans=True)
     return x, reward
 
 

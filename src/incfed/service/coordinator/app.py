@@ -21,10 +21,10 @@ from ...ledger.settings import Settings
 from .admission import describe_admission
 from .config import ServerConfig
 from .coordinator import Coordinator
-from .errors import TooLarge, add_exception_handlers
+from .errors import TooLarge, add_exception_handlers, is_outage
 from .front_page import front_page
 from .heads import HeadMiddleware
-from .monitoring import LOG, Metrics, log_event
+from .monitoring import LOG, Metrics, Outage, log_event
 from .notifications import Notifications
 from .refusals import Refusals
 from .routes import Services, for_clients, for_operators
@@ -44,7 +44,7 @@ def make_app(
     clock: Callable[[], float] = time.time,
 ) -> FastAPI:
     """The application, as operators see it. Closing the store is up to the caller."""
-    metrics = Metrics()
+    metrics, outage = Metrics(), Outage()
     notifications, refusals = Notifications(store), Refusals()
 
     def on_event(event: dict[str, Any]) -> None:
@@ -58,7 +58,7 @@ def make_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         notifications.start()
-        ticker = asyncio.create_task(_check_deadlines(coordinator, notifications, refusals))
+        ticker = asyncio.create_task(_check_deadlines(coordinator, notifications, refusals, outage))
         yield
         await notifications.stop()
         await ticker
@@ -81,7 +81,7 @@ def make_app(
     app.include_router(front_page)
     if find_spec("plotly") is not None:  # an extra
         app.mount(PATH, make_console(store, clock=clock))
-    add_exception_handlers(app, metrics, refusals)
+    add_exception_handlers(app, metrics, refusals, outage)
     app.add_middleware(HeadMiddleware, coordinator=coordinator)
     app.add_middleware(RequestMiddleware, metrics=metrics, largest=largest_body(settings.dim))
     return app
@@ -93,15 +93,18 @@ def largest_body(dim: int) -> int:
 
 
 async def _check_deadlines(
-    coordinator: Coordinator, notifications: Notifications, refusals: Refusals
+    coordinator: Coordinator, notifications: Notifications, refusals: Refusals, outage: Outage
 ) -> None:
     last_error = ""  # logged once, not four times a second
     while not notifications.stopping:
         try:
             await asyncio.to_thread(_tick, coordinator, refusals)
             last_error = ""
-        except Exception as error:  # the database may answer again the next time
-            if last_error != (last_error := type(error).__name__):
+            outage.succeeded()
+        except Exception as error:  # the next time may be better
+            if is_outage(error):
+                outage.failed(error)
+            elif last_error != (last_error := type(error).__name__):
                 LOG.error("checking the deadlines failed", exc_info=error)
         await asyncio.sleep(TICK)
 

@@ -11,14 +11,20 @@ from typing import Any, ClassVar
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import (
+    DBAPIError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+    TimeoutError,
+)
 from starlette.exceptions import HTTPException
 
 from ...protocol.checks import Refusal
 from ...protocol.messages import VERSION
 from ...support.inputs import counted
 from ..requests import PROTOCOL
-from .monitoring import LOG, Metrics
+from .monitoring import LOG, Metrics, Outage
 from .refusals import Refusals
 
 
@@ -70,7 +76,16 @@ class RepeatedKey(HTTPException):
         super().__init__(400, "must not have the same key twice in an object")
 
 
-def add_exception_handlers(app: FastAPI, metrics: Metrics, refusals: Refusals) -> None:
+def is_outage(error: Exception) -> bool:
+    """Whether it says that the database cannot be used now; else there is a mistake in a query."""
+    return isinstance(error, OperationalError | InterfaceError | TimeoutError) or (
+        isinstance(error, DBAPIError) and error.connection_invalidated
+    )
+
+
+def add_exception_handlers(
+    app: FastAPI, metrics: Metrics, refusals: Refusals, outage: Outage
+) -> None:
     def answer(
         status: int,
         field: str,
@@ -114,7 +129,14 @@ def add_exception_handlers(app: FastAPI, metrics: Metrics, refusals: Refusals) -
 
     @app.exception_handler(SQLAlchemyError)
     async def database_failed(request: Request, error: SQLAlchemyError) -> JSONResponse:
-        LOG.error("the database failed", extra={"fields": {"error": type(error).__name__}})
+        if is_outage(error):
+            outage.failed(error, requests=1)
+        else:
+            fields = {
+                "error": type(error).__name__,
+                "next": "the caller got 503, and may repeat it",
+            }
+            LOG.error("the database failed", extra={"fields": fields})
         body = {"field": "database", "value": None, "message": "is unavailable: try again later"}
         return JSONResponse(body, 503, {"Retry-After": "1"})
 

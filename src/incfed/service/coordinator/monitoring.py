@@ -30,6 +30,10 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BURST = 60.0  # seconds that one line stands for
 MOST_BURSTS = 10_000  # addresses that are remembered
 
+UNAVAILABLE, AVAILABLE = "the database is unavailable", "the database is available again"
+NEXT = "it is tried again all the time; requests get 503 until then, and clients repeat them"
+SETTLED = 0.5  # seconds without a failure after which an outage is over
+
 
 class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
@@ -136,6 +140,34 @@ class BurstLog:
         since = 1 + (0 if burst is None else int(burst[1]))
         self._bursts[address] = [now, 0]
         LOG.warning(self._message, extra={"fields": {"address": address, "count": since} | fields})
+
+
+class Outage:
+    """Logs that the database is unavailable: a line when it begins and a line when it is over,
+    however many requests it fails. All calls come from one thread."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began: float | None = None
+        self._last = 0.0  # failure
+        self._requests = 0
+
+    def failed(self, error: Exception, requests: int = 0) -> None:
+        """An attempt to use the database failed, and with it so many requests."""
+        self._last = self._clock()
+        self._requests += requests
+        if self._began is None:
+            self._began = self._last
+            why = " ".join(str(getattr(error, "orig", None) or error).split())
+            fields = {"error": f"{type(error).__name__}: {why}", "next": NEXT}
+            LOG.error(UNAVAILABLE, extra={"fields": fields})
+
+    def succeeded(self) -> None:
+        """An attempt succeeded. The outage is over once nothing has failed for a moment."""
+        if self._began is not None and self._clock() - self._last >= SETTLED:
+            fields = {"seconds": self._last - self._began, "failed_requests": self._requests}
+            LOG.warning(AVAILABLE, extra={"fields": fields})
+            self._began, self._requests = None, 0
 
 
 class Overview(NamedTuple):

@@ -45,6 +45,8 @@ class RoundStatus:
 
 
 class TourState:
+    """The clients, the rounds and the money of a tour, and what happened, in sentences."""
+
     def __init__(self, options: TourOptions) -> None:
         known = zip(options.names, options.costs, strict=True)
         self.clients = [ClientStatus(name, cost) for name, cost in known]
@@ -60,7 +62,7 @@ class TourState:
 
     def total(self, figure: str) -> Any:
         """The sum of a figure over all clients."""
-        return sum(getattr(one, figure) for one in self.clients)
+        return sum(getattr(client, figure) for client in self.clients)
 
     def say(self, text: str) -> None:
         self.messages.append(text)
@@ -94,7 +96,8 @@ class TourState:
                 self.say(f"Round {round.number} ended without a decision: {entry['reason']}.")
             case "barred":
                 name = self._names([entry["client"]])
-                self.say(f"{name} did not deliver as asked: excluded until round {entry['until']}.")
+                time = f"{entry['until_time'] - entry['at']:g} s"
+                self.say(f"{name} did not deliver as asked: left out of rounds for {time}.")
 
     def _decided(self, round: RoundStatus, entry: dict[str, Any]) -> None:
         round.stage, round.data_only = "offered", entry["data_only"]
