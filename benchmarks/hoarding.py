@@ -15,9 +15,9 @@ import numpy as np
 import incfed
 from incfed.kernels.auction import Auction, run_auction
 from incfed.kernels.coalition import log_value
-from incfed.kernels.factor import Floats
 from incfed.kernels.pending import Pending
 from incfed.results import utilities
+from incfed.types import Floats
 from speedup import SHAPE, STEPS
 
 N = SHAPE["clients"]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import incfed
-from incfed.kernels.factor import Floats
 from incfed.mechanisms.rehearsal import make_round
+from incfed.types import Floats
 from speedup import SHAPE, STEPS
 from timing import best_of, row
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 import incfed
-from incfed.kernels.factor import Floats, Ints
+from incfed.types import Floats, Ints
 
 READERS, DIM, SLATE = 10, 5, 4
 EVENTS = 4000

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incfed
-from incfed.kernels.factor import Floats
-from incfed.mechanisms.base import Mask
+from incfed.types import Floats, Mask
 from support.rounds import open_round
 from support.worlds import Table, tables
 

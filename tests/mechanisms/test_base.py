@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.kernels.ucb import TIE
-from incfed.mechanisms.base import Coalition, Mask
+from incfed.mechanisms.base import Coalition
 from incfed.mechanisms.rehearsal import RIDGE, make_round
+from incfed.types import Mask
 from reference.mechanisms import FloatArray
 from support.worlds import Table, tables
 

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from incfed.mechanisms.base import Mask
 from incfed.mechanisms.rehearsal import RIDGE, make_round
+from incfed.types import Mask
 from reference.mechanisms import FloatArray
 from support.worlds import Table, tables
 

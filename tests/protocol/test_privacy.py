@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incfed
-from incfed.kernels.factor import Floats
 from incfed.protocol.checks import Bounds, check_delivery, check_upload
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import pack_matrix
@@ -23,6 +22,7 @@ from incfed.protocol.privacy import (
     gaussian_scale,
     secret_normals,
 )
+from incfed.types import Floats
 
 
 def unit(rng: np.random.Generator, *shape: int) -> Floats:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incfed.kernels.factor import Ints
 from incfed.protocol import resale
 from incfed.protocol.checks import Refusal
 from incfed.protocol.packing import pack_matrix
 from incfed.protocol.resale import ALIKE, Downloaded, Sketch, directions, sketch
+from incfed.types import Ints
 from reference.mechanisms import FloatArray
 
 

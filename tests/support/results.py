@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from incfed.results import Clients, Result, RoundRecord, Rounds
-from incfed.results.arrays import FloatArray
+from incfed.types import Floats
 
 
 def settings(**more: Any) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def three_rounds() -> Rounds:
 
 
 def made_up(
-    regret: FloatArray, reward: FloatArray, communication: FloatArray, payment: FloatArray,
+    regret: Floats, reward: Floats, communication: Floats, payment: Floats,
     rounds: Rounds, settings: dict[str, Any], **more: Any,
 ) -> Result:  # fmt: skip
     """A result with these curves, whose clients take turns; its packed traffic is not known."""
@@ -64,7 +64,7 @@ def sample(steps: int = 10, *, known: bool = True, scale: float = 1.0, seed: int
     )
 
 
-def bare(curve: FloatArray, rounds: Rounds | None = None) -> Result:
+def bare(curve: Floats, rounds: Rounds | None = None) -> Result:
     """One curve four times, without settings."""
     return made_up(curve, curve, curve, curve, rounds or Rounds.collect([]), {})
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..kernels.factor import Floats
 from ..protocol.costs import check_costs, costs_of
 from ..protocol.protocols import Asynchronous, Protocol
 from ..support import inputs
+from ..types import Floats
 from .trust import Trusting
 
 

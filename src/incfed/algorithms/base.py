@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..kernels.store import thin_limit
 from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
@@ -20,6 +19,7 @@ from ..protocol.strategy import Behaviour, VaryingCosts
 from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs
 from ..support.described import Setting
+from ..types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)

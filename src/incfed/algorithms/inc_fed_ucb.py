@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
 from ..protocol.costs import check_costs, costs_of
 from ..protocol.limits import Limits
@@ -24,6 +23,7 @@ from ..protocol.strategy import Behaviour, VaryingCosts, check_reports, groups
 from ..protocol.triggers import Threshold, Trigger
 from ..protocol.trust import AUTO
 from ..support import inputs, places
+from ..types import Floats
 from . import thresholds
 from .trust import Trusting
 

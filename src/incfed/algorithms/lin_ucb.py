@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._version import __version__
-from ..kernels.factor import Floats
 from ..protocol.client import Learner, Observations
 from ..protocol.trust import AUTO
 from ..support import inputs
 from ..support.described import Described
 from ..support.files import replacing
 from ..support.formats import FormatError, check_format
+from ..types import Floats
 from .base import Algorithm
 from .baselines import Independent
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernels.factor import Floats, Ints
 from ..support import inputs
 from ..support.described import Described
+from ..types import Floats, Ints
 
 PIECE = 1024  # number of steps skipped at a time
 MOST = 10_000_000  # clients or items: more would not fit into memory

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.factor import Ints
 from ..support import inputs
+from ..types import Ints
 from .base import PIECE, Events, Stream, World
 from .wrapped import Wrapped
 

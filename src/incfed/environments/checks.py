@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..support import inputs
+from ..types import Floats
 from .base import Events, Stream, World
 
 SEEDS = 2  # other seeds to try, to see whether runs depend on them

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.factor import Floats, Ints
 from ..kernels.sample import draw
 from ..support import inputs
+from ..types import Floats, Ints
 from .base import MOST, Events, Stream, World
 
 

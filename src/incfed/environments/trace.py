@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernels.factor import Floats, Ints
 from ..support import inputs
 from ..support.files import replacing
+from ..types import Floats, Ints
 from .base import MOST, Events, Stream, World
 
 

@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..types import Floats, Ints, Mask
 from .compiling import compiled, inner, inner_sum
-from .factor import ZERO, Floats, Ints, add, add_outer, cholesky, copy, copy_square, dot, whiten
-from .pending import Mask, Pending
+from .factor import ZERO, add, add_outer, cholesky, copy, copy_square, dot, whiten
+from .pending import Pending
 
 TIED = 1e-9  # relative, of gain per cost
 NOISE = 1e-12  # a gain below this is rounding, and so is such a difference

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..types import Floats, Ints, Mask
 from .coalition import incentive
 from .compiling import compiled, inner
-from .factor import ZERO, Floats, Ints, cholesky, copy_square
-from .pending import Mask, Pending, absorb, add_to, log_gain
+from .factor import ZERO, cholesky, copy_square
+from .pending import Pending, absorb, add_to, log_gain
 
 UNDECIDED, IN, OUT = 0, 1, 2
 LESS = 1e-9  # relative: a total must be less by this much to count as less

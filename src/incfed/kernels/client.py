@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..types import Floats, Ints
 from .compiling import compiled, inlined, inner
 from .factor import (
     ZERO,
-    Floats,
-    Ints,
     add,
     add_outer,
     add_scaled,

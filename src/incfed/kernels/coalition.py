@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..types import Floats, Ints, Mask
 from .compiling import compiled, inlined
-from .factor import ZERO, Floats, Ints, add_scaled, cholesky, copy_square, factorize
-from .pending import Mask, Pending, absorb, add_to, log_gain
+from .factor import ZERO, add_scaled, cholesky, copy_square, factorize
+from .pending import Pending, absorb, add_to, log_gain
 from .ucb import TIE
 
 MOST_MONEY = 1e300  # so that sums stay finite

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..types import Floats, Ints
 from .client import growth, learn, refactor
 from .coalition import incentive
 from .compiling import compiled, inlined
-from .factor import Floats, Ints, add, add_scaled, copy, copy_square, factorize, whiten
+from .factor import add, add_scaled, copy, copy_square, factorize, whiten
 from .step import DONE, FULL, Steps, largest
 from .store import (
     AGE,

@@ -10,12 +10,9 @@ all rows of a block can be treated as being as long as the last.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..types import Floats
 from .compiling import compiled, compiled_sum, inner, inner_sum
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # numba compiles a loop variable that starts as a plain 0 twice: as a constant and as a number.
 ZERO: int = np.int64(0)  # type: ignore[assignment]

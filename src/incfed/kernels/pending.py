@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..types import Floats, Ints, Mask
 from .compiling import compiled, inner, inner_sum
 from .factor import (
     ZERO,
-    Floats,
-    Ints,
     add,
     add_outer,
     cholesky,
@@ -23,8 +21,6 @@ from .factor import (
     whiten,
 )
 from .store import BASE, DENSE, FIELDS, KNOWN, PENDING, SERVER, TAIL, VERSION, Store
-
-Mask = NDArray[np.bool_]
 
 
 class Pending(NamedTuple):

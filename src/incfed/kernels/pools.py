@@ -7,8 +7,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..types import Floats, Ints
 from .compiling import compiled, inner
-from .factor import Floats, Ints
 
 
 @compiled

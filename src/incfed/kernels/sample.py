@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..types import Floats, Ints
 from .compiling import compiled
-from .factor import Floats, Ints
 
 
 @compiled

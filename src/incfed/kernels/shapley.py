@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ..types import Floats, Ints, Mask
 from .compiling import compiled
-from .factor import Floats, Ints, copy_square
-from .pending import Mask, Pending, absorb
+from .factor import copy_square
+from .pending import Pending, absorb
 
 
 @compiled

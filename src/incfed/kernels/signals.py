@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..types import Floats, Ints
 from .compiling import compiled, inlined
-from .factor import Floats, Ints, add_outer, factorize, update
+from .factor import add_outer, factorize, update
 from .pending import Pending, absorb
 from .store import PENDING, SERVER, Store, empty_store
 from .ucb import Bench

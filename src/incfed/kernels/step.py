@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..types import Floats, Ints
 from .client import growth, learn, outdated, refresh, remember
 from .compiling import compiled, inner
-from .factor import Floats, Ints, whiten
+from .factor import whiten
 from .signals import Signals, report, worthwhile
 from .store import BASE, BLOCKS_A_STEP, CLOCK, PAIRS_A_STEP, Store, fetch
 from .trust import Personal, catch_up, choose_personal, enter, learn_personal

@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..types import Floats, Ints
 from .compiling import compiled, inlined
-from .factor import Floats, Ints, copy, copy_square, whiten
+from .factor import copy, copy_square, whiten
 
 # Columns of the table, one row per client; the last row is the server's.
 PENDING = 0  # own steps not yet shared

@@ -21,11 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..types import Floats, Ints
 from .compiling import compiled, inlined, inner, inner_sum
 from .factor import (
     ZERO,
-    Floats,
-    Ints,
     add,
     add_outer,
     add_scaled,

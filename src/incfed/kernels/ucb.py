@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..types import Floats, Ints
 from .compiling import compiled, inlined, inner, inner_sum
-from .factor import ZERO, Floats, Ints, copy, dot, unwhiten
+from .factor import ZERO, copy, dot, unwhiten
 from .store import DENSE, OLD, OLD_BLOCK, OWN, PRIOR, SERVER, TAIL, VERSION, Store
 
 TIE = 1e-9  # scores closer than this are tied, so that rounding does not decide

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from ..kernels.factor import Floats
 from ..protocol import deciding
 from ..protocol.deciding import Offers, RoundInputs
 from ..protocol.money import from_units
+from ..types import Floats
 from .acts import round_settings
 from .money import amounts, fractions
 from .records import RUNNING, read_deliveries, read_epoch, read_round_inputs

@@ -12,7 +12,6 @@ import numpy as np
 from sqlalchemy import Connection, Select, bindparam, func, select
 from sqlalchemy import Table as SqlTable
 
-from ..kernels.factor import Floats
 from ..kernels.trust import SCORES
 from ..protocol.deciding import RoundInputs
 from ..protocol.floats import from_bytes as from_bytes
@@ -22,6 +21,7 @@ from ..protocol.messages import Upload
 from ..protocol.packing import TRIANGLE, Packed, pack_matrix
 from ..protocol.shared import Shared
 from ..protocol.trust import AUTO
+from ..types import Floats
 from . import money, tables
 from .chain import digest
 from .settings import Settings

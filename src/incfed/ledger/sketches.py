@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 from sqlalchemy import Connection, func, insert, select
 
-from ..kernels.factor import Floats
 from ..protocol.resale import Downloaded, Sketch, directions, sketch
+from ..types import Floats
 from . import tables
 from .records import from_bytes, read_triangle, to_bytes
 

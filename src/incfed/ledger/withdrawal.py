@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select, update
 
-from ..kernels.factor import Floats
 from ..protocol.shared import Shared
 from ..support.inputs import InputError, counted, refuse
+from ..types import Floats
 from . import tables
 from .chain import append, digest, said_by
 from .past import forget_shared

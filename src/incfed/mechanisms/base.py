@@ -13,18 +13,15 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..kernels import coalition
 from ..kernels.auction import Auction, run_auction
 from ..kernels.cheapest import Tree, search_cheapest
-from ..kernels.factor import Floats, Ints
 from ..kernels.pending import Pending, absorb
 from ..kernels.shapley import add_marginals
 from ..support import inputs
 from ..support.described import Setting
-
-Mask = NDArray[np.bool_]
+from ..types import Floats, Ints, Mask
 
 CLEARLY = 1e-9  # relative: a smaller difference in money, or in gain per money, is none
 MEETS = 1e-9  # docs/paper.md, reading 7: log ratio >= log beta - 1e-9

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..support import inputs
-from .base import CLEARLY, Coalition, Decision, Mask, Mechanism, Round
+from ..types import Floats, Mask
+from .base import CLEARLY, Coalition, Decision, Mechanism, Round
 from .choosing import by_need, leading, per_money
 
 

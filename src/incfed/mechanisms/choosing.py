@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..kernels.ucb import TIE
-from .base import CLEARLY, Coalition, Mask, Round
+from ..types import Floats, Mask
+from .base import CLEARLY, Coalition, Round
 
 NO_MONEY = 1e-300  # instead of dividing by 0
 

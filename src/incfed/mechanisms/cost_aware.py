@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels.cheapest import cheaper
-from ..kernels.factor import Floats
 from ..support import inputs
-from .base import Coalition, Decision, Mask, Mechanism, Round
+from ..types import Floats, Mask
+from .base import Coalition, Decision, Mechanism, Round
 from .choosing import by_need, leading, per_money
 from .payment_efficient import PaymentEfficient
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..kernels.ucb import TIE
 from ..support import inputs
-from .base import Coalition, Decision, Mask, Mechanism, Round
+from ..types import Mask
+from .base import Coalition, Decision, Mechanism, Round
 from .choosing import ranking
 
 

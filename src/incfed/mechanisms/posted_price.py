@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..support import inputs
-from .base import Decision, Mask, Mechanism, Round
+from ..types import Floats, Mask
+from .base import Decision, Mechanism, Round
 
 
 @dataclass(frozen=True)

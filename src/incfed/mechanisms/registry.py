@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import mechanisms
-from ..kernels.factor import Floats
 from ..support import places
 from ..support.inputs import InputError, choice, refuse
 from ..support.kinds import Built, Kinds, Maker, build, find, public
 from ..support.plugins import classes, load
-from .base import Decision, Mask, Mechanism, MechanismError, Round
+from ..types import Floats, Mask
+from .base import Decision, Mechanism, MechanismError, Round
 from .checks import check_mechanism
 
 MECHANISMS = Kinds(Mechanism, public(mechanisms, Mechanism))

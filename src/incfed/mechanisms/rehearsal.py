@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..kernels.coalition import log_gains
-from ..kernels.factor import Floats, factorize
+from ..kernels.factor import factorize
 from ..kernels.pending import Pending
+from ..types import Floats
 from .base import Round
 
 RIDGE = 0.1

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels.coalition import WILLING
-from ..kernels.factor import Floats, Ints
 from ..support import inputs
-from .base import Decision, Mask, Mechanism, Round, ShapleyValues
+from ..types import Floats, Ints, Mask
+from .base import Decision, Mechanism, Round, ShapleyValues
 from .choosing import ranking
 
 MOST_SAMPLES = 10**6

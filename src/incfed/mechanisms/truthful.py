@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..support import inputs
-from .base import MEETS, Decision, Mask, Mechanism, Round
+from ..types import Floats, Mask
+from .base import MEETS, Decision, Mechanism, Round
 
 # What hoarding gains is bounded by measurement from this cover on, with a reserve of up to so many
 # times the highest cost; see docs/strategic.md.

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..support.inputs import InputError, counted
+from ..types import Floats
 from .messages import Signal, Upload
 from .packing import FACTOR, TRIANGLE, Packed
 

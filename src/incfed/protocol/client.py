@@ -23,10 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats, Ints, add_outer, factorize, update, whiten
+from ..kernels.factor import add_outer, factorize, update, whiten
 from ..kernels.step import triggered
 from ..kernels.trust import SCORES
 from ..kernels.ucb import Rules, choose_dense, confidence
+from ..types import Floats, Ints
 from .messages import Download, Upload
 from .packing import TRIANGLE, Packed, pack_matrix, pack_rows
 from .privacy import Noise, Normals, Privacy, secret_normals

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..support import inputs
+from ..types import Floats
 
 
 def check_costs(costs: object, name: str = "costs") -> float | tuple[float, ...]:

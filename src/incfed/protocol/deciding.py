@@ -14,9 +14,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..kernels.coalition import log_gains
-from ..kernels.factor import Floats
 from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.payment_free import PaymentFree
+from ..types import Floats
 from .limits import NO_PAST, Limits, Past, usual_prices
 from .messages import Upload
 from .money import Budget, Purse, declared, round_up, total

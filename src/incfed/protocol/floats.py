@@ -6,7 +6,7 @@ import base64
 
 import numpy as np
 
-from ..kernels.factor import Floats
+from ..types import Floats
 
 
 def to_bytes(numbers: Floats) -> bytes:

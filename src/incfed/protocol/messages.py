@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..kernels.factor import Floats
+from ..types import Floats
 from .packing import Packed
 
 VERSION = 1  # of these messages; other versions are refused

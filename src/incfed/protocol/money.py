@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..mechanisms.base import Round
 from ..support import inputs
+from ..types import Floats
 from .limits import BUDGET, Limits, Past
 
 ROUNDING = 1e-9  # of what may be paid: far above differences in rounding between processors

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..kernels.pending import Pending
+from ..types import Floats
 from .floats import to_bytes
 
 TRIANGLE, FACTOR = "triangle", "factor"

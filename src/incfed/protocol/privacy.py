@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..support import inputs, places
 from ..support.described import Setting
+from ..types import Floats
 
 SENSITIVITY = 3.0 / math.sqrt(2.0)  # of (sum x x' / L^2, sum x y / (L Y)), one step replaced
 EPSILON = (0.01, 100.0)  # where the calibration keeps its digits

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..mechanisms.base import Mechanism
 from ..support import inputs
+from ..types import Floats
 from .limits import Limits
 from .privacy import Privacy
 from .strategy import Behaviour, VaryingCosts

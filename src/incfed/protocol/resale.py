@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats, Ints
+from ..types import Floats, Ints
 from .checks import Refusal
 from .packing import Packed, pack_matrix
 

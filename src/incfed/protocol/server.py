@@ -6,9 +6,9 @@ import math
 from typing import NamedTuple
 
 from ..kernels import coalition
-from ..kernels.factor import Floats, Ints
-from ..kernels.pending import Mask, Pending
+from ..kernels.pending import Pending
 from ..mechanisms.base import Decision, Mechanism, MechanismError, Round, malformed
+from ..types import Floats, Ints, Mask
 from .money import exact_sum
 from .shared import Shared
 from .traffic import communication

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.coalition import add_rows, form
-from ..kernels.factor import Floats, factorize
-from ..kernels.pending import Mask, Pending
+from ..kernels.factor import factorize
+from ..kernels.pending import Pending
+from ..types import Floats, Mask
 
 ROUNDING = 2.0**-52  # of the trace, times d: what rounding may take off an eigenvalue of 0
 

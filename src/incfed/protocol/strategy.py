@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats, Ints
-from ..kernels.pending import Mask
 from ..support import inputs, places
 from ..support.described import Setting
 from ..support.kinds import Kinds, build
+from ..types import Floats, Ints, Mask
 from .costs import check_costs
 
 MOST = inputs.RANGES["cost"][1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.factor import Floats, Ints
+from ..types import Floats, Ints
 
 
 def communication(

@@ -13,13 +13,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ..kernels.factor import Floats
-from ..kernels.pending import Mask
 from ..kernels.signals import Signals, signals
 from ..mechanisms.base import MEETS, Round
 from ..support import inputs, places
 from ..support.described import Setting
 from ..support.kinds import Kinds, build
+from ..types import Floats, Mask
 
 ROWS, GROWTH = "rows", "growth"
 

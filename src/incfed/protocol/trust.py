@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..kernels.factor import Floats, update
+from ..kernels.factor import update
 from ..kernels.trust import GRID, SCORES, personalize, preferred, squared_error
 from ..support import inputs
+from ..types import Floats
 
 Auto = Literal["auto"]
 AUTO: Auto = "auto"

@@ -11,13 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..support.extras import needs
 from ..support.inputs import InputError
+from ..types import Floats, Ints
 
 if TYPE_CHECKING:
     import pandas
     import polars
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def _column(
@@ -33,12 +31,12 @@ def _column(
     return array
 
 
-def floats(name: str, value: ArrayLike) -> FloatArray:
+def floats(name: str, value: ArrayLike) -> Floats:
     """A read-only float64 copy."""
     return _column(name, value, "iuf", "numbers", np.float64)
 
 
-def integers(name: str, value: ArrayLike) -> IntArray:
+def integers(name: str, value: ArrayLike) -> Ints:
     """A read-only int64 copy; floats are refused, not truncated."""
     return _column(name, value, "iu", "integers", np.int64)
 

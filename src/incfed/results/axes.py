@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .arrays import FloatArray
+from ..types import Floats
 from .curves import Curve
 from .numbers import tick
 from .palette import GRID, INK, MUTED, Pens
@@ -159,7 +159,7 @@ def _frame(axes: Axes, title: str, note: str, across: str = "") -> None:
         spine.set_zorder(1)
 
 
-def band(line: Curve, metric: str) -> tuple[FloatArray, FloatArray]:
+def band(line: Curve, metric: str) -> tuple[Floats, Floats]:
     """One standard deviation on each side, cut to possible values."""
     low, high = line.mean - line.sd, line.mean + line.sd
     if metric in ("communication", "packed", "payment"):

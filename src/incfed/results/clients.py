@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..support.inputs import InputError, counted
-from .arrays import FloatArray, FrameRecord, IntArray, floats, integers
+from ..types import Floats, Ints
+from .arrays import FrameRecord, floats, integers
 from .rounds import Rounds
 
 COLUMNS = ("steps", "reward", "regret", "shared", "paid")
@@ -31,12 +32,12 @@ class Clients(FrameRecord):
     array([12, 12, 14, 15, 13])
     """
 
-    steps: FloatArray
-    matched: FloatArray
-    reward: FloatArray
-    regret: FloatArray
-    shared: IntArray
-    paid: FloatArray
+    steps: Floats
+    matched: Floats
+    reward: Floats
+    regret: Floats
+    shared: Ints
+    paid: Floats
 
     def __post_init__(self) -> None:
         for name in ("steps", "matched", "reward", "regret", "paid"):

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ..support.inputs import InputError
-from .arrays import FloatArray, IntArray
+from ..types import Floats, Ints
 from .records import Result
 from .replays import bootstrapped
 
@@ -23,11 +23,11 @@ class Curve:
     """One line of a plot: `mean` at `x` (steps from 1, or values of a parameter), and `sd` over
     seeds (NaN for one seed)."""
 
-    x: IntArray | FloatArray
-    mean: FloatArray
-    sd: FloatArray
+    x: Ints | Floats
+    mean: Floats
+    sd: Floats
     form: Literal["curve", "points", "level"] = "curve"  # points are marked, a level is thin
-    dots: tuple[FloatArray, FloatArray] | None = None  # what the mean is of: x and y
+    dots: tuple[Floats, Floats] | None = None  # what the mean is of: x and y
 
     @property
     def empty(self) -> bool:
@@ -54,14 +54,12 @@ def curve(results: Sequence[Result], metric: str) -> Curve:
     return Curve(grid + 1, *_line(results, values, np.ones_like(values)))
 
 
-def _places(result: Result, grid: IntArray) -> IntArray:
+def _places(result: Result, grid: Ints) -> Ints:
     """Where these of its matched steps are; without skipped steps it is the grid itself."""
     return np.searchsorted(result.matched, grid + 1).clip(max=result.matched.size - 1)
 
 
-def _line(
-    results: Sequence[Result], values: FloatArray, weights: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _line(results: Sequence[Result], values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Mean and spread over seeds; of a log its own line, and the spread of bootstrapped logs."""
     again = np.array([bootstrapped(result.settings) for result in results])
     own = again if again.all() else ~again
@@ -69,7 +67,7 @@ def _line(
     return mean, mean_and_sd(values[again], weights[again])[1] if again.any() else sd
 
 
-def mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+def mean_and_sd(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Over the first axis; with equal weights the plain mean and the sample standard deviation."""
     known = (weights > 0).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -79,11 +77,11 @@ def mean_and_sd(values: FloatArray, weights: FloatArray) -> tuple[FloatArray, Fl
     return mean, np.where(known > 1, np.sqrt(variance), np.nan)
 
 
-def _participation(results: Sequence[Result], grid: IntArray, steps: int) -> Curve:
+def _participation(results: Sequence[Result], grid: Ints, steps: int) -> Curve:
     """Share of pending clients that joined: the rounds one by one, and the mean of all rounds so
     far, which ends at the figure of the tables. NaN before the first round."""
-    at: list[FloatArray] = []
-    shares: list[FloatArray] = []
+    at: list[Floats] = []
+    shares: list[Floats] = []
     means = []
     for result in results:
         share = result.rounds.participation

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..support.inputs import InputError, counted, refuse
-from .arrays import FloatArray, FrameRecord, IntArray, floats, integers
+from ..types import Floats, Ints
+from .arrays import FrameRecord, floats, integers
 from .clients import Clients
 from .numbers import human
 
@@ -42,14 +43,14 @@ class Gains(FrameRecord):
     """
 
     measure: str
-    steps: FloatArray
-    gain: FloatArray
-    reward: FloatArray
-    reward_alone: FloatArray
-    regret: FloatArray
-    regret_alone: FloatArray
-    shared: IntArray
-    paid: FloatArray
+    steps: Floats
+    gain: Floats
+    reward: Floats
+    reward_alone: Floats
+    regret: Floats
+    regret_alone: Floats
+    shared: Ints
+    paid: Floats
     skipped: bool = False  # steps of a log
 
     def __post_init__(self) -> None:
@@ -58,7 +59,7 @@ class Gains(FrameRecord):
             object.__setattr__(self, name, kind(f"gains.{name}", getattr(self, name)))
 
     @property
-    def active(self) -> IntArray:
+    def active(self) -> Ints:
         """The clients that act, and whose gain is known.
 
         >>> gains.active
@@ -67,7 +68,7 @@ class Gains(FrameRecord):
         return np.flatnonzero((self.steps > 0) & ~np.isnan(self.gain))
 
     @property
-    def winners(self) -> IntArray:
+    def winners(self) -> Ints:
         """The clients that are better off in the federation; the one that gains most is first.
 
         >>> gains.winners
@@ -77,7 +78,7 @@ class Gains(FrameRecord):
         return order[self.gain[order] > 0]
 
     @property
-    def losers(self) -> IntArray:
+    def losers(self) -> Ints:
         """The clients that are better off alone; the one that loses most is first.
 
         >>> gains.losers
@@ -133,7 +134,7 @@ def gains(result: Result, alone: Result) -> Gains:
     )
 
 
-def _reward(clients: Clients) -> FloatArray:
+def _reward(clients: Clients) -> Floats:
     """The reward of all steps, at the rate of the matched ones."""
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = np.where(clients.steps > 0, clients.steps / clients.matched, 1.0)

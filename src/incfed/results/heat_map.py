@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..types import Floats
 from . import axes as style
-from .arrays import FloatArray
 from .numbers import UNKNOWN, tick
 from .palette import INK
 from .plots import PANEL, new_figure
@@ -37,7 +37,7 @@ class Side:
     values: Sequence[str]
 
 
-def heat_map(cells: FloatArray, across: Side, down: Side, metric: str, note: str = "") -> Figure:
+def heat_map(cells: Floats, across: Side, down: Side, metric: str, note: str = "") -> Figure:
     """The figures of `metric` in `cells` [rows, columns]; NaN where there is none."""
     from matplotlib.patches import Rectangle
 
@@ -70,7 +70,7 @@ def _figure(value: float, metric: str) -> str:
     return f"{100 * value:.0f} %" if metric == "participation" else tick(float(f"{value:.3g}"))
 
 
-def _shades(cells: FloatArray) -> list[list[str]]:
+def _shades(cells: Floats) -> list[list[str]]:
     """From light for the smallest to dark for the largest; of figures far apart, by their logs."""
     known = cells[np.isfinite(cells)]
     if isinstance(scale_for(known.tolist()), Logarithmic):

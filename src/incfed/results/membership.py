@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..support.inputs import InputError, counted, noun
+from ..types import Floats
 from . import axes as style
-from .arrays import FloatArray
 from .curves import Curve, mean_and_sd
 from .document import Block, Bullets, Column, Figure, Heading, Table, TableCell, TableRow
 from .gains import Gains, gains
@@ -192,7 +192,7 @@ def _sorted_gains(found: Sequence[Gains]) -> Curve:
     return Curve(places, mean, sd)
 
 
-def _places(count: int) -> FloatArray:
+def _places(count: int) -> Floats:
     """Where `count` clients are on an axis from 0 to 100 %."""
     return 100 * (np.arange(count) + 0.5) / max(count, 1)
 

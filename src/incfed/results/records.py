@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..support.inputs import InputError, counted
-from .arrays import FloatArray, FrameRecord, floats
+from ..types import Floats
+from .arrays import FrameRecord, floats
 from .clients import Clients
 from .numbers import human
 from .rounds import RoundRecord, Rounds
@@ -51,15 +52,15 @@ class Result(FrameRecord):
     ('IncFedUCB', 200, True)
     """
 
-    regret: FloatArray
-    reward: FloatArray
-    communication: FloatArray
-    payment: FloatArray
+    regret: Floats
+    reward: Floats
+    communication: Floats
+    payment: Floats
     rounds: Rounds
     settings: Mapping[str, Any]
-    packed: FloatArray
+    packed: Floats
     clients: Clients
-    matched: FloatArray = None  # type: ignore[assignment]  # None: every step
+    matched: Floats = None  # type: ignore[assignment]  # None: every step
 
     def __post_init__(self) -> None:
         if self.matched is None:
@@ -185,5 +186,5 @@ class Result(FrameRecord):
         )
 
 
-def _last(curve: FloatArray) -> float:
+def _last(curve: Floats) -> float:
     return float(curve[-1]) if curve.size else 0.0

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..support.extras import needs
 from ..support.inputs import InputError, counted
-from .arrays import ArrayRecord, FloatArray, IntArray, floats, integers
+from ..types import Floats, Ints
+from .arrays import ArrayRecord, floats, integers
 from .numbers import human
 
 if TYPE_CHECKING:
@@ -42,10 +43,10 @@ class RoundRecord(ArrayRecord):
     idle: int
     communication: float
     ratio: float
-    participants: IntArray
-    payments: FloatArray
-    costs: FloatArray
-    asked: FloatArray
+    participants: Ints
+    payments: Floats
+    costs: Floats
+    asked: Floats
     gap: float = 0.0
 
     def __post_init__(self) -> None:
@@ -96,18 +97,18 @@ class Rounds(ArrayRecord):
     <round at step 192: client 0 triggered, 5 of 5 with pending data shared, 5 paid 47.6, ratio 1>
     """
 
-    step: IntArray
-    trigger: IntArray
-    pending: IntArray
-    idle: IntArray
-    communication: FloatArray
-    ratio: FloatArray
-    offsets: IntArray
-    participants: IntArray
-    payments: FloatArray
-    costs: FloatArray
-    asked: FloatArray
-    gap: FloatArray = None  # type: ignore[assignment]  # None: 0
+    step: Ints
+    trigger: Ints
+    pending: Ints
+    idle: Ints
+    communication: Floats
+    ratio: Floats
+    offsets: Ints
+    participants: Ints
+    payments: Floats
+    costs: Floats
+    asked: Floats
+    gap: Floats = None  # type: ignore[assignment]  # None: 0
 
     def __post_init__(self) -> None:
         for name in ("step", "trigger", "pending", "idle", "offsets", "participants"):
@@ -170,7 +171,7 @@ class Rounds(ArrayRecord):
         return (self[row] for row in range(len(self)))
 
     @property
-    def shared(self) -> IntArray:
+    def shared(self) -> Ints:
         """[R] how many clients with pending data shared it.
 
         >>> rounds.shared[:5]
@@ -179,7 +180,7 @@ class Rounds(ArrayRecord):
         return np.diff(self.offsets)
 
     @property
-    def participation(self) -> FloatArray:
+    def participation(self) -> Floats:
         """[R] share of the clients with pending data that shared it; NaN where nobody had any.
 
         >>> float(rounds.participation.mean())
@@ -189,7 +190,7 @@ class Rounds(ArrayRecord):
             return self.shared / self.pending
 
     @property
-    def payment(self) -> FloatArray:
+    def payment(self) -> Floats:
         """[R] money paid in each round.
 
         >>> rounds.payment[:3].round(1)

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .arrays import FloatArray
+from ..types import Floats
 
 FLATTENS = 5.0
 FAR_APART = 15.0
@@ -32,12 +32,12 @@ class Broken:
     at: float
     top: float
 
-    def forward(self, value: FloatArray) -> FloatArray:
+    def forward(self, value: Floats) -> Floats:
         """The share of the height at which an amount is drawn."""
         above = BELOW + (value - self.at) / (self.top - self.at) * (1 - BELOW)
         return np.where(value <= self.at, value / self.at * BELOW, above)
 
-    def inverse(self, share: FloatArray) -> FloatArray:
+    def inverse(self, share: Floats) -> Floats:
         above = self.at + (share - BELOW) / (1 - BELOW) * (self.top - self.at)
         return np.where(share <= BELOW, share / BELOW * self.at, above)
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..support.inputs import InputError, counted, number, refuse
-from .arrays import FloatArray, FrameRecord, IntArray, floats, integers
+from ..types import Floats, Ints
+from .arrays import FrameRecord, floats, integers
 from .numbers import human
 from .records import Result
 
@@ -29,13 +30,13 @@ class Utilities(FrameRecord):
     its utility; NaN if the run is not compared with one in which nobody shares.
     """
 
-    shared: IntArray
-    paid: FloatArray
-    cost: FloatArray
-    overpaid: FloatArray
-    lies: IntArray
-    gained: FloatArray
-    advantage: FloatArray
+    shared: Ints
+    paid: Floats
+    cost: Floats
+    overpaid: Floats
+    lies: Ints
+    gained: Floats
+    advantage: Floats
 
     def __post_init__(self) -> None:
         for name in ("shared", "lies"):
@@ -44,18 +45,18 @@ class Utilities(FrameRecord):
             object.__setattr__(self, name, floats(f"utilities.{name}", getattr(self, name)))
 
     @property
-    def utility(self) -> FloatArray:
+    def utility(self) -> Floats:
         """Money less true cost. Data is no part of it."""
         return self.paid - self.cost
 
     @property
-    def winners(self) -> IntArray:
+    def winners(self) -> Ints:
         """The clients that lied in a round and gained over the honest run; the largest first."""
         order = np.argsort(-self.gained, kind="stable")
         return order[(self.gained[order] > 0) & (self.lies[order] > 0)]
 
     @property
-    def leavers(self) -> IntArray:
+    def leavers(self) -> Ints:
         """The clients that would rather be alone; the one that loses most is first."""
         order = np.argsort(self.advantage, kind="stable")
         return order[self.advantage[order] < 0]
@@ -105,7 +106,7 @@ def utilities(
         raise InputError("result: does not know true costs; allowed is a run of IncFedUCB")
     who, excess = rounds.participants, rounds.payments - rounds.costs
 
-    def total(values: FloatArray) -> NDArray[np.float64]:
+    def total(values: Floats) -> Floats:
         return np.bincount(who, weights=values, minlength=count).astype(np.float64)
 
     lied = np.abs(rounds.asked - rounds.costs) > TRUE * (1.0 + rounds.costs)

@@ -36,7 +36,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..kernels.trust import SCORES
 from ..protocol import packing
 from ..protocol.checks import MOST_STEPS, Refusal
@@ -45,6 +44,7 @@ from ..protocol.messages import Delivery, Download, Signal, Upload
 from ..protocol.money import MOST_DIGITS, MOST_UNITS, from_units, to_units
 from ..protocol.packing import Packed, coordinates
 from ..support.inputs import counted
+from ..types import Floats
 from . import requests
 from .requests import Request
 from .wire import LARGEST

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import numpy as np
 
-from ..kernels.factor import Floats
 from ..kernels.trust import SCORES
 from ..protocol.checks import Refusal
 from ..protocol.floats import from_text, to_text
@@ -22,6 +21,7 @@ from ..protocol.messages import Delivery, Download, Signal, Upload
 from ..protocol.money import to_units
 from ..protocol.packing import FACTOR, TRIANGLE, Packed
 from ..support import inputs
+from ..types import Floats
 from .wire import (
     DeliveryBody,
     DownloadView,

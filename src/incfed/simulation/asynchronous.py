@@ -8,8 +8,6 @@ import math
 import numpy as np
 
 from ..kernels.exchange import Exchanges, advance_asynchronous
-from ..kernels.factor import Floats, Ints
-from ..kernels.pending import Mask
 from ..kernels.step import FULL, Steps
 from ..kernels.store import make_room
 from ..kernels.trust import Personal
@@ -17,6 +15,7 @@ from ..kernels.ucb import Bench, Rules
 from ..protocol.protocols import Asynchronous
 from ..protocol.server import Closed
 from ..protocol.traffic import packed_model
+from ..types import Floats, Ints, Mask
 from .run import Run, StepTraffic
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..algorithms.lin_ucb import LinUCB
-from ..kernels.factor import Floats, add_outer
+from ..kernels.factor import add_outer
 from ..kernels.signals import LOOSE, Signals, know, worthwhile_of
 from ..kernels.trust import SCORES
 from ..protocol import deciding
@@ -38,6 +38,7 @@ from ..results.notebook import Shown, columns_table
 from ..results.numbers import human
 from ..results.records import Clients, Result, RoundRecord, Rounds
 from ..support import inputs
+from ..types import Floats
 from .run import RoundLog, packed_up
 from .sharing import check_bounds, noise_stream, packed_ranks
 

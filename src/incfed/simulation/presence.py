@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats
-from ..kernels.pending import Mask
 from ..protocol.protocols import each_available
+from ..types import Floats, Mask
 
 _STREAM = 2**31  # spawn key: far from those that worlds use
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats, Ints
-from ..kernels.pending import Mask
 from ..kernels.step import Steps
 from ..kernels.store import SERVER, Store, empty_store
 from ..kernels.ucb import Bench, Rules
@@ -18,6 +16,7 @@ from ..protocol.shared import Shared
 from ..protocol.traffic import packed_matrix, packed_model, packed_vector
 from ..protocol.triggers import GROWTH, ROWS
 from ..results.records import Rounds
+from ..types import Floats, Ints, Mask
 from .sharing import packed_ranks
 
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.factor import Floats, Ints
-from ..kernels.pending import Mask, Pending
+from ..kernels.pending import Pending
 from ..kernels.store import BASE, OWN, PENDING, Store, make_room, put_back
 from ..protocol.privacy import Noise, Privacy
 from ..protocol.server import Uploads
 from ..support import inputs
+from ..types import Floats, Ints, Mask
 
 SLACK = 1.0 + 1e-9  # scaling a vector to the limit may round it up
 _STREAM = 2**31 + 2  # spawn key: its own

@@ -12,12 +12,12 @@ from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
 from ..environments.checks import check_events, check_items
-from ..kernels.factor import Floats, Ints
 from ..kernels.step import Steps
 from ..kernels.ucb import bench
 from ..protocol.protocols import Alone, Asynchronous, Pooled, Protocol, Synchronous
 from ..results.records import Clients, Result
 from ..support import inputs
+from ..types import Floats, Ints
 from .asynchronous import AsynchronousRun
 from .run import Run
 from .synchronous import NO_ROUNDS, PooledRun, SynchronousRun

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.client import keep_base
-from ..kernels.factor import Floats, Ints
-from ..kernels.pending import Mask, collect
+from ..kernels.pending import collect
 from ..kernels.signals import know
 from ..kernels.step import FULL, TRIGGERED, Steps, advance
 from ..kernels.store import BASE, OWN, PENDING, conclude, make_room
@@ -26,6 +25,7 @@ from ..protocol.server import Server, Uploads
 from ..protocol.strategy import Strategy
 from ..protocol.traffic import round_communication
 from ..protocol.triggers import GROWTH, ROWS, Threshold
+from ..types import Floats, Ints, Mask
 from .presence import Presence
 from .run import Run, StepTraffic, packed_up
 from .sharing import Sharing, check_bounds

@@ -13,8 +13,8 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 import incfed
 from incfed.environments.movielens.features import learn_features
-from incfed.kernels.factor import Floats
 from incfed.support.extras import install
+from incfed.types import Floats
 from support.movielens import Sample, real
 
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...kernels.factor import Floats, Ints
 from ...support import inputs
+from ...types import Floats, Ints, Mask
 from .layout import Source, is_frame
-from .report import Flags
 
 if TYPE_CHECKING:
     import polars as pl
@@ -165,13 +164,13 @@ def lists(name: str, column: pl.Series, separator: str) -> pl.Series:
     return column
 
 
-def flatten(column: pl.Series) -> tuple[pl.Series, Ints, Flags]:
+def flatten(column: pl.Series) -> tuple[pl.Series, Ints, Mask]:
     """The concatenated lists, the length of each, and which were empty. An empty list becomes a
     single null."""
     import polars as pl
 
     sizes = column.list.len().fill_null(0).to_numpy().astype(np.int64)
-    empty: Flags = sizes == 0
+    empty: Mask = sizes == 0
     if empty.any():  # versions of polars differ in how they explode empty lists
         column = pl.select(pl.when(pl.Series(~empty)).then(column)).to_series()
     flat = column.explode()

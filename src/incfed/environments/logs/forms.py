@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...kernels.factor import Floats, Ints
 from ...support.inputs import counted, refuse
+from ...types import Floats, Ints, Mask
 from .columns import code, flatten, floats, ids, lists, numbers, read
 from .items import NO_NUMBERS, Items, finite, read_items, stacked, unpacked
 from .layout import PROPENSITY, Layout
-from .report import Flags, Report, Sieve
+from .report import Report, Sieve
 from .times import clean, moments, order
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Raw:
     frame: pl.DataFrame  # row, client, reward, chosen, and time if given
     flat: Any  # a Series of ids, or features [n, d], which may be NaN
     sizes: Ints  # number of candidates per event, at least 1
-    faults: dict[str, Flags]  # reason -> the events it applies to
+    faults: dict[str, Mask]  # reason -> the events it applies to
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def _times(frame: pl.DataFrame, layout: Layout, sieve: Sieve) -> pl.Series:
     return times
 
 
-def _propensities(frame: pl.DataFrame, good: Flags, layout: Layout) -> Floats | None:
+def _propensities(frame: pl.DataFrame, good: Mask, layout: Layout) -> Floats | None:
     """The probabilities with which the log's picks were made. A bad one is an error, not a bad row:
     to leave out events by their propensity is a bias."""
     if PROPENSITY not in frame.columns:
@@ -209,6 +209,6 @@ def _inline(raw: Raw, sieve: Sieve) -> Shown:
     return Shown(matrix, np.arange(len(matrix)), picked)
 
 
-def _any(flags: Flags, start: Ints) -> Flags:
+def _any(flags: Mask, start: Ints) -> Mask:
     """For each event, whether any of its candidates is flagged."""
     return np.asarray(np.logical_or.reduceat(flags, start))

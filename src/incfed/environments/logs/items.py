@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...kernels.factor import Floats, Ints
 from ...support import inputs
+from ...types import Floats, Ints, Mask
 from .columns import column_names, flatten, floats, ids, lists, read
 from .layout import Source
-from .report import Flags, Report, Sieve
+from .report import Report, Sieve
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,6 +89,6 @@ def unpacked(column: pl.Series) -> Floats:
     return matrix
 
 
-def finite(matrix: Floats) -> Flags:
+def finite(matrix: Floats) -> Mask:
     """Which rows are finite."""
     return np.asarray(np.isfinite(matrix).all(axis=1))

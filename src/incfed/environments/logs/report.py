@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...kernels.factor import Ints
 from ...support.inputs import counted
-
-Flags = NDArray[np.bool_]
+from ...types import Ints, Mask
 
 SHOWN = 3  # row numbers shown per reason
 
@@ -68,13 +65,13 @@ class Sieve:
         self._reasons: list[str] = []
         self._why = np.full(len(rows), -1)
 
-    def mark(self, reason: str, bad: Flags) -> None:
+    def mark(self, reason: str, bad: Mask) -> None:
         self._why[bad & (self._why < 0)] = len(self._reasons)
         self._reasons.append(reason)
 
     @property
-    def good(self) -> Flags:
-        found: Flags = self._why < 0
+    def good(self) -> Mask:
+        found: Mask = self._why < 0
         return found
 
     def report(self) -> Report:

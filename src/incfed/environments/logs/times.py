@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...kernels.factor import Ints
 from ...support import inputs
+from ...types import Ints
 
 if TYPE_CHECKING:
     import polars as pl

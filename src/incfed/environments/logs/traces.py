@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...kernels.factor import Floats
 from ...support import inputs
+from ...types import Floats, Mask
 from .columns import code, flatten, floats, ids, lists, read
 from .items import finite, stacked, unpacked
 from .layout import Source, is_frame
-from .report import Flags
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,7 +123,7 @@ def _finite(name: str, values: pl.Series, rows: Any) -> Floats:
     return found
 
 
-def _refuse_numbers(name: str, good: Flags, rows: Any, values: pl.Series) -> None:
+def _refuse_numbers(name: str, good: Mask, rows: Any, values: pl.Series) -> None:
     _refuse(name, ~good, rows, values.to_list(), "a finite number (or as many as others have)")
 
 
@@ -132,7 +131,7 @@ def _refuse_missing(name: str, values: pl.Series, rows: Any) -> None:
     _refuse(name, values.is_null().to_numpy(), rows, values.to_list(), "given")
 
 
-def _refuse(name: str, wrong: Flags, rows: Any, values: Any, allowed: str) -> None:
+def _refuse(name: str, wrong: Mask, rows: Any, values: Any, allowed: str) -> None:
     """An error that names the first row at fault and its value, if there is one."""
     at = np.flatnonzero(wrong)
     if len(at):

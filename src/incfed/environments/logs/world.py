@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ...kernels.factor import Ints
 from ...support import inputs
+from ...types import Ints
 from ..base import MOST, Events, Stream, World
 from .forms import read_log
 from .layout import PROPENSITY, is_frame, laid_out

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...kernels.factor import Ints
 from ...support import inputs
+from ...types import Ints, Mask
 from .tables import ReleaseFile
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def _count(table: ReleaseFile, event: pl.Expr) -> pl.DataFrame:
     return counts.drop_nulls("userId")
 
 
-def _arrange(users: Ints, movies: Ints, who: Ints, what: Ints, liked: NDArray[np.bool_]) -> Ratings:
+def _arrange(users: Ints, movies: Ints, who: Ints, what: Ints, liked: Mask) -> Ratings:
     """Group ratings in file order by user."""
     rows = np.unique(what[liked])
     place = np.full(len(movies), -1)

@@ -6,9 +6,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from ...kernels.factor import Floats
 from ...support import inputs
 from ...support.extras import install
+from ...types import Floats
 
 NEGLIGIBLE = 1e-6  # times the largest singular value: smaller dimensions are rounding errors
 

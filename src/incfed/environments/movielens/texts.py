@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...kernels.factor import Ints
 from ...support.inputs import InputError
+from ...types import Ints
 from .release import Release
 from .tables import ReleaseFile
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.factor import Floats, Ints
 from ...kernels.pools import draw_pools
 from ...support import inputs
 from ...support.cache import Arrays, cached
+from ...types import Floats, Ints
 from ..base import Events, Stream, World
 from ..part import ends
 from .events import Ratings, read_ratings

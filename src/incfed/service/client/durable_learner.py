@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ...kernels.factor import Floats
 from ...kernels.store import thin_limit
 from ...kernels.ucb import Rules
 from ...protocol.client import Learner, Observations
@@ -30,6 +29,7 @@ from ...protocol.packing import add_rows, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS, Threshold, Trigger, recorded_trigger
 from ...support import inputs, places
+from ...types import Floats
 from ..wire import FederationView
 from . import journal, state_folder
 from .journal import Answered, Freeze, Journal, Signalled, Step

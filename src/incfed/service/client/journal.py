@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels.factor import Floats
 from ...support import inputs
+from ...types import Floats
 
 STEP, FREEZE, ANSWER, SIGNAL = 1, 2, 3, 4
 _HEAD = struct.Struct("<IIQ")  # kind, checksum, number

@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...kernels.factor import Floats
 from ...kernels.trust import SCORES
 from ...protocol.client import FrozenData, Observations
 from ...protocol.floats import to_text
 from ...protocol.privacy import Noise
 from ...support import inputs
 from ...support.locks import Lock, Locked
+from ...types import Floats
 from ..codec import read, read_floats
 from ..wire import FederationView
 

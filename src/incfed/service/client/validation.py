@@ -9,9 +9,9 @@ import re
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...kernels.factor import Floats
 from ...protocol.money import next_unit
 from ...support import inputs
+from ...types import Floats
 from ..wire import FederationView
 
 _LABEL = r"[\w-]{1,63}"

@@ -12,7 +12,6 @@ import numpy as np
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from ...kernels.coalition import log_gains
-from ...kernels.factor import Floats
 from ...ledger import tables
 from ...ledger.records import Pruned
 from ...ledger.settings import Settings
@@ -21,6 +20,7 @@ from ...protocol.messages import Signal, Upload
 from ...protocol.packing import gather
 from ...protocol.shared import Shared
 from ...protocol.triggers import ROWS
+from ...types import Floats
 from .batching import CLIENTS
 from .errors import TooMany
 

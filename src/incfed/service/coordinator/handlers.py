@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ...kernels.factor import Floats
 from ...ledger import tables
 from ...ledger.chain import digest
 from ...ledger.clients import set_key
@@ -24,6 +23,7 @@ from ...protocol.protocols import EVERYONE
 from ...protocol.statements import ANSWERED, DELIVERED, UPLOADED
 from ...support.inputs import counted
 from ...support.signing import KEY_BYTES, read_bytes
+from ...types import Floats
 from ..requests import SIGNATURE
 from . import conduct, opening, rates
 from .errors import Conflict

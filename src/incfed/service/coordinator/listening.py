@@ -16,7 +16,6 @@ import numpy as np
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from ...kernels.coalition import log_gains
-from ...kernels.factor import Floats
 from ...kernels.signals import Signals, know, worthwhile_of
 from ...ledger import tables
 from ...ledger.clients import members
@@ -37,6 +36,7 @@ from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed, add_rows, gather
 from ...protocol.protocols import EVERYONE
 from ...protocol.shared import Shared
+from ...types import Floats
 from .batching import CLIENTS
 from .errors import Conflict
 

@@ -11,10 +11,10 @@ from collections.abc import Collection
 import numpy as np
 from sqlalchemy import Connection, exists, func, insert, select
 
-from ...kernels.factor import Floats
 from ...kernels.trust import MODELS
 from ...ledger import tables
 from ...ledger.records import from_bytes, read_epoch, read_pooled_scores, to_bytes
+from ...types import Floats
 
 _scores, _withdrawn = tables.scores.c, tables.withdrawals.c
 _paid, _uploads = tables.payments.c, tables.uploads.c

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
-from ...kernels.factor import Floats
 from ...ledger import money, tables
 from ...ledger.chain import digest
 from ...ledger.clients import Member
@@ -21,6 +20,7 @@ from ...protocol.money import next_unit
 from ...protocol.packing import DIGEST, FACTOR, Packed, coordinates, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
+from ...types import Floats
 from ..wire import ClientView, FederationView, OfferView, PrivacyView, RoundView, Stage, StateView
 from . import scores
 from .batching import CLIENTS, OWN_ROWS

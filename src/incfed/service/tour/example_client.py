@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...environments import Synthetic
-from ...kernels.factor import Floats
 from ...protocol.client import Learner
 from ...support.files import write_text
+from ...types import Floats
 from ..client.client import Client
 from ..client.durable_learner import rules
 
