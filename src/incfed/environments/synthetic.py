@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.sample import draw
 from ..support import inputs
 from ..types import Floats, Ints
 from .base import MOST, Events, Stream, World
@@ -116,6 +115,8 @@ class SyntheticStream(Stream):
         self._up_to = np.cumsum(world.shares()) if world.activity is not None else None
 
     def take(self, n: int) -> Events:
+        from ..kernels.sample import draw  # here, since it loads the compiler
+
         shape = (n, self._world.arms)
         bits = self._which.integers(0, 2**32, shape, dtype=np.uint32)
         noise = self._world.noise * self._noise.standard_normal(n)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.pools import draw_pools
 from ...support import inputs
 from ...support.cache import Arrays, cached
 from ...types import Floats, Ints
@@ -164,6 +163,8 @@ class MovieLensStream(Stream):
         self._step = 0
 
     def take(self, n: int) -> Events:
+        from ...kernels.pools import draw_pools  # here, since it loads the compiler
+
         ratings = self._ratings
         n = min(n, len(ratings.events) - self._step)
         shape = (n, self._arms)
