@@ -5,214 +5,73 @@ Names are imported on first use, so that `import incfed` and the command line st
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ._version import __version__
+from ._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .algorithms import (
-        Algorithm,
-        AsyncLinUCB,
-        Centralized,
-        DisLinUCB,
-        FedLinUCB,
-        IncFedUCB,
-        Independent,
-        LinUCB,
-        thresholds,
-    )
-    from .environments import (
-        BadRows,
-        Env,
-        Events,
-        MovieLens,
-        ReplayLog,
-        Stream,
-        Synthetic,
-        Trace,
-        World,
-        check_world,
-    )
-    from .experiments import sweep
-    from .mechanisms import (
-        BudgetFeasible,
-        CostAware,
-        Decision,
-        Exact,
-        Mechanism,
-        MechanismError,
-        PayEveryone,
-        PaymentEfficient,
-        PaymentFree,
-        PostedPrice,
-        Round,
-        ShapleySplit,
-        Truthful,
-        check_mechanism,
-    )
-    from .planning import Estimate, Plan, estimate, plan
-    from .protocol import (
-        BestResponse,
-        Colluding,
-        DrawnCosts,
-        DriftingCosts,
-        GrowthRatio,
-        Limits,
-        News,
-        Patient,
-        Privacy,
-        Refusing,
-        Shading,
-        Threshold,
-        Trigger,
-        Withholding,
-    )
-    from .results import Comparison, Result, load
-    from .service.client.client import Client
-    from .simulation import Federation, Simulation, compare, simulate
-    from .support.inputs import InputError
+    from .algorithms import Algorithm as Algorithm
+    from .algorithms import AsyncLinUCB as AsyncLinUCB
+    from .algorithms import Centralized as Centralized
+    from .algorithms import DisLinUCB as DisLinUCB
+    from .algorithms import FedLinUCB as FedLinUCB
+    from .algorithms import IncFedUCB as IncFedUCB
+    from .algorithms import Independent as Independent
+    from .algorithms import LinUCB as LinUCB
+    from .algorithms import thresholds as thresholds
+    from .environments import BadRows as BadRows
+    from .environments import Env as Env
+    from .environments import Events as Events
+    from .environments import MovieLens as MovieLens
+    from .environments import ReplayLog as ReplayLog
+    from .environments import Stream as Stream
+    from .environments import Synthetic as Synthetic
+    from .environments import Trace as Trace
+    from .environments import World as World
+    from .environments import check_world as check_world
+    from .experiments import sweep as sweep
+    from .mechanisms import BudgetFeasible as BudgetFeasible
+    from .mechanisms import CostAware as CostAware
+    from .mechanisms import Decision as Decision
+    from .mechanisms import Exact as Exact
+    from .mechanisms import Mechanism as Mechanism
+    from .mechanisms import MechanismError as MechanismError
+    from .mechanisms import PayEveryone as PayEveryone
+    from .mechanisms import PaymentEfficient as PaymentEfficient
+    from .mechanisms import PaymentFree as PaymentFree
+    from .mechanisms import PostedPrice as PostedPrice
+    from .mechanisms import Round as Round
+    from .mechanisms import ShapleySplit as ShapleySplit
+    from .mechanisms import Truthful as Truthful
+    from .mechanisms import check_mechanism as check_mechanism
+    from .planning import Estimate as Estimate
+    from .planning import Plan as Plan
+    from .planning import estimate as estimate
+    from .planning import plan as plan
+    from .protocol import BestResponse as BestResponse
+    from .protocol import Colluding as Colluding
+    from .protocol import DrawnCosts as DrawnCosts
+    from .protocol import DriftingCosts as DriftingCosts
+    from .protocol import GrowthRatio as GrowthRatio
+    from .protocol import Limits as Limits
+    from .protocol import News as News
+    from .protocol import Patient as Patient
+    from .protocol import Privacy as Privacy
+    from .protocol import Refusing as Refusing
+    from .protocol import Shading as Shading
+    from .protocol import Threshold as Threshold
+    from .protocol import Trigger as Trigger
+    from .protocol import Withholding as Withholding
+    from .results import Comparison as Comparison
+    from .results import Result as Result
+    from .results import load as load
+    from .service.client.client import Client as Client
+    from .simulation import Federation as Federation
+    from .simulation import Simulation as Simulation
+    from .simulation import compare as compare
+    from .simulation import simulate as simulate
+    from .support.inputs import InputError as InputError
+else:
+    from ._lazy import lazy_names
 
-_HOMES = {
-    "algorithms": (
-        "Algorithm",
-        "AsyncLinUCB",
-        "Centralized",
-        "DisLinUCB",
-        "FedLinUCB",
-        "IncFedUCB",
-        "Independent",
-        "LinUCB",
-    ),
-    "environments": (
-        "BadRows",
-        "Env",
-        "Events",
-        "MovieLens",
-        "ReplayLog",
-        "Stream",
-        "Synthetic",
-        "Trace",
-        "World",
-        "check_world",
-    ),
-    "experiments": ("sweep",),
-    "support.inputs": ("InputError",),
-    "mechanisms": (
-        "BudgetFeasible",
-        "CostAware",
-        "Decision",
-        "Exact",
-        "Mechanism",
-        "MechanismError",
-        "PayEveryone",
-        "PaymentEfficient",
-        "PaymentFree",
-        "PostedPrice",
-        "Round",
-        "ShapleySplit",
-        "Truthful",
-        "check_mechanism",
-    ),
-    "planning": ("Estimate", "Plan", "estimate", "plan"),
-    "protocol": (
-        "BestResponse",
-        "Colluding",
-        "DrawnCosts",
-        "DriftingCosts",
-        "GrowthRatio",
-        "Limits",
-        "News",
-        "Patient",
-        "Privacy",
-        "Refusing",
-        "Shading",
-        "Threshold",
-        "Trigger",
-        "Withholding",
-    ),
-    "results": ("Comparison", "Result", "load"),
-    "service.client.client": ("Client",),
-    "simulation": ("Federation", "Simulation", "compare", "simulate"),
-}
-_HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
-
-__all__ = [
-    "Algorithm",
-    "AsyncLinUCB",
-    "BadRows",
-    "BestResponse",
-    "BudgetFeasible",
-    "Centralized",
-    "Client",
-    "Colluding",
-    "Comparison",
-    "CostAware",
-    "Decision",
-    "DisLinUCB",
-    "DrawnCosts",
-    "DriftingCosts",
-    "Env",
-    "Estimate",
-    "Events",
-    "Exact",
-    "FedLinUCB",
-    "Federation",
-    "GrowthRatio",
-    "IncFedUCB",
-    "Independent",
-    "InputError",
-    "Limits",
-    "LinUCB",
-    "Mechanism",
-    "MechanismError",
-    "MovieLens",
-    "News",
-    "Patient",
-    "PayEveryone",
-    "PaymentEfficient",
-    "PaymentFree",
-    "Plan",
-    "PostedPrice",
-    "Privacy",
-    "Refusing",
-    "ReplayLog",
-    "Result",
-    "Round",
-    "Shading",
-    "ShapleySplit",
-    "Simulation",
-    "Stream",
-    "Synthetic",
-    "Threshold",
-    "Trace",
-    "Trigger",
-    "Truthful",
-    "Withholding",
-    "World",
-    "__version__",
-    "check_mechanism",
-    "check_world",
-    "compare",
-    "estimate",
-    "load",
-    "plan",
-    "simulate",
-    "sweep",
-    "thresholds",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "thresholds":
-        value: Any = import_module(".algorithms.thresholds", __name__)
-    elif name in _HOME_OF:
-        value = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    __getattr__, __dir__ = lazy_names(__name__)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import incfed
+from incfed.service.client.policies import Proposal
 from support import processes
 from support.client_processes import mortal
 from support.failpoints import SENDS
@@ -63,7 +64,7 @@ def test_who_accepts_and_dies_is_not_paid_and_nobody_else_is_worse_off(memory: P
         promised: dict[tuple[int, int], float] = {}  # by client and round
 
         def shop(k: int) -> incfed.Client:
-            def accept(offer: incfed.Proposal) -> bool:
+            def accept(offer: Proposal) -> bool:
                 promised.setdefault((k, offer.round), offer.payment)
                 return True
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import incfed
+from incfed.service.client.policies import Proposal
 from incfed.service.coordinator.monitoring import AVAILABLE, NEXT, UNAVAILABLE
 from support.failpoints import POINTS
 from support.live_coordinator import SETTINGS, Live, learned, live, observation, settle
@@ -80,7 +81,7 @@ def test_the_database_dies_in_the_middle_of_a_round(postgres: Postgres, memory: 
         struck: list[int] = []
         one_at_a_time = Lock()  # clients are asked in threads of their own
 
-        def strike(proposal: incfed.Proposal) -> bool:
+        def strike(proposal: Proposal) -> bool:
             with one_at_a_time:
                 if not struck:
                     postgres.kill_all()

@@ -10,6 +10,7 @@ import pytest
 
 import incfed
 from incfed.experiments import Recipe, build
+from incfed.protocol.strategy import Behaviour
 from incfed.results.utilities import utilities
 
 WORLD = incfed.Synthetic(clients=8, dim=4, arms=4, pool=40)
@@ -200,7 +201,7 @@ def test_clients_that_stream_report_their_costs_with_it(trigger: incfed.Trigger)
 
 
 def test_a_patient_server_waits_longer_for_clients_that_ask_more() -> None:
-    def rounds(*reports: incfed.Behaviour) -> int:
+    def rounds(*reports: Behaviour) -> int:
         algorithm = incfed.IncFedUCB(
             incfed.PaymentFree(), trigger=incfed.Patient(0.5), costs=0.1, reports=reports
         )
@@ -209,8 +210,8 @@ def test_a_patient_server_waits_longer_for_clients_that_ask_more() -> None:
     assert 0 < rounds(incfed.Shading(50.0)) < rounds()
 
 
-@pytest.mark.parametrize("one", [incfed.Refusing(), incfed.Withholding(5)])
-def test_clients_that_stream_hold_nothing_back(one: incfed.Behaviour) -> None:
+@pytest.mark.parametrize("behaviour", [incfed.Refusing(), incfed.Withholding(5)])
+def test_clients_that_stream_hold_nothing_back(behaviour: Behaviour) -> None:
     for trigger in STREAMING:
         with pytest.raises(incfed.InputError, match="stream every step, so none can hold"):
-            incfed.IncFedUCB(incfed.PaymentFree(), trigger=trigger, reports=one)
+            incfed.IncFedUCB(incfed.PaymentFree(), trigger=trigger, reports=behaviour)

@@ -5,30 +5,17 @@ Names are imported on first use: `incfed init` need not wait for a compiler.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .config import Recipe
-    from .engine import Outcome
-    from .runs import Experiment, build, read
-    from .suite import run
-    from .sweeps import sweep
+    from .config import Recipe as Recipe
+    from .engine import Outcome as Outcome
+    from .runs import Experiment as Experiment
+    from .runs import build as build
+    from .runs import read as read
+    from .suite import run as run
+    from .sweeps import sweep as sweep
+else:
+    from .._lazy import lazy_names
 
-_HOMES = {
-    "Experiment": "runs",
-    "Outcome": "engine",
-    "Recipe": "config",
-    "build": "runs",
-    "read": "runs",
-    "run": "suite",
-    "sweep": "sweeps",
-}
-
-__all__ = ["Experiment", "Outcome", "Recipe", "build", "read", "run", "sweep"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    __getattr__, __dir__ = lazy_names(__name__)
