@@ -17,7 +17,7 @@ from incfed.experiments.cells import Cell, Record, named, shown
 from incfed.experiments.grid import axes
 from incfed.experiments.parameters import in_words, names_of, value_in_words
 from incfed.experiments.points import points_table, summarise
-from incfed.experiments.sweep_figures import Layout, layout_of
+from incfed.experiments.sweep_figures import SweepLayout, layout_of
 from incfed.experiments.sweep_report import cells_frame, curves_frame
 from incfed.experiments.sweeps import Swept
 from incfed.results.document import Figure, Table
@@ -184,7 +184,7 @@ def test_tables_are_said_in_words_and_stand_at_the_side() -> None:
     assert value_in_words(paid) == "PaymentEfficient (beta 0.7)"
     assert value_in_words({"kind": "PaymentFree"}) == "PaymentFree"
     some = summarise([record({"m": m, "x": x}) for m in (paid, "PayEveryone", "A") for x in (1, 2)])
-    assert layout_of(some) == Layout("x", "m")
+    assert layout_of(some) == SweepLayout("x", "m")
     columns = points_table(some, {}).columns
     assert [column.align for column in columns[:2]] == ["left", "right"]
 

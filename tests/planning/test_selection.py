@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from incfed.planning.goals import Goal, Limit
 from incfed.planning.selection import (
-    Spending,
+    CostlierSettings,
     choose,
     easiest,
     front,
@@ -98,7 +98,9 @@ def test_what_more_of_a_limit_would_bring() -> None:
              [(1.0, 101.0)] * 2]  # fmt: skip
     known = evidence(table, sent=[9.5, 9.5, 9.5, 9.5, 9.5])
     # the second pays hardly more, the last too much; of traffic nothing is left
-    assert spending(known, known.settings, goal, setting(0)) == {"payment": Spending(2, setting(3))}
+    assert spending(known, known.settings, goal, setting(0)) == {
+        "payment": CostlierSettings(2, setting(3))
+    }
     assert spending(known, [setting(0)], goal, setting(0)) == {}
     assert spending(known, known.settings, Goal("payment", goal.limits), setting(0)) == {}
 

@@ -12,7 +12,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from incfed.mechanisms.pay_everyone import PayEveryone
-from incfed.protocol.checks import Bounds, Refusal, check_delivery, check_upload
+from incfed.protocol.checks import MessageBounds, Refusal, check_delivery, check_upload
 from incfed.protocol.client import Observations
 from incfed.protocol.deciding import Offers, RoundInputs, close
 from incfed.protocol.messages import Upload
@@ -22,7 +22,7 @@ from reference.mechanisms import FloatArray
 from support.federation import made
 from support.worlds import SHAPES, features
 
-BOUNDS = Bounds(dim=3, arm_norm=2.0, reward_bound=1.5, cost_limit=100.0)
+BOUNDS = MessageBounds(dim=3, arm_norm=2.0, reward_bound=1.5, cost_limit=100.0)
 
 
 @settings(max_examples=3000)
@@ -65,7 +65,7 @@ def test_an_honest_upload_is_never_refused(
         "one sign": np.ones(n),
         "of all sizes": 10.0 ** chance.uniform(-8, 0, n),
     }[rewards] * 7.0
-    bounds = Bounds(d, scale, 7.0, 1.0)
+    bounds = MessageBounds(d, scale, 7.0, 1.0)
     data = Observations.empty(d)
     for row, reward in zip(x, y, strict=True):
         data = data.add(np.ascontiguousarray(row), float(reward))

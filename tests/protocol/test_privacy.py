@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incfed
-from incfed.protocol.checks import Bounds, check_delivery, check_upload
+from incfed.protocol.checks import MessageBounds, check_delivery, check_upload
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import pack_matrix
 from incfed.protocol.privacy import (
@@ -137,7 +137,7 @@ def test_honest_noisy_uploads_pass_the_checks(
     V, b = privacy.plausible(X.T @ X + noise.V, X.T @ y + noise.b, steps)
     assert np.linalg.matrix_rank(V, tol=1e-9 * (1 + np.trace(V))) <= steps
     assert np.linalg.eigvalsh(V)[0] >= -1e-12 * (1.0 + np.trace(V))
-    limits, dV = Bounds(dim, L, Y, 1.0), pack_matrix(V)
+    limits, dV = MessageBounds(dim, L, Y, 1.0), pack_matrix(V)
     check_upload(Upload(1, 0, steps, 0.0, dV), limits)
     check_delivery(b, dV, steps, limits)
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import TypeAdapter
 from sqlalchemy.exc import OperationalError
 
-from incfed.ledger.clients import Member
+from incfed.ledger.clients import EnrolledClient
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer
 from incfed.service import binary, codec, wire
@@ -61,7 +61,7 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
     body = b"" if packed is not None else json.dumps(request.body)
     match request.kind:
         case "federation":
-            client = Member(who, f"client {who}", False, 0, None)
+            client = EnrolledClient(who, f"client {who}", False, 0, None)
             state = coordinator.state(who)
             last = coordinator.last_start(who)
             shared = coordinator.last_shared(who)

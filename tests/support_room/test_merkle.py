@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from incfed.support import merkle
-from incfed.support.merkle import Tree, extends, includes, leaf
+from incfed.support.merkle import MerkleTree, extends, includes, leaf
 
 DATA = [f"entry {n}".encode() for n in range(64)]
 LEAVES = [leaf(one) for one in DATA]
@@ -25,8 +25,8 @@ def mth(data: Sequence[bytes]) -> bytes:
     return hashlib.sha256(b"\x01" + mth(data[:k]) + mth(data[k:])).digest()
 
 
-def grown(size: int) -> Tree:
-    tree = Tree(lambda first, end: LEAVES[first:end])
+def grown(size: int) -> MerkleTree:
+    tree = MerkleTree(lambda first, end: LEAVES[first:end])
     for one in LEAVES[:size]:
         tree.append(one)
     return tree

@@ -18,12 +18,12 @@ from ..protocol.protocols import Alone, Protocol, Synchronous
 from ..protocol.strategy import Behaviour, VaryingCosts
 from ..protocol.triggers import Threshold, Trigger
 from ..support import inputs
-from ..support.described import Setting
+from ..support.described import Configured
 from ..types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class Algorithm(Setting):
+class Algorithm(Configured):
     """How each client learns and chooses: ridge regression and an upper confidence bound (Eq. 2).
 
     ridge: lambda of the paper.

@@ -67,7 +67,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Goal:
+class RatioGoal:
     """The ratio that rounds had to reach, from round `first` on."""
 
     first: int
@@ -77,7 +77,7 @@ class Goal:
 @dataclass(frozen=True)
 class Series:
     points: list[Point]
-    goals: list[Goal]  # in order
+    goals: list[RatioGoal]  # in order
     version: str  # ask with after = this
 
 
@@ -127,7 +127,7 @@ def rounds(store: Store, after: After = "") -> Series:
         version = summaries.version_of_rounds(connection)
         unless_new(after, version)
         found = [Point(**row) for row in summaries.series(connection, POINTS)]
-        goals = [Goal(first, beta) for first, beta in summaries.betas(connection)]
+        goals = [RatioGoal(first, beta) for first, beta in summaries.betas(connection)]
         return Series(found, goals, version)
 
 

@@ -38,7 +38,7 @@ ANY = "*"  # among the parameters of a class that takes any keyword
 
 
 @dataclass(frozen=True)
-class Axis:
+class SweepAxis:
     """One swept parameter."""
 
     path: str  # as written
@@ -58,7 +58,7 @@ class Axis:
         return any(".".join([*above, name]) in parameters for name in (key, ANY))
 
 
-def axes(table: object, labels: Sequence[str]) -> list[Axis]:
+def axes(table: object, labels: Sequence[str]) -> list[SweepAxis]:
     """The axes of a [sweep] table, for algorithms with these labels."""
     example = '[sweep] with "world.noise" = [0.1, 0.3]'
     if table is None:
@@ -74,7 +74,7 @@ def axes(table: object, labels: Sequence[str]) -> list[Axis]:
     return [replace(axis, column=_column(axis, found)) for axis in found]
 
 
-def cells(axes: Sequence[Axis], outline: Outline, folder: Path) -> list[Cell]:
+def cells(axes: Sequence[SweepAxis], outline: Outline, folder: Path) -> list[Cell]:
     """Every combination for every algorithm with every seed, without duplicates.
 
     Parts of a table are set after the table they are in: a sweep over mechanisms and over beta
@@ -131,7 +131,7 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
             yield above + key, value
 
 
-def _axis(path: str, values: object, labels: Sequence[str]) -> Axis:
+def _axis(path: str, values: object, labels: Sequence[str]) -> SweepAxis:
     place = f"sweep.{path}"
     if not isinstance(values, list) or not values:
         raise refuse(place, values, "a list of at least one value, such as [0.1, 0.3]")
@@ -152,7 +152,7 @@ def _axis(path: str, values: object, labels: Sequence[str]) -> Axis:
     if keys[-1] == "label":
         raise InputError(f"{place}: a label only names an algorithm and cannot be swept")
     only = None if which is None else _label(place, which, labels)
-    return Axis(path, section, only, keys, tuple(values))
+    return SweepAxis(path, section, only, keys, tuple(values))
 
 
 def _same(one: Any, two: Any) -> bool:
@@ -172,7 +172,7 @@ def _label(place: str, which: str, labels: Sequence[str]) -> str:
     )
 
 
-def _column(axis: Axis, among: Sequence[Axis]) -> str:
+def _column(axis: SweepAxis, among: Sequence[SweepAxis]) -> str:
     """The shortest end of a path that is no other's end, and not a name of our own columns."""
     names = [".".join(one.parts) for one in among if one is not axis]
     for n in reversed(range(len(axis.parts))):
@@ -184,7 +184,7 @@ def _column(axis: Axis, among: Sequence[Axis]) -> str:
     return axis.path  # an algorithm labelled "world" or "run"
 
 
-def _unknown(axis: Axis, outline: Outline, folder: Path) -> InputError:
+def _unknown(axis: SweepAxis, outline: Outline, folder: Path) -> InputError:
     """Nothing takes this parameter."""
     known: dict[str, None] = {}
     for n, (label, table) in enumerate(outline.algorithms.items(), 1):

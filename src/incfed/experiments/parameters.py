@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .cells import shown
-from .grid import Axis
+from .grid import SweepAxis
 
 # By path without the label of an algorithm: a title, and what the numbers are.
 KNOWN = {
@@ -67,7 +67,7 @@ Names = Mapping[str, Parameter]
 """By the column of a parameter."""
 
 
-def names_of(axes: Sequence[Axis]) -> dict[str, Parameter]:
+def names_of(axes: Sequence[SweepAxis]) -> dict[str, Parameter]:
     """The names of swept parameters; those of one algorithm only, where others have the same, with
     its label."""
     found = {axis.column: _known(axis) for axis in axes}
@@ -103,7 +103,7 @@ def value_in_words(value: Any) -> str:
     return shown(value)
 
 
-def _known(axis: Axis) -> Parameter:
+def _known(axis: SweepAxis) -> Parameter:
     path = ".".join([axis.section, *axis.keys])
     return Parameter(*KNOWN[path]) if path in KNOWN else Parameter(_words(axis.keys[-1]))
 

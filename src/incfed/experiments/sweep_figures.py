@@ -29,7 +29,7 @@ Group = tuple[dict[str, Any], list[PointSummary]]
 
 
 @dataclass(frozen=True)
-class Layout:
+class SweepLayout:
     """Which parameter goes where. `across` is None if there is nothing to draw; `down` is the other
     parameter of heat maps; those `apart` each have sections of their own."""
 
@@ -38,7 +38,7 @@ class Layout:
     apart: tuple[str, ...] = ()
 
 
-def layout_of(summaries: Sequence[PointSummary]) -> Layout:
+def layout_of(summaries: Sequence[PointSummary]) -> SweepLayout:
     """Two parameters are a heat map, if there is room for it. Otherwise numbers go across, those
     with the most values first; the others are lines, or sections if those would be too many."""
     found = {name: values_of(summaries, name) for name in headings(summaries)}
@@ -52,14 +52,14 @@ def layout_of(summaries: Sequence[PointSummary]) -> Layout:
         if counts[across] > MOST_COLUMNS:
             across, down = down, across
         if counts[across] <= MOST_COLUMNS and counts[down] <= MOST_ROWS:
-            return Layout(across, down)
+            return SweepLayout(across, down)
     if not numeric:
-        return Layout()
+        return SweepLayout()
     across = numeric[0]
     apart = [name for name in found if counts[name] > 1 and name != across]
     while apart and _most_lines(summaries, across, apart[:-1]) <= MOST_LINES:
         apart.pop()  # there is room for it as lines
-    return Layout(across, None, tuple(apart))
+    return SweepLayout(across, None, tuple(apart))
 
 
 def groups(summaries: Sequence[PointSummary], apart: Sequence[str]) -> list[Group]:
@@ -82,7 +82,9 @@ def groups(summaries: Sequence[PointSummary], apart: Sequence[str]) -> list[Grou
     return found
 
 
-def figure_blocks(members: Sequence[PointSummary], layout: Layout, names: Names) -> Iterator[Block]:
+def figure_blocks(
+    members: Sequence[PointSummary], layout: SweepLayout, names: Names
+) -> Iterator[Block]:
     """The figures of a section."""
     if layout.across is None:
         return
@@ -114,7 +116,7 @@ def first_figures(summaries: Sequence[PointSummary], names: Names) -> Iterator[B
 
 
 def _map_blocks(
-    members: Sequence[PointSummary], layout: Layout, names: Names, metrics: Sequence[str]
+    members: Sequence[PointSummary], layout: SweepLayout, names: Names, metrics: Sequence[str]
 ) -> Iterator[Block]:
     seeds = "Mean over seeds" if _several(members) else "One run each"
     maps = heat_maps(members, layout, names)
@@ -129,7 +131,7 @@ def _several(members: Sequence[PointSummary]) -> bool:
 
 
 def drawings(
-    members: Sequence[PointSummary], layout: Layout, names: Names
+    members: Sequence[PointSummary], layout: SweepLayout, names: Names
 ) -> Iterator[tuple[str, Drawing]]:
     """Every metric as a figure of its own, by the name of its file."""
     assert layout.across is not None
@@ -145,7 +147,7 @@ def drawings(
 
 
 def heat_maps(
-    members: Sequence[PointSummary], layout: Layout, names: Names
+    members: Sequence[PointSummary], layout: SweepLayout, names: Names
 ) -> dict[str, Callable[[str], Drawing]]:
     """By algorithm, how to draw a metric. Those that have neither parameter are named beside."""
     assert layout.across is not None
@@ -217,7 +219,7 @@ def _mean(one: PointSummary, metric: str) -> float:
 
 
 def _lines(
-    members: Sequence[PointSummary], layout: Layout, names: Names
+    members: Sequence[PointSummary], layout: SweepLayout, names: Names
 ) -> dict[str, dict[float | None, Any]]:
     assert layout.across is not None
     lines: dict[str, dict[float | None, Any]] = {}
@@ -228,7 +230,7 @@ def _lines(
 
 
 def _most_lines(summaries: Sequence[PointSummary], across: str, apart: Sequence[str]) -> int:
-    layout = Layout(across, None, tuple(apart))
+    layout = SweepLayout(across, None, tuple(apart))
     return max(len(_lines(some, layout, {})) for _, some in groups(summaries, apart))
 
 

@@ -38,7 +38,7 @@ class Sweep(Suite):
     """A sweep to be run: its cells in full, and where the results go."""
 
     title: str
-    axes: tuple[grid.Axis, ...]
+    axes: tuple[grid.SweepAxis, ...]
     seeds: tuple[int, ...]
 
     @property

@@ -23,7 +23,7 @@ UNDECIDED, IN, OUT = 0, 1, 2
 LESS = 1e-9  # relative: a total must be less by this much to count as less
 
 
-class Tree(NamedTuple):
+class SearchTree(NamedTuple):
     """The nodes from the root to the current one: one for each depth."""
 
     V: Floats  # [n + 1, d, d]  V_g(those in)
@@ -39,7 +39,7 @@ class Tree(NamedTuple):
     used: Mask  # [n]            scratch
 
     @classmethod
-    def of(cls, n: int, d: int) -> Tree:
+    def of(cls, n: int, d: int) -> SearchTree:
         depth = n + 1
         whole = np.zeros((depth, n), np.int64)
         return cls(
@@ -49,7 +49,7 @@ class Tree(NamedTuple):
         )  # fmt: skip
 
 
-FIELDS = len(Tree._fields)
+FIELDS = len(SearchTree._fields)
 REST = FIELDS + len(Pending._fields)
 
 
@@ -59,7 +59,7 @@ def search_cheapest(*flat: Any) -> tuple[int, float, float]:
     best, members): improve on `members`, which cost `best`, until that is proved to be the least or
     so many nodes were visited. Returns the nodes visited, the least total found, and a lower bound
     of all."""
-    tree, pending = Tree(*flat[:FIELDS]), Pending(*flat[FIELDS:REST])
+    tree, pending = SearchTree(*flat[:FIELDS]), Pending(*flat[FIELDS:REST])
     V, U, logdet, ridge, costs, logdets, needed, goal, nodes, best, members = flat[REST:]
     copy_square(V, tree.V[0])
     copy_square(U, tree.U[0])
@@ -101,7 +101,7 @@ def owes(cost: float, logdet: float, value: float) -> float:
 
 
 @inner
-def reach(tree: Tree, pending: Pending, ridge: float, k: int) -> float:
+def reach(tree: SearchTree, pending: Pending, ridge: float, k: int) -> float:
     """log det V_g of all that are not out."""
     for j in range(tree.used.shape[0]):
         tree.used[j] = tree.state[k, j] == UNDECIDED
@@ -112,7 +112,7 @@ def reach(tree: Tree, pending: Pending, ridge: float, k: int) -> float:
 
 
 @inner
-def descend(tree: Tree, pending: Pending, ridge: float, k: int, j: int) -> None:
+def descend(tree: SearchTree, pending: Pending, ridge: float, k: int, j: int) -> None:
     """Node k + 1: node k with j in (its first branch) or out."""
     copy_square(tree.V[k], tree.V[k + 1])
     copy_square(tree.U[k], tree.U[k + 1])
@@ -128,7 +128,7 @@ def descend(tree: Tree, pending: Pending, ridge: float, k: int, j: int) -> None:
 
 
 @inner
-def enter(tree: Tree, pending: Pending, ridge: float, k: int, j: int) -> None:
+def enter(tree: SearchTree, pending: Pending, ridge: float, k: int, j: int) -> None:
     """j is in, at node k."""
     tree.state[k, j] = IN
     value = absorb(tree.V[k], tree.U[k], tree.value[k], ridge, pending, j)
@@ -140,8 +140,8 @@ def enter(tree: Tree, pending: Pending, ridge: float, k: int, j: int) -> None:
 
 @inner
 def visit(
-    tree: Tree, pending: Pending, ridge: float, costs: Floats, logdets: Floats, needed: Floats,
-    goal: float, best: float, members: Mask, k: int,
+    tree: SearchTree, pending: Pending, ridge: float, costs: Floats, logdets: Floats,
+    needed: Floats, goal: float, best: float, members: Mask, k: int,
 ) -> float:  # fmt: skip
     """Compare node k with the best set found, bound it, and say who is decided next (-1: there is
     nothing to find below). Returns the least total found."""

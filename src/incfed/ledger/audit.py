@@ -18,7 +18,7 @@ from ..protocol.statements import FIELDS
 from ..support.inputs import InputError, counted
 from . import tables
 from .acts import Acts, round_settings
-from .chain import START, Head, canonical, digest, head, link
+from .chain import START, LastEntry, canonical, digest, head, link
 from .guards import broken_guards
 from .proofs import LedgerTree
 from .recompute import disagreements
@@ -39,7 +39,7 @@ class AuditReport:
     rounds: int = 0  # closed
     spent: float = 0.0
     digits: int | None = None  # of money
-    head: Head = field(default_factory=lambda: Head(0, START))
+    head: LastEntry = field(default_factory=lambda: LastEntry(0, START))
     proved_from: int = 1  # the first round whose statistics were not pruned
 
     @property
@@ -82,7 +82,7 @@ def audit(
     seen = None if saved is None or saved.number else START
     for row in connection.execute(select(tables.entries).order_by(tables.entries.c.number)):
         _check_link(report, row)
-        report.head = Head(row.number, str(row.hash))
+        report.head = LastEntry(row.number, str(row.hash))
         report.entries += 1
         if saved is not None and row.number == saved.number:
             seen = row.hash

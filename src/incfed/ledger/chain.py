@@ -15,7 +15,7 @@ from .tables import entries
 START = "0" * 64  # the hash before the first entry
 
 
-class Head(NamedTuple):
+class LastEntry(NamedTuple):
     """The number and the hash of the last entry."""
 
     number: int
@@ -30,9 +30,9 @@ def link(previous: str, body: str) -> str:
 _LAST = select(entries.c.number, entries.c.hash).order_by(entries.c.number.desc()).limit(1)
 
 
-def head(connection: Connection) -> Head:
+def head(connection: Connection) -> LastEntry:
     last = connection.execute(_LAST).first()
-    return Head(0, START) if last is None else Head(last.number, last.hash)
+    return LastEntry(0, START) if last is None else LastEntry(last.number, last.hash)
 
 
 def entries_after(connection: Connection, number: int) -> list[dict[str, Any]]:
@@ -47,7 +47,7 @@ class Chain:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._last: Head | None = None
+        self._last: LastEntry | None = None
         self._rows: list[dict[str, Any]] = []
         self.written: list[dict[str, Any]] = []  # rows of `entries`
 
@@ -60,7 +60,7 @@ class Chain:
         last = head(self._connection) if self._last is None else self._last
         number = last.number + 1
         body = canonical({"number": number, "kind": kind, "at": at, **what})
-        self._last = Head(number, link(last.hash, body))
+        self._last = LastEntry(number, link(last.hash, body))
         self._rows.append({"number": number, "body": body, "hash": self._last.hash})
 
     def flush(self) -> None:

@@ -24,7 +24,9 @@ BY_TOKEN = ALL.where(clients.c.token.in_(bindparam("tokens", expanding=True)))
 PREFIX = "incfed_"  # by which scanners recognise a leaked token
 
 
-class Member(NamedTuple):
+class EnrolledClient(NamedTuple):
+    """A client as the ledger knows it."""
+
     id: int
     name: str
     revoked: bool
@@ -64,7 +66,9 @@ def enrol(connection: Connection, name: str, at: float) -> tuple[int, str]:
     return count, token
 
 
-def revoke(connection: Connection, who: int | str, at: float, by: str | None = None) -> Member:
+def revoke(
+    connection: Connection, who: int | str, at: float, by: str | None = None
+) -> EnrolledClient:
     """Revoke a client's token, in the name of an operator. Its name and its payments stay on
     record."""
     found = find(connection, who)
@@ -82,7 +86,7 @@ def set_key(connection: Connection, client: int, key: str | None) -> None:
     connection.execute(update(clients).where(clients.c.id == client).values(key=key))
 
 
-def reset_key(connection: Connection, who: str, at: float) -> Member:
+def reset_key(connection: Connection, who: str, at: float) -> EnrolledClient:
     """Forget the key of a client that has lost it: the next one that it sends is registered."""
     found = find(connection, who)
     if found.key is None:
@@ -92,7 +96,7 @@ def reset_key(connection: Connection, who: str, at: float) -> Member:
     return found
 
 
-def find(connection: Connection, who: int | str) -> Member:
+def find(connection: Connection, who: int | str) -> EnrolledClient:
     """The client with this id; from a text, with this id or this name."""
     known = isinstance(who, int) or re.fullmatch("[0-9]{1,9}", who)
     same = clients.c.id == (int(who) if known else -1)
@@ -111,12 +115,12 @@ def find(connection: Connection, who: int | str) -> Member:
     return _member(found[0])
 
 
-def members(connection: Connection) -> list[Member]:
+def members(connection: Connection) -> list[EnrolledClient]:
     """All clients, by id."""
     return [_member(row) for row in connection.execute(ALL.order_by(clients.c.id))]
 
 
-def find_by_token(connection: Connection, tokens: Sequence[str]) -> list[Member | None]:
+def find_by_token(connection: Connection, tokens: Sequence[str]) -> list[EnrolledClient | None]:
     """The clients with these tokens; None for a token that is unknown or revoked."""
     asked = [hashed(token) for token in tokens]
     found = connection.execute(BY_TOKEN, {"tokens": sorted(set(asked))})
@@ -124,7 +128,7 @@ def find_by_token(connection: Connection, tokens: Sequence[str]) -> list[Member 
     return [known.get(token) for token in asked]
 
 
-def _member(row: Any) -> Member:
+def _member(row: Any) -> EnrolledClient:
     start = None if row.number is None else f"{row.number}-{row.nonce}"
-    return Member(row.id, row.name, row.revoked, row.barred, row.last_seen, start, row.key,
+    return EnrolledClient(row.id, row.name, row.revoked, row.barred, row.last_seen, start, row.key,
                   row.barred_until)  # fmt: skip

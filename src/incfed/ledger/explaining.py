@@ -38,7 +38,7 @@ FAILURES = {  # by whether it accepted the offer
 
 
 @dataclass(frozen=True)
-class Share:
+class ClientInRound:
     """A client with data in a round."""
 
     client: int
@@ -68,7 +68,7 @@ class Explained:
     payment: float
     idle: int  # clients without new data, which take part and are not listed
     digits: int | None
-    shares: list[Share]  # the largest contribution first
+    shares: list[ClientInRound]  # the largest contribution first
     removed: dict[str, str]  # by name: which limit
     pruned: bool
     missing_code: bool  # of the mechanism: it is not loaded here
@@ -116,7 +116,7 @@ def explain(connection: Connection, number: int) -> Explained:
             digits,
         )  # fmt: skip
         shares.append(
-            Share(
+            ClientInRound(
                 client, names[client], one.steps, cost, nats.get(client), worth.get(client),
                 paid is not None, paid or 0.0, said,
             )

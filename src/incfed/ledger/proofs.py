@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select
 
 from ..protocol.heads import Head, Inclusion, Proof
 from ..protocol.packing import DIGEST
-from ..support.merkle import Tree, leaf
+from ..support.merkle import MerkleTree, leaf
 from .chain import START
 from .tables import entries
 
@@ -38,7 +38,7 @@ class LedgerTree:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._connection: Connection | None = None  # of the call in progress
-        self._tree = Tree(self._leaves)
+        self._tree = MerkleTree(self._leaves)
         self._head = Head(0, START, self._tree.root().hex())
         self._opened: list[int] = []  # [k]: the entry that opened round k + 1
         self._keys: dict[int, list[int]] = {}  # entries about the key of a client

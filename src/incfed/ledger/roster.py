@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 
 from ..support.inputs import choice, counted, integer, refuse
 from . import money, tables
-from .explaining import FAILURES, LIMITS, Share, explain
+from .explaining import FAILURES, LIMITS, ClientInRound, explain
 from .overview import STATES, isolated, member_state, version
 from .records import read_body
 from .summaries import BARRED
@@ -156,7 +156,7 @@ def why_paid(connection: Connection, number: int, client: int) -> str:
     return "" if own is None else f"Round {number}: {_sentence(own)}{lacking}"
 
 
-def _sentence(own: Share) -> str:
+def _sentence(own: ClientInRound) -> str:
     return f"{isolated(own.name)} shared {counted(own.steps, 'step')}. {own.why}"
 
 

@@ -17,7 +17,7 @@ from ..mechanisms.registry import (
     mechanism_table,
     recorded_mechanism,
 )
-from ..protocol.checks import Bounds
+from ..protocol.checks import MessageBounds
 from ..protocol.limits import NONE, Limits, build_limits, recorded_limits, safe_limits
 from ..protocol.money import MOST_UNITS, check_digits, from_units
 from ..protocol.privacy import Privacy, build_privacy
@@ -264,10 +264,10 @@ class Settings:
         return {"until": round + self.barred_rounds} if self.barred_rounds else {}
 
     @property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> MessageBounds:
         known = self.dim, self.arm_norm, self.reward_bound, self.cost_limit
         most = None if self.limits is None else self.limits.steps_per_upload
-        return Bounds(*known) if most is None else Bounds(*known, most)
+        return MessageBounds(*known) if most is None else MessageBounds(*known, most)
 
     def body(self) -> dict[str, Any]:
         """As the ledger keeps them; with the SHA-256 of a mechanism of the user's own."""

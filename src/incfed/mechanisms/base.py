@@ -16,11 +16,11 @@ import numpy as np
 
 from ..kernels import coalition
 from ..kernels.auction import Auction, run_auction
-from ..kernels.cheapest import Tree, search_cheapest
+from ..kernels.cheapest import SearchTree, search_cheapest
 from ..kernels.pending import Pending, absorb
 from ..kernels.shapley import add_marginals
 from ..support import inputs
-from ..support.described import Setting
+from ..support.described import Configured
 from ..types import Floats, Ints, Mask
 
 CLEARLY = 1e-9  # relative: a smaller difference in money, or in gain per money, is none
@@ -304,7 +304,7 @@ class Round:
         V, U, logdet = self._shared
         S, total = start.participants.copy(), float(start.payments.sum())
         _, best, least = search_cheapest(
-            *Tree.of(len(self.clients), len(V)), *self.pending, V, U, logdet, self._ridge,
+            *SearchTree.of(len(self.clients), len(V)), *self.pending, V, U, logdet, self._ridge,
             self.costs, self.logdets, self._needs(), goal, nodes, total, S,
         )  # fmt: skip
         found = start if best == total else self.settle(S)
@@ -448,7 +448,7 @@ def malformed(decision: object, clients: Ints) -> str | None:
     return f"a client that does not take part is paid: client {clients[j]} gets {payments[j]:g}"
 
 
-class Mechanism(Setting, ABC):
+class Mechanism(Configured, ABC):
     """Base class: write `decide`, and set `beta` if det V_g(S) / det V_g(all) >= beta always holds.
 
     A mechanism is a pure function of the round, which also holds what it may need of the past.

@@ -96,7 +96,7 @@ class Judgement:
     frontier: tuple[Judged, ...]  # the search's settings, by rising payment
     sensitivity: Mapping[float, Judged]  # by the factor that costs are off by, 1 included
     leader: Judged  # of the search; the chosen one, or one that it tied with
-    spending: Mapping[str, tuple[int, Judged]]  # by resource of which much is left: see `Spending`
+    spending: Mapping[str, tuple[int, Judged]]  # by resource: see `CostlierSettings`
     easiest: Mapping[str, Judged]  # by limited metric: closest to that limit, keeps the others
     runner_up: Judged | None = None  # sends much less than the chosen one, and was not as good
     play_off: Mapping[Setting, Interval] = field(default_factory=dict)  # worse than the leader by

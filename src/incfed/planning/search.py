@@ -17,7 +17,7 @@ from .goals import Figures, Goal, loss
 from .selection import (
     RESOURCES,
     RUNGS,
-    Spending,
+    CostlierSettings,
     choose,
     easiest,
     front,
@@ -64,7 +64,7 @@ class SearchResult:
     leader: Setting  # has the best aim; the chosen one is as good, and cheaper, or the same
     runner_up: Setting | None  # sends much less than the chosen one, and is not quite as good
     play_off: dict[Setting, Interval]  # by how much each was worse than the leader, in the aim
-    spending: dict[str, Spending]  # by resource of which much is left
+    spending: dict[str, CostlierSettings]  # by resource of which much is left
     easiest: dict[str, Setting]  # by limited metric: comes closest to that limit, keeps the others
     alone: Rules  # the best way to learn without sharing
 

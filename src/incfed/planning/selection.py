@@ -169,7 +169,7 @@ def thin(settings: Sequence[Setting], payments: Sequence[float], count: int) -> 
 
 
 @dataclass(frozen=True)
-class Spending:
+class CostlierSettings:
     """Settings that use more of a limited resource than the advice, and keep all limits."""
 
     count: int
@@ -178,10 +178,10 @@ class Spending:
 
 def spending(
     evidence: Evidence, settings: Sequence[Setting], goal: Goal, chosen: Setting
-) -> dict[str, Spending]:
+) -> dict[str, CostlierSettings]:
     """By limited resource: what using more of it, by a tenth of what is left or more, would bring.
     Left out is what the advice uses up, and what nobody was found to use."""
-    found: dict[str, Spending] = {}
+    found: dict[str, CostlierSettings] = {}
     for limit in goal.limits:
         used, metric = evidence.means(chosen)[limit.metric], limit.metric
         if metric not in RESOURCES or metric == goal.aim or used > (1 - SPARE) * limit.value:
@@ -194,7 +194,7 @@ def spending(
         ]
         if more:
             best = min(more, key=lambda one: goal.order(evidence.means(one)))
-            found[metric] = Spending(len(more), best)
+            found[metric] = CostlierSettings(len(more), best)
     return found
 
 

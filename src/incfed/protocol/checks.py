@@ -38,7 +38,7 @@ class Refusal(InputError):
         super().__init__(f"{field}: {got}must be {allowed}")
 
 
-class Bounds(NamedTuple):
+class MessageBounds(NamedTuple):
     """How large what clients send can be."""
 
     dim: int
@@ -48,7 +48,7 @@ class Bounds(NamedTuple):
     most_steps: int = MOST_STEPS  # in one upload
 
 
-def check_upload(upload: Upload, bounds: Bounds) -> None:
+def check_upload(upload: Upload, bounds: MessageBounds) -> None:
     """Raise Refusal if the upload is impossible. The coordinator checks round and epoch."""
     steps = upload.steps
     if not 0 <= steps <= bounds.most_steps:
@@ -64,7 +64,7 @@ def check_upload(upload: Upload, bounds: Bounds) -> None:
     check_matrix(upload.dV, steps, bounds)
 
 
-def check_signal(signal: Signal, bounds: Bounds) -> None:
+def check_signal(signal: Signal, bounds: MessageBounds) -> None:
     """Raise Refusal if the signal is impossible."""
     steps = signal.steps
     if not 0 <= steps <= signal.learned:
@@ -84,17 +84,17 @@ def check_signal(signal: Signal, bounds: Bounds) -> None:
             raise Refusal("rows", f"length {longest:.10g}", allowed)
 
 
-def _most(bounds: Bounds) -> str:
+def _most(bounds: MessageBounds) -> str:
     named = " (limits.steps_per_upload)" if bounds.most_steps < MOST_STEPS else ""
     return f"{bounds.most_steps:,}{named}"
 
 
-def _check_cost(cost: float, bounds: Bounds) -> None:
+def _check_cost(cost: float, bounds: MessageBounds) -> None:
     if not (np.isfinite(cost) and 0.0 <= cost <= bounds.cost_limit):
         raise Refusal("cost", float(cost), f"a number from 0 to {bounds.cost_limit:,.10g}")
 
 
-def check_matrix(dV: Packed, steps: int, bounds: Bounds) -> None:
+def check_matrix(dV: Packed, steps: int, bounds: MessageBounds) -> None:
     _check_form(dV, steps, bounds.dim)
     if not np.isfinite(dV.numbers).all():
         raise Refusal("dV", "NaN or infinite", "finite numbers")
@@ -143,7 +143,7 @@ def check_scores(scores: Floats, steps: int) -> None:
         raise Refusal("scores", None, allowed)
 
 
-def check_delivery(db: Floats, dV: Packed, steps: int, bounds: Bounds) -> None:
+def check_delivery(db: Floats, dV: Packed, steps: int, bounds: MessageBounds) -> None:
     """Raise Refusal if no rewards of size at most Y give this db with that dV."""
     if db.shape != (bounds.dim,):
         raise Refusal("db", counted(db.size, "number"), counted(bounds.dim, "number"))

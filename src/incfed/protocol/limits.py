@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 from ..support import inputs, places
-from ..support.described import Setting
+from ..support.described import Configured
 
 NONE = "none"  # in a config: no limit
 BUDGET = "budget"  # named like a limit where it is what a client exceeded
@@ -20,7 +20,7 @@ SMALL = 2  # a federation of so many members hides nobody's data from the others
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits(Setting):
+class Limits(Configured):
     """What a federation pays at most, and when what is shared counts. None: no limit.
 
     per_round: money for all clients in a round.

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..support import inputs, places
-from ..support.described import Setting
+from ..support.described import Configured
 from ..types import Floats
 
 SENSITIVITY = 3.0 / math.sqrt(2.0)  # of (sum x x' / L^2, sum x y / (L Y)), one step replaced
@@ -53,7 +53,7 @@ class Noise(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Privacy(Setting):
+class Privacy(Configured):
     """(epsilon, delta)-differential privacy of each step in what a client shares.
 
     epsilon: how much one step may change the odds of what is sent; less is more private.

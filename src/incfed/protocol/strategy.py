@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..support import inputs, places
-from ..support.described import Setting
+from ..support.described import Configured
 from ..support.kinds import Kinds, build
 from ..types import Floats, Ints, Mask
 from .costs import check_costs
@@ -31,7 +31,7 @@ class LastRound(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Settings(Setting):
+class _Settings(Configured):
     def settings(self) -> dict[str, Any]:
         """The settings that a result records."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}

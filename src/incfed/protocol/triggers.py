@@ -16,7 +16,7 @@ from typing import Any
 from ..kernels.signals import Signals, signals
 from ..mechanisms.base import MEETS, Round
 from ..support import inputs, places
-from ..support.described import Setting
+from ..support.described import Configured
 from ..support.kinds import Kinds, build
 from ..types import Floats, Mask
 
@@ -24,7 +24,7 @@ ROWS, GROWTH = "rows", "growth"
 
 
 @dataclass(frozen=True)
-class Trigger(Setting, ABC):
+class Trigger(Configured, ABC):
     """The base class of triggers: clients call for a round at a threshold, or the server opens one
     by what they stream.
 

@@ -44,8 +44,8 @@ class Described:
         return f'<div>{title}<table style="{_TABLE}">{"".join(rows)}</table></div>'
 
 
-class Setting(Described):
-    """One whose repr is the call that makes it, without what is left at its default.
+class Configured(Described):
+    """An object whose repr is the call that makes it, without what is left at its default.
 
     Dataclasses that derive from it do not get the repr of all their fields. They hold Python
     numbers, also where numpy numbers are given.
@@ -57,9 +57,9 @@ class Setting(Described):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if cls.__repr__ is Setting.__repr__:
+        if cls.__repr__ is Configured.__repr__:
             # a dataclass keeps what its class has, and would hide what it inherits
-            cls.__repr__ = Setting.__repr__  # type: ignore[method-assign]
+            cls.__repr__ = Configured.__repr__  # type: ignore[method-assign]
 
     def _usual(self) -> frozenset[str]:
         if not is_dataclass(self):

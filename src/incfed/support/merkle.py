@@ -32,7 +32,7 @@ def root(leaves: Sequence[bytes]) -> bytes:
     return node(root(leaves[:k]), root(leaves[k:]))
 
 
-class Tree:
+class MerkleTree:
     """Grows by one leaf at a time. `read(first, end)` returns the hashes of leaves again: only
     those of the last block are kept, and one hash for each block before it."""
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed.protocol.checks import Bounds, check_delivery, check_upload
+from incfed.protocol.checks import MessageBounds, check_delivery, check_upload
 from incfed.protocol.client import Learner
 from incfed.protocol.privacy import Privacy
 from incfed.service.client import state_folder
@@ -125,7 +125,7 @@ def test_any_life_sends_the_same_after_a_crash(
         patch.setattr(os, "fsync", lambda fd: None)
         discretion, x = Discretion(share_from, privacy), rows(20)
         one, round, sent, shared = open_folder(Path(name), discretion), 0, None, 0
-        limits = Bounds(DIM, 1.0, 10.0, 1e6)
+        limits = MessageBounds(DIM, 1.0, 10.0, 1e6)
         for t, act in enumerate(acts):
             frozen = one.learner.frozen
             if act == "l":

@@ -15,7 +15,7 @@ import httpx
 import pytest
 from starlette.requests import Request
 
-from incfed.ledger.clients import Member, find, revoke
+from incfed.ledger.clients import EnrolledClient, find, revoke
 from incfed.service.coordinator.admission import PERIOD, Admission
 from incfed.service.coordinator.config import ServerConfig
 from incfed.service.coordinator.errors import TooMany, Unauthorized
@@ -24,7 +24,7 @@ from support.coordinator_app import Site
 from support.federation import Clock
 from support.serving import serving
 
-ALICE = Member(1, "alice", False, 0, None)
+ALICE = EnrolledClient(1, "alice", False, 0, None)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def request(token: str, address: str = "192.0.2.7") -> Request:
     return Request({"type": "http", "headers": headers, "client": (address, 1)})
 
 
-async def knows(token: str) -> Member | None:
+async def knows(token: str) -> EnrolledClient | None:
     return ALICE if token == "good" else None
 
 
@@ -89,7 +89,7 @@ def test_the_limit_is_per_address_and_minute() -> None:
 def test_a_token_that_was_revoked_is_not_remembered() -> None:
     valid = {"good"}
 
-    async def knows(token: str) -> Member | None:
+    async def knows(token: str) -> EnrolledClient | None:
         return ALICE if token in valid else None
 
     admission = Admission(knows, ServerConfig(bad_tokens=1))

@@ -18,7 +18,7 @@ from sqlalchemy import update
 import incfed
 from incfed.ledger.sketches import Sketches
 from incfed.ledger.tables import epochs
-from incfed.protocol.checks import Bounds, Refusal, check_delivery, check_upload
+from incfed.protocol.checks import MessageBounds, Refusal, check_delivery, check_upload
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import pack_matrix
 from incfed.service.coordinator import handlers, screening
@@ -112,18 +112,18 @@ def test_a_check_is_made_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> No
 def test_outcomes_are_those_of_the_checks() -> None:
     calls, outcomes = [], Outcomes()
 
-    def check(upload: Upload, bounds: Bounds) -> None:
+    def check(upload: Upload, bounds: MessageBounds) -> None:
         calls.append(bounds)
         check_upload(upload, bounds)
 
-    def found(upload: Upload, bounds: Bounds) -> str:
+    def found(upload: Upload, bounds: MessageBounds) -> str:
         try:
             outcomes.make(Check("upload", check, (upload, bounds)))
         except Refusal as refusal:
             return str(refusal)
         return "fine"
 
-    narrow, wide = Bounds(2, 1.0, 1.0, 10.0), Bounds(2, 2.0, 1.0, 10.0)
+    narrow, wide = MessageBounds(2, 1.0, 1.0, 10.0), MessageBounds(2, 2.0, 1.0, 10.0)
     small, large = (Upload(1, 0, 2, 0.0, pack_matrix(V)) for V in (np.eye(2), 2 * np.eye(2)))
     for _ in range(2):
         assert found(small, narrow) == found(small, wide) == found(large, wide) == "fine"

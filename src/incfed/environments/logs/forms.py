@@ -47,7 +47,7 @@ class Raw:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Candidates:
     """The candidates of the good events."""
 
     items: Floats
@@ -179,7 +179,7 @@ def _together(frame: pl.DataFrame) -> pl.DataFrame:
     return ordered.sort("place", maintain_order=True)
 
 
-def _by_id(raw: Raw, table: Items, sieve: Sieve) -> Shown:
+def _by_id(raw: Raw, table: Items, sieve: Sieve) -> Candidates:
     """Look up candidates and the chosen one by id."""
     flat, chosen = ids("candidates", raw.flat), ids("chosen", raw.frame["chosen"])
     places, picked = table.find(flat), table.find(chosen)
@@ -190,10 +190,10 @@ def _by_id(raw: Raw, table: Items, sieve: Sieve) -> Shown:
     sieve.mark("chosen missing", chosen.is_null().to_numpy())
     sieve.mark("chosen not among the candidates", ~_any(among, start))
     good = sieve.good
-    return Shown(table.features, places[np.repeat(good, raw.sizes)], picked[good])
+    return Candidates(table.features, places[np.repeat(good, raw.sizes)], picked[good])
 
 
-def _inline(raw: Raw, sieve: Sieve) -> Shown:
+def _inline(raw: Raw, sieve: Sieve) -> Candidates:
     """Candidates given by their features, the chosen one by its index; every candidate becomes an
     item."""
     matrix = raw.flat
@@ -206,7 +206,7 @@ def _inline(raw: Raw, sieve: Sieve) -> Shown:
     good, sizes = sieve.good, raw.sizes[sieve.good]
     matrix = matrix[np.repeat(good, raw.sizes)]
     picked = np.cumsum(sizes) - sizes + chosen[good].astype(np.int64)
-    return Shown(matrix, np.arange(len(matrix)), picked)
+    return Candidates(matrix, np.arange(len(matrix)), picked)
 
 
 def _any(flags: Mask, start: Ints) -> Mask:

@@ -29,7 +29,7 @@ Prove = Callable[[int, int], Proof]  # from an older number of entries, and of a
 NOTHING = Head(0, "0" * 64, "0" * 64)
 
 
-class Verdict(NamedTuple):
+class Verification(NamedTuple):
     """What a verification found."""
 
     acts: int  # that stand in the ledger
@@ -58,7 +58,7 @@ def _settings(folder: Path) -> FederationView:
     return start.settings
 
 
-def verify_folder(folder: Path, prove: Prove) -> Verdict:
+def verify_folder(folder: Path, prove: Prove) -> Verification:
     """Check all receipts of the client whose state is in this folder."""
     settings, receipts = _settings(folder), list(read_receipts(folder))
     own = public_key(load_or_create(folder))
@@ -82,7 +82,7 @@ def verify_folder(folder: Path, prove: Prove) -> Verdict:
             findings += faults(prove(one.number, 0), one)
         except InputError as error:  # it has fewer entries now
             findings.append(f"the ledger does not extend entry {one.number}: {error}")
-    return Verdict(stand, len(set(heads)), head, list(dict.fromkeys(findings)))
+    return Verification(stand, len(set(heads)), head, list(dict.fromkeys(findings)))
 
 
 def over_http(url: str, token: str, timeout: float = 30.0, ca: str | None = None) -> Prove:

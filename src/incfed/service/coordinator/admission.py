@@ -19,7 +19,7 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
-from ...ledger.clients import Member
+from ...ledger.clients import EnrolledClient
 from ...protocol.messages import VERSION
 from ...support.addresses import caller
 from ..requests import HISTORY, PROTOCOL, START
@@ -57,7 +57,7 @@ class Admission:
 
     def __init__(
         self,
-        authenticate: Callable[[str], Awaitable[Member | None]],
+        authenticate: Callable[[str], Awaitable[EnrolledClient | None]],
         server: ServerConfig,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

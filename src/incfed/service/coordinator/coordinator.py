@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from ...ledger import tables
-from ...ledger.clients import Member, find, find_by_token
+from ...ledger.clients import EnrolledClient, find, find_by_token
 from ...ledger.database import Database, notify
 from ...ledger.federation import apply_settings
 from ...ledger.proofs import Entry, LedgerTree
@@ -123,12 +123,12 @@ class Coordinator:
 
     # --------------------------------------------------------------------------- for clients
 
-    def authenticate(self, tokens: Sequence[str]) -> list[Member | None]:
+    def authenticate(self, tokens: Sequence[str]) -> list[EnrolledClient | None]:
         """The clients that these tokens belong to."""
         with self.store.read() as connection:
             return find_by_token(connection, tokens)
 
-    def member(self, client: int) -> Member:
+    def member(self, client: int) -> EnrolledClient:
         """This client as it is now."""
         with self.store.read() as connection:
             return find(connection, client)

@@ -11,7 +11,7 @@ from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
 from sqlalchemy.exc import OperationalError
 
 from ..._version import __version__
-from ...ledger.clients import Member
+from ...ledger.clients import EnrolledClient
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
 from ...protocol.messages import Answer, Download
@@ -61,7 +61,7 @@ class Services:
         self.coordinator, self.notifications, self.metrics = coordinator, notifications, metrics
         self.settings, self.server = settings, server
         database = OperationalError  # it is down, or its disk is full: that hits every request
-        authenticate = Batcher[str, Member | None](coordinator.authenticate, database)
+        authenticate = Batcher[str, EnrolledClient | None](coordinator.authenticate, database)
         self.admission = Admission(authenticate, server)
         self.screen = Screening(coordinator.screen, settings.dim)
         self.state = Batcher[Caller, wire.StateView](coordinator.states, database)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, bindparam, func, select, update
 
 from ...ledger import money, tables
 from ...ledger.chain import Chain
-from ...ledger.clients import Member, is_barred
+from ...ledger.clients import EnrolledClient, is_barred
 from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
 from ...ledger.sketches import Sketches
@@ -160,7 +160,7 @@ class FederationTransaction:
         near = self.settings.live_time
         return {"earliest": self.now - near, "latest": self.now + near}
 
-    def barred(self, among: Iterable[Member], round: int, opened: float) -> set[int]:
+    def barred(self, among: Iterable[EnrolledClient], round: int, opened: float) -> set[int]:
         """Of these clients, those that are barred from this round."""
         time = self.settings.barred_time
         return {

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from ...ledger import money, tables
 from ...ledger.chain import digest
-from ...ledger.clients import Member
+from ...ledger.clients import EnrolledClient
 from ...ledger.records import RUNNING, from_bytes, read_epoch, read_own
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
@@ -61,8 +61,8 @@ WITHDRAWN_SINCE = select(_withdrawn.epoch).where(
 
 
 def view_federation(
-    settings: Settings, client: Member, state: StateView, packed: bool = False, start: int = 0,
-    shared: int = 0,
+    settings: Settings, client: EnrolledClient, state: StateView, packed: bool = False,
+    start: int = 0, shared: int = 0,
 ) -> FederationView:  # fmt: skip
     """`packed`: the client knows packed messages. `start`: the number of its last start. `shared`:
     the last round in which it shared."""
