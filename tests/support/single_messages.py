@@ -11,13 +11,14 @@ from incfed.service.coordinator import handlers, starts
 from incfed.service.coordinator.coordinator import Coordinator
 from incfed.service.coordinator.handlers import Handler
 from incfed.service.coordinator.views import Wanted
+from incfed.service.requests import Start
 from incfed.service.wire import StateView
 
 Result = TypeVar("Result")
 
 
 class SingleCoordinator(Coordinator):
-    start: starts.Start | None = None  # of the client whose messages come
+    start: Start | None = None  # of the client whose messages come
 
     def open_round(
         self, client: int, epoch: int | None = None, after: int | None = None, *,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -26,6 +27,20 @@ PROOF = "/v1/proof"
 SIGNATURE, HEAD, ENTRY = "Incfed-Signature", "Incfed-Head", "Incfed-Entry"
 # Of downloads, and then of all requests: the epoch and a hash of all that led to it.
 HISTORY = "Incfed-History"
+
+
+class Start(NamedTuple):
+    """A start of a client. The nonce is random: copies of a folder arrive at the same number."""
+
+    number: int = 0  # 0: none yet
+    nonce: str = ""
+
+    def next(self, known: int) -> Start:
+        """`known`: the number of the last one that the coordinator knows."""
+        return Start(max(self.number, known) + 1, secrets.token_hex(4))
+
+    def __str__(self) -> str:
+        return f"{self.number}-{self.nonce}"
 
 
 class Request(NamedTuple):

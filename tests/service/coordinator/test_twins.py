@@ -23,8 +23,9 @@ from incfed.service.client.state_folder import Snapshot
 from incfed.service.client.traffic import Traffic
 from incfed.service.codec import read
 from incfed.service.coordinator.errors import Conflict
-from incfed.service.coordinator.starts import Caller, Start
+from incfed.service.coordinator.starts import Caller
 from incfed.service.coordinator.views import Wanted
+from incfed.service.requests import Start
 from incfed.service.wire import FederationView, StateView
 from support.federation import Federation, made
 from support.in_process_transport import DIM, reply

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +26,7 @@ from ...support import inputs
 from ...support.locks import Lock, Locked
 from ...types import Floats
 from ..codec import read, read_floats
+from ..requests import Start
 from ..wire import FederationView
 
 LOCK, SNAPSHOT, JOURNALS = "lock", "snapshot", "journal-*"
@@ -107,20 +107,6 @@ def other_history(folder: Path, history: str) -> inputs.InputError:
 
 
 # -------------------------------------------------------------------------------- the snapshot
-
-
-class Start(NamedTuple):
-    """A start of a client. The nonce is random: copies of a folder arrive at the same number."""
-
-    number: int = 0  # 0: of version 0.1
-    nonce: str = ""
-
-    def next(self, known: int) -> Start:
-        """`known`: the number of the last one that the coordinator knows."""
-        return Start(max(self.number, known) + 1, secrets.token_hex(4))
-
-    def __str__(self) -> str:
-        return f"{self.number}-{self.nonce}"
 
 
 class Mark(NamedTuple):

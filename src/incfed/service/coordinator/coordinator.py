@@ -28,7 +28,7 @@ from ...protocol.heads import Head, Proof
 from ...protocol.messages import Download
 from ...protocol.packing import DIGEST
 from ...protocol.protocols import EVERYONE
-from ..requests import HISTORY
+from ..requests import HISTORY, Start
 from ..wire import StateView
 from . import conduct, opening
 from .batching import CLIENTS
@@ -36,7 +36,7 @@ from .errors import Conflict, TooMany, Unauthorized
 from .handlers import Handler, SentMessage, long_checks, says
 from .monitoring import Overview
 from .round import RoundTransaction
-from .starts import Caller, Start, Starts, is_new
+from .starts import Caller, Starts, is_new
 from .transaction import LIVE_COUNT, Caches, mark_seen
 from .views import Downloads, Wanted, view_states
 

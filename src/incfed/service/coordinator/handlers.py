@@ -24,13 +24,12 @@ from ...protocol.statements import ANSWERED, DELIVERED, UPLOADED
 from ...support.inputs import counted
 from ...support.signing import KEY_BYTES, read_bytes
 from ...types import Floats
-from ..requests import SIGNATURE
+from ..requests import SIGNATURE, Start
 from . import conduct, opening, rates
 from .errors import Conflict
 from .round import RoundTransaction
 from .scores import capped
 from .screening import Check, is_large
-from .starts import Start
 
 FIXED = ("steps", "cost", "cost_units", "form", "numbers")  # of an upload, once it is there
 Handler = Callable[[RoundTransaction, int, Any], None]  # the client that sent it, and the message

@@ -15,17 +15,12 @@ from sqlalchemy import Connection, insert, select, update
 
 from ...ledger import tables
 from ...protocol.checks import Refusal
-from ..requests import START
+from ..requests import START, Start
 from .batching import CLIENTS
 from .errors import Conflict
 
 _starts = tables.starts
 OWN_STARTS = select(_starts).where(_starts.c.client.in_(CLIENTS))
-
-
-class Start(NamedTuple):
-    number: int
-    nonce: str
 
 
 class Caller(NamedTuple):
@@ -36,7 +31,7 @@ class Caller(NamedTuple):
 
 
 def read(text: str) -> Start:
-    """From a header."""
+    """The start that a header names."""
     if not re.fullmatch(r"[1-9][0-9]{0,17}-[0-9a-f]{8}", text):
         raise Refusal(START, None, "a number, '-' and 8 hexadecimal digits")
     number, _, nonce = text.partition("-")

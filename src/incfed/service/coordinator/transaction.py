@@ -19,11 +19,12 @@ from ...ledger.sketches import Sketches
 from ...protocol.packing import Packed
 from ...protocol.protocols import EVERYONE
 from ...protocol.resale import Downloaded
+from ..requests import Start
 from . import listening
 from .batching import CLIENTS, NUMBER, BatchRows
 from .entitlements import allowed_epochs
 from .screening import Check, Outcomes
-from .starts import Start, Starts
+from .starts import Starts
 
 # Statements are built once: building one takes longer than running it.
 LIVE = (

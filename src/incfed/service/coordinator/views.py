@@ -21,13 +21,13 @@ from ...protocol.packing import DIGEST, FACTOR, Packed, coordinates, pack_matrix
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
 from ...types import Floats
+from ..requests import Start
 from ..wire import ClientView, FederationView, OfferView, PrivacyView, RoundView, Stage, StateView
 from . import scores
 from .batching import CLIENTS, OWN_ROWS
 from .entitlements import grant
 from .errors import Conflict
 from .round import DELIVERED, UPLOADED, RoundTransaction
-from .starts import Start
 
 CACHED = 8  # downloads that are kept in memory: after a round, all clients ask for the same
 
