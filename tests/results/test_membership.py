@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import incfed
 from incfed.results import Result, markdown
 from incfed.results.membership import membership_blocks, membership_figure, memberships
 from support.results import ALL_ALONE, STEPS, TOGETHER, by_client
@@ -86,3 +87,13 @@ def test_clients_that_are_too_many_to_name() -> None:
         "worse: client 8 (-8), client 7 (-7), client 6 (-6), client 5 (-5), client 4 (-4) and "
         "3 others are worse off; they act in 89 % of the steps",
     )
+
+
+def test_an_algorithm_of_the_user_s_own_can_be_the_run_alone() -> None:
+    class Mine(incfed.Independent):
+        pass
+
+    world = incfed.Synthetic(clients=3, dim=2, arms=3, pool=20)
+    both = {"mine": Mine(), "shared": incfed.DisLinUCB(threshold=0.1)}
+    (one,) = memberships(incfed.compare(world, both, steps=60, seeds=2).runs)
+    assert (one.label, len(one.gains)) == ("shared", 2)

@@ -87,7 +87,8 @@ def by_client(
     shared = np.bincount(rounds.participants, minlength=len(steps))
     paid = np.bincount(rounds.participants, weights=rounds.payments, minlength=len(steps))
     columns: Any = (steps, matched or steps, reward, regret, shared, paid)
-    told = settings(algorithm=algorithm, seed=seed, clients=len(steps), **more)
+    traits = {"alone": kind == "Independent"}
+    told = settings(algorithm=algorithm, seed=seed, clients=len(steps), traits=traits, **more)
     return made_up(curve, curve, 0 * curve, 0 * curve, rounds, told, clients=Clients(*columns))
 
 

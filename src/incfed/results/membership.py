@@ -26,7 +26,6 @@ from .tables import Runs, Spread, log_spread, spread
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-ALONE = "Independent"
 HEADING = "Who is better off than alone"
 MEASURES = {
     "regret": "the regret of a client alone less its regret in the federation",
@@ -69,7 +68,7 @@ class Membership:
 def memberships(runs: Runs) -> list[Membership]:
     """All algorithms that can be compared with a run alone of the same seed. Of several runs alone
     the one whose settings are most like those of the algorithm."""
-    bases = {label: found for label, found in runs.items() if found[0].name == ALONE}
+    bases = {label: found for label, found in runs.items() if _alone(found[0])}
     compared = []
     for label, found in runs.items():
         if not bases or label in bases:
@@ -79,6 +78,11 @@ def memberships(runs: Runs) -> list[Membership]:
         if own or again:
             compared.append(Membership(label, own or again, again))
     return compared
+
+
+def _alone(result: Result) -> bool:
+    """Whether no client shared anything in the run, by its protocol."""
+    return bool(dict(result.settings.get("traits") or {}).get("alone"))
 
 
 def _gains(found: Sequence[Result], base: Sequence[Result]) -> list[Gains]:

@@ -171,6 +171,7 @@ class Simulation:
             "clients": self._world.count,
             "dim": self._world.dim,
             "incfed": __version__,
+            "traits": {"alone": isinstance(self._algorithm.protocol, Alone)},
         }
 
 
