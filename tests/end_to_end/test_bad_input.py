@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.support import inputs
+from incfed import ranges
 from incfed.support.inputs import InputError
 
 FREE = incfed.PayEveryone()
@@ -287,7 +287,7 @@ def test_the_limits_themselves_are_allowed() -> None:
     run(world=incfed.Synthetic(clients=1, dim=1, arms=1, pool=1, noise=0, activity=0), steps=3)
 
 
-EXTREMES = {name: ends for name, ends in inputs.RANGES.items() if name != "budget"}
+EXTREMES = {name: ends for name, ends in ranges.RANGES.items() if name != "budget"}
 
 
 @pytest.mark.filterwarnings("error")
@@ -307,7 +307,7 @@ def test_nothing_overflows_at_the_ends_of_the_ranges(mechanism: incfed.Mechanism
     cases += [{"trust": trust} for trust in trusts]
     chance = np.random.default_rng(0)
     arms, rewards = chance.normal(size=(200, 4, 5)), chance.normal(size=(200, 4))
-    far = inputs.LARGEST / 10 if end else 1.0
+    far = ranges.LARGEST / 10 if end else 1.0
     world = incfed.Trace(
         chance.integers(0, 4, 200), arms * far, rewards * far, expected=rewards * far
     )

@@ -17,6 +17,7 @@ from sqlalchemy import make_url
 import incfed
 from incfed.ledger.database import Database
 from incfed.ledger.settings import CAREFUL, Settings
+from incfed.ranges import MOST_DIM
 from incfed.service.coordinator.app import largest_body
 from incfed.service.coordinator.config import ServerConfig, read_config
 from incfed.service.coordinator.connections import RESERVED
@@ -24,7 +25,6 @@ from incfed.service.coordinator.coordinator import Coordinator
 from incfed.service.coordinator.monitoring import Metrics
 from incfed.service.coordinator.routes import LONGEST_WAIT
 from incfed.service.coordinator.serve import GRACE
-from incfed.support.inputs import MOST_DIM
 from support.docs import ROOT, blocks
 
 PAGE = "docs/deployment.md"

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .. import ranges
 from ..kernels.store import thin_limit
 from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
@@ -52,12 +53,12 @@ class Algorithm(Configured):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("ridge", "noise", "delta"):
-            inputs.setting(name, getattr(self, name))
+            ranges.check(name, getattr(self, name))
         if self.exploration is not None:
-            inputs.setting("exploration", self.exploration)
+            ranges.check("exploration", self.exploration)
         inputs.choice("reads", self.reads, ("fresh", "stale"))
         inputs.choice("width", self.width, ("paper", "mixture"))
-        inputs.setting("width_scale", self.width_scale)
+        ranges.check("width_scale", self.width_scale)
         if self.exploration is not None and self.width_scale != 1.0:
             allowed = "left out: exploration takes the place of the formula"
             raise inputs.refuse("width_scale", self.width_scale, allowed)

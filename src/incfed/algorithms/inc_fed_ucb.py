@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from .. import ranges
 from ..mechanisms.base import Mechanism
 from ..protocol.costs import check_costs, costs_of
 from ..protocol.limits import Limits
@@ -100,7 +101,7 @@ class IncFedUCB(Trusting):
         inputs.choice("clocks", self.clocks, ("all", "participants"))
         inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
         if not (isinstance(self.budget, float) and self.budget == math.inf):
-            inputs.setting("budget", self.budget)
+            ranges.check("budget", self.budget)
         if not isinstance(self.costs, VaryingCosts):
             object.__setattr__(self, "costs", check_costs(self.costs))
         object.__setattr__(self, "availability", check_availability(self.availability))
@@ -115,7 +116,7 @@ class IncFedUCB(Trusting):
                     "so none can hold its data back"
                 )
                 raise inputs.refuse("reports", type(behaviour).__name__, allowed)
-        inputs.integer("share_from", self.share_from, low=1, high=inputs.MOST_STEPS)
+        inputs.integer("share_from", self.share_from, low=1, high=ranges.MOST_STEPS)
         self._check_privacy()
 
     def _check_privacy(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import ranges
 from .._version import __version__
 from ..protocol.client import Learner, Observations
 from ..protocol.trust import AUTO
@@ -89,7 +90,7 @@ class LinUCB(Described):
         single = np.ndim(arm) == 1
         arms = self._checked([arm] if single else arm, "arm")
         rewards = np.reshape(reward, 1) if single and np.ndim(reward) == 0 else reward
-        checked = inputs.array("reward", rewards, ndim=1, most=inputs.LARGEST, booleans=True)
+        checked = inputs.array("reward", rewards, ndim=1, most=ranges.LARGEST, booleans=True)
         if len(checked) != len(arms):
             allowed = f"{inputs.counted(len(arms), 'number')}, one for each arm"
             raise inputs.refuse("reward", inputs.counted(len(checked), "number"), allowed)
@@ -205,7 +206,7 @@ class LinUCB(Described):
         allowed = (
             f"arms of {inputs.counted(self.dim, 'feature')} each, such as an array [K, {self.dim}]"
         )
-        checked = inputs.array(name, arms, ndim=2, allowed=allowed, most=inputs.LARGEST)
+        checked = inputs.array(name, arms, ndim=2, allowed=allowed, most=ranges.LARGEST)
         if checked.shape[1] != self.dim or not len(checked):
             raise inputs.refuse(name, f"an array of shape {checked.shape}", allowed)
         return checked

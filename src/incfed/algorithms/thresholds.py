@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .. import ranges
 from ..support import inputs, places
 
 
@@ -37,7 +38,7 @@ def theory(*, steps: int, clients: int, dim: int, beta: float, ridge: float) -> 
     0.1863
     """
     beta = inputs.number("beta", beta, low=0.0, high=1.0, open_low=True)
-    ridge = inputs.setting("ridge", ridge)
+    ridge = ranges.check("ridge", ridge)
     steps, clients, dim = _check(steps, clients, dim)
     base = low(steps=steps, clients=clients, dim=dim)
     rounds = math.ceil(dim * math.log1p(steps / (ridge * dim)))
@@ -88,7 +89,7 @@ def number(value: float | str) -> float:
 def _check(steps: int, clients: int, dim: int) -> tuple[int, int, int]:
     """Convert to Python integers: products of small numpy integers overflow."""
     return (
-        inputs.integer("steps", steps, low=2, high=inputs.MOST_STEPS),
+        inputs.integer("steps", steps, low=2, high=ranges.MOST_STEPS),
         inputs.integer("clients", clients, low=1),
         inputs.integer("dim", dim, low=1),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import ranges
 from ..kernels.trust import Personal, personal
 from ..protocol.trust import AUTO, check_limit, check_trust
 from ..support import inputs
@@ -56,7 +57,7 @@ def check_trusts(value: object) -> float | str | tuple[float, ...]:
     if set(map(type, plain)) <= {int, float}:  # all at once; if one is bad, it is named below
         with suppress(OverflowError):
             each = np.array(value, np.float64)
-            low, most = inputs.RANGES["trust"]
+            low, most = ranges.RANGES["trust"]
             if np.all((each >= low) & ((each <= most) | (each == np.inf))):
                 return tuple(each.tolist())
     return tuple(check_limit(f"trust[{at}]", limit) for at, limit in enumerate(plain))

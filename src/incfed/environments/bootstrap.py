@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import ranges
 from ..support import inputs
 from ..types import Ints
 from .base import PIECE, Events, Stream, World
@@ -35,7 +36,7 @@ class Bootstrap(Wrapped):
             )
         super().__init__(world)
         self._recorded = world.length
-        self._length = inputs.integer("bootstrap", steps, low=1, high=inputs.MOST_STEPS)
+        self._length = inputs.integer("bootstrap", steps, low=1, high=ranges.MOST_STEPS)
         self.resample = inputs.choice("resample", resample, (EVENTS, CLIENTS))
 
     @property

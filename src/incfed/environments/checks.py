@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import ranges
 from ..support import inputs
 from ..types import Floats
 from .base import Events, Stream, World
@@ -43,7 +44,7 @@ def check_world(world: World, *, steps: int = 200, seed: int = 0) -> int:
 
 def check_items(world: World, stream: Stream) -> Floats:
     """The items of a stream as an array; InputError if they are not what they should be."""
-    items = inputs.array("items", stream.items, ndim=2, most=inputs.LARGEST)
+    items = inputs.array("items", stream.items, ndim=2, most=ranges.LARGEST)
     if items.shape[1] != world.dim:
         allowed = f"{inputs.counted(world.dim, 'feature')} wide, the dim of the world"
         raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)

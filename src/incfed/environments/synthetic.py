@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import ranges
 from ..support import inputs
 from ..types import Floats, Ints
 from .base import MOST, Events, Stream, World
@@ -47,7 +48,7 @@ class Synthetic(World):
             "dim": inputs.integer("dim", self.dim, low=1, high=10_000),
             "arms": inputs.integer("arms", self.arms, low=1),
             "pool": inputs.integer("pool", self.pool, low=1, high=MOST),
-            "noise": inputs.setting("noise", self.noise),
+            "noise": ranges.check("noise", self.noise),
             "spread": inputs.number("spread", self.spread, low=0.0, high=1e12),
         }
         for name, value in checked.items():

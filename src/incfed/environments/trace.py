@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import ranges
 from ..support import inputs
 from ..support.files import replacing
 from ..types import Floats, Ints
@@ -224,13 +225,13 @@ def _arms(arms: ArrayLike, items: ArrayLike | None) -> tuple[Ints, Floats]:
     """Arms as ids into a table of items; [T, K, d] features become a table with one row per arm."""
     if items is None:
         allowed = "numbers in 3 dimensions, or ids in 2 with `items` given"
-        features = inputs.array("arms", arms, ndim=3, allowed=allowed, most=inputs.LARGEST)
+        features = inputs.array("arms", arms, ndim=3, allowed=allowed, most=ranges.LARGEST)
         steps, choices, dim = features.shape
         if dim == 0:
             raise inputs.refuse("arms", f"an array of shape {features.shape}", "d >= 1 deep")
         ids = np.arange(steps * choices).reshape(steps, choices)
         return ids, features.reshape(steps * choices, dim)
-    table = inputs.array("items", items, ndim=2, most=inputs.LARGEST)
+    table = inputs.array("items", items, ndim=2, most=ranges.LARGEST)
     if table.shape[1] == 0:
         raise inputs.refuse("items", f"an array of shape {table.shape}", "d >= 1 wide")
     ids = inputs.array("arms", arms, ndim=2, dtype=np.int64)
@@ -241,7 +242,7 @@ def _arms(arms: ArrayLike, items: ArrayLike | None) -> tuple[Ints, Floats]:
 
 
 def _rewards(name: str, given: ArrayLike) -> Floats:
-    return inputs.array(name, given, ndim=2, most=inputs.LARGEST, booleans=True)
+    return inputs.array(name, given, ndim=2, most=ranges.LARGEST, booleans=True)
 
 
 def _same_steps(name: str, array: np.ndarray, shape: tuple[int, ...], other: str) -> None:

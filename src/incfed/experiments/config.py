@@ -36,11 +36,13 @@ from ..protocol.limits import build_limits
 from ..protocol.privacy import build_privacy
 from ..protocol.strategy import build_costs, build_reports
 from ..protocol.triggers import build_trigger
+from ..ranges import MOST_STEPS
 from ..results.settings import plain
 from ..simulation.comparing import BOOTSTRAP
-from ..support import kinds, places, toml
-from ..support.inputs import MOST_STEPS, InputError, choice, integer, refuse
+from ..support import kinds, places
+from ..support.inputs import InputError, choice, integer, refuse
 from ..support.kinds import Kinds, public
+from .commands import read_tables
 
 CUT = ("part", "turn", "bootstrap", "resample")  # keys that any recorded world may have
 LONGEST_LABEL = 80  # characters
@@ -81,12 +83,12 @@ def load(
     seeds: int | None = None,
     output: Path | None = None,
     bootstrap: int | None = None,
-    readers: Sequence[str] = ("run",),
+    commands: Sequence[str] = ("run",),
 ) -> Recipe:
     """The tables in the file `path`, not checked yet; other arguments replace its own.
-    `readers`: the commands that they may be for."""
+    `commands`: those that they may be for."""
     file = Path(path)
-    tables = toml.read(file, f"Write one with: incfed init {file}", readers)
+    tables = read_tables(file, f"Write one with: incfed init {file}", commands)
     return override(Recipe(tables, file.resolve().parent, str(file)), seeds, output, bootstrap)
 
 

@@ -214,7 +214,7 @@ def read_sweep(
         return build_sweep(override(Recipe(config), seeds, output))
     if not isinstance(config, str | Path):
         raise refuse("config", config, "the path of a TOML file, or tables as in one")
-    recipe = load(config, seeds=seeds, output=output, readers=("sweep", "run"))
+    recipe = load(config, seeds=seeds, output=output, commands=("sweep", "run"))
     return build_sweep(recipe, title=Path(config).stem)
 
 

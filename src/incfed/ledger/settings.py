@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from .. import ranges
 from ..mechanisms.base import Mechanism
 from ..mechanisms.payment_free import PaymentFree
 from ..mechanisms.registry import (
@@ -92,7 +93,7 @@ class Settings:
     unsaid: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        inputs.integer("dim", self.dim, low=1, high=inputs.MOST_DIM)
+        inputs.integer("dim", self.dim, low=1, high=ranges.MOST_DIM)
         kind = type(self.mechanism)
         if kind is not Pinned and BUILT_IN.get(kind.__name__) is not kind:
             allowed = f"one of {', '.join(BUILT_IN)}, or one that a config names"
@@ -187,11 +188,11 @@ class Settings:
         Not checked when settings are made: an old ledger must be readable whatever it says.
         """
         known = {} if present is None else present
-        for name in inputs.RANGES.keys() & {one.name for one in fields(self)}:
+        for name in ranges.RANGES.keys() & {one.name for one in fields(self)}:
             value = getattr(self, name)
             given = value is not None and value != AUTO
             if given and (name not in known or value != known[name]):
-                inputs.setting(name, value)
+                ranges.check(name, value)
         if isinstance(self.mechanism, Pinned):
             self.mechanism.check()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..support import inputs
+from .. import ranges
 from ..types import Floats, Mask
 from .base import CLEARLY, Coalition, Decision, Mechanism, Round
 from .choosing import by_need, leading, per_money
@@ -33,9 +33,9 @@ class BudgetFeasible(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        inputs.setting("budget", self.per_round, "per_round")
+        ranges.check("budget", self.per_round, "per_round")
         if self.total is not None:
-            inputs.setting("budget", self.total, "total")
+            ranges.check("budget", self.total, "total")
 
     def _limit(self, round: Round) -> float:
         """What this round may cost."""

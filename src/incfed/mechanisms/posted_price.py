@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..support import inputs
+from .. import ranges
 from ..types import Floats, Mask
 from .base import Decision, Mechanism, Round
 
@@ -30,7 +30,7 @@ class PostedPrice(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        inputs.setting("cost", self.price, "price")
+        ranges.check("cost", self.price, "price")
 
     def decide(self, round: Round) -> Decision:
         S = round.stable_set(float(self.price))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import ranges
 from ..kernels.coalition import WILLING
 from ..support import inputs
 from ..types import Floats, Ints, Mask
@@ -39,7 +40,7 @@ class ShapleySplit(Mechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        inputs.setting("budget", self.pot, "pot")
+        ranges.check("budget", self.pot, "pot")
         inputs.integer("samples", self.samples, low=2, high=MOST_SAMPLES)
 
     def decide(self, round: Round) -> Decision:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import ranges
 from ..support import inputs
 from ..types import Floats, Mask
 from .base import MEETS, Decision, Mechanism, Round
@@ -39,7 +40,7 @@ class Truthful(Mechanism):
     def __post_init__(self) -> None:
         super().__post_init__()
         inputs.number("cover", self.cover, low=0.0, high=1.0, open_low=True)
-        inputs.setting("cost", self.reserve, "reserve")
+        ranges.check("cost", self.reserve, "reserve")
 
     def promised(self, round: Round) -> float:
         """tau: what the eligible could reach together, less what `cover` forgoes.

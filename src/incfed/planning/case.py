@@ -156,7 +156,7 @@ def read_case(source: str | Path | Mapping[str, Any], *, clients_may_lie: bool =
         raise InputError(
             f"config file not found: {source}. Write one with: incfed init --plan {source}"
         )
-    return build_case(_searched(load(source, readers=("plan",)), more))
+    return build_case(_searched(load(source, commands=("plan",)), more))
 
 
 def _searched(recipe: Recipe, more: Mapping[str, Any]) -> Recipe:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .. import ranges
 from ..algorithms import thresholds
 from ..mechanisms.registry import BUILT_IN, find_mechanism, mechanism_table
 from ..mechanisms.truthful import LEAST_COVER, NEAR
@@ -324,15 +325,15 @@ def read_space(
         exploration=_range(
             "search.exploration",
             given.get("exploration", [0.01, 1.0]),
-            *inputs.RANGES["exploration"],
+            *ranges.RANGES["exploration"],
         ),
         width_scale=_range(
             "search.width_scale",
             given.get("width_scale", [0.1, 1.0]),
-            *inputs.RANGES["width_scale"],
+            *ranges.RANGES["width_scale"],
         ),
         trust=_range(
-            "search.trust", given.get("trust", [norm, 100.0 * norm]), *inputs.RANGES["trust"]
+            "search.trust", given.get("trust", [norm, 100.0 * norm]), *ranges.RANGES["trust"]
         ),
         candidates=_candidates(given.get("mechanisms", usually), folder, dearest if lies else None),
         beta=_range("search.beta", given.get("beta", [0.001, 1.0]), 0.0, 1.0),
@@ -342,7 +343,7 @@ def read_space(
         ridge=_range(
             "algorithm.ridge" if "ridge" in fixed else "search.ridge",
             given.get("ridge", [0.01, 1.0]),
-            *inputs.RANGES["ridge"],
+            *ranges.RANGES["ridge"],
         ),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .. import ranges
 from ..support import inputs
 from ..types import Floats
 
@@ -13,10 +14,10 @@ from ..types import Floats
 def check_costs(costs: object, name: str = "costs") -> float | tuple[float, ...]:
     """The costs as they are kept in settings; `name`: of the field, if it has another."""
     if isinstance(costs, int | float | np.number):
-        inputs.setting("cost", costs, name)
+        ranges.check("cost", costs, name)
         return costs  # type: ignore[return-value]  # as given: 10 is recorded as 10
     allowed = "a number of at least 0, or one per client"
-    low, most = inputs.RANGES["cost"]
+    low, most = ranges.RANGES["cost"]
     each = inputs.array(name, costs, ndim=1, allowed=allowed, low=low, most=most)
     if not len(each):
         raise inputs.refuse(name, costs, allowed)

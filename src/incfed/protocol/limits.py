@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
+from .. import ranges
 from ..support import inputs, places
 from ..support.described import Configured
 
@@ -72,9 +73,9 @@ class Limits(Configured):
         super().__post_init__()
         for name in ("per_round", "per_payment", "per_client"):
             if getattr(self, name) is not None:
-                inputs.setting("budget", getattr(self, name), name)
+                ranges.check("budget", getattr(self, name), name)
         if self.reserve is not None:
-            inputs.setting("cost", self.reserve, "reserve")
+            ranges.check("cost", self.reserve, "reserve")
         for name in ("price_rise", "price_spread", "steps_spread"):
             if getattr(self, name) is not None:
                 inputs.number(name, getattr(self, name), low=1.0, high=1e100)

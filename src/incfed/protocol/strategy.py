@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import ranges
 from ..support import inputs, places
 from ..support.described import Configured
 from ..support.kinds import Kinds, build
 from ..types import Floats, Ints, Mask
 from .costs import check_costs
 
-MOST = inputs.RANGES["cost"][1]
+MOST = ranges.RANGES["cost"][1]
 
 
 class LastRound(NamedTuple):
@@ -272,7 +273,7 @@ class Withholding(Behaviour):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        inputs.integer("steps", self.steps, low=1, high=inputs.MOST_STEPS)
+        inputs.integer("steps", self.steps, low=1, high=ranges.MOST_STEPS)
 
     def uploads(self, pending: Ints) -> Mask:
         return np.asarray(pending >= self.steps)

@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
+from .. import ranges
 from ..protocol.checks import MOST_STEPS
 from ..protocol.money import MOST_DIGITS
 from ..support import inputs
@@ -165,7 +166,7 @@ class FederationView(Message):
     """The settings that a client needs."""
 
     federation: str  # its identity: the name and a random part
-    dim: Annotated[int, NumberRange(1, inputs.MOST_DIM)]
+    dim: Annotated[int, NumberRange(1, ranges.MOST_DIM)]
     ridge: Positive
     noise: Amount
     delta: Annotated[float, NumberRange(0, 1, open=True)]

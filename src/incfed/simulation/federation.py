@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import ranges
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..algorithms.lin_ucb import LinUCB
@@ -70,7 +71,7 @@ class Member(LinUCB):
 
     @cost.setter
     def cost(self, cost: float) -> None:
-        self._cost = inputs.setting("cost", cost)
+        self._cost = ranges.check("cost", cost)
 
     def choose(self, arms: ArrayLike) -> int:
         self._federation._before_step(self.number)
@@ -119,7 +120,7 @@ class Federation(Shown):
 
     def __init__(self, clients: int, dim: int, algorithm: Algorithm, *, seed: int = 0) -> None:
         number = inputs.integer("clients", clients, low=1, high=100_000)
-        self.dim = inputs.integer("dim", dim, low=1, high=inputs.MOST_DIM)
+        self.dim = inputs.integer("dim", dim, low=1, high=ranges.MOST_DIM)
         self.algorithm, self.protocol = algorithm, _protocol(algorithm)
         algorithm.check(number)
         seed = inputs.integer("seed", seed, low=0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import ranges
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
@@ -183,7 +184,7 @@ def run_length(world: World, steps: int | None) -> int:
         if world.length is None:
             raise inputs.refuse("steps", None, "given: this world has no fixed length")
         return world.length
-    steps = inputs.integer("steps", steps, low=1, high=inputs.MOST_STEPS)
+    steps = inputs.integer("steps", steps, low=1, high=ranges.MOST_STEPS)
     if world.length is not None and steps > world.length:
         raise inputs.refuse("steps", steps, f"at most {world.length}, the length of the trace")
     return steps

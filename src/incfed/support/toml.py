@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -19,33 +18,16 @@ SEAL = "# Written by incfed plan ({}). Once it is changed, it is never overwritt
 PATTERN = re.compile(re.escape(SEAL).replace(r"\{\}", "([0-9a-f]{16})"))
 
 
-def read(path: Path, hint: str = "", readers: Sequence[str] = ()) -> dict[str, Any]:
-    """The tables of a file; `hint` says what to do if the file is missing. `readers`: the
-    commands that it may be for; a file for another one is answered with that."""
+def read(path: Path, hint: str = "") -> dict[str, Any]:
+    """The tables of a file; `hint` says what to do if the file is missing."""
     try:
-        tables = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
         raise InputError(f"config file not found: {path}{f'. {hint}' if hint else ''}") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:  # not UTF-8, or not TOML; says line and column
         raise InputError(f"{path}: not a TOML file: {error}") from None
-    other = _reader(tables)
-    if readers and other and other not in readers:
-        file = shlex.quote(str(path))
-        raise InputError(f"{path}: is a config for another command: incfed {other} {file}")
-    return tables
-
-
-def _reader(tables: Mapping[str, Any]) -> str:
-    """The command that this config is for, if that can be told."""
-    if "federation" in tables:
-        return "serve --config"
-    if "sweep" in tables:
-        return "sweep"
-    if isinstance(tables.get("algorithm"), list):
-        return "run"
-    return "plan" if "costs" in tables or "search" in tables else ""
 
 
 def write_template(path: Path, package: str, name: str, *, force: bool = False) -> Path:

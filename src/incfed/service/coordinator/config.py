@@ -17,9 +17,10 @@ from dataclasses import dataclass, fields
 from ipaddress import ip_network
 from pathlib import Path
 
+from ...experiments.commands import read_tables
 from ...ledger.settings import Settings
 from ...mechanisms.registry import load_code
-from ...support import places, toml
+from ...support import places
 from ...support.inputs import choice, integer, number, refuse
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -87,7 +88,7 @@ def read_config(path: Path, *, load: bool = True) -> Config:
     """The federation in the file `path`. Runs the files of mechanisms that it names, unless `load`
     is false: then PaymentFree stands in for one's own, and all else is checked."""
     hint = f"Write one with: incfed init --federation {shlex.quote(str(path))}"
-    found = toml.read(path, hint, readers=("serve --config",))
+    found = read_tables(path, hint, commands=("serve --config",))
     folder = path.resolve().parent
     with places.at(str(path)):
         places.known("", found, ["federation", "server"])

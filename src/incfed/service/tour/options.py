@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ... import ranges
 from ...environments import Synthetic
 from ...ledger.settings import Settings
 from ...mechanisms.registry import BUILT_IN, recorded_mechanism
@@ -36,7 +37,7 @@ class TourOptions:
         inputs.integer("--clients", self.clients, low=1, high=MOST_CLIENTS)
         inputs.number("--seconds", self.seconds, low=0.0, high=1e6, open_low=True)
         if self.steps is not None:
-            inputs.integer("--steps", self.steps, low=1, high=inputs.MOST_STEPS)
+            inputs.integer("--steps", self.steps, low=1, high=ranges.MOST_STEPS)
         inputs.number("--pace", self.pace, low=0.0, high=1000.0, open_low=True)
         inputs.choice("--mechanism", self.mechanism, BUILT_IN)
         if self.beta is not None:
@@ -46,7 +47,7 @@ class TourOptions:
             inputs.number("--beta", self.beta, low=0.0, high=1.0, open_low=True)
         inputs.number("--threshold", self.threshold, low=0.0, high=1e9)
         inputs.number("--cost", self.cost, low=0.0, high=1e5)
-        inputs.setting("budget", self.budget, "--budget")
+        ranges.check("budget", self.budget, "--budget")
         inputs.integer("--seed", self.seed, low=0)
 
     @property
