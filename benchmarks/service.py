@@ -31,8 +31,8 @@ from incfed.ledger.federation import create
 from incfed.ledger.settings import Settings
 from incfed.protocol import deciding
 from incfed.protocol.client import Learner
+from incfed.protocol.global_statistics import GlobalStatistics
 from incfed.protocol.messages import Answer, Delivery, Upload
-from incfed.protocol.shared import Shared
 from incfed.service.coordinator import handlers
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.coordinator import Coordinator
@@ -225,7 +225,7 @@ def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Secon
 
 def _protocol(learner: Learner, sent: list[Upload], settings: Settings) -> float:
     """Seconds to decide and to close the round in which this was uploaded."""
-    shared = Shared.of(learner.V, learner.b, settings.ridge)
+    shared = GlobalStatistics.of(learner.V, learner.b, settings.ridge)
     table = deciding.RoundInputs(
         dict(enumerate(sent)), 0, lambda epoch: shared, learner.epoch, 0, learner.epoch,
         0.0, math.inf, settings.mechanism, DIM, settings.ridge,

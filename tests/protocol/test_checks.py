@@ -15,9 +15,9 @@ from incfed.mechanisms.pay_everyone import PayEveryone
 from incfed.protocol.checks import MessageBounds, Refusal, check_delivery, check_upload
 from incfed.protocol.client import Observations
 from incfed.protocol.deciding import Offers, RoundInputs, close
+from incfed.protocol.global_statistics import GlobalStatistics
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import Packed, pack_matrix
-from incfed.protocol.shared import Shared
 from reference.mechanisms import FloatArray
 from support.federation import made
 from support.worlds import SHAPES, features
@@ -175,5 +175,5 @@ def test_what_single_uploads_lack_to_be_positive_does_not_add_up() -> None:
 
 def three_of(dV: Packed) -> RoundInputs:
     uploads = {k: Upload(1, 0, 10**6, 0.0, dV) for k in range(3)}
-    nothing = Shared.empty(3, 0.1)
+    nothing = GlobalStatistics.empty(3, 0.1)
     return RoundInputs(uploads, 0, lambda e: nothing, 0, 0, 0, 0.0, 9.0, PayEveryone(), 3, 0.1)

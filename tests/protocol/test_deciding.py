@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import incfed
 from incfed.mechanisms.rehearsal import RIDGE
 from incfed.protocol.deciding import Offers, RoundInputs, decide, decide_again
+from incfed.protocol.global_statistics import GlobalStatistics
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import pack_matrix, pack_rows
-from incfed.protocol.shared import Shared
 from reference.mechanisms import Table as Literal
 from reference.mechanisms import decide as decide_literally
 from support.federation import made
@@ -30,7 +30,7 @@ def test_nobody_who_delivered_ends_worse_off(
 ) -> None:
     kind, knobs = mechanism
     n, d = len(drawn.costs), drawn.V.shape[0]
-    shared = Shared.of(drawn.V, np.zeros(d), RIDGE)
+    shared = GlobalStatistics.of(drawn.V, np.zeros(d), RIDGE)
     uploads = {j: made(1, 0, drawn.uploads[j], float(drawn.costs[j])) for j in range(n)}
     budget = data.draw(st.sampled_from([np.inf, 1.0, 20.0, 100.0]))
     table = RoundInputs(
@@ -80,7 +80,7 @@ def three_at(cost: float, *, spent: float, budget: float) -> RoundInputs:
     """det V_g(all) = 4, det V_i = 2: data is worth 1 to each of three."""
     uploads = {j: made(1, 0, np.ones((1, 1)), cost) for j in range(3)}
     pay = MECHANISMS["pay_everyone"]()
-    shared = Shared.empty(1, 1.0)
+    shared = GlobalStatistics.empty(1, 1.0)
     return RoundInputs(uploads, 0, lambda epoch: shared, 0, 0, 0, spent, budget, pay, 1, 1.0)
 
 
@@ -143,7 +143,7 @@ def test_as_written_out(data: st.DataObject, mechanism: Kind, n: int, d: int, se
         )
         for j in range(n)
     }  # fmt: skip
-    kept = [Shared.of(V, np.zeros(d), RIDGE) for V in past]
+    kept = [GlobalStatistics.of(V, np.zeros(d), RIDGE) for V in past]
     table = RoundInputs(
         uploads, 0, kept.__getitem__, present, -1, 0, 0.0, np.inf, MECHANISMS[kind](**knobs), d,
         RIDGE,
@@ -177,7 +177,7 @@ def test_a_round_decided_again_keeps_the_mechanism_s_promise(
     mechanism: incfed.Mechanism, most: float, add: bool, drawn: Drawn, chance: random.Random
 ) -> None:
     n, d = len(drawn.costs), drawn.V.shape[0]
-    shared = Shared.of(drawn.V, np.zeros(d), RIDGE)
+    shared = GlobalStatistics.of(drawn.V, np.zeros(d), RIDGE)
     uploads = {j: made(1, 0, drawn.uploads[j], float(drawn.costs[j])) for j in range(n)}
     one = RoundInputs(uploads, 0, lambda epoch: shared, 0, 0, 0, 0.0, math.inf, mechanism, d, RIDGE)
     offers = decide(one)

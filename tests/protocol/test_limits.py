@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import incfed
 from incfed.mechanisms.rehearsal import RIDGE
 from incfed.protocol.deciding import Offers, RoundInputs, decide, decide_again, shortfall
+from incfed.protocol.global_statistics import GlobalStatistics
 from incfed.protocol.limits import Past, build_limits, usual_prices
-from incfed.protocol.shared import Shared
 from support.federation import made
 from support.worlds import MECHANISMS, Kind, mechanisms, tables
 from support.worlds import Table as Drawn
@@ -25,7 +25,7 @@ def of(costs: list[float], *, budget: float = np.inf, **more: Any) -> RoundInput
     """One step of length 1 each, in one dimension, ridge 1, all paid: of n clients, each knows 2
     of n + 1, so that data is worth (n + 1) / 2 - 1 to it."""
     uploads = {j: made(1, 0, np.ones((1, 1)), cost) for j, cost in enumerate(costs)}
-    shared = Shared.empty(1, 1.0)
+    shared = GlobalStatistics.empty(1, 1.0)
     mechanism = incfed.PayEveryone()
     return RoundInputs(
         uploads, 0, lambda epoch: shared, 0, 0, 0, 0.0, budget, mechanism, 1, 1.0,
@@ -201,7 +201,7 @@ def test_nobody_is_paid_above_any_limit(
 ) -> None:  # fmt: skip
     kind, knobs = mechanism
     n, d = len(drawn.costs), drawn.V.shape[0]
-    shared = Shared.of(drawn.V, np.zeros(d), RIDGE)
+    shared = GlobalStatistics.of(drawn.V, np.zeros(d), RIDGE)
     uploads = {j: made(1, 0, drawn.uploads[j], float(drawn.costs[j])) for j in range(n)}
     limits = incfed.Limits(
         per_round=per_round, per_payment=per_payment, per_client=per_client, reserve=reserve

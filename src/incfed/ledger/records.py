@@ -16,10 +16,10 @@ from ..kernels.trust import SCORES
 from ..protocol.deciding import RoundInputs
 from ..protocol.floats import from_bytes as from_bytes
 from ..protocol.floats import to_bytes as to_bytes
+from ..protocol.global_statistics import GlobalStatistics
 from ..protocol.limits import NO_PAST, Past
 from ..protocol.messages import Upload
 from ..protocol.packing import TRIANGLE, Packed, pack_matrix
-from ..protocol.shared import Shared
 from ..protocol.trust import AUTO
 from ..types import Floats
 from . import money, tables
@@ -165,12 +165,12 @@ def read_round_inputs(
 ) -> RoundInputs:
     """What a decision depends on. `out`: clients that are excluded (barred, or failed); `past` and
     `members`, of the whole federation, are for limits."""
-    known: dict[int, Shared] = {}
+    known: dict[int, GlobalStatistics] = {}
 
-    def shared(number: int) -> Shared:
+    def shared(number: int) -> GlobalStatistics:
         if number not in known:
             kept = read_epoch(connection, number, settings.dim)
-            known[number] = Shared.of(*kept, settings.ridge)
+            known[number] = GlobalStatistics.of(*kept, settings.ridge)
         return known[number]
 
     whole = RoundInputs(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select, update
 
-from ..protocol.shared import Shared
+from ..protocol.global_statistics import GlobalStatistics
 from ..support.inputs import InputError, counted, refuse
 from ..types import Floats
 from . import tables
@@ -149,7 +149,7 @@ def remaining(
             raise Pruned(f"the delivery of client {one.client} in round {one.round}")
         V = V + sign * read_matrix(sent, dim).matrix()
         b = b + sign * from_bytes(delivered.db)
-    return Shared.of(V, b, settings["ridge"]).repaired(settings["ridge"]).V, b
+    return GlobalStatistics.of(V, b, settings["ridge"]).repaired(settings["ridge"]).V, b
 
 
 def _terms(

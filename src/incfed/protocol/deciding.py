@@ -17,13 +17,13 @@ from ..kernels.coalition import log_gains
 from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.payment_free import PaymentFree
 from ..types import Floats
+from .global_statistics import GlobalStatistics
 from .limits import NO_PAST, Limits, Past, usual_prices
 from .messages import Upload
 from .money import Budget, Purse, declared, round_up, total
 from .packing import gather
 from .protocols import EVERYONE
 from .server import Closed, Server, Uploads
-from .shared import Shared
 from .traffic import round_communication
 from .triggers import GROWTH, Threshold, Trigger
 
@@ -100,7 +100,7 @@ class RoundInputs(NamedTuple):
 
     uploads: Mapping[int, Upload]  # by client: all that may take part, also without data
     others: int  # clients that uploaded but may not take part: barred, or failed in this round
-    shared: Callable[[int], Shared]  # the statistics of an epoch
+    shared: Callable[[int], GlobalStatistics]  # the statistics of an epoch
     epoch: int  # the current one
     trigger: int  # the client that opened the round
     rounds: int  # number of rounds closed before
@@ -242,7 +242,9 @@ def shortfall(one: OpenRound, sharers: Collection[int]) -> str | None:
     return one.limits.shortfall(one.members, [one.steps([client]) for client in sharers])
 
 
-def close(inputs: RoundInputs, offers: Offers, db: Sequence[Floats]) -> tuple[Shared, Closed]:
+def close(
+    inputs: RoundInputs, offers: Offers, db: Sequence[Floats]
+) -> tuple[GlobalStatistics, Closed]:
     """Lines 12-14: the new statistics (db of the participants, in order of id) and the outcome.
 
     V_g stays positive semi-definite: what dV of single clients lacks to be so, by rounding or by

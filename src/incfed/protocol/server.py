@@ -9,8 +9,8 @@ from ..kernels import coalition
 from ..kernels.pending import Pending
 from ..mechanisms.base import Decision, Mechanism, MechanismError, Round, malformed
 from ..types import Floats, Ints, Mask
+from .global_statistics import GlobalStatistics
 from .money import exact_sum
-from .shared import Shared
 from .traffic import communication
 
 
@@ -55,13 +55,13 @@ class Server:
         mechanism: Mechanism,
         costs: Floats,
         ridge: float,
-        shared: Shared | None = None,
+        shared: GlobalStatistics | None = None,
         rounds: int = 0,
         spent: float = 0.0,
         budget: float = math.inf,
         money_digits: int | None = None,
     ) -> None:
-        self.shared = Shared.empty(dim, ridge) if shared is None else shared
+        self.shared = GlobalStatistics.empty(dim, ridge) if shared is None else shared
         self.rounds = rounds
         self.spent = spent
         self.budget = budget

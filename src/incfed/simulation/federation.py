@@ -23,6 +23,7 @@ from ..kernels.signals import LOOSE, Signals, know, worthwhile_of
 from ..kernels.trust import SCORES
 from ..protocol import deciding
 from ..protocol.deciding import RoundInputs
+from ..protocol.global_statistics import GlobalStatistics
 from ..protocol.limits import Past
 from ..protocol.messages import Download, Upload
 from ..protocol.money import exact_sum, round_up
@@ -30,7 +31,6 @@ from ..protocol.packing import FACTOR, Packed, gather, pack_matrix
 from ..protocol.privacy import Normals
 from ..protocol.protocols import EVERYONE, Synchronous
 from ..protocol.server import Closed
-from ..protocol.shared import Shared
 from ..protocol.triggers import GROWTH, ROWS
 from ..protocol.trust import AUTO
 from ..results.comparison import Comparison
@@ -134,7 +134,8 @@ class Federation(Shown):
             for i, (cost, own) in enumerate(zip(prices.tolist(), each, strict=True))
         ]
         self._epoch = 0
-        self._shared = {0: Shared.empty(self.dim, self._ridge)}  # by epoch that somebody has
+        # by epoch that somebody has
+        self._shared = {0: GlobalStatistics.empty(self.dim, self._ridge)}
         self._entitled = [True] * number  # to a download, if they are one for one
         self._past: dict[int, Past] = {}  # of clients, if there are limits
         self._pooled = np.zeros(SCORES)  # trust "auto": of all that was shared

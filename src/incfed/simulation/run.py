@@ -10,9 +10,9 @@ import numpy as np
 from ..kernels.step import Steps
 from ..kernels.store import SERVER, Store, empty_store
 from ..kernels.ucb import Bench, Rules
+from ..protocol.global_statistics import GlobalStatistics
 from ..protocol.protocols import EVERYONE, Synchronous
 from ..protocol.server import Closed
-from ..protocol.shared import Shared
 from ..protocol.traffic import packed_matrix, packed_model, packed_vector
 from ..protocol.triggers import GROWTH, ROWS
 from ..results.records import Rounds
@@ -97,10 +97,10 @@ class Run(RoundLog, ABC):
         self.store = empty_store(count, dim, rules.ridge)
 
     @property
-    def shared(self) -> Shared:
+    def shared(self) -> GlobalStatistics:
         """(V_g, b_g), as clients would download them."""
         (factor, V), b = self.store.blocks[0], self.store.pairs[0, 1]
-        return Shared(V, b, factor, float(self.store.logdet[SERVER, 0]))
+        return GlobalStatistics(V, b, factor, float(self.store.logdet[SERVER, 0]))
 
     def check(self, items: Floats, rewards: Floats) -> None:
         """InputError if this federation cannot take such arms or rewards."""

@@ -17,9 +17,9 @@ from incfed.ledger.records import Pruned
 from incfed.ledger.settings import Settings
 from incfed.protocol.checks import Refusal
 from incfed.protocol.client import Learner
+from incfed.protocol.global_statistics import GlobalStatistics
 from incfed.protocol.messages import Signal, Upload
 from incfed.protocol.packing import pack_matrix
-from incfed.protocol.shared import Shared
 from incfed.service.coordinator import conduct, handlers
 from incfed.service.coordinator.errors import TooMany
 from incfed.service.coordinator.handlers import say_nothing
@@ -152,7 +152,7 @@ def test_noise_makes_no_honest_call_a_false_one(federate: Make) -> None:
     settings = Settings(
         dim=2, mechanism=incfed.PayEveryone(), threshold=10.0, ridge=1.0, arm_norm=1.0
     )
-    empty = Shared.empty(2, 1.0)
+    empty = GlobalStatistics.empty(2, 1.0)
     calls = [private(seed, epsilon)[1] for seed in range(40) for epsilon in (1.0, 4.0)]
     unjustified = [one for one in calls if not conduct.justified(one, settings, empty)]
     assert len(unjustified) > 10  # of 80
@@ -190,7 +190,7 @@ def test_one_step_on_much_uneven_data_is_no_reason() -> None:
     settings = Settings(
         dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, ridge=1.0, arm_norm=1.0
     )
-    base = Shared.of(np.diag([1e6, 1e3]), np.zeros(2), 1.0)
+    base = GlobalStatistics.of(np.diag([1e6, 1e3]), np.zeros(2), 1.0)
     one = Upload(1, 1, 1, 0.0, pack_matrix(np.zeros((2, 2))))
     assert not conduct.possible(one, settings, base)
     assert not conduct.possible(one._replace(steps=30), settings, base)
@@ -209,7 +209,7 @@ def test_noise_is_that_of_the_last_call(federate: Make) -> None:
 
 @pytest.mark.parametrize("noisy", [False, True])
 def test_an_epoch_that_is_gone_is_no_reason(noisy: bool) -> None:
-    def gone(epoch: int) -> Shared:
+    def gone(epoch: int) -> GlobalStatistics:
         raise Pruned(epoch)
 
     upload = Upload(1, 0, 1, 0.0, pack_matrix(np.eye(1)))

@@ -16,9 +16,9 @@ from ...ledger import tables
 from ...ledger.records import Pruned
 from ...ledger.settings import Settings
 from ...protocol.deciding import RoundInputs
+from ...protocol.global_statistics import GlobalStatistics
 from ...protocol.messages import Signal, Upload
 from ...protocol.packing import gather
-from ...protocol.shared import Shared
 from ...protocol.triggers import ROWS
 from ...types import Floats
 from .batching import CLIENTS
@@ -132,7 +132,10 @@ def had_reason(
 
 
 def justified(
-    upload: Upload | None, settings: Settings, base: Shared | None, claimed: float | None = None
+    upload: Upload | None,
+    settings: Settings,
+    base: GlobalStatistics | None,
+    claimed: float | None = None,
 ) -> bool:
     """Does what the caller uploaded, on top of its epoch, fulfil the trigger? Its clock is not
     known here, but it shows no more than the steps of the upload. `claimed`: the growth that it
@@ -146,7 +149,10 @@ def justified(
 
 
 def possible(
-    upload: Upload | None, settings: Settings, base: Shared | None, claimed: float | None = None
+    upload: Upload | None,
+    settings: Settings,
+    base: GlobalStatistics | None,
+    claimed: float | None = None,
 ) -> bool:
     """The same if the caller adds noise: could so many steps do so? Noise says nothing of the
     growth that the caller saw, and may hide all of it, but the number of steps is exact."""

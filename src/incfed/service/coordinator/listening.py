@@ -31,11 +31,11 @@ from ...ledger.records import (
 )
 from ...ledger.settings import Settings
 from ...protocol import deciding
+from ...protocol.global_statistics import GlobalStatistics
 from ...protocol.limits import NO_PAST
 from ...protocol.messages import Signal, Upload
 from ...protocol.packing import FACTOR, Packed, add_rows, gather
 from ...protocol.protocols import EVERYONE
-from ...protocol.shared import Shared
 from ...types import Floats
 from .batching import CLIENTS
 from .errors import Conflict
@@ -169,7 +169,7 @@ class Judge:
     """Whether a round should open; asked after every signal."""
 
     def __init__(self) -> None:
-        self._epochs: dict[int, Shared] = {}
+        self._epochs: dict[int, GlobalStatistics] = {}
         self._streams: dict[int, _Stream] = {}
         self._last = 0  # the last round that was closed, to which the following belongs:
         self._known: dict[int, Upload] = {}  # its uploads that were not shared
@@ -244,7 +244,7 @@ class Judge:
         missing = said.keys() - streams.keys()
         for client, (upload, *_) in streamed(connection, settings, epoch, missing).items():
             base, dV = self._shared(connection, settings, upload.epoch), upload.dV.matrix()
-            logdet = Shared.of(base.V + dV, base.b, settings.ridge).logdet
+            logdet = GlobalStatistics.of(base.V + dV, base.b, settings.ridge).logdet
             streams[client] = _Stream(tuple(said[client]), upload.epoch, dV, logdet)
         self._streams = streams
         if not streams:
@@ -257,16 +257,16 @@ class Judge:
         total = now.V.copy()
         for stream in streams.values():
             total += stream.dV
-        signals.figure[0] = Shared.of(total, now.b, settings.ridge).logdet
+        signals.figure[0] = GlobalStatistics.of(total, now.b, settings.ridge).logdet
         logdets = np.array([streams[client].logdet for client in ids])
         return worthwhile_of(signals, logdets, np.ones(len(logdets), np.int64), now.logdet)
 
-    def _shared(self, connection: Connection, settings: Settings, epoch: int) -> Shared:
+    def _shared(self, connection: Connection, settings: Settings, epoch: int) -> GlobalStatistics:
         if epoch not in self._epochs:
             if len(self._epochs) >= CACHED:
                 self._epochs.clear()
             kept = read_epoch(connection, epoch, settings.dim)
-            self._epochs[epoch] = Shared.of(*kept, settings.ridge)
+            self._epochs[epoch] = GlobalStatistics.of(*kept, settings.ridge)
         return self._epochs[epoch]
 
     def _kept(self, connection: Connection, settings: Settings, epoch: int, current: int) -> int:
@@ -305,8 +305,8 @@ class Judge:
         return self._gains[client, epoch]
 
     def _figures(
-        self, settings: Settings, epoch: int, now: Shared, signals: Signals, ordered: list[int],
-        known: dict[int, Upload],
+        self, settings: Settings, epoch: int, now: GlobalStatistics, signals: Signals,
+        ordered: list[int], known: dict[int, Upload],
     ) -> Floats:  # fmt: skip
         """`Signals.exact` for clients in this order."""
         key = (epoch, *ordered)
@@ -326,7 +326,7 @@ def _members(connection: Connection) -> int:
     return sum(not one.revoked for one in members(connection))
 
 
-def warm_up(settings: Settings, shared: Shared, uploads: Mapping[int, Upload]) -> None:
+def warm_up(settings: Settings, shared: GlobalStatistics, uploads: Mapping[int, Upload]) -> None:
     """Compile what a judge needs, by asking it about these uploads."""
     ids = list(uploads)
     costs = np.array([uploads[client].cost for client in ids])

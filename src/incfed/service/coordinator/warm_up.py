@@ -12,10 +12,10 @@ from ...ledger.settings import Settings
 from ...mechanisms.small_worlds import for_small_worlds
 from ...protocol import deciding
 from ...protocol.deciding import RoundInputs
+from ...protocol.global_statistics import GlobalStatistics
 from ...protocol.limits import Limits
 from ...protocol.messages import Upload
 from ...protocol.packing import pack_matrix, pack_rows
-from ...protocol.shared import Shared
 from . import conduct, listening
 
 DIM, CLIENTS, RIDGE = 4, 6, 0.1  # compiled code does not depend on them
@@ -44,7 +44,10 @@ def warm_up(settings: Settings) -> None:
 def _rounds(settings: Settings) -> Iterator[RoundInputs]:
     """Some clients send rows and some a matrix, some lag behind, some want more than others."""
     chance, ridge = np.random.default_rng(0), settings.ridge
-    epochs = [Shared.empty(DIM, ridge), Shared.of(np.eye(DIM), np.zeros(DIM), ridge)]
+    epochs = [
+        GlobalStatistics.empty(DIM, ridge),
+        GlobalStatistics.of(np.eye(DIM), np.zeros(DIM), ridge),
+    ]
     steps = [1 + client for client in range(CLIENTS)]
     for mechanism in for_small_worlds(settings.mechanism):
         for price, free in product(PRICES, FREE):
