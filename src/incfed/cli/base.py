@@ -101,7 +101,7 @@ def _incfed(
 
 
 @contextmanager
-def plainly(stopped: str = "stopped") -> Iterator[Terminal]:
+def report_errors(stopped: str = "stopped") -> Iterator[Terminal]:
     """Report input errors in one line, without a traceback; and Ctrl-C, with the text `stopped`."""
     from ..support.inputs import InputError
     from ..support.terminal import Terminal

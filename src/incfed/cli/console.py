@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .base import app, flag, group, option, plainly
+from .base import app, flag, group, option, report_errors
 from .ledger import opened
 from .service import DEFAULT, PANEL, ConfigFile, service_installed
 
@@ -34,7 +34,7 @@ def console(
     Listens on this machine only, and needs no login: every user of it may
     look. A coordinator serves the same pages under /console, with a login.
     """  # fmt: skip
-    with plainly() as terminal:
+    with report_errors() as terminal:
         with service_installed("console"):
             from ..console.serve import serve
             from ..ledger.database import Database

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .base import group, option, path, plainly
+from .base import group, option, path, report_errors
 
 data = group("data", "Download data sets.")
 
@@ -37,7 +37,7 @@ def movielens(
     The folder appears only when it is complete. An archive that is already in the folder is used
     instead of downloading. In a config: kind = "MovieLens", folder = "ml-20m".
     """
-    with plainly() as terminal:
+    with report_errors() as terminal:
         from ..environments.movielens.download import GROUPLENS, LICENCE, obtain
 
         with terminal.loading(release) as bar:

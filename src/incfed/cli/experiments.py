@@ -22,7 +22,7 @@ from .base import (
     group,
     option,
     path,
-    plainly,
+    report_errors,
     same_command,
     show_in_console,
 )  # fmt: skip
@@ -111,7 +111,7 @@ def demo(
     Fifty clients, three costs of sharing, five algorithms.
     Prints a table for each cost and writes report.html, which works offline.
     """
-    with plainly(TOO_EARLY) as terminal:
+    with report_errors(TOO_EARLY) as terminal:
         from ..experiments.demo import demo as read
 
         _run(terminal, read(output, seeds=seeds, quick=quick), jobs=jobs, fresh=fresh)
@@ -144,7 +144,7 @@ def run(
     Writes report.html, plots, a summary and all runs to the output folder.
     If the config has changed, the results of the one before are kept in earlier/.
     """
-    with plainly(TOO_EARLY) as terminal:
+    with report_errors(TOO_EARLY) as terminal:
         from ..experiments.runs import read
 
         suite = read(config, seeds=seeds, output=output, bootstrap=bootstrap)
@@ -184,7 +184,7 @@ def sweep(
     Each run is saved as it finishes. After Ctrl-C, the same command continues.
     The numbers do not depend on where they were computed.
     """
-    with plainly(TOO_EARLY) as terminal:
+    with report_errors(TOO_EARLY) as terminal:
         from ..experiments.sweeps import read_sweep
 
         suite = read_sweep(config, seeds=seeds, output=output)
@@ -228,7 +228,7 @@ def reproduce(
     Writes reproduction.html, tables as Markdown and LaTeX, figures as PNG and SVG.
     Each run is saved as it finishes. After Ctrl-C, continue with --resume.
     """
-    with plainly(TOO_EARLY) as terminal:
+    with report_errors(TOO_EARLY) as terminal:
         from ..experiments.paper.reproduce import paper_suite
         from ..experiments.paper.settings import Mode
 
@@ -271,7 +271,7 @@ def mechanisms(
     With --reports, or reports in the config, clients act as you say instead.
     Writes a table, plots/mechanisms.png and report.html to the output folder.
     """
-    with plainly(TOO_EARLY) as terminal:
+    with report_errors(TOO_EARLY) as terminal:
         from ..experiments.mechanism_comparison import compare_mechanisms
 
         suite = compare_mechanisms(output, config=config, seeds=seeds, quick=quick, reports=reports)
@@ -293,7 +293,7 @@ def init(
     ] = False,
 ) -> None:
     """Write a commented config: a small experiment, ready to run."""
-    with plainly() as terminal:
+    with report_errors() as terminal:
         from ..support.inputs import InputError
         from ..support.toml import write_new, write_template
 
@@ -333,7 +333,7 @@ def show(
 
     Several folders are compared in one table.
     """
-    with plainly() as terminal:
+    with report_errors() as terminal:
         from ..experiments import show as results
 
         folders = folders or [Path()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import FAILED
-from .base import flag, group, option, path, plainly
+from .base import flag, group, option, path, report_errors
 from .service import DEFAULT, PANEL, ConfigFile, service_installed
 
 if TYPE_CHECKING:
@@ -36,20 +36,19 @@ def opened(
 ) -> Iterator[tuple[Terminal, Database, Config]]:
     """The database of a config. `new`: create it if it does not exist; `load`: load mechanisms of
     the user's own."""
-    with plainly() as terminal:
+    with report_errors() as terminal:
         with service_installed():
-            from ..ledger.database import Database
-            from ..ledger.database import plainly as said_plainly
+            from ..ledger.database import Database, translate_errors
             from ..service.coordinator.config import read_config
         config = read_config(path, load=load)
-        with closing(Database(config.server.database, new=new)) as store, said_plainly():
+        with closing(Database(config.server.database, new=new)) as store, translate_errors():
             yield terminal, store, config
 
 
 @contextmanager
 def _exported(path: Path) -> Iterator[tuple[Terminal, Database, None]]:
     """The same for what `export full` wrote."""
-    with plainly() as terminal:
+    with report_errors() as terminal:
         with service_installed():
             from ..ledger.full_export import reading
         with reading(path) as store:
@@ -264,8 +263,8 @@ def verify(
 
     Exits with 1 if it does not, and with 2 if it cannot tell.
     """
-    with plainly() as terminal, service_installed():
-        from ..ledger.database import plainly as said_plainly
+    with report_errors() as terminal, service_installed():
+        from ..ledger.database import translate_errors
         from ..service.client.verification import over_http, verify_folder
         from ..support.inputs import refuse
 
@@ -285,7 +284,7 @@ def verify(
             tree, client = LedgerTree(), client_of(folder)
             exported = source.endswith(SUFFIX)
             kept = reading(Path(source)) if exported else closing(Database(source, new=False))
-            with kept as store, said_plainly(), store.read() as connection:
+            with kept as store, translate_errors(), store.read() as connection:
                 verdict = verify_folder(
                     folder, lambda since, round: tree.prove(connection, client, since, round)
                 )

@@ -17,7 +17,7 @@ from .base import (
     flag,
     option,
     path,
-    plainly,
+    report_errors,
     same_command,
     show_in_console,
 )
@@ -74,7 +74,7 @@ def plan(
     Finished runs are kept: after Ctrl-C, run the same command to continue.
     """
     kept = f"finished runs, if any, are kept in {output}; continue with: {same_command()}"
-    with plainly(f"stopped: {kept}") as terminal:
+    with report_errors(f"stopped: {kept}") as terminal:
         from ..planning import plan as make_plan
         from ..planning.report import introduce, show_plan, show_progress
 
@@ -112,7 +112,7 @@ def estimate(
     Rounds, communication and payment are bounded with the constants of the proof;
     for regret, only the growth is known.
     """
-    with plainly() as terminal:
+    with report_errors() as terminal:
         from ..planning import estimate as make_estimate
 
         made = make_estimate(

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from . import FAILED
-from .base import app, option, path, plainly
+from .base import app, option, path, report_errors
 
 FOLDER = "Folder, new or of an earlier run to continue (default: a temporary one)."
 PANEL = "A real federation"  # of `incfed --help`
@@ -42,11 +42,11 @@ def serve(
     port: Annotated[int | None, option("N", "Port to listen on (default: the config's).")] = None,
 ) -> None:
     """Run a coordinator until SIGTERM or Ctrl-C. Several can share one PostgreSQL database."""
-    with plainly():
+    with report_errors():
         from dataclasses import replace
 
         with service_installed():
-            from ..ledger.database import plainly as said_plainly
+            from ..ledger.database import translate_errors
             from ..service.coordinator.config import read_config
             from ..service.coordinator.serve import preflight
             from ..service.coordinator.serve import serve as run
@@ -55,7 +55,7 @@ def serve(
         given = {name: value for name, value in changes.items() if value is not None}
         found = replace(found, server=replace(found.server, **given))  # type: ignore[arg-type]
         preflight(found.server)
-        with said_plainly():
+        with translate_errors():
             run(found)
 
 
@@ -92,7 +92,7 @@ def up(
     Every client is a process that uses incfed.Client in a synthetic world.
     Kill any of them: it is restarted, and nothing is lost.
     """  # fmt: skip
-    with plainly() as terminal:
+    with report_errors() as terminal:
         from importlib.util import find_spec
 
         from ..support.extras import install

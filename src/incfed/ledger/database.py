@@ -136,7 +136,7 @@ class Database:
 
 
 @contextmanager
-def plainly() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Turn errors of the database into InputErrors."""
     try:
         yield

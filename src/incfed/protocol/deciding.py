@@ -86,8 +86,8 @@ class OpenRound(Protocol):
         """As a mechanism sees it."""
         ...
 
-    def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
-        """The same, and what a mechanism decides."""
+    def decide(self, mechanism: Mechanism) -> tuple[Round, Decision]:
+        """The round as a mechanism sees it, and what the mechanism decides."""
         ...
 
     def without(self, clients: Collection[int]) -> OpenRound:
@@ -132,7 +132,7 @@ class RoundInputs(NamedTuple):
     def table(self) -> Round:
         return self.open()[1]
 
-    def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
+    def decide(self, mechanism: Mechanism) -> tuple[Round, Decision]:
         server, round = self.open()
         return round, server.decide(round, mechanism)
 
@@ -179,11 +179,11 @@ def decide(one: OpenRound) -> Offers:
         short = shortfall(one, offers.payments)
         return offers if short is None else Offers({}, False, removed=_all(offers, short))
     digits = one.money.digits
-    offers = _offers(*one.judge(one.mechanism), False, digits)
+    offers = _offers(*one.decide(one.mechanism), False, digits)
     payments = one.money.afforded(offers.payments, {})
     if payments is not None:
         return offers._replace(payments=payments)
-    return _offers(*one.judge(PaymentFree()), True, digits)
+    return _offers(*one.decide(PaymentFree()), True, digits)
 
 
 def decide_first(inputs: RoundInputs) -> Offers:
@@ -205,8 +205,7 @@ def decide_again(one: OpenRound, kept: Mapping[int, float], *, add: bool) -> Off
         return _decide_within(one, kept, add=add)
     mechanisms = (one.mechanism, PaymentFree()) if add else (None,)
     for data_only, mechanism in enumerate(mechanisms):
-        judge = mechanism or PaymentFree()
-        round, decision = one.judge(judge)
+        round, decision = one.decide(mechanism or PaymentFree())
         held = np.isin(round.clients, list(kept))
         S = held | decision.participants if mechanism else held
         offered = np.array([kept.get(client, 0.0) for client in round.clients.tolist()])
@@ -267,8 +266,7 @@ def _decide_within(one: OpenRound, kept: Mapping[int, float] | None, *, add: boo
     rest = one.without(crowding) if crowding else one
     removed, everyone, usual = dict(crowding), None, dict[int, float]()
     while True:
-        judge = one.mechanism if add else PaymentFree()
-        round, decision = rest.judge(judge)
+        round, decision = rest.decide(one.mechanism if add else PaymentFree())
         if everyone is None:
             everyone, usual = round, usual_prices(declared(round), one.past)
         S, owed = decision.participants, decision.payments

@@ -333,7 +333,7 @@ class _OpenRound(NamedTuple):
     def table(self) -> Round:
         return self.round
 
-    def judge(self, mechanism: Mechanism) -> tuple[Round, Decision]:
+    def decide(self, mechanism: Mechanism) -> tuple[Round, Decision]:
         return self.round, self.server.decide(self.round, mechanism)
 
     def without(self, clients: Collection[int]) -> _OpenRound:
