@@ -213,6 +213,9 @@ def reproduce(
         bool,
         flag("--fresh-reads", "Choose with all that was downloaded; the published figures do not."),
     ] = False,
+    as_published: Annotated[
+        bool, flag("--as-published", "Choose as the published figures do: the default.")
+    ] = False,
     seeds: Seeds = 10,
     quick: Annotated[bool, flag("--quick", "One seed, and the beginning of MovieLens.")] = False,
     output: Output = Path("reproduction"),
@@ -231,7 +234,10 @@ def reproduce(
     with report_errors(TOO_EARLY) as terminal:
         from ..experiments.paper.reproduce import paper_suite
         from ..experiments.paper.settings import Mode
+        from ..support.inputs import InputError
 
+        if as_published and fresh_reads:
+            raise InputError("--as-published and --fresh-reads: got both, must be one of them")
         mode = Mode(fresh_reads, quick, movielens, min_events)
         suite = paper_suite(targets, seeds=seeds, mode=mode, output=output)
         _run(terminal, suite, "--resume", jobs=jobs, resume=resume, fresh=fresh)
