@@ -61,10 +61,11 @@ def stepwise(run: Run) -> dict[str, Any]:
         if t % 100 == 99:
             member.cost = 0.75 * member.cost
             federation.communicate()
-    members = [
-        {"theta": one.theta, "steps": one.steps, "paid": one.paid, "cost": one.cost}
-        for one in federation
-    ]
+    members = []
+    for one in federation:
+        reward, width = one.predict(arms)
+        known = {"theta": one.theta, "reward": reward, "width": width}
+        members.append({**known, "steps": one.steps, "paid": one.paid, "cost": one.cost})
     return {"members": members, "spent": federation.spent, **recorded(federation.result())}
 
 
