@@ -5,4 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-KINDS: dict[str, Mapping[str, Callable[[], Any]]] = {}
+from frozen import config_verdicts, value_verdicts
+
+KINDS: dict[str, Mapping[str, Callable[[], Any]]] = {
+    "verdicts": {**config_verdicts.CASES, **value_verdicts.CASES},
+}
