@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from frozen.base_configs import CONFIGS
-from frozen.verdicts import CONFIG, flat, folder, stored, verdict, words
+from frozen.verdicts import CONFIG, edges, flat, folder, stored, verdict, words
 from incfed.environments.base import World
 from incfed.experiments.engine import Session
 from incfed.experiments.mechanism_comparison import compare_mechanisms
@@ -79,15 +79,14 @@ def config_verdicts(name: str) -> dict[str, Any]:
     whole = verdict(lambda: _settings(name, CONFIGS[name]))
     usual = whole.get("accepted", {})
 
-    def changed(mutant: Mutant) -> Mapping[str, Any]:
-        found = _settings(name, mutated(CONFIGS[name], *mutant))
+    def judge(mutant: Mutant) -> Any:
+        return verdict(lambda: changed(_settings(name, mutated(CONFIGS[name], *mutant))))
+
+    def changed(found: Mapping[str, Any]) -> Mapping[str, Any]:
         return {key: value for key, value in found.items() if usual.get(key) != value}
 
     mutants = [json.loads(key) for key in stored(name) if key != AS_IT_IS]
-    made = {
-        json.dumps(mutant): verdict(partial(changed, mutant))
-        for mutant in mutants or mutants_of(name)
-    }
+    made = {json.dumps(mutant): judge(mutant) for mutant in mutants or mutants_of(name, judge)}
     return {AS_IT_IS: whole, **made}
 
 
@@ -151,10 +150,10 @@ SECTIONS = words("""
     run  world  algorithm  sweep  costs  search  federation  server  extra  Run  algorithms  limits
 """)
 TEXTS = ("run = 1\n", "x = \n", "[[world]]\n", "\ufeff", "federation = 1\n", "[a]\n[a]\n", "\x00")
-MOST = 90  # mutants of a config; of [federation] and [server], which no class shows, all values
+MOST = 90  # mutants of a config; of [federation] and [server], which no class shows, all
 
 
-def mutants_of(name: str) -> list[Mutant]:
+def mutants_of(name: str, judge: Callable[[Mutant], Any]) -> list[Mutant]:
     """Mutants of a config, well spread over its places."""
     chance = Random(name)
     tables = tomllib.loads(CONFIGS[name])
@@ -164,11 +163,16 @@ def mutants_of(name: str) -> list[Mutant]:
         if section not in tables:
             found.append(("set", [section], chance.choice(("{}", "{ x = 1 }", "1", "[]"))))
     every = [mutant for place, value in places for mutant in _of_place(place, value, chance)]
-    if name.startswith("serve whole"):
-        leaves = [place for place, value in places if not isinstance(value, dict)]
-        every += [("set", place, text) for place in leaves for text in (*VALUES, HUGE)]
-        return found + every
-    return found + chance.sample(every, min(MOST, len(every)))
+    if not name.startswith("serve whole"):
+        return found + chance.sample(every, min(MOST, len(every)))
+    for place in [place for place, value in places if not isinstance(value, dict)]:
+        every += [("set", place, text) for text in (*VALUES, HUGE, *_limits(place, judge))]
+    return found + every
+
+
+def _limits(place: list[Any], judge: Callable[[Mutant], Any]) -> list[str]:
+    """The numbers at the limits of a setting."""
+    return edges(lambda text: judge(("set", place, text)))
 
 
 def _places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[list[Any], Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import incfed
-from frozen.verdicts import Begun, simple, stored, verdict, words
+from frozen.verdicts import Begun, edges, simple, stored, verdict, words
 from incfed.service.client.transport import ServiceError, Unreachable
 
 # What is tried: expressions, of which the golden has the text.
@@ -58,26 +58,31 @@ class Trial:
     make: Callable[..., Any]
     given: Mapping[str, Any] = field(default_factory=dict)
     arguments: Sequence[str] = ()  # all of them, if none is named
-    slow: Sequence[str] = ()  # values that would take long
+    slow: Sequence[str] = ()  # values that would take long, as others near limits might
+
+    def verdict(self, argument: str, value: str) -> Any:
+        return verdict(partial(self._kept, argument, value))
+
+    def _kept(self, argument: str, value: str) -> Any:
+        """What the value became."""
+        made = self.make(**{**self.given, argument: value_of(value)})
+        return simple(getattr(made, argument, made))
 
     def inputs(self) -> dict[str, list[str]]:
-        """The names of the values to try, by argument."""
+        """The values to try, by argument."""
         named = self.arguments or list(inspect.signature(self.make).parameters)
+        usual = [value for value in VALUES if value not in self.slow]
         return {
-            argument: [value for value in VALUES if value not in self.slow] for argument in named
+            argument: usual + (edges(partial(self.verdict, argument)) if not self.slow else [])
+            for argument in named
         }
 
 
 def value_verdicts(case: str) -> dict[str, dict[str, Any]]:
-    """By argument and value; of an accepted one what it became."""
+    """By argument and value."""
     trial = TRIALS[case]
-
-    def kept(argument: str, value: str) -> Any:
-        made = trial.make(**{**trial.given, argument: value_of(value)})
-        return simple(getattr(made, argument, made))
-
     return {
-        argument: {value: verdict(partial(kept, argument, value)) for value in values}
+        argument: {value: trial.verdict(argument, value) for value in values}
         for argument, values in (stored(case) or trial.inputs()).items()
     }
 
@@ -181,7 +186,7 @@ TRIALS: Mapping[str, Trial] = {
     "FedLinUCB": Trial(incfed.FedLinUCB),
     "Independent": Trial(incfed.Independent),
     "Centralized": Trial(incfed.Centralized),
-    "LinUCB": Trial(incfed.LinUCB, {"dim": 2}),
+    "LinUCB": Trial(incfed.LinUCB, {"dim": 2}, slow=BIG),
     "LinUCB.choose": Trial(lambda arms: _learner().choose(arms)),
     "LinUCB.predict": Trial(lambda arm: _learner().predict(arm)),
     "LinUCB.learn": Trial(
@@ -194,6 +199,7 @@ TRIALS: Mapping[str, Trial] = {
     "Federation": Trial(
         incfed.Federation,
         {"clients": 3, "dim": 2, "algorithm": incfed.IncFedUCB(FREE, threshold=1.0)},
+        slow=BIG,
     ),
     "Federation.communicate": Trial(lambda client: _federation().communicate(client).trigger),
     "Member.cost": Trial(_paid),

@@ -13,7 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from itertools import dropwhile, takewhile
+from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,40 @@ FILES = {
     "certificate.pem": "",
     "key.pem": "",
 }
+
+
+def edges(judge: Callable[[str], Any]) -> list[str]:
+    """Where limits are: of numbers of which the verdicts differ, the two closest to each other."""
+    found: list[str] = []
+    for numbers, between in LADDERS:
+        for low, high in pairwise(numbers):
+            below = _status(judge(repr(low)))
+            if below == _status(judge(repr(high))):
+                continue
+            while (middle := between(low, high)) not in (low, high):
+                if _status(judge(repr(middle))) == below:
+                    low = middle
+                else:
+                    high = middle
+            found += [repr(low), repr(high)]
+    return found
+
+
+def _status(verdict: Mapping[str, Any]) -> Any:
+    return "accepted" if "accepted" in verdict else verdict
+
+
+def _between(low: float, high: float) -> float:
+    """The float halfway, counted in floats; both have the same sign."""
+    low_bits, high_bits = np.array([low, high]).view(np.int64).tolist()
+    return float(np.int64((low_bits + high_bits) // 2).view(np.float64))
+
+
+LADDERS: tuple[tuple[tuple[Any, ...], Callable[[Any, Any], Any]], ...] = (
+    ((-1, 0, 1, 2, 3, 10**6, 10**13, 10**25), lambda low, high: (low + high) // 2),
+    ((-1e101, -1.0, -0.0), _between),
+    ((0.0, 0.5, 1.0, 1.5, 3.0, 1e6, 1e13, 1e101, 1e308), _between),
+)
 
 
 def words(text: str) -> tuple[str, ...]:
