@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from typing import Any
 
@@ -148,6 +149,18 @@ def test_settings_say_what_was_run() -> None:
             "delta": 0.1,
             "exploration": None,
             "reads": "fresh",
+            "width": "paper",
+            "width_scale": 1.0,
+            "trust": math.inf,
+            "trigger": None,
+            "download": "everyone",
+            "budget": math.inf,
+            "availability": 1.0,
+            "reports": [],
+            "money_digits": None,
+            "limits": None,
+            "share_from": 1,
+            "privacy": None,
         },
         "seed": 7,
         "steps": 20,

@@ -38,7 +38,7 @@ def test_telling_the_truth_changes_nothing() -> None:
     plain, told = run(), run(reports=incfed.Shading(1.0))
     assert plain.rounds == told.rounds
     assert plain.regret.tolist() == told.regret.tolist()
-    assert "reports" not in plain.settings["algorithm"]
+    assert plain.settings["algorithm"]["reports"] == []
     assert told.settings["algorithm"]["reports"] == [
         {"kind": "Shading", "clients": None, "factor": 1.0}
     ]
