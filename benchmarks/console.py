@@ -195,7 +195,7 @@ def _make_up(connection: Connection) -> None:
                             "cost": None, "cost_units": 500, "form": "factor", "numbers": None}
             )  # fmt: skip
             payments.append({"federation": name, "round": number, "client": client,
-                             "epoch": number, "amount": None, "amount_units": 250})  # fmt: skip
+                             "epoch": number, "amount_units": 250})  # fmt: skip
         for kind in ("opened", *["uploaded"] * SHARERS, "decided", "closed"):
             count = CLIENTS + 10 + len(entries)
             body = canonical({"number": count, "kind": kind, "at": at, "round": number})

@@ -173,7 +173,7 @@ def both(
     expected = run.result()
     assert len(expected.rounds) > 3
     lag = 16 if algorithm.download == "everyone" else 0  # applies to everyone only
-    options: dict[str, Any] = {"lag": lag, "barred_rounds": 0}
+    options: dict[str, Any] = {"lag": lag, "barred_time": 0.0}
     if algorithm.privacy is not None:
         options |= {
             "privacy": incfed.Privacy(algorithm.privacy.epsilon),

@@ -31,7 +31,7 @@ from .round import RoundTransaction
 from .scores import capped
 from .screening import Check, is_large
 
-FIXED = ("steps", "cost", "cost_units", "form", "numbers")  # of an upload, once it is there
+FIXED = ("steps", "cost_units", "form", "numbers")  # of an upload, once it is there
 Handler = Callable[[RoundTransaction, int, Any], None]  # the client that sent it, and the message
 # A client, its message with what handles that, and the start of the client that it comes from.
 SentMessage = tuple[int, Handler, Any] | tuple[int, Handler, Any, Start | None]
@@ -287,7 +287,7 @@ def _signal_checks(transaction: RoundTransaction, message: Signal) -> Iterator[C
 def _upload_checks(transaction: RoundTransaction, message: Upload) -> Iterator[Check]:
     settings = transaction.settings
     yield Check("upload", check_upload, (message, settings.bounds))
-    if message.steps and settings.limits is not None and settings.limits.refuse_resale:
+    if message.steps and settings.limits.refuse_resale:
         yield transaction.not_resold(message.dV)
 
 

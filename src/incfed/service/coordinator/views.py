@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
-from ...ledger import money, tables
+from ...ledger import tables
 from ...ledger.chain import digest
 from ...ledger.clients import EnrolledClient
 from ...ledger.records import RUNNING, from_bytes, read_epoch, read_own
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
 from ...protocol.messages import Download
-from ...protocol.money import next_unit
+from ...protocol.money import from_units
 from ...protocol.packing import DIGEST, FACTOR, Packed, coordinates, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
@@ -40,7 +40,7 @@ TAKEN = select(_signals.client, _signals.taken, _signals.taken_by).where(
 )
 _paid = tables.payments.c
 PAYMENTS = (
-    select(_paid.client, _paid.round, _paid.amount, _paid.amount_units)
+    select(_paid.client, _paid.round, _paid.amount_units)
     .where(_paid.client.in_(CLIENTS))
     .where(_paid.epoch > bindparam("since"), _paid.epoch <= bindparam("epoch"))
     .order_by(_paid.round)
@@ -132,8 +132,8 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
     return [StateView(version, epochs[client], view(client), revision) for client in clients]
 
 
-def _view_offer(offer: Any, digits: int | None) -> OfferView:
-    payment = money.amount_of(offer, "payment", digits)
+def _view_offer(offer: Any, digits: int) -> OfferView:
+    payment = from_units(offer.payment_units, digits)
     return OfferView(offer.attempt, payment, offer.payment_units)
 
 
@@ -177,9 +177,7 @@ class Downloads:
             clients = sorted({client for client, known in shared if known == since})
             values = {"clients": clients, "since": since or 0, "epoch": current}
             for row in connection.execute(PAYMENTS, values):
-                shared[row.client, since][row.round] = next_unit(
-                    money.amount_of(row, "amount", digits), digits
-                )
+                shared[row.client, since][row.round] = from_units(row.amount_units, digits)
         withdrawn = connection.execute(
             WITHDRAWN, {"clients": sorted({one.client for one in asked})}
         ).all()
