@@ -16,7 +16,7 @@ from sqlalchemy import make_url
 
 import incfed
 from incfed.ledger.database import Database
-from incfed.ledger.settings import CAREFUL, Settings
+from incfed.ledger.settings import Settings
 from incfed.ranges import MOST_DIM
 from incfed.service.coordinator.app import largest_body
 from incfed.service.coordinator.config import ServerConfig, read_config
@@ -135,8 +135,8 @@ def test_all_settings_are_listed_with_their_defaults() -> None:
     for row in re.findall(r"(?m)^\| (`.*?) \| (.*?) \|", table):
         names, defaults = (cell.replace("`", "").split(", ") for cell in row)
         listed.update(zip(names, defaults, strict=True))
-    fields = {one.name: one.default for one in dataclasses.fields(Settings)} | CAREFUL
-    del fields["identity"], fields["unsaid"]
+    fields = {one.name: one.default for one in dataclasses.fields(Settings)}
+    del fields["identity"]
     assert listed.keys() == fields.keys()
     assert (listed.pop("budget"), listed.pop("limits")) == ("required", "safe ones")  # of a config
     del fields["budget"], fields["limits"]

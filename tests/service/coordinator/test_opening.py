@@ -58,7 +58,6 @@ def share(two: Federation, number: int, x: Any) -> None:
     two.coordinator.signal(0, Signal(epoch, number, 1, 0.7, 0.0, dV=pack_rows(x)))
     two.deliver(0, number, x)
     assert len(two.of("closed")) == number
-    assert two.coordinator.last_shared(0) == number
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -268,7 +267,8 @@ def test_a_changed_stream_shows(federate: Make, change: str) -> None:
     member = Streaming(two, 0)
     member.say(Signal(0, 1, 1, 0.1, 1.0, dV=pack_rows(small(FIRST))))
     changes: dict[str, dict[str, Any]] = {
-        "cost": {"cost_units": 50}, "steps": {"steps": 2, "learned": 2}, "unsigned": {"signature": None},
+        "cost": {"cost_units": 50}, "steps": {"steps": 2, "learned": 2},
+        "unsigned": {"signature": None},
         "numbers": {"numbers": pack_rows(small(SECOND)).numbers.astype("<f8").tobytes()},
     }  # fmt: skip
     with two.store.touch() as connection:

@@ -61,11 +61,9 @@ WITHDRAWN_SINCE = select(_withdrawn.epoch).where(
 
 
 def view_federation(
-    settings: Settings, client: EnrolledClient, state: StateView, packed: bool = False,
-    start: int = 0, shared: int = 0,
-) -> FederationView:  # fmt: skip
-    """`packed`: the client knows packed messages. `start`: the number of its last start. `shared`:
-    the last round in which it shared."""
+    settings: Settings, client: EnrolledClient, state: StateView, start: int = 0
+) -> FederationView:
+    """The settings that a client needs; `start`: the number of its last start."""
     privacy = settings.privacy
     return FederationView(
         federation=settings.identity,
@@ -87,13 +85,12 @@ def view_federation(
         width_scale=settings.width_scale,
         trust=settings.trust,
         privacy=None if privacy is None else PrivacyView(privacy.epsilon, privacy.delta),
-        packed=packed,
+        packed=True,
         money_digits=settings.money_digits,
         start=start,
-        signatures=settings.signatures if packed else None,  # of version 0.1: it knows neither
-        key=client.key if packed else None,
-        shared=shared if packed else 0,
-        answer_within=min(settings.upload_time, settings.answer_time) if packed else None,
+        signatures=settings.signatures,
+        key=client.key,
+        answer_within=min(settings.upload_time, settings.answer_time),
     )
 
 
