@@ -187,7 +187,8 @@ def _make_up(connection: Connection) -> None:
                        "trigger": who[0], "opened": at - 5.0, "deadline": None, "attempt": 1,
                        "ended": at})  # fmt: skip
         summaries.append({"round": number, "ended": at, "for_data": 8, "for_money": 10,
-                          "no_cost": 2, "passed_over": 5, "payment_units": int(chance.integers(0, 5_000)),
+                          "no_cost": 2, "passed_over": 5,
+                          "payment_units": int(chance.integers(0, 5_000)),
                           "communication": 50_000, "ratio": float(chance.uniform(0.7, 1.0))}
         )  # fmt: skip
         for client in who:

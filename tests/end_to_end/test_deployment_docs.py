@@ -64,7 +64,8 @@ def test_the_unit_fits_the_rest() -> None:
 @pytest.mark.parametrize(("page", "code"), CONFIGS)
 def test_configs_are_read(page: str, code: str, tmp_path: Path) -> None:
     if "[federation]" not in code:
-        code = f'[federation]\ndim = 2\nmechanism = "PayEveryone"\nthreshold = 1.0\n{code}'
+        needed = 'dim = 2\nmechanism = "PayEveryone"\nthreshold = 1.0\nbudget = 9.0'
+        code = f"[federation]\n{needed}\n{code}"
     for name in ("server.pem", "server.key"):
         (tmp_path / name).touch()
     (tmp_path / "federation.toml").write_text(code.replace("/etc/incfed/", f"{tmp_path}/"))

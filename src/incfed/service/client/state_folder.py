@@ -153,8 +153,9 @@ class Snapshot(NamedTuple):
     def new(cls, settings: FederationView, lost_round: int | None = None) -> Snapshot:
         """The snapshot of a client that has learned nothing yet."""
         d = settings.dim
-        V, b, none = np.zeros((d, d)), np.zeros(d), Observations.empty(d)
-        return cls(0, settings, 0, 0, V, b, None, None, {}, none, 0, 0.0, lost_round, none)
+        V, b = np.zeros((d, d)), np.zeros(d)
+        fresh, own = Observations.empty(d), Observations.empty(d)  # each is added to in place
+        return cls(0, settings, 0, 0, V, b, None, None, {}, fresh, 0, 0.0, lost_round, own)
 
 
 def save(folder: Path, snapshot: Snapshot) -> None:
