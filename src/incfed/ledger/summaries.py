@@ -160,7 +160,7 @@ def betas(connection: Connection) -> list[tuple[int, float | None]]:
     query = select(func.min(rounds.number), rounds.settings).group_by(rounds.settings)
     found: list[tuple[int, float | None]] = []
     for first, settings in connection.execute(query.order_by(func.min(rounds.number))):
-        beta = read_body(connection, settings).get("mechanism", {}).get("beta")
+        beta = read_body(connection, settings)["mechanism"].get("beta")
         if not found or found[-1][1] != beta:
             found.append((first, None if beta is None else float(beta)))
     return found

@@ -199,7 +199,7 @@ class OfferView(Message):
 
     attempt: Natural
     payment: Amount
-    units: Natural | None = None  # the same in minor units, if the federation has money_digits
+    units: Natural | None = None  # the same in minor units
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ class DownloadView(Message):
     # trust "auto": the mean score of each model over all that was shared, mean squared norm of arms
     scores: Base64 | None = None
     money_digits: Digits = None
-    units: dict[str, int] | None = None  # the payments in minor units, if there are money_digits
+    units: dict[str, int] | None = None  # the payments in minor units
     withdrawn: Natural = 0  # what this client shared up to this round was taken out
 
 
