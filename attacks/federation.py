@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -52,12 +51,11 @@ log_level = "INFO"
 
 class Federation:
     """`settings` and `server`: lines of its config; `pause`: seconds between two steps of an honest
-    client; `old`: it decides as those that version 0.1 created."""
+    client."""
 
     def __init__(
-        self, folder: Path, settings: str, server: str, dim: int, honest: int, pause: float,
-        old: bool = False,
-    ) -> None:  # fmt: skip
+        self, folder: Path, settings: str, server: str, dim: int, honest: int, pause: float
+    ) -> None:
         self.folder, self.dim, self.pause = folder, dim, pause
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
@@ -70,8 +68,7 @@ class Federation:
         read = read_config(folder / "federation.toml")
         self.store = Database(read.server.database)
         with self.store.write() as connection:
-            made = replace(read.settings, limits=None, unsaid=()) if old else read.settings
-            create(connection, made, time.time())
+            create(connection, read.settings, time.time())
             names = [f"honest {i}" for i in range(honest)] + ["attacker"]
             tokens = [enrol(connection, name, time.time())[1] for name in names]
         self.honest, self.token = tokens[:-1], tokens[-1]

@@ -202,5 +202,6 @@ ATTACKS = [
     Attack("data that no steps can give", impossible_data, lifted=False),
     Attack("made-up steps for nothing, so that others' data is worth less", crowding_out,
            EFFICIENT),
-    Attack("a price above what is left, so that nobody is paid", greedy_price, SMALL, old=True),
+    Attack("a price above what is left, so that nobody is paid", greedy_price, SMALL,
+           lifted=False),
 ]  # fmt: skip

@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
 
 class Attack(NamedTuple):
     """`lifted`: no setting lifts what stops some attacks; `known`: docs/security.md says that it
-    does not hold; `old`: without limits, rounds are decided as in version 0.1."""
+    does not hold."""
 
     what: str  # is tried
     run: Callable[[Federation], Outcome]
@@ -41,7 +41,6 @@ class Attack(NamedTuple):
     pause: float = 0.05  # seconds between two steps of each
     lifted: bool = True
     known: bool = False
-    old: bool = False
 
     def attempt(self, federation: Federation) -> Outcome:
         """What came of it; an attack after which the audit finds something has succeeded."""

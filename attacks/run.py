@@ -30,13 +30,12 @@ HOLDS, FAILS, KNOWN, UNCLEAR = "yes", "NO", "no, known", "unclear"
 
 
 def attempt(attack: Attack, *, lifted: bool = False) -> Outcome:
-    old = lifted and attack.old
-    settings = attack.settings + (LIFTED if lifted and not old else "")
+    settings = attack.settings + (LIFTED if lifted else "")
     server = LIFTED_AT_THE_DOOR if lifted else attack.server
     size = attack.dim, attack.honest, attack.pause
     with (
         tempfile.TemporaryDirectory(prefix="incfed-attack-") as folder,
-        Federation(Path(folder), settings, server, *size, old) as federation,
+        Federation(Path(folder), settings, server, *size) as federation,
     ):
         return attack.attempt(federation)
 

@@ -172,7 +172,7 @@ def _look(port: int, token: str, stop: threading.Event) -> None:
 def _make_up(connection: Connection) -> None:
     now, chance = time.time(), np.random.default_rng(0)
     paid = incfed.PaymentEfficient(beta=0.7)
-    settings = Settings(dim=25, mechanism=paid, threshold=1.0, budget=1e6, money_digits=2)
+    settings = Settings(dim=25, mechanism=paid, threshold=1.0, budget=1e6)
     create(connection, settings, now)
     for n in range(CLIENTS):
         clients.enrol(connection, f"shop {n}", now)
@@ -187,15 +187,16 @@ def _make_up(connection: Connection) -> None:
                        "trigger": who[0], "opened": at - 5.0, "deadline": None, "attempt": 1,
                        "ended": at})  # fmt: skip
         summaries.append({"round": number, "ended": at, "for_data": 8, "for_money": 10,
-                          "no_cost": 2, "passed_over": 5, "payment": float(chance.uniform(0, 50)),
+                          "no_cost": 2, "passed_over": 5,
+                          "payment_units": int(chance.integers(0, 5_000)),
                           "communication": 50_000, "ratio": float(chance.uniform(0.7, 1.0))}
         )  # fmt: skip
         for client in who:
             uploads.append({"round": number, "client": client, "epoch": number - 1, "steps": 10,
-                            "cost": None, "cost_units": 500, "form": "factor", "numbers": None}
+                            "cost_units": 500, "form": "factor", "numbers": None}
             )  # fmt: skip
             payments.append({"federation": name, "round": number, "client": client,
-                             "epoch": number, "amount": None, "amount_units": 250})  # fmt: skip
+                             "epoch": number, "amount_units": 250})  # fmt: skip
         for kind in ("opened", *["uploaded"] * SHARERS, "decided", "closed"):
             count = CLIENTS + 10 + len(entries)
             body = canonical({"number": count, "kind": kind, "at": at, "round": number})
@@ -211,7 +212,6 @@ def _make_up(connection: Connection) -> None:
             "rounds": 200,
             "steps": 2_000,
             "nats": 40.0,
-            "paid": 0.0,
             "paid_units": int(chance.integers(0, 90_000)),
             "last_round": ROUNDS,
         }

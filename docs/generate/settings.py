@@ -23,7 +23,7 @@ from incfed.experiments.config import (
     Recipe,
     check_outline,
 )
-from incfed.ledger.settings import CAREFUL, SAFE_DIGITS, Settings
+from incfed.ledger.settings import Settings
 from incfed.mechanisms.registry import MECHANISMS
 from incfed.planning.case import FIXED, SHARE
 from incfed.planning.costs import DISTRIBUTIONS
@@ -42,9 +42,6 @@ CUT_DEFAULTS = dict.fromkeys(CUT, "not set") | {
     "turn": "false",
     "resample": '"events"',
 }
-OWN = ("identity", "unsaid")  # of Settings, in no config
-# What a federation has where its config says nothing; the other defaults are those of version 0.1.
-OPEN: dict[str, Any] = CAREFUL | {"money_digits": SAFE_DIGITS}
 
 
 class Setting(NamedTuple):
@@ -135,14 +132,13 @@ names the key, the value and what is allowed. Guides: [experiments](configuratio
 """
 
 
-def of(make: Callable[..., Any], defaults: Mapping[str, Any] | None = None) -> list[Setting]:
+def of(make: Callable[..., Any]) -> list[Setting]:
     """The settings that a constructor takes."""
     said = said_of(make)
-    found = []
-    for name, one in inspect.signature(make).parameters.items():
-        default = (defaults or {}).get(name, one.default)
-        found.append(Setting(name, _shown(default), said.get(name, "")))
-    return found
+    return [
+        Setting(name, _shown(parameter.default), said.get(name, ""))
+        for name, parameter in inspect.signature(make).parameters.items()
+    ]
 
 
 def said_of(make: Callable[..., Any]) -> dict[str, str]:
@@ -180,7 +176,7 @@ def _about(make: Callable[..., Any]) -> str:
 
 
 def _federation() -> list[Setting]:
-    found = [one for one in of(Settings, OPEN) if one.name not in OWN]
+    found = [one for one in of(Settings) if one.name != "identity"]
     said = {"budget": REQUIRED, "limits": "safe ones", "threshold": "required, unless `trigger` is"}
     return [one._replace(default=said.get(one.name, one.default)) for one in found]
 

@@ -124,17 +124,14 @@ def test_enrol_serve_stop_audit(folder: Path, here: Here) -> None:
     assert (status, "NOT CLEAN" in said, "kept head" in why) == (1, True, True)
 
     columns = "federation,round,closed,client,name,units,digits,amount,paid_out,paid_out_by\n"
-    for spelling in (("payments", "paid.csv"), ("paid.csv",)):  # the second: of version 0.1
-        assert here("ledger", "export", *spelling)[0] == 0
-        assert (folder / "paid.csv").read_text() == columns
-        (folder / "paid.csv").unlink()
+    assert here("ledger", "export", "payments", "paid.csv")[0] == 0
+    assert (folder / "paid.csv").read_text() == columns
     assert here("ledger", "export", "payments")[:2] == (0, columns)
     rounds = here("ledger", "export", "rounds")[1].splitlines()
     assert rounds[0].startswith("round,stage,opened,")
     assert rounds[1].startswith("1,")
-    for spelling in (("full", "all.jsonl"), ("all.jsonl", "--full")):
-        assert here("ledger", "export", *spelling)[0] == 0
-        assert '"table"' in (folder / "all.jsonl").read_text()
+    assert here("ledger", "export", "full", "all.jsonl")[0] == 0
+    assert '"table"' in (folder / "all.jsonl").read_text()
     assert "file: is missing" in here("ledger", "export", "full")[2]
     assert "kind: got 'paid', must be one of" in here("ledger", "export", "paid")[2]
     assert here("ledger", "prune", "--before", "2000-01-01")[0] == 0

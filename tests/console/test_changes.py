@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -54,11 +55,8 @@ def test_settings_are_changed_and_stay_until_the_config_changes(
     settings = again.settings()
     assert settings.mechanism == incfed.PaymentEfficient(beta=0.5)
     assert settings.budget == 70.0
-    assert settings.limits is not None
     assert settings.limits.per_round == 20.0
-    four.settings = four.settings.__class__(
-        **{**vars(four.settings), "threshold": 2.0, "unsaid": ()}
-    )
+    four.settings = replace(four.settings, threshold=2.0)
     assert four.another().settings().budget == 100.0  # the config was changed: it counts
     play(four, 9)
     clean(four)

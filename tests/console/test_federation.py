@@ -105,7 +105,7 @@ def test_ten_payments_are_a_pace_within_the_first_hour(
     began, own = quick.clock(), tables.round_summaries
     with quick.store.touch() as connection:
         ended = began + 6.0 * (own.c.round - 1)
-        connection.execute(update(own).values(ended=ended, payment=2.0))
+        connection.execute(update(own).values(ended=ended, payment_units=200))
         spent = overview.look(connection, began + 100.0).spending
     quick.store.close()
     if told:

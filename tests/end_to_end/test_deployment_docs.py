@@ -16,7 +16,7 @@ from sqlalchemy import make_url
 
 import incfed
 from incfed.ledger.database import Database
-from incfed.ledger.settings import CAREFUL, Settings
+from incfed.ledger.settings import Settings
 from incfed.ranges import MOST_DIM
 from incfed.service.coordinator.app import largest_body
 from incfed.service.coordinator.config import ServerConfig, read_config
@@ -64,7 +64,8 @@ def test_the_unit_fits_the_rest() -> None:
 @pytest.mark.parametrize(("page", "code"), CONFIGS)
 def test_configs_are_read(page: str, code: str, tmp_path: Path) -> None:
     if "[federation]" not in code:
-        code = f'[federation]\ndim = 2\nmechanism = "PayEveryone"\nthreshold = 1.0\n{code}'
+        needed = 'dim = 2\nmechanism = "PayEveryone"\nthreshold = 1.0\nbudget = 9.0'
+        code = f"[federation]\n{needed}\n{code}"
     for name in ("server.pem", "server.key"):
         (tmp_path / name).touch()
     (tmp_path / "federation.toml").write_text(code.replace("/etc/incfed/", f"{tmp_path}/"))
@@ -135,8 +136,8 @@ def test_all_settings_are_listed_with_their_defaults() -> None:
     for row in re.findall(r"(?m)^\| (`.*?) \| (.*?) \|", table):
         names, defaults = (cell.replace("`", "").split(", ") for cell in row)
         listed.update(zip(names, defaults, strict=True))
-    fields = {one.name: one.default for one in dataclasses.fields(Settings)} | CAREFUL
-    del fields["identity"], fields["unsaid"]
+    fields = {one.name: one.default for one in dataclasses.fields(Settings)}
+    del fields["identity"]
     assert listed.keys() == fields.keys()
     assert (listed.pop("budget"), listed.pop("limits")) == ("required", "safe ones")  # of a config
     del fields["budget"], fields["limits"]

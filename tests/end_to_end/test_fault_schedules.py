@@ -20,6 +20,7 @@ import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
+from incfed.protocol.money import from_units
 from support.failpoints import FAILPOINTS, POINTS
 from support.fault_schedules import Schedule
 from support.in_process_transport import DIM
@@ -49,6 +50,7 @@ PROTOCOLS: dict[str, dict[str, Any]] = {
         "download": "one-for-one",
     },
 }
+DIGITS = 2  # of money: the default
 OUTCOMES = ("closed", "decided again", "barred", "declined", "data only", "void")
 
 
@@ -84,7 +86,11 @@ def check(schedule: Schedule) -> None:
             assert learner.epoch == federation.epoch
         for has, model in zip((learner.V, learner.b), models[member.number], strict=True):
             np.testing.assert_allclose(has, model, rtol=1e-9, atol=1e-9)
-        own = {row.round: row.amount for row in paid if row.client == member.number}
+        own = {
+            row.round: from_units(row.amount_units, DIGITS)
+            for row in paid
+            if row.client == member.number
+        }
         assert member.durable.earned == pytest.approx(sum(own.values()))
         for round, amount in own.items():
             assert amount >= member.promised[round]
@@ -93,9 +99,9 @@ def check(schedule: Schedule) -> None:
     heard = sum(member.b for member in schedule.members)
     np.testing.assert_allclose(V + sum(one.V for one in pending), learned, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(b + sum(one.b for one in pending), heard, rtol=1e-9, atol=1e-9)
-    assert federation.spent == pytest.approx(sum(row.amount for row in paid))
+    assert federation.posted_units == sum(row.amount_units for row in paid)
     if schedule.settings.budget is not None:
-        assert sum(row.amount for row in paid) <= schedule.settings.budget * (1 + 1e-12)
+        assert from_units(federation.posted_units, DIGITS) <= schedule.settings.budget
 
 
 def play(seed: int, disk: Disk, folder: Path, **protocol: Any) -> Schedule:

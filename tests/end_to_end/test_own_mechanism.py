@@ -71,7 +71,12 @@ def test_it_is_served_and_audited_and_other_code_is_refused(memory: Path) -> Non
     assert done.returncode == 2
     assert "file not found" in done.stderr.replace("\n", " ")
     assert command(memory, "client", "list", "--config", config).returncode == 0
-    assert command(memory, "ledger", "export", "payments.csv", "--config", config).returncode == 0
+    assert (
+        command(
+            memory, "ledger", "export", "payments", "payments.csv", "--config", config
+        ).returncode
+        == 0
+    )
 
 
 def test_new_code_in_a_new_file_is_put_in_force(memory: Path) -> None:

@@ -140,7 +140,7 @@ def test_every_setting_is_listed() -> None:
         for part in settings.tables().values()
         for table in part
     }
-    own = {one.name for one in dataclasses.fields(Settings)} - {"identity", "unsaid"}
+    own = {one.name for one in dataclasses.fields(Settings)} - {"identity"}
     assert listed["`[federation]`"] == own
     assert listed["`[server]`"] == {one.name for one in dataclasses.fields(ServerConfig)}
     assert listed["`limits`"] == {one.name for one in dataclasses.fields(incfed.Limits)}

@@ -29,7 +29,7 @@ X = [CHANCE.standard_normal((4, 3)) / 3.0 for _ in range(12)]
 
 
 def founded(path: Path, **options: Any) -> Federation:
-    given: dict[str, Any] = {"dim": 3, "ridge": 1.0, "threshold": 1.0, "barred_rounds": 0}
+    given: dict[str, Any] = {"dim": 3, "ridge": 1.0, "threshold": 1.0, "barred_time": 0.0}
     return Federation(path / "ledger.db", 3, mechanism=incfed.PayEveryone(), **given | options)
 
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import create_engine, insert, select, text
+from sqlalchemy import insert
 
 import incfed
 from incfed.ledger import audits, overview, tables
 from incfed.ledger.audit import AuditReport
-from incfed.ledger.database import MIGRATIONS, Database
 from support.federation import Federation
 
 WEEK = 7 * 86_400.0
@@ -104,42 +99,3 @@ def test_what_else_needs_attention(one: Federation) -> None:
         found = {each.kind: each.text for each in overview.look(connection, one.clock()).attention}
     assert found["silent"] == "1 client did not answer when last awaited: \u2068client 0\u2069"
     assert found["head"] == "The last recorded back-up is more than a week old."
-
-
-def test_the_last_audit_of_an_older_database_is_known(tmp_path: Path) -> None:
-    """Before schema 3 it was a chore, and sums of money were floats."""
-    file = tmp_path / "old.db"
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    engine = create_engine(f"sqlite:///{file}")
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0002")
-        for statement in OLDER:
-            connection.execute(text(statement))
-    engine.dispose()
-    with closing(Database(f"sqlite:///{file}")) as store, store.read() as connection:
-        last = audits.last_ended(connection)
-        assert last == audits.AuditRun(None, 7.0, 1.0, 7.0, "clean", [])
-        assert connection.scalars(select(tables.chores.c.name)).all() == ["head"]
-        own = connection.execute(select(tables.client_summaries)).one()
-        assert (own.paid, own.paid_units) == (0.0, 30)
-        assert connection.scalar(select(tables.round_summaries.c.passed_over)) == 1
-    with closing(sqlite3.connect(file)) as connection:
-        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'index'").fetchall()
-    assert {("uploads_of_client",), ("round_summaries_ended",)} <= set(names)
-
-
-OLDER = (
-    "INSERT INTO chores VALUES ('audit', 7, 'clean'), ('head', 8, 'saved')",
-    "INSERT INTO settings VALUES (1, '{}', NULL)",
-    "INSERT INTO clients VALUES (0, 'a', 'x', 0, 0, 1, NULL, NULL), "
-    "(1, 'b', 'y', 0, 0, 1, NULL, NULL)",
-    "INSERT INTO rounds VALUES (1, 'closed', 1, 0, 0, 1, NULL, 1, 2)",
-    "INSERT INTO uploads (round, client, epoch, steps, form) VALUES (1, 0, 0, 2, 'factor'), "
-    "(1, 1, 0, 2, 'factor')",
-    "INSERT INTO payments (federation, round, client, epoch, amount_units) "
-    "VALUES ('f', 1, 0, 1, 30)",
-    "INSERT INTO client_summaries VALUES (0, 1, 2, 0.5, 0.30000000000000004, 1)",
-    "INSERT INTO round_summaries VALUES (1, 2, 0, 1, 0, 0, 0.3, 9, 1)",
-)

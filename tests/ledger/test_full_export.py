@@ -54,13 +54,13 @@ def test_a_changed_payment_shows(export: Path) -> None:
     lines = export.read_text().splitlines()
     for n, line in enumerate(lines[1:], 1):
         said = json.loads(line)
-        if said["table"] == "payments" and said["row"]["amount"]:
-            said["row"]["amount"] *= 2
+        if said["table"] == "payments" and said["row"]["amount_units"]:
+            said["row"]["amount_units"] *= 2
             lines[n] = json.dumps(said)
             break
     export.write_text("\n".join(lines) + "\n")
     assert audited(export).findings == [
-        "payments {federation}, {round}, {client}: amount is not what the entries say".format(
+        "payments {federation}, {round}, {client}: amount_units is not what the entries say".format(
             **said["row"]
         )
     ]
@@ -87,7 +87,7 @@ def test_what_is_no_export_is_refused(export: Path) -> None:
         [first, '{"table": "epochs", "row": {"number": 1}}'],
         [first, '["table"]'],
         [first, *rows, rows[0]],
-        [first.replace("1", "2"), *rows],
+        [first.replace("ledger", "plan"), *rows],
     ):
         export.write_text("\n".join(lines) + "\n")
         with pytest.raises(incfed.InputError, match="what `incfed ledger export full` wrote"):

@@ -82,7 +82,7 @@ def test_who_takes_the_place_of_a_client_that_declines_is_paid_its_price(tmp_pat
     three.coordinator.answer(0, Answer(number, 1, False))
     assert three.offered() == {1: (2, pytest.approx(11.0))}
     three.deliver(1, number, rows[1])
-    assert three.of("closed")[0]["payments"] == {"1": pytest.approx(11.0)}
+    assert three.of("closed")[0]["payments"] == {"1": 1100}
     with three.store.read() as connection:
         assert audit(connection, None).findings == []
     three.store.close()

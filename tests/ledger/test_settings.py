@@ -1,7 +1,8 @@
-"""Settings: one trigger, and records that stay as version 0.1 wrote them."""
+"""Settings: what a config must say, what it need not, and what is recorded."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +10,28 @@ import pytest
 
 import incfed
 from incfed.ledger.settings import Settings
+from incfed.protocol.limits import safe_limits
 from incfed.support.inputs import InputError
 
-BASE: dict[str, Any] = {"dim": 2, "mechanism": "PayEveryone"}
+BASE: dict[str, Any] = {"dim": 2, "mechanism": "PayEveryone", "budget": "none"}
 
 
 def read(**given: Any) -> Settings:
     return Settings.read({**BASE, **given}, Path())
 
 
-def test_at_the_defaults_nothing_new_is_recorded() -> None:
+def test_every_setting_is_recorded() -> None:
     body = read(threshold=1.0).body()
-    assert not {"trigger", "download", "width"} & set(body)
+    assert body.keys() == {setting.name for setting in fields(Settings)}
     assert Settings.of(body) == read(threshold=1.0, download="everyone", width="paper")
+
+
+def test_a_config_that_says_nothing_is_careful() -> None:
+    careful = read(threshold=1.0)
+    assert (careful.silent_rounds, careful.round_interval, careful.false_calls) == (2, 0.5, 3)
+    assert (careful.barred_time, careful.steps_per_second) == (300.0, 1000.0)
+    assert (careful.rounds_per_second, careful.money_digits) == (2.0, 2)
+    assert careful == Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0)
 
 
 def test_other_triggers_and_widths_are_recorded_and_read_again() -> None:
@@ -90,50 +100,41 @@ def test_bad_settings_are_refused_by_field(given: dict[str, Any], error: str) ->
 
 
 def test_a_budget_is_given_or_said_not_to_be_there() -> None:
-    assert read(threshold=1.0, budget="none").completed(None).budget is None
-    assert read(threshold=1.0, budget=5).completed(None).budget == 5.0
+    assert read(threshold=1.0).budget is None
+    assert read(threshold=1.0).warnings == ["no budget is set: nothing limits what is paid in all"]
+    assert read(threshold=1.0, budget=5).budget == 5.0
+    assert read(threshold=1.0, budget=5).warnings == []
+    given = {name: value for name, value in BASE.items() if name != "budget"}
     with pytest.raises(InputError, match=r"^federation.budget: is missing, must be given: .*none"):
-        read(threshold=1.0).completed(None)
+        Settings.read({**given, "threshold": 1.0}, Path())
     for wrong in ("None", -1.0, float("inf"), True):
         with pytest.raises(InputError, match=r'^federation.budget: got .*, or "none"$'):
             read(threshold=1.0, budget=wrong)
 
 
 def test_limits_are_safe_unless_said_otherwise() -> None:
-    safe = read(threshold=1.0, budget=100.0).completed(None).limits
-    assert safe is not None
+    safe = read(threshold=1.0, budget=100.0).limits
+    assert safe == safe_limits(100.0)
     assert (safe.per_round, safe.per_payment, safe.per_client) == (20.0, 10.0, 50.0)
     assert (safe.least_sharers, safe.refuse_resale) == (2, True)
     own = read(threshold=1.0, budget=100.0, limits={"per_round": "none", "reserve": 3.0})
-    assert own.limits is not None
     assert (own.limits.per_round, own.limits.reserve, own.limits.per_payment) == (None, 3.0, 10.0)
-    assert Settings.of(own.completed(None).body()) == own.completed(None)
+    assert Settings.of(own.body()) == own
     with pytest.raises(InputError, match=r"^federation.limits.per_rond: got 1, but there is no"):
         read(threshold=1.0, budget=1.0, limits={"per_rond": 1})
 
 
-def test_a_federation_of_version_0_1_keeps_its_settings_when_it_is_taken_over() -> None:
-    present = Settings(dim=2, mechanism=incfed.PayEveryone(), threshold=1.0).body()
-    assert "limits" not in present
-    taken_over = read(threshold=1.0).completed(present)
-    assert taken_over.body() == present
-    assert [one.partition(":")[0] for one in taken_over.warnings] == [
-        "this federation has no limits, as version 0.1 had none",
-        "this federation has no money_digits, as version 0.1 had none",
-        "clients that fail to deliver are barred for barred_rounds, which they can open "
-        "themselves. Set barred_time in the config",
-        "this federation goes on without silent_rounds, round_interval, rounds_per_second, "
-        "false_calls, steps_per_second, as version 0.1 had none. Set them in the config",
-        "no budget is set",
-    ]
-    meant = {"silent_rounds": 0, "round_interval": 0.0, "rounds_per_second": 0.0,
-             "false_calls": 0, "barred_rounds": 0, "steps_per_second": 0}  # fmt: skip
-    said = read(threshold=1.0, **meant).completed(present).warnings
-    assert not any("goes on without" in one or "barred" in one for one in said)
-    asked_for = read(threshold=1.0, limits={}).completed(present)
-    assert asked_for.limits is not None
-    with pytest.raises(InputError, match=r"^federation.budget: is missing"):
-        read(threshold=1.0).completed(asked_for.body())
+def test_clients_are_barred_for_a_time() -> None:
+    assert read(threshold=1.0, barred_time=60.0).barred_until(7.0) == 67.0
+    assert read(threshold=1.0, barred_time=0.0).barred_until(7.0) is None
+    with pytest.raises(InputError, match=r"^federation.barred_rounds: got 3, but there is no"):
+        read(threshold=1.0, barred_rounds=3)
+
+
+@pytest.mark.parametrize("digits", [None, "none", 2.5, -1, 10, True])
+def test_money_is_in_whole_minor_units(digits: Any) -> None:
+    with pytest.raises(InputError, match=r"^federation.money_digits: got .*, must be a whole"):
+        read(threshold=1.0, money_digits=digits)
 
 
 @pytest.mark.parametrize("pace", [5e-324, 1e-8, -1.0, 1e7])

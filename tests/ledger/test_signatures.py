@@ -68,8 +68,8 @@ def findings(one: Federation) -> list[str]:
         return audit(connection).findings
 
 
-@pytest.mark.parametrize("digits", [None, 2])  # in minor units, the entry has a whole number
-def test_signed_acts_are_recorded_and_audited(tmp_path: Path, digits: int | None) -> None:
+@pytest.mark.parametrize("digits", [0, 2])  # the entry has a whole number of minor units
+def test_signed_acts_are_recorded_and_audited(tmp_path: Path, digits: int) -> None:
     two = federation(tmp_path / "ledger.db", money_digits=digits)
     member = Member(two, 0)
     two.coordinator.open_round(0)
@@ -95,11 +95,11 @@ def test_a_forged_act_shows(tmp_path: Path) -> None:
         for number, body in outside.execute("SELECT number, body FROM entries").fetchall():
             entry = json.loads(body)
             if entry["kind"] == "uploaded":
-                entry["cost"] = 1.0
+                entry["cost"] = 100
             previous = link(previous, canonical(entry))
             values = (canonical(entry), previous, number)
             outside.execute("UPDATE entries SET body = ?, hash = ? WHERE number = ?", values)
-        outside.execute("UPDATE uploads SET cost = 1.0")
+        outside.execute("UPDATE uploads SET cost_units = 100")
     [finding] = findings(two)
     assert finding.endswith("client 0: the signature is not that of its sender")
 
@@ -113,7 +113,7 @@ def test_the_signature_of_a_stream_is_one_of_an_upload_alone(kind: str) -> None:
     e |= {"round": 1, "epoch": 0, "attempt": 1, "accepted": True, "db": "00", "kind": kind}
     replay = Replay()
     replay.federation[1], replay.clients[0] = {"name": "f-1"}, {"key": public_key(key)}
-    replay.uploads[1, 0] = {"cost_units": None}
+    replay.uploads[1, 0] = {"cost_units": 200}
     settings = Settings(dim=2, mechanism=incfed.PaymentFree(), trigger=incfed.News(0.5))
     wrong = ["client 0: the signature is not that of its sender"]
     assert disputed(replay, e, settings) == ([] if kind == "uploaded" else wrong)

@@ -82,7 +82,9 @@ def test_what_remains_is_what_the_others_shared(tmp_path: Path) -> None:
     assert clean(three)
     with three.store.read() as connection:
         report = audit(connection)
-        paid = connection.exec_driver_sql("SELECT sum(amount), count(*) FROM payments").one()
+        paid = connection.exec_driver_sql(
+            "SELECT sum(amount_units) / 100.0, count(*) FROM payments"
+        ).one()
     assert report.rounds == 3
     assert tuple(paid) == (pytest.approx(report.spent), 6)  # what was paid stays paid
     assert take_out(three, 1).rounds == [3]
@@ -144,13 +146,13 @@ def test_summaries_do_not_count_what_was_withdrawn(tmp_path: Path) -> None:
         for base, x in zip(V, (X[1], X[2]), strict=True)
     )
     assert before.nats == pytest.approx(first + second)
-    assert (after.rounds, after.steps, after.paid) == (1, 2, before.paid)
+    assert (after.rounds, after.steps, after.paid_units) == (1, 2, before.paid_units)
     share = 2 / before.steps  # of its steps: by those, what remains is estimated
     assert after.nats == pytest.approx(share * (first + second))
     assert summary(2) == other
     take_out(three, 2)
     assert summary(2)[1:4] == (0, 0, 0.0)
-    assert summary(2).paid == other.paid
+    assert summary(2).paid_units == other.paid_units
 
 
 def test_clients_get_the_corrected_model_whole(tmp_path: Path) -> None:
@@ -304,6 +306,7 @@ def test_withdraw_on_the_command_line(tmp_path: Path) -> None:
     two.store.close()
     (tmp_path / "federation.toml").write_text(
         "[federation]\ndim = 2\nridge = 1.0\nthreshold = 1.0\nmechanism = 'PayEveryone'\n"
+        "budget = 'none'\n"
     )
     done = invoke(tmp_path, "client", "withdraw", "client 0")
     assert done.returncode == 0, done.stderr

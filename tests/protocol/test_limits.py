@@ -40,7 +40,7 @@ def near(payments: dict[int, float]) -> Any:
 def test_one_greedy_price_costs_the_others_nothing() -> None:
     """Data is worth 1 to each of three; without client 2, a half to the others."""
     costs = [2.0, 2.0, 1e6]
-    assert decide(of(costs, budget=100.0, limits=None)).data_only  # as in version 0.1
+    assert decide(of(costs, budget=100.0, limits=None)).data_only
     offers = decide(of(costs, budget=100.0))
     assert offers.payments == near({0: 1.5, 1: 1.5})
     assert (offers.data_only, offers.removed) == (False, {2: "budget"})

@@ -429,12 +429,11 @@ def test_other_kinds_of_bodies_are_refused(opened: tuple[Federation, Http]) -> N
         assert (got.status_code, got.json()["field"]) == (422, "Content-Type")
 
 
-def test_a_coordinator_of_0_1_is_sent_json(opened: tuple[Federation, Http]) -> None:
-    """It does not say that it knows packed messages; nor does this one to a client that does not
-    ask."""
+def test_json_is_for_who_does_not_ask_for_packed_replies(
+    opened: tuple[Federation, Http],
+) -> None:
     federation, http = opened
     headers = {"Authorization": f"Bearer {federation.tokens[0]}", "Incfed-Protocol": "1"}
-    assert "packed" not in http.send("GET", "/v1/federation", headers=headers).json()
-    assert http(0, Request("federation", "GET", "/v1/federation"))[1]["packed"] is True
+    assert http.send("GET", "/v1/federation", headers=headers).json()["packed"] is True
     got = http.send("GET", "/v1/download?since=0", headers=headers)
     assert got.headers["Content-Type"] == "application/json"

@@ -15,7 +15,7 @@ from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
 from incfed.service.client.policies import Discretion
 from incfed.simulation.presence import Presence
-from support.federation import Federation, federate, same_payments, synthetic
+from support.federation import Federation, as_served, federate, same_payments, synthetic
 from support.in_step import play
 
 COSTS = [0.0, 0.5, 1.0, 2.0, 2.0, 3.0]
@@ -168,12 +168,13 @@ def both(
     presence: Presence | None = None,
 ) -> Federation:  # fmt: skip
     """A simulation, and real clients on the same trace: their rounds are the same."""
+    algorithm = as_served(algorithm)
     run = incfed.Simulation(trace, algorithm)
     run.advance(trace.length)
     expected = run.result()
     assert len(expected.rounds) > 3
     lag = 16 if algorithm.download == "everyone" else 0  # applies to everyone only
-    options: dict[str, Any] = {"lag": lag, "barred_rounds": 0}
+    options: dict[str, Any] = {"lag": lag, "barred_time": 0.0}
     if algorithm.privacy is not None:
         options |= {
             "privacy": incfed.Privacy(algorithm.privacy.epsilon),
@@ -188,7 +189,7 @@ def both(
     assert len(closed) == len(expected.rounds)
     for record, event, opened in zip(expected.rounds, closed, federation.of("opened"), strict=True):
         assert opened["client"] == record.trigger
-        same_payments(event, record, algorithm.money_digits)
+        same_payments(event, record, federation.settings.money_digits)
         assert event["communication"] == record.communication
     with federation.store.read() as connection:
         V, b = read_epoch(connection, federation.coordinator.overview().epoch, trace.dim)

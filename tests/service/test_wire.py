@@ -1,136 +1,84 @@
-"""The wire: both ends still say what version 0.1 said.
-
-messages_0_1.json holds a whole round between the client and the coordinator of version 0.1.0: each
-request as it was sent, with the reply that it got.
-"""
+"""The wire as JSON: requests, replies, and what is wrong with them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-import incfed
-from incfed.ledger.clients import enrol
-from incfed.ledger.database import Database
-from incfed.ledger.settings import Settings
-from incfed.protocol.messages import Answer, Delivery, Upload
+from incfed.protocol.messages import Answer, Delivery, Download, Upload
 from incfed.protocol.packing import Packed
 from incfed.service import codec, requests, wire
-from incfed.service.coordinator.app import make_app
 from incfed.support.inputs import InputError
-from support.serving import serving
 
-RECORDED: list[dict[str, Any]] = json.loads(
-    Path(__file__).with_name("messages_0_1.json").read_text(encoding="utf-8")
-)
-GOOD = [one for one in RECORDED if one["status"] == 200]
-
-
-def one(kind: str, text: str = "") -> Any:
-    """The JSON of the last good reply to such a request, of those that contain `text`."""
-    return json.loads([x["reply"] for x in GOOD if x["kind"] == kind and text in x["reply"]][-1])
+FACTOR = Packed("factor", 2, np.array([1.0, 0.0]))
+TRIANGLE = Packed("triangle", 2, np.array([1.0, 0.5, 1.0]))
+ROUND = {"number": 1, "stage": "closed", "uploaded": True, "offer": None, "answered": False,
+         "delivered": False}  # fmt: skip
+STATE: dict[str, Any] = {"version": 3, "epoch": 1, "round": ROUND}
 
 
-@pytest.fixture
-def coordinator(tmp_path: Path) -> Iterator[tuple[httpx.Client, list[str], str]]:
-    """Its address, the tokens of two clients, and the identity of the federation."""
-    store = Database(f"sqlite:///{tmp_path / 'ledger.db'}")
-    settings = Settings(
-        dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, ridge=1.0, answer_time=5.0
+@pytest.mark.parametrize(
+    ("request_", "method", "path", "body"),
+    [
+        (requests.get_federation(), "GET", "/v1/federation", None),
+        (requests.get_state(), "GET", "/v1/state", None),
+        (requests.get_state(1, 25.0), "GET", "/v1/state?after=1&wait=25", None),
+        (requests.open_round(0), "POST", "/v1/rounds?epoch=0", None),
+        (
+            requests.put_upload(Upload(1, 0, 1, 2.0, FACTOR)), "PUT", "/v1/rounds/1/upload",
+            {"epoch": 0, "steps": 1, "cost": 2.0,
+             "dV": {"form": "factor", "numbers": "AAAAAAAA8D8AAAAAAAAAAA=="}},
+        ),
+        (
+            requests.put_answer(Answer(1, 1, True)), "PUT", "/v1/rounds/1/answer",
+            {"attempt": 1, "accepted": True},
+        ),
+        (
+            requests.put_delivery(Delivery(1, np.array([1.0, 0.0]))), "PUT",
+            "/v1/rounds/1/delivery", {"db": "AAAAAAAA8D8AAAAAAAAAAA=="},
+        ),
+        (requests.get_download(0, closed=True), "GET", "/v1/download?since=0", None),
+    ],
+)  # fmt: skip
+def test_requests(request_: requests.Request, method: str, path: str, body: Any) -> None:
+    assert (request_.method, request_.path, request_.body) == (method, path, body)
+
+
+def test_replies_are_understood() -> None:
+    opened = STATE | {"version": 2, "epoch": 0, "round": ROUND | {"stage": "open"}}
+    assert codec.read(wire.StateView, opened) == wire.StateView(
+        2, 0, wire.RoundView(1, "open", True, None, False, False)
     )
-    app = make_app(store, settings, clock=lambda: 1_000_000.0)
-    tokens = []
-    for k in range(2):
-        with store.write() as connection:
-            tokens.append(enrol(connection, f"client {k}", 0.0)[1])
-    identity = app.state.services.coordinator.settings().identity
-    with serving(app) as address, httpx.Client(base_url=address, timeout=60.0) as http:
-        yield http, tokens, identity
-    store.close()
-
-
-def alike(new: Any, old: Any) -> None:
-    """The same JSON, in the same order; numbers to nine digits."""
-    if isinstance(old, dict):
-        assert list(new) == list(old)
-        for key in old:
-            alike(new[key], old[key])
-    else:
-        assert type(new) is type(old)
-        assert new == (pytest.approx(old, rel=1e-9) if isinstance(old, float) else old)
-
-
-def test_a_client_of_0_1_is_answered_as_before(
-    coordinator: tuple[httpx.Client, list[str], str],
-) -> None:
-    http, tokens, identity = coordinator
-    for old in RECORDED:
-        headers = {"Authorization": f"Bearer {tokens[old['client']]}", "Incfed-Protocol": "1"}
-        headers["Content-Type"] = "application/json"
-        got = http.request(old["method"], old["path"], content=old["body"], headers=headers)
-        assert got.status_code == old["status"], got.text
-        new, before = got.json(), json.loads(old["reply"].replace("IDENTITY", identity))
-        if got.status_code != 200:  # the words may be better now
-            assert new.pop("message")
-            assert before.pop("message")
-        alike(new, before)
-
-
-def test_requests_are_those_of_0_1() -> None:
-    factor = Packed("factor", 2, np.array([1.0, 0.0]))
-    triangle = Packed("triangle", 2, np.array([1.0, 0.5, 1.0]))
-    made = [
-        requests.get_federation(),
-        requests.get_state(),
-        requests.get_state(1, 25.0),
-        requests.open_round(0),
-        requests.put_upload(Upload(1, 0, 1, 2.0, factor)),
-        requests.put_upload(Upload(1, 0, 2, 3.5, triangle)),
-        requests.put_answer(Answer(1, 1, True)),
-        requests.put_delivery(Delivery(1, np.array([0.25, -0.5]))),
-        requests.get_download(0, closed=True),
-    ]
-    with httpx.Client(base_url="http://here") as http:
-        sent = [http.build_request(one.method, one.path, json=one.body) for one in made]
-    recorded = [(one["kind"], one["method"], one["path"], one["body"] or "") for one in GOOD]
-    for request, built in zip(made, sent, strict=True):
-        body = built.content.decode()
-        assert (request.kind, request.method, request.path, body) in recorded
-    assert {one.kind for one in made} == {one["kind"] for one in RECORDED}
-
-
-def test_replies_of_0_1_are_understood() -> None:
-    settings = codec.read(wire.FederationView, one("federation"))
-    assert (settings.federation, settings.dim, settings.threshold) == ("IDENTITY", 2, 1.0)
-    assert settings.client == wire.ClientView(0, "client 0")
-    assert codec.read(wire.StateView, one("poll")) == wire.StateView(
-        2, 0, wire.RoundView(1, "open", False, None, False, False)
-    )
-    closed = codec.read(wire.StateView, one("state"))
+    closed = codec.read(wire.StateView, STATE)
     assert closed.over(1)
     assert closed.active is None
-    offered = codec.read(wire.StateView, one("state", "offered")).active
+    offer = {"attempt": 1, "payment": 1.5, "units": 150}
+    offered = codec.read(
+        wire.StateView, STATE | {"round": ROUND | {"stage": "offered", "offer": offer}}
+    ).active
     assert offered is not None
-    assert offered.offer is not None
-    assert (offered.offer.attempt, offered.answered) == (1, False)
-    assert codec.read(wire.OpenedView, one("open")).round == 1
-    whole = codec.read_download(one("download", "triangle"), 2)
-    assert (whole.epoch, whole.since, list(whole.shared)) == (1, None, [1])
-    np.testing.assert_array_equal(whole.V.matrix(), [[2.0, 0.5], [0.5, 1.0]])
-    np.testing.assert_array_equal(whole.b, [0.75, -0.5])
-    assert codec.read_download(one("download"), 2).V.rank == 0
+    assert offered.offer == wire.OfferView(1, 1.5, 150)
+    assert codec.read(wire.OpenedView, {"round": 1}).round == 1
+
+
+@pytest.mark.parametrize("V", [FACTOR, TRIANGLE], ids=["factor", "triangle"])
+def test_a_download_comes_back(V: Packed) -> None:
+    sent = Download(1, None, V, np.array([0.75, -0.5]), {1: 1.5}, money_digits=2)
+    said = json.loads(json.dumps(asdict(codec.write_download(sent))))
+    assert (said["shared"], said["units"]) == ({"1": 1.5}, {"1": 150})
+    got = codec.read_download(said, 2)
+    assert (got.epoch, got.since, got.shared, got.money_digits) == (1, None, {1: 1.5}, 2)
+    np.testing.assert_array_equal(got.V.matrix(), V.matrix())
+    np.testing.assert_array_equal(got.b, sent.b)
 
 
 def test_fields_of_a_newer_coordinator_are_ignored() -> None:
-    said = one("state")
+    said = STATE
     newer = {**said, "mood": "good", "round": {**said["round"], "weather": "fine"}}
     assert codec.read(wire.StateView, newer) == codec.read(wire.StateView, said)
 
@@ -148,7 +96,7 @@ def test_fields_of_a_newer_coordinator_are_ignored() -> None:
 )
 def test_a_reply_that_is_wrong_is_refused_by_field(change: dict[str, Any], error: str) -> None:
     with pytest.raises(InputError) as refused:
-        codec.read(wire.StateView, {**one("state"), **change})
+        codec.read(wire.StateView, {**STATE, **change})
     assert str(refused.value).startswith(error)
 
 

@@ -17,7 +17,7 @@ from incfed.ledger.settings import Settings
 from incfed.service.coordinator.app import make_app
 from incfed.service.coordinator.config import ServerConfig
 from reference.mechanisms import FloatArray
-from support.federation import Clock
+from support.federation import TRUSTING, Clock
 
 
 def encoded(*numbers: float) -> str:
@@ -34,8 +34,9 @@ class Site:
         self.store = Database(f"sqlite:///{folder / 'ledger.db'}")
         self.clock = Clock()
         settings = Settings(
-            dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, ridge=1.0, answer_time=5.0
-        )
+            dim=2, mechanism=incfed.PayEveryone(), threshold=1.0, ridge=1.0, answer_time=5.0,
+            **TRUSTING,
+        )  # fmt: skip
         self.app = make_app(self.store, settings, server=ServerConfig(**server), clock=self.clock)
         self.http = httpx.Client(timeout=60.0)
         self.tokens: list[str] = []

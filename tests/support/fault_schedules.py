@@ -29,7 +29,7 @@ from incfed.service.codec import read
 from incfed.service.requests import Request
 from incfed.service.wire import FederationView
 from support.failpoints import FAILPOINTS, POINTS, client_failpoints, coordinator_failpoints
-from support.federation import WIDE, Clock
+from support.federation import TRUSTING, WIDE, Clock
 from support.in_process_transport import DIM, Reply, reply
 from support.simulated_client import Killed, Member
 from support.single_messages import SingleCoordinator
@@ -76,8 +76,8 @@ class Schedule(EventQueue):
         mechanisms = (incfed.PaymentEfficient(beta=0.8), incfed.PayEveryone(), incfed.PaymentFree())
         self.settings = Settings(
             dim=DIM, mechanism=mechanisms[seed % 3], upload_time=1.5,
-            answer_time=1.5, live_time=15.0, attempts=2, barred_rounds=1, lag=2,
-            budget=None if seed % 2 else float(chance.uniform(0, 8)), **WIDE,
+            answer_time=1.5, live_time=15.0, attempts=2, barred_time=2.0, lag=2,
+            budget=None if seed % 2 else float(chance.uniform(0, 8)), **WIDE, **TRUSTING,
             **protocol or {"threshold": 0.3},
         )  # fmt: skip
         self.point, self.place = POINTS[seed % len(POINTS)], FAILPOINTS[seed % len(FAILPOINTS)]

@@ -61,11 +61,10 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
     body = b"" if packed is not None else json.dumps(request.body)
     match request.kind:
         case "federation":
-            client = EnrolledClient(who, f"client {who}", False, 0, None)
+            client = EnrolledClient(who, f"client {who}", False, None)
             state = coordinator.state(who)
             last = coordinator.last_start(who)
-            shared = coordinator.last_shared(who)
-            return view_federation(coordinator.settings(), client, state, True, last, shared)
+            return view_federation(coordinator.settings(), client, state, last)
         case "state" | "poll":
             return coordinator.state(who)
         case "open":

@@ -28,6 +28,7 @@ from incfed.ledger.clients import enrol
 from incfed.ledger.database import Database
 from incfed.ledger.federation import create
 from incfed.ledger.records import read_epoch
+from incfed.protocol.money import from_units
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.serve import serve
 from reference.mechanisms import FloatArray
@@ -162,7 +163,7 @@ class Live:
             V, b = read_epoch(connection, federation.epoch, self.dim)
             rows = connection.execute(select(tables.payments)).all()
             digits = money.digits_in_force(connection)
-            paid = [(row.round, row.client, money.amount_of(row, "amount", digits)) for row in rows]
+            paid = [(row.round, row.client, from_units(row.amount_units, digits)) for row in rows]
             return Books(federation.epoch, V, b, paid, audit(connection).findings)
 
     def logged(self, message: str) -> list[dict[str, Any]]:

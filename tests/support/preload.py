@@ -23,7 +23,7 @@ from support import client_processes, live_coordinator  # noqa: F401
 def warm() -> None:
     settings = Settings(dim=3, mechanism=incfed.PaymentEfficient(beta=0.7), threshold=1.0)
     state = StateView(1, 0, None)
-    warm_up(view_federation(settings, EnrolledClient(0, "a", False, 0, None), state))
+    warm_up(view_federation(settings, EnrolledClient(0, "a", False, None), state))
     warm_up_server(settings)
     with tempfile.TemporaryDirectory() as folder:
         store = Database(f"sqlite:///{Path(folder) / 'empty.db'}")

@@ -308,21 +308,17 @@ def export(
         Path | None,
         typer.Argument(parser=path, help="Ends in .csv or .parquet; that of full, in .jsonl."),
     ] = None,
-    what: Annotated[str, typer.Option(hidden=True)] = "payments",
-    full: Annotated[bool, typer.Option("--full", hidden=True)] = False,
     config: ConfigFile = DEFAULT,
 ) -> None:
     """Export payments, offers, rounds or entries: to a file, or as a table (CSV, if piped)."""
     with opened(config) as (terminal, store, _):
         from ..ledger.full_export import SUFFIX, write_full
-        from ..ledger.views import FORMS, TABLES, listing
+        from ..ledger.views import TABLES, listing
         from ..ledger.views import export as write
         from ..results.listing import show_listing
         from ..support.inputs import choice, counted
         from ..support.places import missing
 
-        if file is None and path(kind).suffix.lower() in (*FORMS, SUFFIX):  # as in version 0.1
-            kind, file = (FULL if full else what), path(kind)
         choice("kind", kind, (*TABLES, FULL))
         if kind == FULL and file is None:
             raise missing("file", f"a name that ends in {SUFFIX}, for a full export")

@@ -12,7 +12,6 @@ from ..ledger.federation import change_settings, set_paused, settings_in_force, 
 from ..ledger.overview import isolated
 from ..ledger.payouts import mark_paid_out
 from ..ledger.withdrawal import withdraw
-from ..protocol.limits import Limits
 from ..support.inputs import InputError, choice, counted
 from .access import At, Changer, Viewer
 from .federation import Done, Id, Store
@@ -50,8 +49,7 @@ def settings(store: Store, who: Viewer) -> SettingsView:
     """The settings as they are in force, and whether rounds are paused."""
     with store.read() as connection:
         found, paused = settings_in_force(connection)
-    limits = found.limits or Limits()
-    caps = {name: getattr(limits, name) for name in CAPS}
+    caps = {name: getattr(found.limits, name) for name in CAPS}
     beta = getattr(found.mechanism, "beta", None)
     trigger = None if found.trigger is None else type(found.trigger).__name__
     return SettingsView(beta, found.threshold, trigger, found.budget, **caps, paused=paused)
@@ -74,7 +72,7 @@ def set_settings(store: Store, at: At, who: Changer, new: dict[str, float | None
             changes["mechanism"] = _with_beta(found.mechanism, new["beta"])
         caps = {name: new[name] for name in CAPS if name in new}
         if caps:
-            changes["limits"] = replace(found.limits or Limits(), **caps)  # type: ignore[arg-type]
+            changes["limits"] = replace(found.limits, **caps)  # type: ignore[arg-type]
         change_settings(connection, changes, who.name, at)
     return Done("The new settings are in force from the next round on.")
 

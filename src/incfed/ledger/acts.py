@@ -65,14 +65,14 @@ class Acts:
         if (e["round"], e["client"]) in replay.uploads:
             yield f"{who} had uploaded before"
             return
-        yield from fractions([e["cost"]], settings.money_digits)
+        yield from fractions([e["cost"]])
         yield from _outdated(replay, e, settings)
         if e["steps"] > settings.most_steps(e["at"] - replay.unshared_since(e["client"])):
             yield f"{who}: more steps than steps_per_second allows"
         row = read_own(self._connection, tables.uploads, e["round"], e["client"])
         upload = read_upload(row, settings)
         check_upload(upload, settings.bounds)
-        if e["steps"] and settings.limits is not None and settings.limits.refuse_resale:
+        if e["steps"] and settings.limits.refuse_resale:
             try:
                 self._downloaded(replay.now["epoch"]).check(upload.dV)
             except Refusal:

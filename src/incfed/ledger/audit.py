@@ -38,7 +38,7 @@ class AuditReport:
     entries: int = 0
     rounds: int = 0  # closed
     spent: float = 0.0
-    digits: int | None = None  # of money
+    digits: int = 2  # of money
     head: LastEntry = field(default_factory=lambda: LastEntry(0, START))
     proved_from: int = 1  # the first round whose statistics were not pruned
 
@@ -50,7 +50,7 @@ class AuditReport:
     def words(self) -> str:
         return (
             f"{counted(self.entries, 'entry', 'entries')}, {counted(self.rounds, 'round')} closed, "
-            f"{self.spent:,.{2 if self.digits is None else self.digits}f} paid; "
+            f"{self.spent:,.{self.digits}f} paid; "
             f"{'every decision and payment recomputed: clean' if self.clean else 'NOT CLEAN'}"
         )
 
@@ -98,8 +98,7 @@ def audit(
         report.findings.append(f"entry {saved.number} is not what the kept head says")
     if replay.federation:
         report.rounds = replay.now["epoch"] - len(replay.withdrawals)
-        report.digits = replay.money_digits
-        report.spent = replay.spent(report.digits)
+        report.digits, report.spent = replay.digits, replay.spent
         if saved is not None and saved.federation != replay.now["name"]:
             report.findings.append(f"the kept head is of another federation, {saved.federation}")
     report.findings += acts.wrong_sketches + broken_guards(connection)

@@ -30,20 +30,17 @@ class EnrolledClient(NamedTuple):
     id: int
     name: str
     revoked: bool
-    barred: int
     last_seen: float | None
     start: str | None = None  # its last one: a number and a random part, "7-0f3a9c1e"
     key: str | None = None
     barred_until: float | None = None
 
 
-def is_barred(
-    until_round: int, until: float | None, round: int, opened: float, barred_time: float
-) -> bool:
-    """Is a client left out of this round, which opened then? That is decided once for a round. If a
-    bar ends later than it could have been meant to, the clock was set back since."""
+def is_barred(until: float | None, opened: float, barred_time: float) -> bool:
+    """Is a client left out of a round that opened then? That is decided once for a round. If a bar
+    ends later than it could have been meant to, the clock was set back since."""
     left = 0.0 if until is None else until - opened
-    return until_round >= round or 0.0 < left <= barred_time + 1.0  # rounding
+    return 0.0 < left <= barred_time + 1.0  # rounding
 
 
 def hashed(token: str) -> str:
@@ -59,8 +56,8 @@ def enrol(connection: Connection, name: str, at: float) -> tuple[int, str]:
         raise inputs.refuse("name", name, "a name that no client has had yet")
     count = connection.scalar(select(func.count()).select_from(clients)) or 0
     token = PREFIX + secrets.token_urlsafe(32)
-    row = {"id": count, "name": name, "token": hashed(token), "revoked": False, "barred": 0}
-    connection.execute(insert(clients).values(**row, enrolled=at))
+    row = {"id": count, "name": name, "token": hashed(token), "revoked": False, "enrolled": at}
+    connection.execute(insert(clients).values(row))
     connection.execute(insert(presence).values(client=count, heard=None))
     append(connection, "enrolled", at, client=count, name=name, token=hashed(hashed(token)))
     return count, token
@@ -130,5 +127,5 @@ def find_by_token(connection: Connection, tokens: Sequence[str]) -> list[Enrolle
 
 def _member(row: Any) -> EnrolledClient:
     start = None if row.number is None else f"{row.number}-{row.nonce}"
-    return EnrolledClient(row.id, row.name, row.revoked, row.barred, row.last_seen, start, row.key,
+    return EnrolledClient(row.id, row.name, row.revoked, row.last_seen, start, row.key,
                   row.barred_until)  # fmt: skip

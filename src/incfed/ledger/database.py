@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import os
 import secrets
+import sqlite3
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import (
     URL,
     Connection,
@@ -30,7 +30,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from ..support.formats import check_format
 from ..support.inputs import InputError, refuse
+from .migrations.versions.v0004 import revision as REVISION
 from .tables import federation
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -62,15 +64,16 @@ class Database:
         # SQLite has one writer, and those who wait sleep for too long: threads take turns here.
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
         if self.sqlite:
-            _create_private(Path(parsed.database or ""))
+            file = Path(parsed.database or "")
+            _check_revision(file, _revision_of(file))  # before anything is written beside it
+            _create_private(file)
         self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
         weakref.finalize(self, self.engine.dispose)  # if nobody calls `close`
         try:
             self._migrate(new)
         except DBAPIError as error:
             self.engine.dispose()
-            shown = parsed.set(drivername=parsed.get_backend_name())
-            where = shown.render_as_string(hide_password=True)
+            where = _shown(parsed)
             why = " ".join(str(error.orig).split())
             raise InputError(f"database: cannot open {where}: {why}") from None
         except InputError:
@@ -92,7 +95,7 @@ class Database:
 
     @contextmanager
     def change(self) -> Iterator[Connection]:
-        """The same, and other processes are told of it."""
+        """An exclusive transaction that other processes are told of."""
         with self.write() as connection:
             yield connection
             notify(connection, self.name)
@@ -117,7 +120,6 @@ class Database:
     def _migrate(self, new: bool) -> None:
         config = Config()
         config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-        known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
         with self.engine.connect().execution_options(writes=True) as connection, connection.begin():
             if not self.sqlite:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
@@ -128,9 +130,7 @@ class Database:
             if not names and not new:
                 raise _missing(self.engine.url.render_as_string())
             found = MigrationContext.configure(connection).get_current_revision()
-            if found is not None and found not in known:
-                allowed = f"of schema {max(known)} or older: a newer incfed has written it"
-                raise refuse("database", f"schema {found}", allowed)
+            _check_revision(_shown(self.engine.url), found)
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
@@ -197,11 +197,34 @@ def _create_private(file: Path) -> None:
 
 
 def _keep_private(file: Path) -> None:
-    """Also if an earlier version, or a copy, left it open to others."""
-    for one in (file, Path(f"{file}-wal"), Path(f"{file}-shm")):
+    """Also if a copy left it open to others."""
+    for path in (file, Path(f"{file}-wal"), Path(f"{file}-shm")):
         with suppress(OSError):
-            if one.stat().st_mode & 0o077:
-                one.chmod(0o600)
+            if path.stat().st_mode & 0o077:
+                path.chmod(0o600)
+
+
+def _check_revision(database: str | Path, found: str | None) -> None:
+    """FormatError if another version of incfed made a database with this revision of the schema."""
+    if found is not None:
+        check_format(database, int(found) if found.isdecimal() else found, int(REVISION))
+
+
+def _revision_of(file: Path) -> str | None:
+    """The revision of the schema of a SQLite file, which is only read; None: it has none, or is no
+    database yet."""
+    if not file.is_file():
+        return None
+    address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as connection:
+        row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+        return None if row is None else str(row[0])
+    return None
+
+
+def _shown(url: URL) -> str:
+    """The address of a database, without the password."""
+    return url.set(drivername=url.get_backend_name()).render_as_string(hide_password=True)
 
 
 def _missing(url: str) -> InputError:

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, exists, select
 
 from ..mechanisms.base import Round
 from ..mechanisms.registry import MissingCode
+from ..protocol.money import from_units
 from ..support.inputs import refuse
 from . import money, tables
 from .overview import version
@@ -67,7 +68,7 @@ class Explained:
     communication: int | None
     payment: float
     idle: int  # clients without new data, which take part and are not listed
-    digits: int | None
+    digits: int
     shares: list[ClientInRound]  # the largest contribution first
     removed: dict[str, str]  # by name: which limit
     pruned: bool
@@ -82,12 +83,12 @@ def explain(connection: Connection, number: int) -> Explained:
         last = connection.scalar(select(tables.federation.c.round)) or 0
         raise refuse("round", number, f"from 1 to {last}")
     body = read_body(connection, row.settings)
-    digits = body.get("money_digits")
+    digits = body["money_digits"]
     names = {one.id: one.name for one in connection.execute(select(clients.id, clients.name))}
     uploads = _rows(connection, tables.uploads, number)
     payments = {
-        client: money.amount_of(one, "amount", digits)
-        for client, one in _rows(connection, tables.payments, number).items()
+        client: from_units(payment.amount_units, digits)
+        for client, payment in _rows(connection, tables.payments, number).items()
     }
     offers = _rows(connection, tables.offers, number)
     removed = _removed(connection, number)
@@ -110,7 +111,7 @@ def explain(connection: Connection, number: int) -> Explained:
         missing_code = True
     shares = []
     for client, one in active.items():
-        cost, paid = money.amount_of(one, "cost", digits), payments.get(client)
+        cost, paid = from_units(one.cost_units, digits), payments.get(client)
         said = _why(
             cost, paid, worth.get(client), offers.get(client), removed.get(client), row.stage,
             digits,
@@ -135,7 +136,7 @@ def explain(connection: Connection, number: int) -> Explained:
         beta=kind.get("beta"),
         ratio=None if summary is None else summary.ratio,
         communication=None if summary is None else summary.communication,
-        payment=money.sum_of(payments.values(), digits),
+        payment=from_units(money.total(payments.values(), digits), digits),
         idle=len(uploads) - len(active),
         digits=digits,
         shares=shares,
@@ -165,7 +166,7 @@ def _rows(connection: Connection, table: Any, number: int) -> dict[int, Any]:
             table.c.federation == select(tables.federation.c.name).scalar_subquery()
         )
     if table is tables.uploads:  # without what they hold
-        names = ("client", "steps", "cost", "cost_units")
+        names = ("client", "steps", "cost_units")
         query = query.with_only_columns(*(table.c[name] for name in names))
     return {row.client: row for row in connection.execute(query)}
 
@@ -191,10 +192,10 @@ def _measures(
 
 def _why(
     cost: float, paid: float | None, worth: float | None, offer: Any, removed: str | None,
-    stage: str, digits: int | None,
+    stage: str, digits: int,
 ) -> str:  # fmt: skip
     def sum_of(amount: float) -> str:
-        return f"{amount:,.{2 if digits is None else digits}f}"
+        return f"{amount:,.{digits}f}"
 
     if paid is not None:
         if not cost:

@@ -12,8 +12,7 @@ import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from ..mechanisms.registry import HASH, MissingCode
-from ..protocol.limits import SMALL, recorded_limits
-from ..protocol.protocols import EVERYONE
+from ..protocol.limits import SMALL, Limits
 from ..support.inputs import InputError, counted, refuse
 from . import tables
 from .chain import append, canonical, digest, said_by
@@ -22,7 +21,7 @@ from .records import RUNNING, pack_epoch, read_body, read_settings
 from .settings import Settings
 from .sketches import add_sketches
 
-FIXED = ("name", "dim", "ridge")  # what was shared depends on them
+FIXED = ("name", "dim", "ridge", "money_digits")  # what was shared and paid depends on them
 
 
 def apply_settings(connection: Connection, settings: Settings, at: float) -> None:
@@ -30,8 +29,7 @@ def apply_settings(connection: Connection, settings: Settings, at: float) -> Non
     create(connection, settings, at)
     row = connection.execute(select(tables.federation)).one()
     present = read_body(connection, row.settings)
-    settings = settings.completed(present)
-    settings = replace(settings, identity=present.get("identity", ""))
+    settings = replace(settings, identity=present["identity"])
     if not _in_force(connection, _configured(connection), settings):
         settings.check(present)
         _put_in_force(connection, settings, at)
@@ -66,9 +64,9 @@ def settings_in_force(connection: Connection) -> tuple[Settings, bool]:
 def too_small(connection: Connection) -> str | None:
     """A warning, if the limits that hide single steps do not apply to so few members."""
     number = connection.scalar(select(tables.federation.c.settings)) or 0
-    limits = recorded_limits(read_body(connection, number).get("limits"))
-    count = sum(not one.revoked for one in members(connection))
-    if limits is None or max(limits.least_sharers, limits.least_steps) == 1 or count > SMALL:
+    limits = Limits(**read_body(connection, number)["limits"])
+    count = sum(not member.revoked for member in members(connection))
+    if max(limits.least_sharers, limits.least_steps) == 1 or count > SMALL:
         return None
     return (
         f"the federation has {counted(count, 'member')}: limits.least_sharers and least_steps "
@@ -99,12 +97,12 @@ def _put_in_force(
     row = connection.execute(select(tables.federation)).one()
     number, present = row.settings + 1, read_body(connection, row.settings)
     _write(connection, settings, number, at, by)
-    if settings.download != present.get("download", EVERYONE):
+    if settings.download != present["download"]:
         connection.execute(delete(tables.grants))  # as if all had just joined
     # What clients said between rounds fitted the settings before: they say it again. What was taken
     # of it for a round in progress stays taken.
-    unsaid = {"learned": 0, "steps": 0, "numbers": None, "signature": None}
-    connection.execute(update(tables.signals).values(unsaid))
+    nothing = {"learned": 0, "steps": 0, "numbers": None, "signature": None}
+    connection.execute(update(tables.signals).values(nothing))
     connection.execute(update(tables.federation).values(settings=number, version=row.version + 1))
 
 
@@ -117,10 +115,9 @@ def create(connection: Connection, settings: Settings, at: float) -> None:
     row = connection.execute(select(tables.federation)).first()
     if row is not None:
         present = read_body(connection, row.settings)
-        _same(settings.completed(present), present)
+        _same(settings, present)
         _same_code(settings, connection)
         return
-    settings = settings.completed(None)
     settings.check()
     identity = f"{settings.name}-{secrets.token_hex(4)}"
     settings = replace(settings, identity=identity)
@@ -133,7 +130,6 @@ def create(connection: Connection, settings: Settings, at: float) -> None:
             version=1,
             round=0,
             epoch=0,
-            spent=0.0,
             reserved_units=0,
             posted_units=0,
             paused=False,
@@ -202,10 +198,6 @@ def _same(settings: Settings, present: Mapping[str, Any]) -> None:
         if getattr(settings, name) != present[name]:
             allowed = f"{present[name]!r}, as in the database: start a new one for another"
             raise refuse(name, getattr(settings, name), allowed)
-    digits = present.get("money_digits")
-    if digits is not None and settings.money_digits != digits:
-        allowed = f"{digits}, as in the database: its payments are in these units"
-        raise refuse("money_digits", settings.money_digits, allowed)
 
 
 def _same_code(settings: Settings, connection: Connection) -> None:

@@ -19,13 +19,16 @@ from typing import Any
 from sqlalchemy import Connection, LargeBinary, Table, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from .._version import __version__
 from ..support.files import replacing
+from ..support.formats import FormatError, check_format
 from ..support.inputs import InputError, counted, refuse
 from .database import Database
 from .tables import metadata
 
 SUFFIX = ".jsonl"
-FIRST = {"incfed": "ledger", "version": 1}
+WHAT, FORMAT = "ledger", 2
+FIRST = {"incfed": WHAT, "version": FORMAT, "writer": __version__}
 # No evidence, and of no use elsewhere: what clients said between rounds, and when; what the console
 # keeps; and the key of its sessions, which nobody else may have.
 LEFT_OUT = (
@@ -67,6 +70,8 @@ def reading(path: Path) -> Iterator[Database]:
             _fill(store, path)
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+        except FormatError:
+            raise
         except (ValueError, KeyError, TypeError, AttributeError, SQLAlchemyError) as error:
             allowed = "what `incfed ledger export full` wrote"
             raise InputError(f"{path}: must be {allowed} ({_short(error)})") from None
@@ -76,8 +81,10 @@ def reading(path: Path) -> Iterator[Database]:
 def _fill(store: Database, path: Path) -> None:
     tables = {table.name: table for table in _exported()}
     with open(path, encoding="ascii") as file, store.write() as connection:
-        if json.loads(next(file, "")) != FIRST:
-            raise ValueError(f"its first line must be {json.dumps(FIRST)}")
+        first = json.loads(next(file, ""))
+        if first["incfed"] != WHAT:
+            raise ValueError(f"its first line must be as {json.dumps(FIRST)}")
+        check_format(path, first["version"], FORMAT, first.get("writer"))
         connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
         said = (json.loads(line) for line in file)
         for name, group in groupby(said, key=lambda one: one["table"]):

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Connection, Table, UniqueConstraint, inspect, text
 
 from . import tables
-from .migrations.versions import v0001
+from .migrations.versions import v0004
 
 PAID = ("federation", "round", "client")
 KEYS = {"entries": ("number",), "payments": PAID, "payouts": PAID}
@@ -43,9 +43,9 @@ def _sqlite(connection: Connection) -> list[str]:
     expected = {}
     for table in tables.APPEND_ONLY:
         for event in ("UPDATE", "DELETE"):
-            expected[f"{table}_{event}"] = v0001.SQLITE.format(table=table, event=event)
+            expected[f"{table}_{event}"] = v0004.SQLITE.format(table=table, event=event)
         same = " AND ".join(f"{name} = NEW.{name}" for name in KEYS[table])
-        expected[f"{table}_REPLACE"] = v0001.SQLITE_REPLACE.format(table=table, same=same)
+        expected[f"{table}_REPLACE"] = v0004.SQLITE_REPLACE.format(table=table, same=same)
     there = {row.name: row.sql for row in connection.execute(text(SQLITE_TRIGGERS))}
     found = [f"the trigger {name} is missing" for name in expected if name not in there]
     for name, sql in there.items():
@@ -59,7 +59,7 @@ def _sqlite(connection: Connection) -> list[str]:
 def _postgresql(connection: Connection) -> list[str]:
     rows = connection.execute(text(POSTGRESQL_TRIGGERS)).all()
     own = {row.name: row for row in rows if not row.internal}
-    body = _words(v0001.FUNCTION.split("$$")[1])
+    body = _words(v0004.FUNCTION.split("$$")[1])
     found = []
     for table in tables.APPEND_ONLY:
         name = f"{table}_append_only"

@@ -11,8 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, case, func, select
 
+from ..protocol.money import from_units
 from ..support.inputs import counted
-from . import audits, money, tables
+from . import audits, tables
 from .records import OPEN, RUNNING, read_body
 
 DAY = 86_400.0
@@ -50,7 +51,7 @@ class Spending:
     spent: float
     reserved: float  # for the offers that stand
     budget: float | None
-    digits: int | None  # of money
+    digits: int  # of money
     per_day: float | None  # of late; None: nothing was paid yet, or only just now
     since: float | None  # when the time began in which this was paid
     runs_out: float | None  # when, at this pace
@@ -114,30 +115,28 @@ def look(connection: Connection, at: float) -> Now:
         paused=federation.paused,
         epoch=federation.epoch,
         rounds=federation.round,
-        members=_members(connection, federation, settings, at),
+        members=_members(connection, settings, at),
         round=round,
         spending=spending,
         attention=list(_attention(connection, settings, spending, at)),
     )
 
 
-def member_state(federation: Any, settings: dict[str, Any], at: float) -> Any:
+def member_state(settings: dict[str, Any], at: float) -> Any:
     """An SQL expression: the state of a row of `clients`, joined with `presence`."""
     clients, heard, near = tables.clients.c, tables.presence.c.heard, settings["live_time"]
-    latest = at + settings.get("barred_time", 0.0) + 1.0  # as in `clients.is_barred`
+    latest = at + settings["barred_time"] + 1.0  # as in `clients.is_barred`
     barred = (clients.barred_until > at) & (clients.barred_until <= latest)
     return case(
         (clients.revoked.is_(True), REVOKED),
-        ((clients.barred > federation.round) | barred, BARRED),
+        (barred, BARRED),
         (heard.between(at - near, at + near), LIVE),
         else_=AWAY,
     )
 
 
-def _members(
-    connection: Connection, federation: Any, settings: dict[str, Any], at: float
-) -> dict[str, int]:
-    state = member_state(federation, settings, at).label("state")
+def _members(connection: Connection, settings: dict[str, Any], at: float) -> dict[str, int]:
+    state = member_state(settings, at).label("state")
     query = select(state, func.count()).select_from(tables.clients.outerjoin(tables.presence))
     found = {row[0]: row[1] for row in connection.execute(query.group_by(state))}
     return {name: found.get(name, 0) for name in STATES}
@@ -190,7 +189,7 @@ def _to_upload(settings: dict[str, Any], at: float) -> Select[Any]:
     query = select(clients.name).join(tables.presence, tables.presence.c.client == clients.id)
     live = tables.presence.c.heard.between(at - near, at + near)
     query = query.where(live, clients.revoked.is_(False))
-    if most := settings.get("silent_rounds", 0):
+    if most := settings["silent_rounds"]:
         query = query.where(clients.id.not_in(select(conduct.client).where(conduct.silent >= most)))
     return query
 
@@ -198,19 +197,19 @@ def _to_upload(settings: dict[str, Any], at: float) -> Select[Any]:
 def _spending(
     connection: Connection, federation: Any, settings: dict[str, Any], at: float
 ) -> Spending:
-    digits, budget = settings.get("money_digits"), settings.get("budget")
-    spent = money.spent(federation.spent, federation.posted_units, digits)
-    reserved = money.spent(0.0, federation.reserved_units, digits)
+    digits, budget = settings["money_digits"], settings["budget"]
+    spent = from_units(federation.posted_units, digits)
+    reserved = from_units(federation.reserved_units, digits)
     summaries = tables.round_summaries.c
-    paid = select(summaries.ended).where(summaries.payment > 0)
+    paid = select(summaries.ended).where(summaries.payment_units > 0)
     began = list(connection.scalars(paid.order_by(summaries.ended).limit(LEAST_ROUNDS)))
     recent = connection.scalar(
-        select(func.sum(summaries.payment)).where(summaries.ended > at - PACE_OVER)
+        select(func.sum(summaries.payment_units)).where(summaries.ended > at - PACE_OVER)
     )
     per_day = since = runs_out = None
     if began and at > began[0] and (at - began[0] > LEAST_TIME or len(began) == LEAST_ROUNDS):
         since = max(began[0], at - PACE_OVER)
-        per_day = (recent or 0.0) / ((at - since) / DAY)
+        per_day = from_units(int(recent or 0), digits) / ((at - since) / DAY)
         if budget is not None and per_day > 0:
             runs_out = at + max(0.0, budget - spent) / per_day * DAY
     return Spending(spent, reserved, budget, digits, per_day, since, runs_out)
@@ -229,7 +228,7 @@ def _attention(
         yield Attention("budget", said, f"rounds/{number}")
     elif spending.runs_out is not None and spending.runs_out - at < OVERDUE:
         yield Attention("budget", "The budget runs out within a week at this pace.", "now")
-    if most := settings.get("silent_rounds", 0):
+    if most := settings["silent_rounds"]:
         conduct, clients = tables.conduct.c, tables.clients.c
         query = select(clients.id, clients.name).join(tables.conduct, conduct.client == clients.id)
         query = query.where(conduct.silent >= most, clients.revoked.is_(False))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, insert, select, update
 
 from ..protocol.limits import Limits, Past
+from ..protocol.money import from_units, to_units
 from . import tables
-from .money import amount_of
 
 _past, _uploads = tables.past, tables.uploads.c
 ALL = select(_past, tables.clients.c.revoked).join(tables.clients)
@@ -24,23 +24,28 @@ class Sent(NamedTuple):
     steps: int
 
 
-def read_past(connection: Connection) -> dict[int, Past]:
-    """Of all clients that have one."""
-    return {row.client: Past(*row[1:]) for row in connection.execute(ALL)}
+def read_past(connection: Connection, digits: int) -> dict[int, Past]:
+    """The past of all clients that have one."""
+    return {
+        row.client: Past(from_units(row.paid_units, digits), row.price, row.steps, row.revoked)
+        for row in connection.execute(ALL)
+    }
 
 
 def remember(
     past: Mapping[int, Past],
-    limits: Limits | None,
+    limits: Limits,
     uploads: Mapping[int, Sent],
     payments: Mapping[int, float],
+    digits: int,
 ) -> dict[int, Past]:
     """What is new after a round, by what clients with data declared and were paid."""
-    rule = limits or Limits()
-    return {
-        client: rule.next(past.get(client, Past()), sent.price, payments.get(client), sent.steps)
-        for client, sent in uploads.items()
-    }
+    found = {}
+    for client, sent in uploads.items():
+        before = past.get(client, Past())
+        after = limits.next(before, sent.price, payments.get(client), sent.steps)
+        found[client] = after._replace(paid=from_units(to_units(after.paid, digits), digits))
+    return found
 
 
 def forget_shared(connection: Connection, client: int) -> None:
@@ -51,20 +56,25 @@ def forget_shared(connection: Connection, client: int) -> None:
 def write_past(
     connection: Connection,
     round: int,
-    limits: Limits | None,
+    limits: Limits,
     payments: Mapping[int, float],
-    digits: int | None,
+    digits: int,
 ) -> None:
-    """The same in the database; of everybody who had data in this round."""
+    """Keep in the database what is new after a round, of everybody who had data in it."""
     had_data = (_uploads.round == round) & (_uploads.steps > 0)
-    columns = _uploads.client, _uploads.steps, _uploads.cost, _uploads.cost_units
+    columns = _uploads.client, _uploads.steps, _uploads.cost_units
     rows = connection.execute(select(*columns).where(had_data))
-    sent = {row.client: Sent(amount_of(row, "cost", digits), row.steps) for row in rows}
+    sent = {row.client: Sent(from_units(row.cost_units, digits), row.steps) for row in rows}
     if sent:
-        new = remember(read_past(connection), limits, sent, payments)
+        new = remember(read_past(connection, digits), limits, sent, payments, digits)
         connection.execute(delete(_past).where(_past.c.client.in_(sorted(new))))
         rows_of = [
-            {"client": client, "paid": one.paid, "price": one.price, "steps": one.steps}
-            for client, one in sorted(new.items())
+            {
+                "client": client,
+                "paid_units": to_units(past.paid, digits),
+                "price": past.price,
+                "steps": past.steps,
+            }
+            for client, past in sorted(new.items())
         ]
         connection.execute(insert(_past), rows_of)

@@ -42,20 +42,18 @@ def mark_paid_out(
         chosen = [_not_marked(owed.get(round), name, round)]
     else:
         last = max(owed, default=0) if through is None else through
-        chosen = [one for one in owed.values() if one.round <= last and one.by is None]
+        chosen = [
+            payment for payment in owed.values() if payment.round <= last and payment.by is None
+        ]
     if not chosen:
         raise inputs.InputError(f"{name}: has no payment that is not marked as paid out yet")
     row = {"client": client, "by": by, "at": at}
-    marks = [row | {"federation": one.federation, "round": one.round} for one in chosen]
+    marks = [row | {"federation": payment.federation, "round": payment.round} for payment in chosen]
     connection.execute(insert(tables.payouts), marks)
-    paid = {
-        str(one.round): one.amount if one.amount_units is None else one.amount_units
-        for one in chosen
-    }
+    paid = {str(payment.round): payment.amount_units for payment in chosen}
     append(connection, "paid_out", at, client=client, by=by, payments=paid)
-    digits = money.digits_in_force(connection)
-    total = sum((money.decimal(one, "amount", digits) for one in chosen), Decimal())
-    return Payout([one.round for one in chosen], total, name)
+    total = money.decimal(sum(paid.values()), money.digits_in_force(connection))
+    return Payout([payment.round for payment in chosen], total, name)
 
 
 def _payments(connection: Connection, client: int) -> dict[int, Any]:
@@ -64,7 +62,7 @@ def _payments(connection: Connection, client: int) -> dict[int, Any]:
     query = (
         select(tables.payments, marks.c.by, marks.c.at)
         .outerjoin(marks, (marks.c.round == paid.round) & (marks.c.client == paid.client))
-        .where(paid.client == client, (paid.amount > 0) | (paid.amount_units > 0))
+        .where(paid.client == client, paid.amount_units > 0)
         .order_by(paid.round)
     )
     return {row.round: row for row in connection.execute(query)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
@@ -75,7 +74,7 @@ def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -
         round=e["round"],
         epoch=round["epoch"],
         trigger=round["trigger"],
-        spent=replay.spent(settings.money_digits),
+        spent=replay.spent,
         out=replay.out(e["round"], settings.barred_time) | set(failed),
         past=past,
         members=sum(not row["revoked"] for row in replay.clients.values()),
@@ -98,7 +97,7 @@ def _decided(connection: Connection, replay: Replay, e: Row) -> list[str]:
         found.append(f"data_only is {verdict.data_only}")
     if not math.isclose(e.get("gap", 0.0), verdict.gap, rel_tol=CLOSE, abs_tol=CLOSE):
         found.append(f"the gap is {verdict.gap:.10g}")
-    found += _differ(e["offers"], verdict.payments, replay.digits(round))
+    found += _differ(e["offers"], verdict.payments, replay.digits)
     return found + _misbooked(replay, e)
 
 
@@ -111,32 +110,29 @@ def _barred(connection: Connection, replay: Replay, e: Row) -> list[str]:
     offer = replay.offers[e["round"], e["client"]]
     just = e["client"] in _missed(replay, e["round"]) and offer["accepted"] is not False
     just = just and e["round"] not in replay.interrupted
-    bar = round_settings(replay, e).bar(e["round"], e["at"])
-    said = {name: e[name] for name in ("until", "until_time") if name in e}
-    return [] if just and said == bar else [f"client {e['client']}: no reason to bar it so"]
+    just = just and e["until_time"] == round_settings(replay, e).barred_until(e["at"])
+    return [] if just else [f"client {e['client']}: no reason to bar it so"]
 
 
 def _unbarred(replay: Replay, e: Row) -> list[str]:
     """Clients that failed to deliver and were not barred for it."""
-    bar = round_settings(replay, e).bar(e["round"], e["at"])
-    if not bar or e["round"] in replay.interrupted:  # for the coordinator's silence, nobody is
+    until = round_settings(replay, e).barred_until(e["at"])
+    if until is None or e["round"] in replay.interrupted:  # the coordinator itself was silent
         return []
-    column = "barred" if "until" in bar else "barred_until"
     return [
         f"client {who} was not barred"
         for who in e["failed"]
         if replay.offers[e["round"], who]["accepted"] is not False
-        and replay.clients[who][column] not in bar.values()
+        and replay.clients[who]["barred_until"] != until
     ]
 
 
 def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
-    digits = replay.digits(e["round"])
     inputs = _inputs(connection, replay, e, [])
     owed = _offered(replay, e["round"])
     short = deciding.shortfall(inputs, owed)
     owed = owed if short is None else {}
-    found = _differ(e["payments"], owed, digits) + _misbooked(replay, e)
+    found = _differ(e["payments"], owed, replay.digits) + _misbooked(replay, e)
     if e.get("short") != short:
         found.append(f"it fell short of {short}")
     if _missed(replay, e["round"]):
@@ -161,8 +157,8 @@ def _paid_out(connection: Connection, replay: Replay, e: Row) -> list[str]:
     found = []
     for round, recorded in e["payments"].items():
         key = replay.now["name"], int(round), e["client"]
-        owed = replay.payments.get(key, {"amount": None, "amount_units": None})
-        if recorded not in (owed["amount"], owed["amount_units"]):
+        owed = replay.payments.get(key)
+        if owed is None or recorded != owed["amount_units"]:
             found.append(f"client {e['client']} was not paid {recorded} in round {round}")
         if key in replay.payouts:
             found.append(f"round {round} was paid out to client {e['client']} before")
@@ -201,9 +197,8 @@ def _again(replay: Replay, e: Row, inputs: RoundInputs) -> Offers:
 
 def _offered(replay: Replay, round: int) -> dict[int, float]:
     """The payments of the offers that stand, by client."""
-    digits = replay.digits(round)
     return {
-        client: row["payment"] if digits is None else from_units(row["payment_units"], digits)
+        client: from_units(row["payment_units"], replay.digits)
         for client, row in replay.standing(round).items()
     }
 
@@ -216,34 +211,26 @@ def _missed(replay: Replay, round: int) -> list[int]:
 def _misbooked(replay: Replay, e: Row) -> list[str]:
     """Where the sums in minor units are not those of the offers and payments: what is reserved for
     offers that stand, what is voided of offers that failed, and what is posted."""
-    digits, failed = replay.digits(e["round"]), e.get("failed", [])
-    if digits is None:
-        return []
+    failed = e.get("failed", [])
     amounts = e["offers"] if e["kind"] == "decided" else e["payments"]
     sums = {"reserved" if e["kind"] == "decided" else "posted": sum(amounts.values())}
     if failed:
         lost = [replay.offers[e["round"], who]["payment_units"] for who in failed]
         sums["voided"] = sum(lost)
-    sums["money_digits"] = digits
-    found = fractions(amounts.values(), digits)
+    sums["money_digits"] = replay.digits
+    found = fractions(amounts.values())
     return found + [f"{name} is {due}" for name, due in sums.items() if e.get(name) != due]
 
 
-def _differ(recorded: dict[str, Any], computed: dict[int, float], digits: int | None) -> list[str]:
+def _differ(recorded: dict[str, int], computed: dict[int, float], digits: int) -> list[str]:
     said = amounts(recorded, digits)
     if list(said) != list(computed) and sorted(said) != sorted(computed):
         return [f"participants are {sorted(computed)}, not {sorted(said)}"]
     return [
         f"client {client} is owed {computed[client]:.10g}, not {amount:.10g}"
         for client, amount in said.items()
-        if not _same_amount(amount, computed[client], digits)
+        if amount != computed[client]
     ]
-
-
-def _same_amount(recorded: float, computed: float, digits: int | None) -> bool:
-    if digits is not None:
-        return recorded == computed
-    return math.isclose(recorded, computed, rel_tol=CLOSE, abs_tol=CLOSE)
 
 
 def _same(kept: Floats, again: Floats) -> bool:

@@ -19,10 +19,11 @@ from ..protocol.floats import to_bytes as to_bytes
 from ..protocol.global_statistics import GlobalStatistics
 from ..protocol.limits import NO_PAST, Past
 from ..protocol.messages import Upload
+from ..protocol.money import from_units, to_units
 from ..protocol.packing import TRIANGLE, Packed, pack_matrix
 from ..protocol.trust import AUTO
 from ..types import Floats
-from . import money, tables
+from . import tables
 from .chain import digest
 from .settings import Settings
 
@@ -56,7 +57,7 @@ def _parse(body: str) -> Settings:
 
 def read_upload(row: Any, settings: Settings) -> Upload:
     """From a row of `uploads`."""
-    cost = money.amount_of(row, "cost", settings.money_digits)
+    cost = from_units(row.cost_units, settings.money_digits)
     return Upload(row.round, row.epoch, row.steps, cost, read_matrix(row, settings.dim))
 
 
@@ -74,17 +75,17 @@ def upload_row(client: int, upload: Upload, settings: Settings) -> dict[str, Any
         "client": client,
         "epoch": upload.epoch,
         "steps": upload.steps,
-        **money.columns("cost", upload.cost, settings.money_digits),
+        "cost_units": to_units(upload.cost, settings.money_digits),
         "form": upload.dV.form,
         "numbers": to_bytes(upload.dV.numbers),
     }
 
 
-def upload_entry(row: dict[str, Any], digits: int | None) -> dict[str, Any]:
-    """The same as the entry says it."""
+def upload_entry(row: dict[str, Any], digits: int) -> dict[str, Any]:
+    """What the entry says of a row of `uploads`."""
     entry = {name: value for name, value in row.items() if name != "cost_units"}
-    whole = {} if digits is None else {"cost": row["cost_units"], "money_digits": digits}
-    return {**entry, **whole, "numbers": digest(row["numbers"])}
+    money = {"cost": row["cost_units"], "money_digits": digits}
+    return {**entry, **money, "numbers": digest(row["numbers"])}
 
 
 def read_own(connection: Connection, table: SqlTable, round: int, client: int) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
-from ..protocol.limits import Past, recorded_limits
-from . import money
+from ..protocol.limits import Limits, Past
+from ..protocol.money import from_units
 from .chain import canonical
 from .clients import is_barred
+from .money import amounts
 from .past import Sent, remember
 from .records import CLOSED, OFFERED, OPEN, VOID
 
@@ -32,8 +32,8 @@ class Replay:
         self.payouts: dict[tuple[str, int, int], Row] = {}
         self.withdrawals: dict[int, Row] = {}
         self.operators: dict[str, Row] = {}
+        self.digits = 0  # of money: the same in all settings
         self.pruned_round, self.pruned_epoch = 0, 0
-        self._digits: dict[int, int | None] = {}  # by number of the settings
         self.interrupted: set[int] = set()  # rounds with a silence of the coordinator
         self._offered: dict[int, dict[int, Row]] = {}  # the same offers, by round
         self._sent: dict[int, set[int]] = {}
@@ -58,9 +58,10 @@ class Replay:
         failed = {who for who, row in self._offered.get(round, {}).items() if row["failed"]}
         opened = self.rounds[round]["opened"]
         return failed | {
-            who for who, row in self.clients.items()
-            if is_barred(row["barred"], row["barred_until"], round, opened, barred_time)
-        }  # fmt: skip
+            who
+            for who, row in self.clients.items()
+            if is_barred(row["barred_until"], opened, barred_time)
+        }
 
     def unshared_since(self, client: int) -> float:
         """When the round opened in which a client last shared, or when it enrolled: what it has not
@@ -77,22 +78,9 @@ class Replay:
         return int(self.payments[self.now["name"], last, client]["epoch"])
 
     @property
-    def money_digits(self) -> int | None:
-        """Of the settings in force."""
-        return self._digits[self.now["settings"]]
-
-    def digits(self, round: int) -> int | None:
-        """Of the money of a round; None: it has no minor units."""
-        return self._digits[self.rounds[round]["settings"]]
-
-    def spent(self, digits: int | None) -> float:
+    def spent(self) -> float:
         """All payments so far."""
-        return money.spent(self.now["spent"], self.now["posted_units"], digits)
-
-    def _money(self, name: str, recorded: float, round: int) -> Row:
-        """The two columns of an amount that an entry has."""
-        whole = self.digits(round) is not None
-        return {name: None if whole else recorded, f"{name}_units": recorded if whole else None}
+        return from_units(self.now["posted_units"], self.digits)
 
     def apply(self, e: Row) -> None:
         """Apply one entry. A KeyError: it refers to something that does not exist."""
@@ -121,19 +109,19 @@ class Replay:
 
     def _founded(self, e: Row) -> None:
         row = {"name": e["name"], "settings": 1, "version": 1, "round": 0, "epoch": 0}
-        self.federation[1] = {**row, "spent": 0.0, "reserved_units": 0, "posted_units": 0,
-                              "paused": False}  # fmt: skip
+        money = {"reserved_units": 0, "posted_units": 0}
+        self.federation[1] = {**row, **money, "paused": False}
         self.epochs[0] = {"round": 0, "V": e["V"], "b": e["b"]}
 
     def _settings(self, e: Row) -> None:
         self.settings[e["settings"]] = {"body": canonical(e["body"]), "by": e.get("by")}
-        self._digits[e["settings"]] = e["body"].get("money_digits")
+        self.digits = e["body"]["money_digits"]
         if e["settings"] > 1:
             self.now["settings"] = e["settings"]
             self.now["version"] += 1
 
     def _enrolled(self, e: Row) -> None:
-        row = {"name": e["name"], "token": e["token"], "revoked": False, "barred": 0}
+        row = {"name": e["name"], "token": e["token"], "revoked": False}
         row |= {"enrolled": e["at"], "barred_until": None, "key": None}
         self.clients[e["client"]] = row
 
@@ -158,25 +146,22 @@ class Replay:
 
     def _uploaded(self, e: Row) -> None:
         row = {name: e[name] for name in ("epoch", "steps", "form", "numbers")}
-        row |= self._money("cost", e["cost"], e["round"])
-        self.uploads[e["round"], e["client"]] = row
+        self.uploads[e["round"], e["client"]] = {**row, "cost_units": e["cost"]}
         if e["steps"] > 0:
-            price = money.amounts({e["client"]: e["cost"]}, self.digits(e["round"]))
-            sent = Sent(price[e["client"]], e["steps"])
+            sent = Sent(from_units(e["cost"], self.digits), e["steps"])
             self._uploads.setdefault(e["round"], {})[e["client"]] = sent
 
     def _decided(self, e: Row) -> None:
         for client in e["failed"]:
             self.offers[e["round"], client]["failed"] = True
         for client, payment in e["offers"].items():
-            paid = self._money("payment", payment, e["round"])
             fresh = {"accepted": None, "failed": False}
             offer = self.offers.setdefault((e["round"], int(client)), fresh)
-            offer.update(attempt=e["attempt"], **paid)
+            offer.update(attempt=e["attempt"], payment_units=payment)
             self._offered.setdefault(e["round"], {})[int(client)] = offer
         changes = {"stage": OFFERED, "attempt": e["attempt"], "deadline": e["deadline"]}
         self.rounds[e["round"]].update(changes)
-        self.now["reserved_units"] = e.get("reserved", 0)
+        self.now["reserved_units"] = e["reserved"]
         self.now["version"] += 1
 
     def _answered(self, e: Row) -> None:
@@ -188,33 +173,26 @@ class Replay:
         self.offers[e["round"], e["client"]]["accepted"] = True
 
     def _barred(self, e: Row) -> None:
-        if "until" in e:
-            self.clients[e["client"]]["barred"] = e["until"]
-        else:
-            self.clients[e["client"]]["barred_until"] = e["until_time"]
+        self.clients[e["client"]]["barred_until"] = e["until_time"]
 
     def _closed(self, e: Row) -> None:
         self.epochs[e["epoch"]] = {"round": e["round"], "V": e["V"], "b": e["b"]}
         for client, amount in e["payments"].items():
             key = self.now["name"], e["round"], int(client)
-            row = self._money("amount", amount, e["round"])
-            self.payments[key] = {"epoch": e["epoch"], **row}
+            self.payments[key] = {"epoch": e["epoch"], "amount_units": amount}
             self.last_shared[int(client)] = e["round"]
-        if self.digits(e["round"]) is None:
-            self.now["spent"] += math.fsum(e["payments"].values())
-        else:
-            self.now["reserved_units"] = 0
-            self.now["posted_units"] += sum(e["payments"].values())
+        self.now["reserved_units"] = 0
+        self.now["posted_units"] += sum(e["payments"].values())
         self.now["epoch"] = e["epoch"]
         self._remember(e)
         self._end(e, CLOSED)
 
     def _remember(self, e: Row) -> None:
         body = json.loads(self.settings[self.rounds[e["round"]]["settings"]]["body"])
-        limits = recorded_limits(body.get("limits"))
-        payments = money.amounts(e["payments"], self.digits(e["round"]))
+        limits = Limits(**body["limits"])
+        payments = amounts(e["payments"], self.digits)
         uploads = self._uploads.pop(e["round"], {})
-        self.past |= remember(self.past, limits, uploads, payments)
+        self.past |= remember(self.past, limits, uploads, payments, self.digits)
 
     def _void(self, e: Row) -> None:
         self._end(e, VOID)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 
+from ..protocol.money import from_units
 from ..support.inputs import choice, counted, integer, refuse
 from . import money, tables
 from .explaining import FAILURES, LIMITS, ClientInRound, explain
@@ -16,6 +17,15 @@ from .summaries import BARRED
 
 PAGE = 50
 _clients, _own = tables.clients.c, tables.client_summaries.c
+SORTS: dict[str, ColumnElement[Any]] = {
+    "id": _clients.id,
+    "name": func.lower(_clients.name),
+    "rounds": func.coalesce(_own.rounds, 0),
+    "steps": func.coalesce(_own.steps, 0),
+    "nats": func.coalesce(_own.nats, 0.0),
+    "paid": func.coalesce(_own.paid_units, 0),
+    "last_seen": func.coalesce(tables.presence.c.heard, 0.0),
+}
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class Roster:
     total: int  # that match
     page: int
     pages: int
-    digits: int | None
+    digits: int
     at: float  # of the server's clock
     version: str  # ask with after = this
 
@@ -64,7 +74,7 @@ class ClientHistory:
     signs: bool
     silent: int  # rounds in a row
     paid_out: float
-    digits: int | None
+    digits: int
     history: list[ClientRound]  # the last round first
     older: int | None  # ask with before = this for more
     last_paid: int | None  # the last of these rounds that paid it
@@ -83,8 +93,7 @@ def roster(
     page: int = 1,
 ) -> Roster:
     digits = money.digits_in_force(connection)
-    sorts = _sorts(digits)
-    choice("sort", sort, sorts)
+    choice("sort", sort, SORTS)
     integer("page", page, low=1, high=10**6)
     query = _rows(connection, at)
     if search:
@@ -93,25 +102,11 @@ def roster(
         choice("state", state, STATES)
         query = query.where(query.selected_columns.state == state)
     total = connection.scalar(select(func.count()).select_from(query.subquery())) or 0
-    key = sorts[sort].desc() if descending else sorts[sort].asc()
+    key = SORTS[sort].desc() if descending else SORTS[sort].asc()
     chosen = query.order_by(key, _clients.id).limit(PAGE).offset((page - 1) * PAGE)
     rows = [_row(one, digits) for one in connection.execute(chosen)]
     pages = max(1, -(-total // PAGE))
     return Roster(rows, total, page, pages, digits, at, version(connection, at))
-
-
-def _sorts(digits: int | None) -> dict[str, ColumnElement[Any]]:
-    """What the list can be sorted by."""
-    paid = func.coalesce(_own.paid, 0.0) * 10 ** (digits or 0) + func.coalesce(_own.paid_units, 0)
-    return {
-        "id": _clients.id,
-        "name": func.lower(_clients.name),
-        "rounds": func.coalesce(_own.rounds, 0),
-        "steps": func.coalesce(_own.steps, 0),
-        "nats": func.coalesce(_own.nats, 0.0),
-        "paid": paid,
-        "last_seen": func.coalesce(tables.presence.c.heard, 0.0),
-    }
 
 
 def history(
@@ -126,11 +121,11 @@ def history(
     rounds = [_round(row, digits) for row in rows[:PAGE]]
     marked, paid = tables.payouts.c, tables.payments.c
     same = (marked[name] == paid[name] for name in ("federation", "round", "client"))
-    out = connection.execute(
-        select(func.sum(paid.amount).label("earlier"), func.sum(paid.amount_units).label("units"))
+    out = connection.scalar(
+        select(func.sum(paid.amount_units))
         .join(tables.payouts, and_(*same))
         .where(paid.client == client)
-    ).one()
+    )
     conduct = tables.conduct.c
     silent = connection.scalar(select(conduct.silent).where(conduct.client == client)) or 0
     last = next((one for one in rounds if one.payment), None)
@@ -138,7 +133,7 @@ def history(
         client=_row(found, digits),
         signs=found.key is not None,
         silent=silent,
-        paid_out=money.spent(out.earlier or 0.0, int(out.units or 0), digits),
+        paid_out=from_units(int(out or 0), digits),
         digits=digits,
         history=rounds,
         older=rounds[-1].round if len(rows) > PAGE else None,
@@ -161,19 +156,18 @@ def _sentence(own: ClientInRound) -> str:
 
 
 def _rows(connection: Connection, at: float) -> Select[Any]:
-    federation = connection.execute(select(tables.federation)).one()
-    settings = read_body(connection, federation.settings)
-    state = member_state(federation, settings, at).label("state")
+    number = connection.scalar(select(tables.federation.c.settings)) or 0
+    state = member_state(read_body(connection, number), at).label("state")
     own = tables.client_summaries
     joined = tables.clients.outerjoin(tables.presence).outerjoin(own, _own.client == _clients.id)
     return select(
         _clients.id, _clients.name, _clients.key, state, tables.presence.c.heard,
-        _own.rounds, _own.steps, _own.nats, _own.paid, _own.paid_units, _own.last_round,
+        _own.rounds, _own.steps, _own.nats, _own.paid_units, _own.last_round,
     ).select_from(joined)  # fmt: skip
 
 
-def _row(row: Any, digits: int | None) -> ClientRow:
-    paid = money.spent(row.paid or 0.0, row.paid_units or 0, digits)
+def _row(row: Any, digits: int) -> ClientRow:
+    paid = from_units(row.paid_units or 0, digits)
     return ClientRow(
         row.id, row.name, row.state, row.heard, row.rounds or 0, row.steps or 0, row.nats or 0.0,
         paid, row.last_round or 0,
@@ -192,8 +186,8 @@ def _past(client: int, before: int | None) -> Select[Any]:
 
     query = (
         select(
-            uploads.round, uploads.steps, uploads.cost, uploads.cost_units, rounds.opened,
-            rounds.ended, rounds.stage, paid.c.amount, paid.c.amount_units, paid.c.epoch,
+            uploads.round, uploads.steps, uploads.cost_units, rounds.opened,
+            rounds.ended, rounds.stage, paid.c.amount_units,
             marks.c.at, offers.c.accepted, offers.c.failed, removed.c.limit,
         )
         .join(tables.rounds, rounds.number == uploads.round)
@@ -208,9 +202,9 @@ def _past(client: int, before: int | None) -> Select[Any]:
     return query.order_by(uploads.round.desc()).limit(PAGE + 1)
 
 
-def _round(row: Any, digits: int | None) -> ClientRound:
-    payment = None if row.epoch is None else money.amount_of(row, "amount", digits)
-    cost = money.amount_of(row, "cost", digits)
+def _round(row: Any, digits: int) -> ClientRound:
+    payment = None if row.amount_units is None else from_units(row.amount_units, digits)
+    cost = from_units(row.cost_units, digits)
     return ClientRound(
         row.round, row.opened, row.ended, row.steps, cost, payment, row.at, _outcome(row, payment)
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from .. import ranges
 from ..mechanisms.base import Mechanism
@@ -19,8 +19,8 @@ from ..mechanisms.registry import (
     recorded_mechanism,
 )
 from ..protocol.checks import MessageBounds
-from ..protocol.limits import NONE, Limits, build_limits, recorded_limits, safe_limits
-from ..protocol.money import MOST_UNITS, check_digits, from_units
+from ..protocol.limits import NONE, Limits, build_limits, safe_limits
+from ..protocol.money import MOST_DIGITS, MOST_UNITS, from_units
 from ..protocol.privacy import Privacy, build_privacy
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.statements import REGISTERED, REQUIRED
@@ -34,20 +34,8 @@ from ..protocol.triggers import (
 from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
-# What a new federation has where its config says nothing. One of version 0.1 goes on as it was.
-SAFE_DIGITS = 2  # money_digits
-CAREFUL = {
-    "silent_rounds": 2, "round_interval": 0.5, "rounds_per_second": 2.0, "false_calls": 3,
-    "barred_time": 300.0, "steps_per_second": 1000.0,
-}  # fmt: skip
+SAFE = cast("Limits", None)  # the limits of settings that name none: see `safe_limits`
 BURST = 1.0  # seconds' worth of steps that are allowed at once
-OPEN = ("budget", "limits", "money_digits", "barred_rounds", *CAREFUL)  # what a config may omit
-# Recorded if they differ from version 0.1.
-LATER = (
-    "trigger", "download", "width", "width_scale", "trust", "money_digits", "limits", "privacy",
-    "signatures", "barred_time", "steps_per_second", "silent_rounds", "round_interval",
-    "rounds_per_second", "false_calls", "ignored_time",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,14 +58,13 @@ class Settings:
     answer_time: float = 10.0  # seconds to answer and deliver, after an offer
     live_time: float = 90.0  # clients seen within this time are awaited
     attempts: int = 3  # decisions of a round, before it closes with those who delivered
-    barred_time: float = 0.0  # seconds out after failing to deliver; 0: see barred_rounds
-    barred_rounds: int = 3  # where barred_time is 0: rounds it is out, which it can call for itself
-    silent_rounds: int = 0  # silent ones after which a client is not awaited; 0: it always is
-    round_interval: float = 0.0  # seconds between two rounds that the same client calls for
-    rounds_per_second: float = 0.0  # the most, whoever calls for them; 0: no limit
-    false_calls: int = 0  # in a row, after which a client's calls are ignored; 0: never
+    barred_time: float = 300.0  # seconds out after failing to deliver; 0: it is not barred
+    silent_rounds: int = 2  # silent ones after which a client is not awaited; 0: it always is
+    round_interval: float = 0.5  # seconds between two rounds that the same client calls for
+    rounds_per_second: float = 2.0  # the most, whoever calls for them; 0: no limit
+    false_calls: int = 3  # in a row, after which a client's calls are ignored; 0: never
     ignored_time: float = 60.0  # seconds that false calls are ignored
-    steps_per_second: float = 0.0  # the most that a client can learn; 0: no limit
+    steps_per_second: float = 1000.0  # the most that a client can learn; 0: no limit
     lag: int = 16  # epochs that an upload may be behind
     identity: str = ""  # the name and a random part: made with the federation, in no config
     trigger: Trigger | None = None  # if it is not the paper's, which `threshold` describes
@@ -85,12 +72,10 @@ class Settings:
     width: Literal["paper", "mixture"] = "paper"  # of the confidence set
     width_scale: float = 1.0  # multiplies the formula of alpha
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
-    limits: Limits | None = None  # None: as in version 0.1, only the budget
-    money_digits: int | None = None  # decimal digits of money, in whole minor units; None: floats
+    limits: Limits = SAFE  # by default, safe ones for this budget
+    money_digits: int = 2  # decimal digits of money, which is in whole minor units
     privacy: Privacy | None = None  # the noise that clients add; its bounds are those above
     signatures: Literal["registered", "required"] = "registered"  # who signs: who has a key, or all
-    # What a config leaves open, and after `completed`, what stays so. Never recorded.
-    unsaid: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         inputs.integer("dim", self.dim, low=1, high=ranges.MOST_DIM)
@@ -112,7 +97,6 @@ class Settings:
         for name in ("upload_time", "answer_time", "live_time"):
             inputs.number(name, getattr(self, name), low=0.0, high=1e7, open_low=True)
         inputs.integer("attempts", self.attempts, low=1, high=1000)
-        inputs.integer("barred_rounds", self.barred_rounds, low=0, high=10**6)
         inputs.number("barred_time", self.barred_time, low=0.0, high=1e7)
         inputs.integer("silent_rounds", self.silent_rounds, low=0, high=10**6)
         inputs.number("round_interval", self.round_interval, low=0.0, high=1e7)
@@ -136,6 +120,8 @@ class Settings:
         if self.trust is not None:
             object.__setattr__(self, "trust", _finite(check_trust(self.trust)))
         self._check_privacy()
+        if self.limits is SAFE:
+            object.__setattr__(self, "limits", safe_limits(self.budget))
 
     def _check_privacy(self) -> None:
         if self.privacy is None:
@@ -150,13 +136,13 @@ class Settings:
             raise inputs.refuse("trust", self.trust, allowed)
 
     def _check_money(self) -> None:
-        if (digits := check_digits(self.money_digits)) is not None:
-            most = from_units(MOST_UNITS, digits)
-            for name in ("cost_limit", "budget"):
-                value = getattr(self, name)
-                if value is not None and value > most:
-                    allowed = f"at most {most:,.0f} with {digits} money_digits"
-                    raise inputs.refuse(name, value, allowed)
+        digits = inputs.integer("money_digits", self.money_digits, low=0, high=MOST_DIGITS)
+        most = from_units(MOST_UNITS, digits)
+        for name in ("cost_limit", "budget"):
+            value = getattr(self, name)
+            if value is not None and value > most:
+                allowed = f"at most {most:,.0f} with {digits} money_digits"
+                raise inputs.refuse(name, value, allowed)
 
     def _check_trigger(self) -> None:
         trigger = self.trigger
@@ -188,7 +174,7 @@ class Settings:
         Not checked when settings are made: an old ledger must be readable whatever it says.
         """
         known = {} if present is None else present
-        for name in ranges.RANGES.keys() & {one.name for one in fields(self)}:
+        for name in ranges.RANGES.keys() & {setting.name for setting in fields(self)}:
             value = getattr(self, name)
             given = value is not None and value != AUTO
             if given and (name not in known or value != known[name]):
@@ -196,55 +182,12 @@ class Settings:
         if isinstance(self.mechanism, Pinned):
             self.mechanism.check()
 
-    def completed(self, present: Mapping[str, Any] | None) -> Settings:
-        """With what the config leaves open. A federation that has no limits yet (`present`: its
-        settings), as those of version 0.1, goes on without; any other has safe ones, and a budget
-        or the word that there is none."""
-        old = present is not None and "limits" not in present
-        if "budget" in self.unsaid and not old:
-            allowed = 'given: a number, the most that is ever paid in all; or "none" for no limit'
-            raise places.missing("federation.budget", allowed)
-        limits = self.limits
-        if "limits" in self.unsaid and not old:
-            limits = safe_limits(self.budget)
-        digits = self.money_digits
-        if "money_digits" in self.unsaid:
-            digits = SAFE_DIGITS if present is None else present.get("money_digits")
-        unsaid = [name for name in CAREFUL if name in self.unsaid]
-        care: dict[str, Any] = {} if old else {name: CAREFUL[name] for name in unsaid}
-        if "barred_rounds" not in self.unsaid:
-            care.pop("barred_time", None)  # the config says how long
-        changes: dict[str, Any] = {"limits": limits, "money_digits": digits, **care}
-        return replace(self, **changes, unsaid=tuple(unsaid) if old else ())
-
     @property
     def warnings(self) -> list[str]:
         """What whoever runs a federation should know of these settings."""
-        found = []
-        if self.limits is None:
-            found.append(
-                "this federation has no limits, as version 0.1 had none: one client's price can "
-                "take all that is left of the budget. Put [federation.limits] into the config, "
-                "even empty: see docs/service.md"
-            )
-        if self.money_digits is None:
-            found.append(
-                "this federation has no money_digits, as version 0.1 had none: payments may have "
-                "fractions of a cent. Set money_digits in the config"
-            )
-        if not self.barred_time and self.barred_rounds:
-            found.append(
-                "clients that fail to deliver are barred for barred_rounds, which they can open "
-                "themselves. Set barred_time in the config: see docs/service.md"
-            )
-        if off := [name for name in self.unsaid if name != "barred_time"]:
-            found.append(
-                f"this federation goes on without {', '.join(off)}, as version 0.1 had none. Set "
-                "them in the config: see docs/service.md"
-            )
         if self.budget is None:
-            found.append("no budget is set: nothing limits what is paid in all")
-        return found
+            return ["no budget is set: nothing limits what is paid in all"]
+        return []
 
     @property
     def round_gap(self) -> float:
@@ -257,45 +200,37 @@ class Settings:
             return math.inf
         return math.floor(self.steps_per_second * (max(0.0, seconds) + BURST))
 
-    def bar(self, round: int, now: float) -> dict[str, float]:
-        """What an entry says of a client that fails to deliver now: until when, or up to which
-        round, it is barred; nothing, if it is not."""
-        if self.barred_time:
-            return {"until_time": now + self.barred_time}
-        return {"until": round + self.barred_rounds} if self.barred_rounds else {}
+    def barred_until(self, now: float) -> float | None:
+        """Until when a client is barred that fails to deliver now; None: it is not."""
+        return now + self.barred_time if self.barred_time else None
 
     @property
     def bounds(self) -> MessageBounds:
         known = self.dim, self.arm_norm, self.reward_bound, self.cost_limit
-        most = None if self.limits is None else self.limits.steps_per_upload
+        most = self.limits.steps_per_upload
         return MessageBounds(*known) if most is None else MessageBounds(*known, most)
 
     def body(self) -> dict[str, Any]:
         """As the ledger keeps them; with the SHA-256 of a mechanism of the user's own."""
-        plain = {
-            one.name: getattr(self, one.name)
-            for one in fields(self)
-            if one.name != "unsaid"
-            and (one.name not in LATER or getattr(self, one.name) != one.default)
+        trigger, privacy = self.trigger, self.privacy
+        return {
+            **{setting.name: getattr(self, setting.name) for setting in fields(self)},
+            "mechanism": self.mechanism.settings(),
+            "limits": self.limits.settings(),
+            "trigger": trigger and trigger.settings(),
+            "privacy": privacy and {"epsilon": privacy.epsilon, "delta": privacy.delta},
         }
-        if self.trigger is not None:
-            plain["trigger"] = self.trigger.settings()
-        if self.limits is not None:
-            plain["limits"] = self.limits.settings()
-        if self.privacy is not None:
-            plain["privacy"] = {"epsilon": self.privacy.epsilon, "delta": self.privacy.delta}
-        return {**plain, "mechanism": self.mechanism.settings()}
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Settings:
         """From a body; MissingCode if the mechanism's code is not loaded."""
-        objects: dict[str, Any] = {"mechanism": recorded_mechanism(body["mechanism"])}
-        if "trigger" in body:
-            objects["trigger"] = recorded_trigger(body["trigger"])
-        if "limits" in body:
-            objects["limits"] = recorded_limits(body["limits"])
-        if "privacy" in body:
-            objects["privacy"] = Privacy(**body["privacy"])
+        trigger, privacy = body["trigger"], body["privacy"]
+        objects = {
+            "mechanism": recorded_mechanism(body["mechanism"]),
+            "limits": Limits(**body["limits"]),
+            "trigger": trigger and recorded_trigger(trigger),
+            "privacy": privacy and Privacy(**privacy),
+        }
         return cls(**{**body, **objects})
 
     @classmethod
@@ -305,7 +240,7 @@ class Settings:
         Without `load` it is not run: PaymentFree takes its place, and all else is checked.
         """
         given = places.table("federation", value, "[federation]")
-        known = [one.name for one in fields(cls) if one.name not in ("identity", "unsaid")]
+        known = [setting.name for setting in fields(cls) if setting.name != "identity"]
         places.known("federation", given, known)
         for name in ("dim", "mechanism"):
             if name not in given:
@@ -324,8 +259,10 @@ class Settings:
             if "threshold" in given:
                 allowed = "left out: federation.trigger says when rounds open"
                 raise inputs.refuse("federation.threshold", given["threshold"], allowed)
-        given["unsaid"] = tuple(name for name in OPEN if name not in given)
-        given["budget"] = _money(given.get("budget"))
+        if "budget" not in given:
+            allowed = 'given: a number, the most that is ever paid in all; or "none" for no limit'
+            raise places.missing("federation.budget", allowed)
+        given["budget"] = _budget(given["budget"])
         if "limits" in given:
             start = safe_limits(given["budget"])
             given["limits"] = build_limits(given["limits"], "federation.limits", start)
@@ -337,7 +274,7 @@ class Settings:
             return cls(**given)
 
 
-def _money(budget: Any) -> float | None:
+def _budget(budget: Any) -> float | None:
     """The budget of a config, where "none" is a word."""
     if budget is None or budget == NONE:
         return None

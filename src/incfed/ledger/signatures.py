@@ -40,8 +40,7 @@ def disputed(replay: Replay, e: Row, settings: Settings) -> list[str]:
     upload: Row = {}
     if kind == DELIVERED:
         upload = dict(replay.uploads[e["round"], e["client"]])
-        if upload["cost_units"] is not None:
-            upload |= {"cost": upload["cost_units"], "money_digits": replay.digits(e["round"])}
+        upload |= {"cost": upload["cost_units"], "money_digits": replay.digits}
     key = replay.clients[e["client"]]["key"]
     found = fault(replay.now["name"], kind, {**upload, **e}, key, signature, settings)
     return [] if found is None else [f"client {e['client']}: {found}"]

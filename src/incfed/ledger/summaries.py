@@ -23,6 +23,7 @@ from sqlalchemy import (
 )
 
 from ..protocol.deciding import RoundInputs
+from ..protocol.money import to_units
 from ..protocol.server import Closed
 from . import money, tables
 from .records import read_body
@@ -30,7 +31,7 @@ from .records import read_body
 _own, _rounds = tables.client_summaries, tables.round_summaries
 _sent, _offers = tables.uploads.c, tables.offers.c
 BARRED = "barred"  # in place of a limit
-NOTHING = SimpleNamespace(rounds=0, steps=0, nats=0.0, paid=0.0, paid_units=0)  # of a new client
+NOTHING = SimpleNamespace(rounds=0, steps=0, nats=0.0, paid_units=0)  # of a new client
 # Built once: building a statement takes longer than running it.
 KNOWN = select(_own).where(_own.c.client.in_(bindparam("clients", expanding=True)))
 FORGET = delete(_own).where(_own.c.client.in_(bindparam("clients", expanding=True)))
@@ -42,6 +43,7 @@ def summarise(
     at: float,
     inputs: RoundInputs,
     payments: Mapping[int, float],
+    digits: int,
     closed: Closed,
 ) -> None:
     """Round `number` has closed with these participants and payments."""
@@ -58,7 +60,7 @@ def summarise(
             for_money=sum(paid > 0 for paid in payments.values()),
             no_cost=sum(not paid and not costs[client] for client, paid in payments.items()),
             passed_over=_with_data(number).scalar_subquery() - len(payments),
-            payment=money.sum_of(payments.values(), inputs.money_digits),
+            payment_units=money.total(payments.values(), digits),
             communication=closed.communication,
             ratio=closed.ratio,
         )
@@ -73,20 +75,19 @@ def summarise(
     connection.execute(insert(_own), [
         _sum(
             known.get(client, NOTHING), client, number, inputs.uploads[client].steps, nats[client],
-            money.columns("paid", paid, inputs.money_digits),
+            to_units(paid, digits),
         )
         for client, paid in sorted(payments.items())
     ])  # fmt: skip
 
 
 def _sum(
-    row: Any, client: int, number: int, steps: int, nats: float, paid: Mapping[str, Any]
+    row: Any, client: int, number: int, steps: int, nats: float, paid_units: int
 ) -> dict[str, float]:
     """A client's row after a round that it took part in."""
     return {
         "client": client, "rounds": row.rounds + 1, "steps": row.steps + steps,
-        "nats": row.nats + nats, "paid": row.paid + (paid["paid"] or 0.0),
-        "paid_units": row.paid_units + (paid["paid_units"] or 0), "last_round": number,
+        "nats": row.nats + nats, "paid_units": row.paid_units + paid_units, "last_round": number,
     }  # fmt: skip
 
 
@@ -107,9 +108,7 @@ def _note_barred(connection: Connection, number: int, judged: list[int]) -> None
 
 def note_withdrawn(connection: Connection, client: int, rounds: int, steps: int) -> None:
     """So much of what a client shared was taken out again. What it was paid stays paid."""
-    row = connection.execute(KNOWN, {"clients": [client]}).first()
-    if row is None:  # it shared before there were summaries
-        return
+    row = connection.execute(KNOWN, {"clients": [client]}).one()
     left = row.steps - steps
     # In proportion: the nats of each round alone would take two factorisations for each of them,
     # while everybody waits.
@@ -136,11 +135,13 @@ def series(connection: Connection, points: int) -> list[dict[str, Any]]:
     last = connection.scalar(select(func.max(_rounds.c.round))) or 0
     width = max(1, -(-last // points))
     c, bucket = _rounds.c, (_rounds.c.round - 1) // width
-    names = ("for_data", "for_money", "no_cost", "passed_over", "payment", "communication", "ratio")
+    names = ("for_data", "for_money", "no_cost", "passed_over", "communication", "ratio")
+    unit = 10 ** money.digits_in_force(connection)
     query = (
         select(
             func.min(c.round).label("first"), func.max(c.round).label("last"),
-            func.max(c.ended).label("ended"), *(func.avg(c[name]).label(name) for name in names),
+            func.max(c.ended).label("ended"), (func.avg(c.payment_units) / unit).label("payment"),
+            *(func.avg(c[name]).label(name) for name in names),
         )
         .group_by(bucket)
         .order_by(func.min(c.round))
@@ -159,7 +160,7 @@ def betas(connection: Connection) -> list[tuple[int, float | None]]:
     query = select(func.min(rounds.number), rounds.settings).group_by(rounds.settings)
     found: list[tuple[int, float | None]] = []
     for first, settings in connection.execute(query.order_by(func.min(rounds.number))):
-        beta = read_body(connection, settings).get("mechanism", {}).get("beta")
+        beta = read_body(connection, settings)["mechanism"].get("beta")
         if not found or found[-1][1] != beta:
             found.append((first, None if beta is None else float(beta)))
     return found

@@ -1,8 +1,8 @@
 """The tables of the database: what was decided (entries and payments are append-only), and what the
-next step of a round needs. Statistics are stored as little-endian float64. Money is stored in whole
-minor units (`*_units`); rounds of version 0.1 have doubles instead, and NULL there (see `money`).
+next step of a round needs. Statistics are stored as little-endian float64, and money in whole minor
+units (`*_units`).
 
-Changes to this file need a migration (migrations/versions); a test compares the two.
+Changes to this file need a migration: see migrations/versions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ federation = Table(
     Column("version", BigInteger, nullable=False),  # grows when there is news for others
     Column("round", Integer, nullable=False),  # number of the last one opened; 0: none yet
     Column("epoch", Integer, nullable=False),
-    Column("spent", Double, nullable=False),  # in rounds without minor units
     Column("reserved_units", BigInteger, nullable=False),  # for the offers that stand
     Column("posted_units", BigInteger, nullable=False),  # all payments
     Column("paused", Boolean, nullable=False),  # no new round is opened
@@ -107,8 +106,7 @@ clients = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("token", Text, nullable=False, unique=True),  # its SHA-256
     Column("revoked", Boolean, nullable=False),
-    Column("barred", Integer, nullable=False),  # takes no part up to this round
-    Column("enrolled", Double),  # when
+    Column("enrolled", Double, nullable=False),  # when
     Column("barred_until", Double),  # takes no part in rounds that open before; NULL: in any
     Column("key", Text),  # its public key; NULL: none registered
 )
@@ -164,7 +162,7 @@ past = Table(
     "past",
     metadata,
     Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
-    Column("paid", Double, nullable=False),  # in all
+    Column("paid_units", BigInteger, nullable=False),  # in all
     Column("price", Double),  # the highest declared, as far as it was allowed to rise
     Column("steps", BigInteger, nullable=False),  # shared
 )
@@ -178,7 +176,7 @@ signals = Table(
     Column("learned", BigInteger, nullable=False),  # steps ever
     Column("steps", BigInteger, nullable=False),  # not shared yet
     Column("growth", Double, nullable=False),  # of its log det by those
-    Column("cost", Double, nullable=False),
+    Column("cost_units", BigInteger, nullable=False),
     Column("form", Text),  # of dV, if rows are streamed
     Column("numbers", LargeBinary),
     Column("taken", BigInteger),  # `learned` when dV became the upload to the round in progress
@@ -225,8 +223,7 @@ uploads = Table(
     Column("client", Integer, ForeignKey("clients.id"), nullable=False),
     Column("epoch", Integer, nullable=False),
     Column("steps", BigInteger, nullable=False),
-    Column("cost", Double),
-    Column("cost_units", BigInteger),
+    Column("cost_units", BigInteger, nullable=False),
     Column("form", Text, nullable=False),
     Column("numbers", LargeBinary),  # NULL: pruned
     PrimaryKeyConstraint("round", "client"),
@@ -239,8 +236,7 @@ offers = Table(
     Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
     Column("client", Integer, ForeignKey("clients.id"), nullable=False),
     Column("attempt", Integer, nullable=False),  # in which it was made, or raised, last
-    Column("payment", Double),
-    Column("payment_units", BigInteger),
+    Column("payment_units", BigInteger, nullable=False),
     Column("accepted", Boolean),  # NULL: no answer yet
     Column("failed", Boolean, nullable=False),  # declined, or missed the deadline
     PrimaryKeyConstraint("round", "client"),
@@ -289,8 +285,7 @@ payments = Table(
     Column("round", Integer, ForeignKey("rounds.number"), nullable=False),
     Column("client", Integer, ForeignKey("clients.id"), nullable=False),
     Column("epoch", Integer, nullable=False),  # that the round made
-    Column("amount", Double),  # 0: took part for data alone
-    Column("amount_units", BigInteger),
+    Column("amount_units", BigInteger, nullable=False),  # 0: took part for data alone
     PrimaryKeyConstraint("federation", "round", "client"),
     Index("payments_of_client", "client", "epoch"),  # asked for at every upload and download
 )
@@ -306,7 +301,7 @@ round_summaries = Table(
     Column("for_money", Integer, nullable=False),  # that are,
     Column("no_cost", Integer, nullable=False),  # and that have no cost
     Column("passed_over", Integer, nullable=False),  # clients with data that did not share it
-    Column("payment", Double, nullable=False),  # to all
+    Column("payment_units", BigInteger, nullable=False),  # to all
     Column("communication", BigInteger, nullable=False),  # scalars
     Column("ratio", Double, nullable=False),
     Index("round_summaries_ended", "ended"),
@@ -326,8 +321,7 @@ client_summaries = Table(
     Column("rounds", Integer, nullable=False),  # that it took part in with data
     Column("steps", BigInteger, nullable=False),  # that it shared
     Column("nats", Double, nullable=False),  # by which its data made log det V_g grow, alone
-    Column("paid", Double, nullable=False),  # in rounds without minor units,
-    Column("paid_units", BigInteger, nullable=False),  # and in the others
+    Column("paid_units", BigInteger, nullable=False),
     Column("last_round", Integer, nullable=False),
 )
 

@@ -46,27 +46,26 @@ OFFERS = (
 def clients_listing(connection: Connection) -> Listing:
     """A row for each client."""
     digits = money.digits_in_force(connection)
-    sums = _sums(connection, digits)
-    smallest = Decimal(1).scaleb(-(2 if digits is None else digits))
+    sums = _sums(connection)
     rows = []
     for one in members(connection):
         seen = None if one.last_seen is None else datetime.fromtimestamp(one.last_seen, UTC)
         last_seen = "never" if seen is None else f"{seen:%Y-%m-%d %H:%M:%S}"
-        count, paid, paid_out = sums.get(one.id, (0, Decimal(), Decimal()))
+        count, paid, paid_out = sums.get(one.id, (0, 0, 0))
         state = "revoked" if one.revoked else "enrolled"
-        amounts = paid.quantize(smallest), paid_out.quantize(smallest)
+        amounts = money.decimal(paid, digits), money.decimal(paid_out, digits)
         rows.append((one.id, one.name, state, last_seen, count, *amounts))
     return Listing.of(CLIENTS, rows)
 
 
-def _sums(connection: Connection, digits: int | None) -> dict[int, tuple[int, Decimal, Decimal]]:
-    """For each client: in how many rounds it shared, its payments, and those that are paid out."""
-    found: dict[int, tuple[int, Decimal, Decimal]] = {}
+def _sums(connection: Connection) -> dict[int, tuple[int, int, int]]:
+    """For each client: in how many rounds it shared, its payments, and those that are paid out, in
+    minor units."""
+    found: dict[int, tuple[int, int, int]] = {}
     for row in connection.execute(PAYMENTS):
-        amount = money.decimal(row, "amount", digits)
-        count, paid, paid_out = found.get(row.client, (0, Decimal(), Decimal()))
-        out = amount if row.by is not None else Decimal()
-        found[row.client] = count + 1, paid + amount, paid_out + out
+        count, paid, paid_out = found.get(row.client, (0, 0, 0))
+        out = row.amount_units if row.by is not None else 0
+        found[row.client] = count + 1, paid + row.amount_units, paid_out + out
     return found
 
 
@@ -89,11 +88,7 @@ def export(connection: Connection, path: Path, kind: str = "payments") -> int:
     make, schema = TABLES[kind]
     digits = money.digits_in_force(connection)
     rows = make(connection, digits)
-    kinds: dict[type, Any] = {int: pl.Int64, str: pl.String, Decimal: pl.Float64}
-    if digits is not None and all(row.get("digits", digits) == digits for row in rows):
-        kinds[Decimal] = pl.Decimal(38, digits)
-    else:  # amounts of version 0.1 may have any digits
-        rows = [{name: _plain(value) for name, value in row.items()} for row in rows]
+    kinds: dict[type, Any] = {int: pl.Int64, str: pl.String, Decimal: pl.Decimal(38, digits)}
     frame = pl.DataFrame(rows, schema={name: kinds[kind] for name, kind in schema.items()})
     with replacing(path) as fresh:
         if form == ".csv":
@@ -103,20 +98,11 @@ def export(connection: Connection, path: Path, kind: str = "payments") -> int:
     return frame.height
 
 
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, Decimal) else value
-
-
 def _moment(at: float | None) -> str | None:
     return None if at is None else datetime.fromtimestamp(at, UTC).isoformat()
 
 
-def _digits(row: Any, name: str, digits: int | None) -> int | None:
-    """Of the amount in a row: NULL of one that has no minor units."""
-    return None if getattr(row, f"{name}_units") is None else digits
-
-
-def _payments(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
+def _payments(connection: Connection, digits: int) -> list[dict[str, Any]]:
     """A row for each participant of a round; the amount is 0 if it took part for data alone."""
     return [
         {
@@ -126,8 +112,8 @@ def _payments(connection: Connection, digits: int | None) -> list[dict[str, Any]
             "client": row.client,
             "name": row.name,
             "units": row.amount_units,
-            "digits": _digits(row, "amount", digits),
-            "amount": money.decimal(row, "amount", digits),
+            "digits": digits,
+            "amount": money.decimal(row.amount_units, digits),
             "paid_out": _moment(row.at),
             "paid_out_by": row.by,
         }
@@ -135,7 +121,7 @@ def _payments(connection: Connection, digits: int | None) -> list[dict[str, Any]
     ]
 
 
-def _offers(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
+def _offers(connection: Connection, digits: int) -> list[dict[str, Any]]:
     """A row for each offer: its payment is reserved while the round goes on, then posted, or voided
     if the client declined or failed to deliver, or too few shared."""
     return [
@@ -146,8 +132,8 @@ def _offers(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
             "attempt": row.attempt,
             "state": _state(row),
             "units": row.payment_units,
-            "digits": _digits(row, "payment", digits),
-            "amount": money.decimal(row, "payment", digits),
+            "digits": digits,
+            "amount": money.decimal(row.payment_units, digits),
         }
         for row in connection.execute(OFFERS)
     ]
@@ -160,22 +146,17 @@ def _state(offer: Any) -> str:
     return VOIDED if offer.failed or offer.stage == CLOSED else RESERVED
 
 
-def _rounds(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
+def _rounds(connection: Connection, digits: int) -> list[dict[str, Any]]:
     """With the sums of its offers, by state."""
     offers: dict[int, list[Any]] = defaultdict(list)
     for row in connection.execute(OFFERS):
         offers[row.round].append(row)
     found = []
     for row in connection.execute(select(tables.rounds).order_by(tables.rounds.c.number)):
-        here = {state: [one for one in offers[row.number] if _state(one) == state]
+        here = {state: [offer.payment_units for offer in offers[row.number]
+                        if _state(offer) == state]
                 for state in STATES}  # fmt: skip
-        each_whole = (one.payment_units is not None for one in offers[row.number])
-        whole = digits is not None and all(each_whole)
-        paid = sum((money.decimal(one, "payment", digits) for one in here[POSTED]), Decimal())
-        units = {
-            f"{state}_units": sum(one.payment_units for one in each) if whole else None
-            for state, each in here.items()
-        }
+        units = {f"{state}_units": sum(each) for state, each in here.items()}
         found.append(
             {
                 "round": row.number,
@@ -186,20 +167,20 @@ def _rounds(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
                 "attempts": row.attempt,
                 "participants": len(here[POSTED]),
                 **units,
-                "digits": digits if whole else None,
-                "paid": paid,
+                "digits": digits,
+                "paid": money.decimal(units["posted_units"], digits),
                 "settings": row.settings,
             }
         )
     return found
 
 
-def _entries(connection: Connection, digits: int | None) -> list[dict[str, Any]]:
+def _entries(connection: Connection, digits: int) -> list[dict[str, Any]]:
     query = select(tables.entries).order_by(tables.entries.c.number)
     return [row._asdict() for row in connection.execute(query)]
 
 
-Maker = Callable[[Connection, int | None], list[dict[str, Any]]]
+Maker = Callable[[Connection, int], list[dict[str, Any]]]
 TABLES: dict[str, tuple[Maker, dict[str, type]]] = {
     "payments": (
         _payments,

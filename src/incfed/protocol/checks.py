@@ -54,7 +54,7 @@ def check_upload(upload: Upload, bounds: MessageBounds) -> None:
     if not 0 <= steps <= bounds.most_steps:
         raise Refusal("steps", steps, f"a whole number from 0 to {_most(bounds)}")
     cost = upload.cost
-    _check_cost(cost, bounds)
+    check_cost(cost, bounds)
     if steps == 0:
         if cost != 0.0:
             raise Refusal("cost", float(cost), "0 if there are no steps to share")
@@ -74,7 +74,7 @@ def check_signal(signal: Signal, bounds: MessageBounds) -> None:
         raise Refusal("steps", steps, f"a whole number from 0 to {_most(bounds)}")
     if not (np.isfinite(signal.growth) and signal.growth >= 0.0):
         raise Refusal("growth", float(signal.growth), "a number of at least 0")
-    _check_cost(signal.cost, bounds)
+    check_cost(signal.cost, bounds)
     if signal.dV is not None:
         check_matrix(signal.dV, steps, bounds)
     if signal.rows is not None:
@@ -89,7 +89,8 @@ def _most(bounds: MessageBounds) -> str:
     return f"{bounds.most_steps:,}{named}"
 
 
-def _check_cost(cost: float, bounds: MessageBounds) -> None:
+def check_cost(cost: float, bounds: MessageBounds) -> None:
+    """Refusal if no client may state this cost."""
     if not (np.isfinite(cost) and 0.0 <= cost <= bounds.cost_limit):
         raise Refusal("cost", float(cost), f"a number from 0 to {bounds.cost_limit:,.10g}")
 

@@ -104,7 +104,7 @@ class Learner:
         self.share_from = 1  # new steps with which it uploads
         self.privacy: Privacy | None = None
         self.normals: Normals = secret_normals  # of which its noise is made
-        self.told = 0  # the first of its pending steps, which an upload had before,
+        self.uploaded_steps = 0  # the first of its pending steps, which an upload had before,
         self.noise: Noise | None = None  # their noise,
         self.kept = Observations.empty(dim)  # and their sums, if it waits for more to add to them
         self.rules = rules
@@ -215,7 +215,7 @@ class Learner:
     @property
     def new_steps(self) -> int:
         """Pending steps that no upload has had."""
-        return self.pending_steps - self.told
+        return self.pending_steps - self.uploaded_steps
 
     def freeze(self, round: int, cost: float) -> Upload:
         """Line 10: the upload to this round. Called again, it returns the same."""
@@ -225,7 +225,7 @@ class Learner:
                 data, self.fresh = self.pending, Observations.empty(self.dim)
             self.frozen = FrozenData(round, data, self._release(data))
             self.kept = Observations.empty(self.dim)
-            self.told = max(self.told, data.steps)
+            self.uploaded_steps = max(self.uploaded_steps, data.steps)
         if self.frozen.round != round:
             frozen = self.frozen.round
             raise ValueError(f"still frozen for round {frozen}: nothing for round {round} yet")
@@ -238,7 +238,7 @@ class Learner:
         if self.privacy is None or not data.steps:
             return None
         noise = Noise.none(self.dim) if self.noise is None else self.noise
-        if data.steps > self.told or self.noise is None:
+        if data.steps > self.uploaded_steps or self.noise is None:
             noise = noise.plus(self.privacy.noise(self.dim, self.normals))
         self.noise = noise
         V, b = self.privacy.plausible(data.V + noise.V, data.b + noise.b, data.steps)
@@ -249,7 +249,7 @@ class Learner:
         `last`: the others."""
         if self.frozen is None:
             self.frozen, self.fresh = FrozenData(round, first, streamed=True), last
-            self.told = first.steps
+            self.uploaded_steps = first.steps
 
     def thaw(self) -> None:
         """The round has another upload of this client: what was frozen for it is not in it."""
@@ -297,7 +297,7 @@ class Learner:
             if round in news.shared:
                 self.frozen = None
                 if data.steps:
-                    self.told, self.noise = 0, None
+                    self.uploaded_steps, self.noise = 0, None
                 if round > news.withdrawn:
                     mine = sent if mine is None else mine.plus(sent)
                 if not newer or round in news.without:  # it is not in the download
@@ -329,24 +329,22 @@ class Learner:
         fresh: Observations,
         given: Observations | None = None,
         given_rounds: tuple[int, ...] = (),
-        own: Observations | None = None,
+        *,
+        own: Observations,
         known: Floats | None = None,
-        told: int | None = None,
+        uploaded_steps: int = 0,
         noise: Noise | None = None,
         kept: Observations | None = None,
     ) -> None:
-        """Go on where another learner stopped. Without `own`, as of version 0.1, what it has shared
-        counts as others' data."""
+        """Go on where another learner stopped."""
         self.epoch, self.clock, self.V, self.b = epoch, clock, V.copy(), b.copy()
         self.frozen, self.fresh = frozen, fresh
         self.kept = Observations.empty(self.dim) if kept is None else kept
         self.given = Observations.empty(self.dim) if given is None else given
         self.given_rounds = given_rounds
-        self.own = self.given.plus(self.pending) if own is None else own
+        self.own = own
         self.known = np.zeros(SCORES) if known is None else known
-        self.told, self.noise = told or 0, noise
-        if told is None and frozen is not None:
-            self.told = frozen.data.steps
+        self.uploaded_steps, self.noise = uploaded_steps, noise
         self._refactor()
 
     def _refactor(self) -> None:

@@ -60,7 +60,7 @@ class OpenRound(Protocol):
 
     @property
     def limits(self) -> Limits | None:
-        """None: as in version 0.1, a round that the budget does not cover is for data alone."""
+        """None: a round that the budget does not cover is for data alone."""
         ...
 
     @property

@@ -219,11 +219,6 @@ def build_limits(value: object, place: str, start: Limits | None = None) -> Limi
         return replace(start or Limits(), **made)
 
 
-def recorded_limits(table: Mapping[str, Any] | None) -> Limits | None:
-    """The limits that `Limits.settings` described."""
-    return None if table is None else Limits(**table)
-
-
 class Past(NamedTuple):
     """What limits depend on of a client's earlier rounds."""
 

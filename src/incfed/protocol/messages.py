@@ -61,7 +61,7 @@ class Answer(NamedTuple):
     round: int
     attempt: int
     accepted: bool
-    upload: str | None = None  # the digest of the upload that it belongs to; None: of version 0.1
+    upload: str | None = None  # the digest of the upload that it belongs to; None: not known
     signature: str | None = None
 
 

@@ -117,7 +117,7 @@ def put_answer(answer: Answer) -> Request:
 
 def put_delivery(delivery: Delivery) -> Request:
     number, body = delivery.round, {"db": to_text(delivery.db)}
-    if delivery.scores is not None:  # a coordinator of version 0.1 does not know them
+    if delivery.scores is not None:
         body["scores"] = to_text(delivery.scores)
     if delivery.upload is not None:
         body["upload"] = delivery.upload

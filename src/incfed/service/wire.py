@@ -177,8 +177,7 @@ class FederationView(Message):
     cost_limit: Amount
     client: ClientView
     epoch: Natural
-    # Not sent at their defaults, and unknown to a client of version 0.1, which then goes by the
-    # threshold: that is null where another trigger applies, so it never asks for a round.
+    # Not sent at their defaults.
     trigger: dict[str, Any] | None = None  # its kind and numbers; None: the paper's
     download: Literal["everyone", "one-for-one"] = "everyone"
     width: Literal["paper", "mixture"] = "paper"
@@ -191,7 +190,6 @@ class FederationView(Message):
     start: Natural = 0  # the number of the client's last start; 0: it has said none yet
     signatures: Literal["registered", "required"] | None = None  # who signs; None: nobody can
     key: str | None = None  # the one that this client has registered
-    shared: Natural = 0  # the last round in which this client shared; 0: none
     answer_within: Positive | None = None  # seconds that a client has at each stage of a round
 
 
@@ -201,7 +199,7 @@ class OfferView(Message):
 
     attempt: Natural
     payment: Amount
-    units: Natural | None = None  # the same in minor units, if the federation has money_digits
+    units: Natural | None = None  # the same in minor units
 
 
 @dataclass(frozen=True)
@@ -257,7 +255,7 @@ class DownloadView(Message):
     # trust "auto": the mean score of each model over all that was shared, mean squared norm of arms
     scores: Base64 | None = None
     money_digits: Digits = None
-    units: dict[str, int] | None = None  # the payments in minor units, if there are money_digits
+    units: dict[str, int] | None = None  # the payments in minor units
     withdrawn: Natural = 0  # what this client shared up to this round was taken out
 
 

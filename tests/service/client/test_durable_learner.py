@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,57 +53,6 @@ def test_any_life_is_there_again_after_a_crash(acts: str, trust: float | str | N
             one = other
         assert one.learner.own.steps == acts.count("l")
         one.close()
-
-
-SNAPSHOT_0_1 = (
-    "incfed-client-1 a96daa51\n"
-    '{"generation": 2, "terms": {"dim": 2, "ridge": 0.1, "noise": 0.1, "delta": 0.1, '
-    '"exploration": null, "threshold": 0.5, "arm_norm": 1.0, "reward_bound": 10.0, '
-    '"cost_limit": 1000000.0, "client": {"id": 0, "name": "client-0"}, "federation": "f1"}, '
-    '"epoch": 1, "clock": 1, "V": "AAAAAAAA8D8AAAAAAAAAAAAAAAAAAAAAAAAAAAAA8D8=", "b": '
-    '"AAAAAAAA8D8AAAAAAADwPw==", "told": {"round": 2, "cost": 0.5, "answers": {}, "heap": '
-    '{"steps": 1, "V": "AAAAAAAA8D8AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "b": '
-    '"AAAAAAAA0D8AAAAAAAAAAA==", "rows": "AAAAAAAA8D8AAAAAAAAAAA=="}}, "fresh": {"steps": 0, '
-    '"V": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "b": "AAAAAAAAAAAAAAAAAAAAAA==", '
-    '"rows": ""}, "steps": 2, "earned": 2.0, "former": null}'
-)
-JOURNAL_0_1 = (
-    "AwAAALgwx8QAAAAAAAAAAAIAAAAAAAAAAQAAAAAAAAAAAAAAAAAAAAMAAAB+gX/QAQAAAAAAAAACAAAAAAAAAAIA"
-    "AAAAAAAAAQAAAAAAAAABAAAAioLJ8wIAAAAAAAAAAAAAAAAAAAAAAAAAAADgPwAAAAAAAPC/"
-)
-
-
-def test_a_folder_of_version_0_1_goes_on(tmp_path: Path) -> None:
-    """Made by it: in round 2 one step is uploaded and the second offer accepted; one step since."""
-    (tmp_path / "snapshot").write_text(SNAPSHOT_0_1, newline="")
-    (tmp_path / "journal-2").write_bytes(base64.b64decode(JOURNAL_0_1))
-    start = state_folder.load(tmp_path)
-    assert start is not None
-    one = DurableLearner(tmp_path, start)
-    frozen, fresh = one.learner.frozen, one.learner.fresh
-    assert frozen is not None
-    assert (one.learner.epoch, one.steps, one.earned) == (1, 3, 2.0)
-    assert (frozen[0], one.cost, one.answers) == (2, 0.5, {1: False, 2: True})
-    assert (frozen[1].steps, frozen[1].b.tolist()) == (1, [0.25, 0.0])
-    assert (fresh.steps, fresh.V.tolist(), fresh.b.tolist()) == (1, [[0, 0], [0, 0.25]], [0, -0.5])
-    np.testing.assert_array_equal(one.learner.V, np.eye(2))
-    assert one.learner.own.steps == 2  # of the first, which is shared, it has kept nothing
-    one.close()
-
-
-def test_a_folder_of_version_0_1_learns_when_it_last_shared(tmp_path: Path) -> None:
-    """It signs that with all that it streams. What it has not downloaded yet does not count."""
-    (tmp_path / "snapshot").write_text(SNAPSHOT_0_1, newline="")
-    start = state_folder.load(tmp_path)
-    assert start is not None
-    one = DurableLearner(tmp_path, start._replace(frozen=None))
-    for epoch, shared, settled in ((2, 3, 0), (1, 1, 1)):
-        one.update_settings(replace(start.settings, epoch=epoch, shared=shared))
-        assert one.settled == settled
-    one.freeze(2, lambda stake: 0.0)
-    one.update_settings(replace(start.settings, epoch=1, shared=2))
-    assert one.settled == 1
-    one.close()
 
 
 def test_a_client_may_change_its_trust_and_follows_the_federations(tmp_path: Path) -> None:

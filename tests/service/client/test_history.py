@@ -97,7 +97,7 @@ def test_a_client_of_another_history_halts_and_keeps_what_it_learned(tmp_path: P
             share(client, 4)
             assert client.problem is None
         made.http.base_url = httpx.URL(url)
-        assert made(0, "GET", "/v1/state").status_code == 200  # of version 0.1
+        assert made(0, "GET", "/v1/state").status_code == 200  # it names no history
         made.clock.now += 10.0  # since its own history was refused
         for wrong in ("9-0123456789abcdef", "4-0123456789abcdef"):
             refused = made(0, "GET", "/v1/state", headers={"Incfed-History": wrong})

@@ -7,7 +7,6 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -27,9 +26,8 @@ from incfed.protocol.messages import Signal
 from incfed.protocol.packing import pack_rows
 from incfed.protocol.statements import statement, stream_fields
 from incfed.service import requests
-from incfed.service.client import state_folder, verification
+from incfed.service.client import verification
 from incfed.service.client.receipts import Fork, Receipts, read_receipts
-from incfed.service.client.transport import ServiceError
 from incfed.service.client.verification import over_http, verify_folder
 from incfed.service.coordinator.app import make_app
 from incfed.support.signing import new_key, public_key, sign
@@ -265,29 +263,3 @@ def test_what_a_client_streams_is_signed_and_proved(tmp_path: Path) -> None:
         ).findings
     store.close()
     assert any("without its signature" in one for one in found)
-
-
-def test_a_folder_of_version_0_1_streams_on(tmp_path: Path) -> None:
-    """It does not know in which round it last shared."""
-    store = Database(f"sqlite:///{tmp_path / 'ledger.db'}")
-    settings = Settings(dim=2, mechanism=incfed.PaymentFree(), trigger=incfed.News(0.5), ridge=1.0)
-    app, state = make_app(store, settings), tmp_path / "state"
-    with store.write() as connection:
-        token = enrol(connection, "ada", 0.0)[1]
-    with serving(app) as url:
-        for epoch in (1, 2):
-            with incfed.Client(url, token, state) as client:
-                for k in range(20):
-                    if client.epoch == epoch:
-                        break
-                    client.learn(np.eye(2)[k % 2], 0.5)
-                    with suppress(ServiceError):
-                        client.sync(60.0)
-                assert client.epoch == epoch
-            known = state_folder.load(state)
-            assert known is not None
-            assert known.settled == epoch
-            state_folder.save(state, known._replace(settled=0))
-    with store.read() as connection:
-        assert audit(connection).findings == []
-    store.close()

@@ -11,6 +11,8 @@ import pytest
 
 import incfed
 from incfed.service.client.transport import ServiceError, Unreachable
+from incfed.support.formats import FormatError
+from support.cli import invoke
 from support.client_state import reopen, rows
 from support.fake_coordinator import Fake
 from support.fake_server import serving
@@ -121,3 +123,27 @@ def test_a_file_system_that_counts_no_names_is_believed(
     one.learn(rows(1)[0], 1.0)
     assert one.problem is None
     one.close()
+
+
+def test_a_folder_of_an_earlier_version_is_refused_and_left_as_it_was(
+    url: str, tmp_path: Path
+) -> None:
+    """data/state-0.2.0 was made by a client of version 0.2.0: a round, and one step since."""
+    folder = tmp_path / "state"
+    shutil.copytree(Path(__file__).parent / "data" / "state-0.2.0", folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    said = "has the format of incfed 0.2.0, which reads it; this version does not"
+    with pytest.raises(FormatError) as refused:
+        incfed.Client(url, "token-0", folder)
+    assert str(refused.value) == f"{folder / 'snapshot'}: {said}"
+    done = invoke(tmp_path, "ledger", "verify", "sqlite:///none.db", "--folder", "state")
+    assert (done.returncode, said in " ".join(done.stderr.split())) == (2, True), done.stderr
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_folder_of_a_newer_version_is_refused(url: str, tmp_path: Path) -> None:
+    incfed.Client(url, "token-0", tmp_path).close()
+    snapshot = (tmp_path / "snapshot").read_bytes()
+    (tmp_path / "snapshot").write_bytes(snapshot.replace(b"incfed-client-2", b"incfed-client-3", 1))
+    with pytest.raises(FormatError, match="has the format of a newer incfed, which reads it; this"):
+        incfed.Client(url, "token-0", tmp_path)

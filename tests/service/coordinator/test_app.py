@@ -42,6 +42,7 @@ def test_a_round(site: Site) -> None:
         "dim": 2, "ridge": 1.0, "noise": 0.1, "delta": 0.1,
         "exploration": None, "threshold": 1.0, "arm_norm": 1.0, "reward_bound": 1.0,
         "cost_limit": 1e6, "client": {"id": 1, "name": "client 1"}, "epoch": 0,
+        "money_digits": 2, "packed": True, "signatures": "registered", "answer_within": 5.0,
     }  # fmt: skip
     for k in range(3):
         assert site(k, "GET", "/v1/state").json() == {"version": 1, "epoch": 0, "round": None}
@@ -53,7 +54,7 @@ def test_a_round(site: Site) -> None:
     for k in range(3):
         assert site.upload(k).status_code == 200
     # det V_g(all) = 4, det V_i = 2: data is worth 1
-    offer = {"attempt": 1, "payment": pytest.approx(1.0)}
+    offer = {"attempt": 1, "payment": 1.0, "units": 100}
     expected = fresh | {"stage": "offered", "uploaded": True, "offer": offer}
     assert site(2, "GET", "/v1/state").json()["round"] == expected
     yes = {"attempt": 1, "accepted": True}
@@ -63,7 +64,7 @@ def test_a_round(site: Site) -> None:
         state = site(k, "PUT", "/v1/rounds/1/delivery", {"db": encoded(0.5, 0.0)}).json()
     assert (state["epoch"], state["round"]["stage"]) == (1, "closed")
     news = site(0, "GET", "/v1/download?since=0").json()
-    assert (news["epoch"], news["since"], news["shared"]) == (1, None, {"1": pytest.approx(1.0)})
+    assert (news["epoch"], news["since"], news["shared"]) == (1, None, {"1": 1.0})
     assert news["V"]["form"] == "triangle"
     np.testing.assert_allclose(decoded(news["V"]["numbers"]), [3.0, 0.0, 0.0])
     np.testing.assert_allclose(decoded(news["b"]), [1.5, 0.0])

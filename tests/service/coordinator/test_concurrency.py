@@ -100,10 +100,6 @@ def test_the_tables_are_those_of_the_migrations(url: str) -> None:
     store = Database(url)
     with store.read() as connection:
         assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
-    with store.touch() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(incfed.InputError, match=r"^database: got 'schema 9999', must be of schema"):
-        Database(url)
     store.close()
 
 

@@ -243,27 +243,6 @@ def test_a_private_caller_is_judged_by_its_steps(federate: Make, own: bool) -> N
         call(4, 3)
 
 
-def test_a_config_is_careful_and_a_federation_of_0_1_goes_on_as_it_was(
-    tmp_path: Path, federate: Make
-) -> None:
-    said = {"dim": 1, "mechanism": "PayEveryone", "threshold": 0.5, "ridge": 1.0, "budget": "none"}
-    careful = Settings.read(said, tmp_path).completed(None)
-    assert (careful.silent_rounds, careful.round_interval, careful.false_calls) == (2, 0.5, 3)
-    assert (careful.barred_time, careful.steps_per_second) == (300.0, 1000.0)
-    assert careful.rounds_per_second == 2.0
-    rounds = Settings.read(said | {"barred_rounds": 2}, tmp_path).completed(None)
-    assert rounds.bar(7, 0.0) == {"until": 9}
-    old = federate()
-    old.settings = Settings.read(said, tmp_path)
-    settings = old.another().settings()
-    assert settings.silent_rounds == 0
-    without = "goes on without silent_rounds, round_interval, rounds_per_second, false_calls"
-    kept = old.settings.completed(settings.body())
-    assert any(without in one for one in kept.warnings)
-    old.settings = Settings.read(said | {"silent_rounds": 2}, tmp_path)  # also the default
-    assert old.another().settings().silent_rounds == 2
-
-
 def test_a_barred_caller_is_not_a_false_one(tmp_path: Path) -> None:
     two = Federation(
         tmp_path / "ledger.db", 2, dim=1, threshold=1e-9, mechanism=incfed.PayEveryone(),
@@ -271,7 +250,9 @@ def test_a_barred_caller_is_not_a_false_one(tmp_path: Path) -> None:
     )  # fmt: skip
     with two.store.touch() as connection:
         own = tables.clients.c.id == 0
-        connection.execute(tables.clients.update().where(own).values(barred=9))
+        connection.execute(
+            tables.clients.update().where(own).values(barred_until=two.clock() + 9.0)
+        )
     one = np.ones((1, 1))
     two.upload([0, 1], [one, one], 1.0)
     with two.store.read() as connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,6 @@ def share(two: Federation, number: int, x: Any) -> None:
     two.coordinator.signal(0, Signal(epoch, number, 1, 0.7, 0.0, dV=pack_rows(x)))
     two.deliver(0, number, x)
     assert len(two.of("closed")) == number
-    assert two.coordinator.last_shared(0) == number
 
 
 @pytest.mark.parametrize("restarted", [False, True])
@@ -161,11 +161,10 @@ def test_what_cannot_be_taken_opens_one_round_at_most(federate: Make) -> None:
 
 
 def test_what_was_said_under_other_settings_is_said_again(federate: Make) -> None:
-    """In whole units of money, another price was signed."""
     two = federate()
     member = Streaming(two, 0)
-    member.say(Signal(0, 1, 1, 0.1, 1.238, dV=pack_rows(small(FIRST))))
-    two.settings = federate(money_digits=2).settings
+    member.say(Signal(0, 1, 1, 0.1, 1.24, dV=pack_rows(small(FIRST))))
+    two.settings = replace(two.settings, lag=15)
     two.coordinator = two.another()
     two.coordinator.signal(1, Signal(0, 1, 1, 0.7, 0.0, dV=pack_rows(FIRST)))
     assert [one["steps"] for one in two.of("uploaded")] == [0, 1]
@@ -177,7 +176,7 @@ def test_what_was_said_under_other_settings_is_said_again(federate: Make) -> Non
 def test_new_settings_leave_a_round_in_progress_what_was_streamed(federate: Make) -> None:
     two = federate()
     two.coordinator.signal(0, Signal(0, 1, 1, 0.7, 0.0, dV=pack_rows(FIRST)))
-    two.settings = federate(money_digits=2).settings
+    two.settings = replace(two.settings, lag=15)
     two.coordinator = two.another()
     round = two.coordinator.state(0).round
     assert round is not None
@@ -217,7 +216,7 @@ def small(x: Any) -> Any:
 
 
 def test_what_is_streamed_is_signed(federate: Make) -> None:
-    two = federate(money_digits=2)
+    two = federate()
     member = Streaming(two, 0)
     member.say(Signal(0, 1, 1, 0.1, 1.24, dV=pack_rows(small(FIRST))))
     member.say(Signal(0, 2, 2, 0.1, 1.5, rows=small(SECOND)))  # a triangle now
@@ -268,7 +267,8 @@ def test_a_changed_stream_shows(federate: Make, change: str) -> None:
     member = Streaming(two, 0)
     member.say(Signal(0, 1, 1, 0.1, 1.0, dV=pack_rows(small(FIRST))))
     changes: dict[str, dict[str, Any]] = {
-        "cost": {"cost": 0.5}, "steps": {"steps": 2, "learned": 2}, "unsigned": {"signature": None},
+        "cost": {"cost_units": 50}, "steps": {"steps": 2, "learned": 2},
+        "unsigned": {"signature": None},
         "numbers": {"numbers": pack_rows(small(SECOND)).numbers.astype("<f8").tobytes()},
     }  # fmt: skip
     with two.store.touch() as connection:

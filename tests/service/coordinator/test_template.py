@@ -27,7 +27,7 @@ def written(folder: Path, text: str) -> Config:
 def test_it_can_be_served_as_it_is(tmp_path: Path) -> None:
     found = written(tmp_path, TEXT)
     assert found.server == written(tmp_path, TEXT.partition("[server]")[0]).server
-    settings = found.settings.completed(None)
+    settings = found.settings
     assert settings.dim == CHOSEN["dim"]
     assert settings.limits == safe_limits(CHOSEN["budget"])
     settings.check()
@@ -39,7 +39,7 @@ def test_every_setting_is_in_it_with_its_default() -> None:
     for kind, table in ((Settings, whole["federation"]), (Limits, limits),
                         (ServerConfig, whole["server"])):  # fmt: skip
         assert set(table) == {one.name for one in fields(kind)} - set(OWN)
-    assert whole["federation"]["silent_rounds"] == 2  # of a new federation, not of version 0.1
+    assert whole["federation"]["silent_rounds"] == 2
     assert whole["server"]["port"] == ServerConfig.port
 
 
@@ -54,7 +54,7 @@ def test_every_line_is_valid_without_its_mark(tmp_path: Path, line: int) -> None
         text = text.replace("\n#key", "\nkey")
     elif text[line:].startswith("key"):
         text = text.replace("\n#certificate", "\ncertificate")
-    written(tmp_path, text).settings.completed(None).check()
+    written(tmp_path, text).settings.check()
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_requests_of_an_earlier_start_are_refused_in_any_order(pair: Federation)
     here.come_from(1, "1-aaaaaaaa")  # another client's
     here.come_from(0, "3-bbbbbbbb")
     assert here.last_start(0) == 3
-    here.come_from(0, None)  # of version 0.1
+    here.come_from(0, None)  # as a request that was written by hand
     here.open_round(0)
 
 
@@ -175,13 +175,13 @@ def test_an_answer_and_a_delivery_name_their_upload(pair: Federation) -> None:
         here.deliver(0, Delivery(1, 2.0 * ONE[0], upload=other))
     here.answer(0, Answer(1, 1, True, mine))
     here.deliver(0, Delivery(1, ONE[0], upload=mine))
-    here.deliver(1, Delivery(1, ONE[0]))  # of version 0.1
+    here.deliver(1, Delivery(1, ONE[0]))  # it need not
     assert pair.of("closed")
 
 
 @pytest.mark.parametrize("finds_out", ["by its upload", "by its answer", "after a crash"])
 def test_dV_of_one_and_db_of_the_other(pair: Federation, tmp_path: Path, finds_out: str) -> None:
-    """Of two that name no start, as of version 0.1: who comes second sits the round out."""
+    """Of two that name no start, who comes second sits the round out."""
     here = pair.coordinator
     late = Process(pair, tmp_path / "a")
     late.learn()

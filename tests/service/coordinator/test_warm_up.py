@@ -96,7 +96,7 @@ def some_rounds(here: Federation) -> float:
 def test_rounds_compile_nothing(tmp_path: Path) -> None:
     here = Federation(
         tmp_path / "l.db", CLIENTS, dim=DIM, mechanism=MECHANISMS[0], threshold=1e-9,
-        limits=replace(safe_limits(None), price_rise=None), round_interval=0.0, barred_rounds=0,
+        limits=replace(safe_limits(None), price_rise=None), round_interval=0.0, barred_time=0.0,
         answer_time=4.0,
     )  # fmt: skip
     for mechanism in MECHANISMS:

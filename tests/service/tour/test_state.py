@@ -38,13 +38,14 @@ OPENED = entry("opened", 1, client=1, epoch=0)
 
 
 def one_round(number: int, payments: dict[str, float], **more: Any) -> list[dict[str, Any]]:
-    fixed = {"failed": [], "data_only": False} | more
+    fixed = {"failed": [], "data_only": False, "money_digits": 2} | more
+    units = {client: round(100 * paid) for client, paid in payments.items()}
     return [
         entry("opened", number, client=1, epoch=number - 1),
         *(entry("uploaded", number, client=k) for k in range(3)),
-        entry("decided", number, attempt=1, offers=payments, **fixed),
+        entry("decided", number, attempt=1, offers=units, **fixed),
         *(entry("delivered", number, client=int(k)) for k in payments),
-        entry("closed", number, epoch=number, payments=payments, ratio=0.75),
+        entry("closed", number, epoch=number, payments=units, ratio=0.75, money_digits=2),
     ]
 
 

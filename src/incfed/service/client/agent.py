@@ -243,7 +243,7 @@ class Agent:
             return self._get_download(closed)._replace(epoch=state.epoch)
         round = state.active
         if round is None:
-            if self._unsaid and now >= self._signal_after:
+            if self._has_news and now >= self._signal_after:
                 return self._put_signal()
             may_call = learner.triggered and now >= self._call_after
             return self._open_round(now) if may_call else None
@@ -269,9 +269,9 @@ class Agent:
         self._last_round = state.round.number
 
     @property
-    def _unsaid(self) -> bool:
+    def _has_news(self) -> bool:
         """Is there something to say that the coordinator has not heard?"""
-        return self.durable.unsaid not in (None, self._said)
+        return self.durable.pending_signal not in (None, self._said)
 
     def _behind(self, state: StateView) -> bool:
         """Is there a download to ask for?"""
@@ -433,7 +433,7 @@ class Agent:
     def _finish_syncs(self) -> None:
         if self.state is not None:
             for sync in self._syncs:
-                if self._behind(self.state) or (self._unsaid and self.state.active is None):
+                if self._behind(self.state) or (self._has_news and self.state.active is None):
                     break
                 if sync.is_done(self.state, self.durable.learner):
                     sync.finish()

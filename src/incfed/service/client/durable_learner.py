@@ -56,11 +56,12 @@ class DurableLearner:
         self._recent = deque(start.recent, maxlen=start.settings.dim)  # the last steps
         self._marks = dict(start.marks)  # signals of rows, by step
         self.stream = pack_rows(np.empty((0, start.settings.dim)))  # all that they said together,
-        self._sent: tuple[int, int] | None = None  # with the last one: see `unsaid`
+        self._sent: tuple[int, int] | None = None  # with the last one: see `pending_signal`
         self.cost, self.answers = start.cost, dict(start.answers)
         self.learner.resume(
             start.epoch, start.clock, start.V, start.b, start.frozen, start.fresh, start.given,
-            start.given_rounds, start.own, start.known, start.told, start.blur, start.kept,
+            start.given_rounds, own=start.own, known=start.known,
+            uploaded_steps=start.uploaded_steps, noise=start.blur, kept=start.kept,
         )  # fmt: skip
         self.settled, self._entitled, self._acted = start.settled, start.entitled, False
         self.start, self.history = start.start, start.history
@@ -149,12 +150,9 @@ class DurableLearner:
             if self.learner.trust != self.trust:
                 self.learner.trust = self.trust
             self.streams, self.learner.privacy = streams, privacy
-            current = self.everyone and self.learner.epoch == settings.epoch
-            if current and self.learner.frozen is None:  # a folder of version 0.1 does not know it
-                self.settled = max(self.settled, settings.shared)
 
     @property
-    def unsaid(self) -> tuple[int, int] | None:
+    def pending_signal(self) -> tuple[int, int] | None:
         """The round in which it last shared, and the steps, that a signal is about; None: there is
         nothing to say."""
         if self.streams is None or not self.learner.pending_steps:
@@ -162,8 +160,8 @@ class DurableLearner:
         return self.settled, self.steps
 
     def signal(self, cost_function: CostFunction, said: tuple[int, int] | None) -> Signal:
-        """What is not shared yet, to be said between rounds. `said`: `unsaid` of the last signal
-        that was heard."""
+        """What is not shared yet, to be said between rounds. `said`: `pending_signal` of the
+        last signal that was heard."""
         with self._lock:
             learner, learned, rows, dV = self.learner, self.steps, None, None
             epoch, steps = learner.epoch, learner.pending_steps
@@ -359,10 +357,11 @@ class DurableLearner:
             self._journal.generation, self.settings, learner.epoch, learner.clock, learner.V,
             learner.b, learner.frozen, self.cost, dict(self.answers), fresh,
             self.steps, self.earned, self.lost_round,
+            learner.own.plus(Observations.empty(learner.dim)),
             learner.given if learner.given.steps else None, self.settled, self._entitled,
             learner.given_rounds, dict(self._marks), list(self._recent) if self._marks else [],
-            learner.own.plus(Observations.empty(learner.dim)), learner.known, self.start,
-            learner.told, learner.noise, learner.kept if learner.kept.steps else None,
+            learner.known, self.start,
+            learner.uploaded_steps, learner.noise, learner.kept if learner.kept.steps else None,
             self.history,
         )  # fmt: skip
 

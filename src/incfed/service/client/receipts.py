@@ -55,7 +55,7 @@ class Receipts:
         """Compare the head of a reply with those seen before."""
         try:
             head = Head.read(headers.get(requests.HEAD.lower(), ""))
-        except ValueError:  # of version 0.1
+        except ValueError:  # what answered is no coordinator: a proxy, perhaps
             return
         if self._heads.get(head.number, head) != head:
             raise self._fork(f"it shows another entry {head.number} than before")

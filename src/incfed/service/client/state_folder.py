@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +24,7 @@ from ...protocol.client import FrozenData, Observations
 from ...protocol.floats import to_text
 from ...protocol.privacy import Noise
 from ...support import inputs
+from ...support.formats import check_format
 from ...support.locks import Lock, Locked
 from ...types import Floats
 from ..codec import read, read_floats
@@ -30,7 +32,7 @@ from ..requests import Start
 from ..wire import FederationView
 
 LOCK, SNAPSHOT, JOURNALS = "lock", "snapshot", "journal-*"
-MAGIC = b"incfed-client-1"
+MAGIC, FORMAT = b"incfed-client-", 2  # with which a snapshot begins
 
 # ------------------------------------------------------------------------------------ the lock
 
@@ -133,26 +135,27 @@ class Snapshot(NamedTuple):
     steps: int  # learned since the client was created
     earned: float
     lost_round: int | None  # still open at the first start, with an upload of a deleted folder
+    own: Observations  # all of its own data
     given: Observations | None = None  # shared, and not downloaded yet; None: nothing
     settled: int = 0  # up to this round it is known what was shared
     entitled: bool = True  # to a download, where they are one for one
     given_rounds: tuple[int, ...] = ()  # in which `given` was shared
     marks: dict[int, Mark] = {}  # noqa: RUF012 - signals that may become uploads, by step,
     recent: list[tuple[Floats, float]] = []  # noqa: RUF012 - and then the last d steps
-    own: Observations | None = None  # all of its own data; None: not known, of version 0.1
     known: Floats | None = None  # the scores of others, downloaded with the epoch
     start: Start = Start()  # the one that wrote this
-    told: int | None = None  # pending steps that an upload had before; None: of version 0.1,
+    uploaded_steps: int = 0  # pending ones that an upload had before,
     blur: Noise | None = None  # their noise,
     kept: Observations | None = None  # and their sums, if they are not in `fresh`
     history: str = ""  # that came with the epoch, and tells it from one of another history
 
     @classmethod
     def new(cls, settings: FederationView, lost_round: int | None = None) -> Snapshot:
-        """Of a client that has learned nothing yet."""
+        """The snapshot of a client that has learned nothing yet."""
         d = settings.dim
-        V, b, fresh = np.zeros((d, d)), np.zeros(d), Observations.empty(d)
-        return cls(0, settings, 0, 0, V, b, None, None, {}, fresh, 0, 0.0, lost_round)
+        V, b = np.zeros((d, d)), np.zeros(d)
+        fresh, own = Observations.empty(d), Observations.empty(d)  # each is added to in place
+        return cls(0, settings, 0, 0, V, b, None, None, {}, fresh, 0, 0.0, lost_round, own)
 
 
 def save(folder: Path, snapshot: Snapshot) -> None:
@@ -161,7 +164,7 @@ def save(folder: Path, snapshot: Snapshot) -> None:
     temporary = folder / f"{SNAPSHOT}.tmp"
     try:
         with open(temporary, "wb", opener=for_its_owner) as file:
-            file.write(MAGIC + b" %08x\n" % zlib.crc32(body) + body)
+            file.write(MAGIC + b"%d %08x\n" % (FORMAT, zlib.crc32(body)) + body)
             file.flush()
             os.fsync(file.fileno())
     except OSError:  # the disk may be full: make room
@@ -193,8 +196,11 @@ def load(folder: Path) -> Snapshot | None:
         head, _, body = path.read_bytes().partition(b"\n")
     except FileNotFoundError:
         return None
+    made = re.fullmatch(MAGIC + rb"([0-9]{1,9}) [0-9a-f]{8}", head)
+    if made is not None:
+        check_format(path, int(made[1]), FORMAT)
     try:
-        if head != MAGIC + b" %08x" % zlib.crc32(body):
+        if head != MAGIC + b"%d %08x" % (FORMAT, zlib.crc32(body)):
             raise ValueError("the checksum is wrong")
         return _from_json(json.loads(body))
     except (ValueError, KeyError, TypeError) as error:  # (an InputError is a ValueError)
@@ -202,54 +208,50 @@ def load(folder: Path) -> Snapshot | None:
         raise inputs.refuse("state", str(path), allowed) from None
 
 
-# The names in the JSON are those of version 0.1: `terms` for settings (which had no epoch), `told`
-# for what is frozen, `heap` for its data, `former` for lost_round. What came later may be missing.
-
-
 def _to_json(snapshot: Snapshot) -> dict[str, Any]:
-    told = snapshot.frozen and {
+    frozen = snapshot.frozen and {
         "round": snapshot.frozen.round,
         "cost": snapshot.cost,
         "answers": snapshot.answers,
-        "heap": _data_to_json(snapshot.frozen.data),
+        "data": _data_to_json(snapshot.frozen.data),
         "streamed": snapshot.frozen.streamed,
         "release": snapshot.frozen.release and _data_to_json(snapshot.frozen.release),
     }
     blur = snapshot.blur and {"V": to_text(snapshot.blur.V.ravel()), "b": to_text(snapshot.blur.b)}
     return {
         "generation": snapshot.generation,
-        "terms": asdict(snapshot.settings),
+        "settings": asdict(snapshot.settings),
         "epoch": snapshot.epoch,
         "clock": snapshot.clock,
         "V": to_text(snapshot.V.ravel()),
         "b": to_text(snapshot.b),
-        "told": told,
+        "frozen": frozen,
         "fresh": _data_to_json(snapshot.fresh),
         "steps": snapshot.steps,
         "earned": snapshot.earned,
-        "former": snapshot.lost_round,
+        "lost_round": snapshot.lost_round,
         "given": snapshot.given and _data_to_json(snapshot.given),
         "settled": snapshot.settled,
         "entitled": snapshot.entitled,
         "given_rounds": snapshot.given_rounds,
         "marks": {
-            step: {"cost": mark.cost, "heap": _data_to_json(mark.data), "nonce": mark.nonce}
+            step: {"cost": mark.cost, "data": _data_to_json(mark.data), "nonce": mark.nonce}
             for step, mark in snapshot.marks.items()
         },
         "recent": to_text(np.array([[*x, y] for x, y in snapshot.recent]).ravel()),
-        "own": snapshot.own and _data_to_json(snapshot.own),
+        "own": _data_to_json(snapshot.own),
         "known": None if snapshot.known is None else to_text(snapshot.known),
         "start": list(snapshot.start),
         "history": snapshot.history,
-        "uploaded": snapshot.told,
+        "uploaded_steps": snapshot.uploaded_steps,
         "blur": blur,
         "kept": snapshot.kept and _data_to_json(snapshot.kept),
     }
 
 
 def _from_json(said: dict[str, Any]) -> Snapshot:
-    settings = read(FederationView, {"epoch": 0, **said["terms"]})
-    dim, told = settings.dim, said["told"]
+    settings = read(FederationView, said["settings"])
+    dim, frozen = settings.dim, said["frozen"]
     return Snapshot(
         generation=said["generation"],
         settings=settings,
@@ -257,38 +259,38 @@ def _from_json(said: dict[str, Any]) -> Snapshot:
         clock=said["clock"],
         V=read_floats("V", said["V"], dim * dim).reshape(dim, dim),
         b=read_floats("b", said["b"], dim),
-        frozen=told and _frozen(told, dim),
-        cost=told and told["cost"],
-        answers={int(n): yes for n, yes in told["answers"].items()} if told else {},
+        frozen=frozen and _frozen(frozen, dim),
+        cost=frozen and frozen["cost"],
+        answers={int(n): yes for n, yes in frozen["answers"].items()} if frozen else {},
         fresh=_data(said["fresh"], dim),
         steps=said["steps"],
         earned=said["earned"],
-        lost_round=said["former"],
-        given=_data(said["given"], dim) if said.get("given") else None,
-        settled=said.get("settled", 0),
-        entitled=said.get("entitled", True),
-        given_rounds=tuple(said.get("given_rounds", ())),
+        lost_round=said["lost_round"],
+        given=said["given"] and _data(said["given"], dim),
+        settled=said["settled"],
+        entitled=said["entitled"],
+        given_rounds=tuple(said["given_rounds"]),
         marks={
-            int(step): Mark(_data(one["heap"], dim), float(one["cost"]), one.get("nonce", ""))
-            for step, one in said.get("marks", {}).items()
+            int(step): Mark(_data(mark["data"], dim), float(mark["cost"]), mark["nonce"])
+            for step, mark in said["marks"].items()
         },
         recent=[
             (row[:-1].copy(), float(row[-1]))
-            for row in read_floats("recent", said.get("recent", "")).reshape(-1, dim + 1)
+            for row in read_floats("recent", said["recent"]).reshape(-1, dim + 1)
         ],
-        own=_data(said["own"], dim) if said.get("own") else None,
-        known=read_floats("known", said["known"], SCORES) if said.get("known") else None,
-        start=Start(*said.get("start", ())),
-        history=said.get("history", ""),
-        told=said.get("uploaded"),
-        blur=_noise(said["blur"], dim) if said.get("blur") else None,
-        kept=_data(said["kept"], dim) if said.get("kept") else None,
+        own=_data(said["own"], dim),
+        known=said["known"] and read_floats("known", said["known"], SCORES),
+        start=Start(*said["start"]),
+        history=said["history"],
+        uploaded_steps=said["uploaded_steps"],
+        blur=said["blur"] and _noise(said["blur"], dim),
+        kept=said["kept"] and _data(said["kept"], dim),
     )
 
 
 def _frozen(said: dict[str, Any], dim: int) -> FrozenData:
-    release = _data(said["release"], dim) if said.get("release") else None
-    return FrozenData(said["round"], _data(said["heap"], dim), release, bool(said.get("streamed")))
+    release = said["release"] and _data(said["release"], dim)
+    return FrozenData(said["round"], _data(said["data"], dim), release, said["streamed"])
 
 
 def _noise(said: dict[str, Any], dim: int) -> Noise:
@@ -307,7 +309,5 @@ def _data(said: dict[str, Any], dim: int) -> Observations:
     count = steps * dim if steps < dim and said["rows"] else 0  # none: with noise
     rows = read_floats("rows", said["rows"], count).reshape(-1, dim)
     V = read_floats("V", said["V"], dim * dim).reshape(dim, dim)
-    b, scores = read_floats("b", said["b"], dim), np.zeros(SCORES)
-    if "scores" in said:
-        scores = read_floats("scores", said["scores"], SCORES)
+    b, scores = read_floats("b", said["b"], dim), read_floats("scores", said["scores"], SCORES)
     return Observations(steps, V, b, list(rows.copy()), scores)

@@ -139,11 +139,6 @@ class Coordinator:
             last = Starts(connection, [client]).last.get(client)
         return 0 if last is None else last.number
 
-    def last_shared(self, client: int) -> int:
-        """The last round in which a client shared; 0: none."""
-        with self._read([client]) as transaction:
-            return transaction.rows.last_round(client)
-
     def states(self, callers: Sequence[Caller]) -> list[StateView | Refusal]:
         """The state as each of these clients sees it. Asking for it counts as being seen."""
         with self._read() as transaction:

@@ -8,14 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ...ledger import tables
 from ...ledger.chain import digest
 from ...ledger.clients import set_key
 from ...ledger.records import OFFERED, OPEN, read_upload, to_bytes, upload_entry, upload_row
+from ...ledger.settings import Settings
 from ...ledger.signatures import fault
-from ...protocol.checks import Refusal, check_delivery, check_scores, check_signal, check_upload
+from ...protocol.checks import (
+    Refusal,
+    check_cost,
+    check_delivery,
+    check_scores,
+    check_signal,
+    check_upload,
+)
 from ...protocol.messages import Answer, Delivery, Signal, Upload
 from ...protocol.money import next_unit
 from ...protocol.packing import DIGEST, FACTOR, combine
@@ -31,7 +39,8 @@ from .round import RoundTransaction
 from .scores import capped
 from .screening import Check, is_large
 
-FIXED = ("steps", "cost", "cost_units", "form", "numbers")  # of an upload, once it is there
+FIXED = ("steps", "cost_units", "form", "numbers")  # of an upload, once it is there
+Costly = TypeVar("Costly", Signal, Upload)  # messages that state a cost
 Handler = Callable[[RoundTransaction, int, Any], None]  # the client that sent it, and the message
 # A client, its message with what handles that, and the start of the client that it comes from.
 SentMessage = tuple[int, Handler, Any] | tuple[int, Handler, Any, Start | None]
@@ -93,7 +102,7 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
     settings, allowed = transaction.settings, transaction.allowed_epochs([client])[client]
     if settings.rule.streams is None:
         return  # the settings have changed since the client read them
-    message = message._replace(cost=next_unit(message.cost, settings.money_digits))
+    message = _in_units(message, settings)
     _check_rate(transaction, client, message.steps)
     _make(transaction, _signal_checks(transaction, message))
     # no n steps with arms of at most L make log det grow by more
@@ -109,7 +118,7 @@ def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
 
 
 def upload(transaction: RoundTransaction, client: int, message: Upload) -> None:
-    message = message._replace(cost=next_unit(message.cost, transaction.settings.money_digits))
+    message = _in_units(message, transaction.settings)
     row = upload_row(client, message, transaction.settings)
     uploaded = transaction.rows.find(tables.uploads, message.round, client)
     if uploaded is None:
@@ -247,6 +256,12 @@ def _check_rate(transaction: RoundTransaction, client: int, steps: int) -> None:
         raise refusal[client]
 
 
+def _in_units(message: Costly, settings: Settings) -> Costly:
+    """The message with its cost rounded up to minor units. Refusal if that is not possible."""
+    check_cost(message.cost, settings.bounds)
+    return message._replace(cost=next_unit(message.cost, settings.money_digits))
+
+
 # ------------------------------------------------------------------- checks that may take long
 
 
@@ -255,14 +270,13 @@ def long_checks(
 ) -> Iterable[Check]:
     """Those that a message will need, as far as that can be told before its transaction."""
     rows, settings, current = transaction.rows, transaction.settings, transaction.round
-    digits = settings.money_digits
     if handler is signal and settings.rule.streams is not None:
-        message = message._replace(cost=next_unit(message.cost, digits))
+        message = _in_units(message, settings)
         return _signal_checks(transaction, message)
     if current is None or handler is signal or message.round != current.number:
         return ()
     if handler is upload and current.stage == OPEN:
-        message = message._replace(cost=next_unit(message.cost, digits))
+        message = _in_units(message, settings)
         return _upload_checks(transaction, message)
     uploaded = rows.find(tables.uploads, message.round, client)
     if handler is delivery and current.stage == OFFERED and uploaded is not None:
@@ -287,7 +301,7 @@ def _signal_checks(transaction: RoundTransaction, message: Signal) -> Iterator[C
 def _upload_checks(transaction: RoundTransaction, message: Upload) -> Iterator[Check]:
     settings = transaction.settings
     yield Check("upload", check_upload, (message, settings.bounds))
-    if message.steps and settings.limits is not None and settings.limits.refuse_resale:
+    if message.steps and settings.limits.refuse_resale:
         yield transaction.not_resold(message.dV)
 
 

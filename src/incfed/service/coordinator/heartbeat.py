@@ -30,21 +30,18 @@ def begin(connection: Connection, now: float) -> None:
 def go_on(connection: Connection, now: float) -> None:
     """Another stage of it begins. Who was not back from a silence before it is not barred here:
     one silence is kept in mind, not how many there were."""
-    if not connection.execute(update(tables.heartbeat).values(at=now, silences=KEPT)).rowcount:
-        begin(connection, now)  # of a round that version 0.1 left in progress
+    connection.execute(update(tables.heartbeat).values(at=now, silences=KEPT))
 
 
-def beat(connection: Connection, now: float, allowed: float, since: float) -> float | None:
+def beat(connection: Connection, now: float, allowed: float) -> float | None:
     """Leave a beat. How long was the silence before it, in seconds? None: there was none.
 
-    `allowed`: the time that clients have in this stage. `since`: when the round was opened, for one
-    that version 0.1 left in progress.
+    `allowed`: the time that clients have in this stage.
     """
-    last = connection.execute(LAST).first()
-    at, silences = (since, 0) if last is None else last
+    at, silences = connection.execute(LAST).one()
     silent = bool(now - at > min(GAP, max(LEAST, allowed / 2.0)) * 2.0**silences)
     # a beat of the future: another coordinator's clock is a bit ahead, or one was set back
-    if last is None or silent or now - at >= BEAT or at - now > GAP:
+    if silent or now - at >= BEAT or at - now > GAP:
         _write(connection, at=now, silences=silences + silent)
     return now - at if silent else None
 

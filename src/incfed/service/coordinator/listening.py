@@ -32,10 +32,11 @@ from ...ledger.records import (
 from ...ledger.settings import Settings
 from ...protocol import deciding
 from ...protocol.global_statistics import GlobalStatistics
-from ...protocol.limits import NO_PAST
 from ...protocol.messages import Signal, Upload
+from ...protocol.money import from_units, to_units
 from ...protocol.packing import FACTOR, Packed, add_rows, gather
 from ...protocol.protocols import EVERYONE
+from ...protocol.triggers import ROWS
 from ...types import Floats
 from .batching import CLIENTS
 from .errors import Conflict
@@ -46,7 +47,10 @@ CACHED = 64  # epochs, and orders of clients, that are kept in memory
 _signals, _paid, _rounds = tables.signals, tables.payments.c, tables.rounds.c
 LAST_ROUND = select(func.max(_rounds.number)).where(_rounds.stage == CLOSED)
 PENDING_OF = (_signals.c.steps > 0) & _signals.c.client.in_(CLIENTS)
-FIGURES = select(*(_signals.c[name] for name in ("client", *Signal._fields[:5]))).where(PENDING_OF)
+FIGURE_NAMES = ("epoch", "learned", "steps", "growth")
+FIGURES = select(*(_signals.c[name] for name in ("client", *FIGURE_NAMES, "cost_units"))).where(
+    PENDING_OF
+)
 LAST_EPOCH = (
     select(func.max(_paid.epoch))
     .where(_paid.client == _signals.c.client)
@@ -60,7 +64,7 @@ FIGURES_KEPT, STREAMS_KEPT = FIGURES.where(KEPT), STREAMS.where(KEPT)
 
 
 def hear(
-    connection: Connection, client: int, signal: Signal, dim: int, rows: bool,
+    connection: Connection, client: int, signal: Signal, settings: Settings,
     nonce: str | None = None, check: Callable[[Packed], None] = lambda dV: None,
 ) -> bool:  # fmt: skip
     """Store it; is it of a later step than the one before? Conflict if rows are missing. `nonce`:
@@ -69,10 +73,12 @@ def hear(
     own = _signals.c.client == client
     before = connection.execute(select(_signals).where(own)).first()
     same = before is not None and before.nonce == nonce
-    dV = _stream(before if same else None, signal, dim) if rows else None
+    rows = settings.rule.streams == ROWS
+    dV = _stream(before if same else None, signal, settings.dim) if rows else None
     if dV is not None and signal.steps:
         check(dV)
-    values: dict[str, Any] = dict(zip(Signal._fields[:5], signal[:5], strict=True))
+    values: dict[str, Any] = {name: getattr(signal, name) for name in FIGURE_NAMES}
+    values["cost_units"] = to_units(signal.cost, settings.money_digits)
     if dV is not None:
         values |= {"form": dV.form, "numbers": to_bytes(dV.numbers)}
         values |= {"nonce": nonce, "signature": signal.signature}
@@ -122,7 +128,7 @@ def streamed(
     return {
         client: Streamed(
             Upload(
-                0, epoch if everyone else one.epoch, one.steps, one.cost,
+                0, epoch if everyone else one.epoch, one.steps, _cost(one, settings),
                 Packed(one.form, settings.dim, from_bytes(one.numbers)), one.signature,
             ),
             one.since or 0, one.epoch, one.learned,
@@ -185,8 +191,7 @@ class Judge:
             return False
         inputs = read_round_inputs(
             connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=(),
-            past=NO_PAST if settings.limits is None else read_past(connection),
-            members=_members(connection),
+            past=read_past(connection, settings.money_digits), members=_members(connection),
         )  # fmt: skip
         sent = streamed(connection, settings, epoch, clients)
         uploads = {client: one.upload for client, one in sent.items()}
@@ -202,12 +207,9 @@ class Judge:
         ids = sorted(said.keys() | known.keys())
         if not ids:
             return False
-        limits = settings.limits
-        if limits is not None:
-            steps = {client: one.steps for client, one in [*known.items(), *said.items()]}
-            count = _members(connection)
-            if limits.shortfall(count, steps.values()) is not None:
-                return False
+        steps = {client: one.steps for client, one in [*known.items(), *said.items()]}
+        if settings.limits.shortfall(_members(connection), steps.values()) is not None:
+            return False
         costs, logdets, grown = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
         for k, client in enumerate(ids):
             upload, signal = known.get(client), said.get(client)
@@ -221,7 +223,7 @@ class Judge:
             growth = gain if signal is None else max(gain, signal.growth)
             logdets[k] = self._shared(connection, settings, of).logdet + growth
             grown[k] = growth - gain
-            costs[k] = signal.cost if signal is not None else upload.cost if upload else 0.0
+            costs[k] = _cost(signal, settings) if signal else upload.cost if upload else 0.0
         signals = settings.rule.signals(len(ids), settings.dim, settings.ridge, costs)
         assert signals is not None
         signals.grown[:] = grown
@@ -250,7 +252,7 @@ class Judge:
         if not streams:
             return False
         ids = sorted(streams)
-        costs = np.array([said[client].cost for client in ids])
+        costs = np.array([_cost(said[client], settings) for client in ids])
         signals = settings.rule.signals(len(ids), settings.dim, settings.ridge, costs)
         assert signals is not None
         now = self._shared(connection, settings, epoch)
@@ -320,6 +322,11 @@ class Judge:
             know(signals, where, V, factor, now.logdet, settings.ridge, pending)
             self._exact[key] = signals.exact.copy()
         return self._exact[key]
+
+
+def _cost(signal: Any, settings: Settings) -> float:
+    """What a row of `signals` says of the client's cost."""
+    return from_units(signal.cost_units, settings.money_digits)
 
 
 def _members(connection: Connection) -> int:

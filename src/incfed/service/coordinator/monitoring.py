@@ -216,7 +216,7 @@ class Metrics:
     def event(self, event: dict[str, Any]) -> None:
         self._events.labels(event["event"]).inc()
         if event["event"] == "closed":
-            self._paid.inc(sum(amounts(event["payments"], event.get("money_digits")).values()))
+            self._paid.inc(sum(amounts(event["payments"], event["money_digits"]).values()))
             self._ratio.observe(event["ratio"])
 
     def page(self, overview: Overview) -> bytes:

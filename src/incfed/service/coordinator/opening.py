@@ -68,8 +68,8 @@ def hear(transaction: RoundTransaction, client: int, signal: Signal) -> None:
         _check_resale(transaction, dV)
         _check_signature(transaction, client, signal, dV)
 
-    nonce, dim = transaction.nonce(client), settings.dim
-    if listening.hear(transaction.connection, client, signal, dim, rows, nonce, check):
+    nonce = transaction.nonce(client)
+    if listening.hear(transaction.connection, client, signal, settings, nonce, check):
         _judge(transaction, client)
 
 
@@ -119,7 +119,7 @@ def _judge(transaction: RoundTransaction, client: int) -> bool:
         _keep(transaction, client, now + wait)
         return False
     live = set(connection.scalars(LIVE, transaction.live_between())) | {client}
-    barred = transaction.barred(members(connection), transaction.federation.round + 1, now)
+    barred = transaction.barred(members(connection), now)
     clients = live - barred - conduct.ignored(connection, settings, now)
     judge, rows = transaction.caches.judge, settings.rule.streams == ROWS
     worthwhile = judge.opens if rows else judge.calls
@@ -161,8 +161,7 @@ def _take_streams(transaction: RoundTransaction, clients: set[int]) -> None:
 def _check_resale(transaction: RoundTransaction, dV: Packed) -> None:
     """Refusal if it is only what clients have downloaded. The outcome is kept: when a round opens,
     what was heard in this epoch is not checked again."""
-    limits = transaction.settings.limits
-    if limits is not None and limits.refuse_resale:
+    if transaction.settings.limits.refuse_resale:
         transaction.caches.outcomes.make(transaction.not_resold(dV))
 
 

@@ -24,7 +24,7 @@ from ...ledger.sketches import add_sketches
 from ...ledger.summaries import note_removed, summarise
 from ...protocol import deciding
 from ...protocol.deciding import Offers, RoundInputs
-from ...protocol.limits import NO_PAST
+from ...protocol.money import from_units, to_units
 from ...protocol.triggers import GROWTH
 from . import conduct, heartbeat, listening, scores
 from .batching import NUMBER
@@ -84,7 +84,7 @@ class RoundTransaction(FederationTransaction):
         """After a silence of the coordinator, clients have all of their time again; and those that
         were live before it still are."""
         allowed = self._time_allowed
-        silence = heartbeat.beat(self.connection, self.now, allowed, self.round.opened)
+        silence = heartbeat.beat(self.connection, self.now, allowed)
         if silence is None:
             return
         around = self.live_between()
@@ -118,9 +118,8 @@ class RoundTransaction(FederationTransaction):
             conduct.missed(connection, connection.scalars(AWAITED, self._awaited_values).all())
         if not settings.false_calls:
             return
-        if caller not in inputs.uploads and caller in self.barred(
-            members(connection), self.round.number, self.round.opened
-        ):
+        barred = self.barred(members(connection), self.round.opened)
+        if caller not in inputs.uploads and caller in barred:
             return  # it may call, but not share: that it did not says nothing
         growth = settings.rule.streams == GROWTH
         claim = listening.claim(connection, caller) if growth else None
@@ -139,7 +138,7 @@ class RoundTransaction(FederationTransaction):
         )
         failed = self.connection.scalars(query)
         all_members = members(self.connection)
-        barred = self.barred(all_members, self.round.number, self.round.opened)
+        barred = self.barred(all_members, self.round.opened)
         return read_round_inputs(
             self.connection,
             self.settings,
@@ -148,7 +147,7 @@ class RoundTransaction(FederationTransaction):
             trigger=self.round.trigger,
             spent=self.spent,
             out={*failed, *barred},
-            past=NO_PAST if self.settings.limits is None else read_past(self.connection),
+            past=read_past(self.connection, self.settings.money_digits),
             members=sum(not one.revoked for one in all_members),
         )
 
@@ -171,14 +170,12 @@ class RoundTransaction(FederationTransaction):
             self._update_offer(one.client, failed=True)
         barred = [one.client for one in failed if one.accepted is not False]
         inputs = self._inputs()  # before they are barred: here they are left out as failed
-        bar = self.settings.bar(number, self.now)
-        if bar and not heartbeat.interrupted(self.connection):
-            columns = {"until": "barred", "until_time": "barred_until"}
-            values = {columns[name]: until for name, until in bar.items()}
+        until = self.settings.barred_until(self.now)
+        if until is not None and not heartbeat.interrupted(self.connection):
             for client in barred:
                 statement = update(tables.clients).where(tables.clients.c.id == client)
-                self.connection.execute(statement.values(values))
-                self.record("barred", round=number, client=client, **bar)
+                self.connection.execute(statement.values(barred_until=until))
+                self.record("barred", round=number, client=client, until_time=until)
         kept = {one.client: self._payment(one) for one in delivered}
         add = self.round.attempt < self.settings.attempts
         offers = deciding.decide_again(inputs, kept, add=add)
@@ -190,18 +187,18 @@ class RoundTransaction(FederationTransaction):
         deadline = self.now + self.settings.answer_time
         new = []
         for client, payment in offers.payments.items():
-            paid = money.columns("payment", payment, self.settings.money_digits)
+            made = {"attempt": attempt, "payment_units": self._units(payment)}
             if client in kept:
-                self._update_offer(client, attempt=attempt, **paid)
+                self._update_offer(client, **made)
             else:
-                row = {"round": number, "client": client, "attempt": attempt, **paid}
-                new.append(row | {"accepted": None, "failed": False})
+                row = {"round": number, "client": client, "accepted": None, "failed": False}
+                new.append(row | made)
         if new:
             self.connection.execute(insert(tables.offers), new)
         heartbeat.go_on(self.connection, self.now)
         self._update_round(stage=OFFERED, attempt=attempt, deadline=deadline)
         body = {"offers": self._by_client(offers.payments), "data_only": offers.data_only}
-        body |= {"gap": offers.gap} if offers.gap else {}  # version 0.1 had none
+        body |= {"gap": offers.gap} if offers.gap else {}
         removed = {str(client): limit for client, limit in offers.removed.items()}
         body |= {"removed": removed} if removed else {}
         if removed or attempt > 1:
@@ -211,7 +208,7 @@ class RoundTransaction(FederationTransaction):
             sums |= self._sums(voided=[self._payment(one) for one in failed])
         self.record("decided", round=number, attempt=attempt, deadline=deadline,
                     failed=[one.client for one in failed], **body, **sums)  # fmt: skip
-        self.update_federation(reserved_units=sums.get("reserved", 0))
+        self.update_federation(reserved_units=sums["reserved"])
 
     def _close(self, payments: dict[int, float]) -> None:
         """Add everything that was delivered and post all payments, in this one transaction."""
@@ -232,7 +229,7 @@ class RoundTransaction(FederationTransaction):
         scores.pool(self.connection, number, epoch, payments)
         row = {"federation": self.federation.name, "round": number, "epoch": epoch}
         booked = [
-            {**row, "client": client, **money.columns("amount", paid, self.settings.money_digits)}
+            {**row, "client": client, "amount_units": self._units(paid)}
             for client, paid in payments.items()
         ]
         if booked:
@@ -240,18 +237,15 @@ class RoundTransaction(FederationTransaction):
             listening.forget(self.connection, payments)
         digits = self.settings.money_digits
         write_past(self.connection, number, self.settings.limits, payments, digits)
-        summarise(self.connection, number, self.now, inputs, payments, closed)
+        summarise(self.connection, number, self.now, inputs, payments, digits, closed)
         self._update_round(stage=CLOSED, ended=self.now, deadline=None)
         sums = self._sums(posted=payments.values())
         self.record("closed", round=number, epoch=epoch, payments=self._by_client(payments),
                     V=digest(V), b=digest(b), communication=closed.communication,
                     ratio=closed.ratio, idle=closed.idle, **sums,
                     **({} if short is None else {"short": short}))  # fmt: skip
-        spent = {"spent": self.federation.spent + offers.total}
-        if sums:
-            posted = self.federation.posted_units + sums["posted"]
-            spent = {"posted_units": posted, "reserved_units": 0}
-        self.update_federation(epoch=epoch, **spent)
+        posted = self.federation.posted_units + sums["posted"]
+        self.update_federation(epoch=epoch, posted_units=posted, reserved_units=0)
 
     def _repair_deadline(self) -> None:
         """A clock that was set back must not make everybody wait."""
@@ -272,16 +266,17 @@ class RoundTransaction(FederationTransaction):
         self.connection.execute(statement.values(changes))
 
     def _payment(self, offer: Any) -> float:
-        return money.amount_of(offer, "payment", self.settings.money_digits)
+        return from_units(offer.payment_units, self.settings.money_digits)
 
-    def _by_client(self, payments: dict[int, float]) -> dict[str, float]:
-        digits = self.settings.money_digits
-        return {str(client): money.recorded(paid, digits) for client, paid in payments.items()}
+    def _units(self, amount: float) -> int:
+        return to_units(amount, self.settings.money_digits)
+
+    def _by_client(self, payments: dict[int, float]) -> dict[str, int]:
+        """Payments as entries have them."""
+        return {str(client): self._units(paid) for client, paid in payments.items()}
 
     def _sums(self, **amounts: Iterable[float]) -> dict[str, int]:
-        """What an entry says of sums, in minor units; nothing, if there are none."""
+        """What an entry says of sums, in minor units."""
         digits = self.settings.money_digits
-        if digits is None:
-            return {}
         found = {name: money.total(each, digits) for name, each in amounts.items()}
         return {**found, "money_digits": digits}

@@ -146,8 +146,7 @@ async def federation(request: Request) -> wire.FederationView:
     settings = await run_in_threadpool(services.coordinator.settings)
     member = await run_in_threadpool(services.coordinator.member, caller.client)
     last = await run_in_threadpool(services.coordinator.last_start, caller.client)
-    shared = await run_in_threadpool(services.coordinator.last_shared, caller.client)
-    return view_federation(settings, member, state, accepts_packed(request), last, shared)
+    return view_federation(settings, member, state, last)
 
 
 @for_clients.put(requests.KEY, response_model_exclude_defaults=True)

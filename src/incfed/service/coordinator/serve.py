@@ -17,14 +17,11 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from sqlalchemy import select
 from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 
-from ...ledger import tables
 from ...ledger.database import Database
 from ...ledger.federation import too_small
-from ...ledger.records import read_body
 from ...ledger.settings import Settings
 from ...support.addresses import is_loopback
 from ...support.inputs import refuse
@@ -64,11 +61,9 @@ def serve(config: Config) -> None:
         store.close()
 
 
-def cautions(store: Database, config: Settings) -> list[str]:
+def cautions(store: Database, settings: Settings) -> list[str]:
     """What the operator should know of the config's settings, and of who they are for."""
     with store.read() as connection:
-        number = connection.scalar(select(tables.federation.c.settings)) or 0
-        settings = config.completed(read_body(connection, number))
         small = too_small(connection)
     return [*settings.warnings, *([small] if small else [])]
 

@@ -2,7 +2,8 @@
 
 Each start of a client has a number, one more than the last that the client's folder and the
 coordinator know, and a random part, because two copies of a folder may arrive at the same number.
-Every request names the start that it comes from. A client of version 0.1 names none, and is served.
+Every request of a client names the start that it comes from. One that names none (it was written by
+hand, or only asks for proofs) is served.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-from ...ledger.settings import CAREFUL, SAFE_DIGITS, Settings
+from ...ledger.settings import Settings
 from ...protocol.limits import NONE, Limits, safe_limits
 from ...support.meanings import meanings_of
 from ...support.toml import toml
@@ -42,13 +42,13 @@ EXAMPLES: Mapping[str, Any] = {
     "reserve": 100.0,
     "steps_spread": 10.0,
 }
-OWN = ("identity", "unsaid", "limits")  # of Settings: in no config, or a table of its own
+OWN = ("identity", "limits")  # of Settings: in no config, or a table of its own
 WIDTH, COLUMN = 100, 30
 
 
 def federation_template() -> str:
     """The text of the file."""
-    settings = {**_defaults(Settings), **CAREFUL, "money_digits": SAFE_DIGITS, **CHOSEN}
+    settings = {**_defaults(Settings), **CHOSEN}
     limits = {**_defaults(Limits), **safe_limits(CHOSEN["budget"]).settings()}
     ordered = {name: settings[name] for name in [*CHOSEN, *settings] if name not in OWN}
     return "\n".join(

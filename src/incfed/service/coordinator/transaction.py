@@ -10,12 +10,13 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from ...ledger import money, tables
+from ...ledger import tables
 from ...ledger.chain import Chain
 from ...ledger.clients import EnrolledClient, is_barred
 from ...ledger.records import RUNNING, read_settings
 from ...ledger.settings import Settings
 from ...ledger.sketches import Sketches
+from ...protocol.money import from_units
 from ...protocol.packing import Packed
 from ...protocol.protocols import EVERYONE
 from ...protocol.resale import Downloaded
@@ -121,8 +122,7 @@ class FederationTransaction:
     @property
     def spent(self) -> float:
         """All payments so far."""
-        earlier, posted = self.federation.spent, self.federation.posted_units
-        return money.spent(earlier, posted, self.settings.money_digits)
+        return from_units(self.federation.posted_units, self.settings.money_digits)
 
     @property
     def running(self) -> bool:
@@ -161,13 +161,10 @@ class FederationTransaction:
         near = self.settings.live_time
         return {"earliest": self.now - near, "latest": self.now + near}
 
-    def barred(self, among: Iterable[EnrolledClient], round: int, opened: float) -> set[int]:
-        """Of these clients, those that are barred from this round."""
+    def barred(self, among: Iterable[EnrolledClient], opened: float) -> set[int]:
+        """Those of these clients that are barred from a round that opened then."""
         time = self.settings.barred_time
-        return {
-            one.id for one in among
-            if is_barred(one.barred, one.barred_until, round, opened, time)
-        }  # fmt: skip
+        return {member.id for member in among if is_barred(member.barred_until, opened, time)}
 
     def update_federation(self, **changes: Any) -> None:
         """Change the federation's row; its version grows, which wakes waiting clients."""

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
-from ...ledger import money, tables
+from ...ledger import tables
 from ...ledger.chain import digest
 from ...ledger.clients import EnrolledClient
 from ...ledger.records import RUNNING, from_bytes, read_epoch, read_own
 from ...ledger.settings import Settings
 from ...protocol.checks import Refusal
 from ...protocol.messages import Download
-from ...protocol.money import next_unit
+from ...protocol.money import from_units
 from ...protocol.packing import DIGEST, FACTOR, Packed, coordinates, pack_matrix, pack_rows
 from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
@@ -40,7 +40,7 @@ TAKEN = select(_signals.client, _signals.taken, _signals.taken_by).where(
 )
 _paid = tables.payments.c
 PAYMENTS = (
-    select(_paid.client, _paid.round, _paid.amount, _paid.amount_units)
+    select(_paid.client, _paid.round, _paid.amount_units)
     .where(_paid.client.in_(CLIENTS))
     .where(_paid.epoch > bindparam("since"), _paid.epoch <= bindparam("epoch"))
     .order_by(_paid.round)
@@ -61,11 +61,9 @@ WITHDRAWN_SINCE = select(_withdrawn.epoch).where(
 
 
 def view_federation(
-    settings: Settings, client: EnrolledClient, state: StateView, packed: bool = False,
-    start: int = 0, shared: int = 0,
-) -> FederationView:  # fmt: skip
-    """`packed`: the client knows packed messages. `start`: the number of its last start. `shared`:
-    the last round in which it shared."""
+    settings: Settings, client: EnrolledClient, state: StateView, start: int = 0
+) -> FederationView:
+    """The settings that a client needs; `start`: the number of its last start."""
     privacy = settings.privacy
     return FederationView(
         federation=settings.identity,
@@ -87,13 +85,12 @@ def view_federation(
         width_scale=settings.width_scale,
         trust=settings.trust,
         privacy=None if privacy is None else PrivacyView(privacy.epsilon, privacy.delta),
-        packed=packed,
+        packed=True,
         money_digits=settings.money_digits,
         start=start,
-        signatures=settings.signatures if packed else None,  # of version 0.1: it knows neither
-        key=client.key if packed else None,
-        shared=shared if packed else 0,
-        answer_within=min(settings.upload_time, settings.answer_time) if packed else None,
+        signatures=settings.signatures,
+        key=client.key,
+        answer_within=min(settings.upload_time, settings.answer_time),
     )
 
 
@@ -132,8 +129,8 @@ def view_states(transaction: RoundTransaction, clients: Sequence[int]) -> list[S
     return [StateView(version, epochs[client], view(client), revision) for client in clients]
 
 
-def _view_offer(offer: Any, digits: int | None) -> OfferView:
-    payment = money.amount_of(offer, "payment", digits)
+def _view_offer(offer: Any, digits: int) -> OfferView:
+    payment = from_units(offer.payment_units, digits)
     return OfferView(offer.attempt, payment, offer.payment_units)
 
 
@@ -177,9 +174,7 @@ class Downloads:
             clients = sorted({client for client, known in shared if known == since})
             values = {"clients": clients, "since": since or 0, "epoch": current}
             for row in connection.execute(PAYMENTS, values):
-                shared[row.client, since][row.round] = next_unit(
-                    money.amount_of(row, "amount", digits), digits
-                )
+                shared[row.client, since][row.round] = from_units(row.amount_units, digits)
         withdrawn = connection.execute(
             WITHDRAWN, {"clients": sorted({one.client for one in asked})}
         ).all()

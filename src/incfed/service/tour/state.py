@@ -101,7 +101,7 @@ class TourState:
 
     def _decided(self, round: RoundStatus, entry: dict[str, Any]) -> None:
         round.stage, round.data_only = "offered", entry["data_only"]
-        round.offers = amounts(entry["offers"], entry.get("money_digits"))
+        round.offers = amounts(entry["offers"], entry["money_digits"])
         if entry["failed"]:
             lost = self._names(entry["failed"])
             self.say(f"Round {round.number}: {lost} did not deliver; decided again without.")
@@ -111,7 +111,7 @@ class TourState:
 
     def _closed(self, round: RoundStatus, entry: dict[str, Any]) -> None:
         round.stage, round.ratio = "closed", entry["ratio"]
-        round.payments = amounts(entry["payments"], entry.get("money_digits"))
+        round.payments = amounts(entry["payments"], entry["money_digits"])
         self.closed += 1
         self.spent += sum(round.payments.values())
         round.left = self.left
