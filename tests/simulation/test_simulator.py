@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from copy import deepcopy
 from typing import Any
 
@@ -151,10 +150,10 @@ def test_settings_say_what_was_run() -> None:
             "reads": "fresh",
             "width": "paper",
             "width_scale": 1.0,
-            "trust": math.inf,
+            "trust": "inf",
             "trigger": None,
             "download": "everyone",
-            "budget": math.inf,
+            "budget": "inf",
             "availability": 1.0,
             "reports": [],
             "money_digits": None,
