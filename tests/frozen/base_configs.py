@@ -574,7 +574,6 @@ dim = 3
 mechanism = { kind = "PaymentFree" }
 trigger = { kind = "Threshold", D_c = 0.5 }
 budget = 10.0
-barred_rounds = 2
 """
 
 CONFIGS["serve whole"] = """

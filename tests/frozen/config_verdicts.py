@@ -48,9 +48,8 @@ def _plan(file: Path) -> Mapping[str, Any]:
 
 def _serve(file: Path) -> Mapping[str, Any]:
     config = read_config(file)
-    settings = config.settings.completed(None)
-    settings.check()
-    return {"federation": settings, "server": config.server}
+    config.settings.check()
+    return {"federation": config.settings, "server": config.server}
 
 
 def _experiment(found: Experiment) -> Mapping[str, Any]:

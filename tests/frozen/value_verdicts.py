@@ -48,7 +48,7 @@ VALUES = words("""
 
 def value_of(expression: str) -> Any:
     known = {"np": np, "nan": math.nan, "inf": math.inf, "Decimal": Decimal, "Fraction": Fraction}
-    return eval(expression, known | {name: getattr(incfed, name) for name in incfed.__all__})
+    return eval(expression, known | {name: getattr(incfed, name) for name in dir(incfed)})
 
 
 @dataclass(frozen=True)
