@@ -576,6 +576,15 @@ trigger = { kind = "Threshold", D_c = 0.5 }
 budget = 10.0
 """
 
+CONFIGS["serve with a setting that is no more"] = """
+[federation]
+dim = 3
+mechanism = { kind = "PaymentFree" }
+threshold = 0.5
+budget = 10.0
+barred_rounds = 2
+"""
+
 CONFIGS["serve whole"] = """
 [federation]
 name = "shops"

@@ -79,7 +79,8 @@ def config_verdicts(name: str) -> dict[str, Any]:
     usual = whole.get("accepted", {})
 
     def judge(mutant: Mutant) -> Any:
-        return verdict(lambda: changed(_settings(name, mutated(CONFIGS[name], *mutant))))
+        text = mutated(CONFIGS[name], *mutant)
+        return verdict(lambda: changed(_settings(name, text)))
 
     def changed(found: Mapping[str, Any]) -> Mapping[str, Any]:
         return {key: value for key, value in found.items() if usual.get(key) != value}
