@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
+from incfed import ranges
 from incfed.planning import config_files
 from incfed.service.coordinator.config import Config, read_config
-from incfed.support import inputs, toml
+from incfed.support import toml
 from support.planning import CASE, write_trace
 
 QUICK: dict[str, Any] = {"trials": 16, "held_out": 3, "jobs": 1}
@@ -111,7 +112,7 @@ def test_what_cannot_be_served_is_not_written(
 ) -> None:
     plan = incfed.plan(CASE, budget=60, **QUICK)
     plan.save(tmp_path)
-    monkeypatch.setattr(inputs, "MOST_DIM", 2)
+    monkeypatch.setattr(ranges, "MOST_DIM", 2)
     plan = replace(plan)  # without what it remembers
     assert plan.federation is None
     page = plan.save(tmp_path)
