@@ -103,6 +103,9 @@ def list_operators(config: ConfigFile = DEFAULT) -> None:
         if not found:
             terminal.note("There is none yet. Add one with: incfed operator add NAME --role viewer")
             return
-        rows = [TableRow.of(one.name, one.role, "revoked" if one.revoked else "") for one in found]
+        rows = [
+            TableRow.of(operator.name, operator.role, "revoked" if operator.revoked else "")
+            for operator in found
+        ]
         columns = tuple(Column(title, "left") for title in ("name", "role", ""))
         show(terminal, Document("", (Table(columns, tuple(rows)),)))

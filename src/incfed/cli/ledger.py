@@ -47,7 +47,7 @@ def opened(
 
 @contextmanager
 def _exported(path: Path) -> Iterator[tuple[Terminal, Database, None]]:
-    """The same for what `export full` wrote."""
+    """A database filled with what `export full` wrote."""
     with report_errors() as terminal:
         with service_installed():
             from ..ledger.full_export import reading

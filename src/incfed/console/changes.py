@@ -1,4 +1,4 @@
-"""What an operator may change. Each change stands in the ledger with the operator's name."""
+"""Changes by operators. Each stands in the ledger with the operator's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the console shows of a federation: now, rounds, clients, the ledger."""
+"""The console's views of a federation: now, rounds, clients, the ledger."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Done:
-    """What was done, in a sentence."""
+    """A sentence that says what was done."""
 
     text: str
 

@@ -104,7 +104,7 @@ def runs(folder: Folder) -> list[SavedItem]:
         SavedItem(name, kind, mark.stat().st_mtime, tags.get(name, []))
         for name, kind, mark in _below(folder)
     ]
-    return sorted(found, key=lambda one: -one.changed)
+    return sorted(found, key=lambda item: -item.changed)
 
 
 @saved.get("/view")
@@ -156,7 +156,7 @@ def table(folder: Folder, ids: Ids) -> Response:
     out = csv.writer(target)
     out.writerow(["label", "seeds", *(name + end for name in names for end in ("", spread))])
     for row in shown.rows:
-        figures = [one for m in shown.metrics for one in (row.mean.get(m), row.sd.get(m))]
+        figures = [figure for m in shown.metrics for figure in (row.mean.get(m), row.sd.get(m))]
         out.writerow([row.label, row.seeds, *figures])
     headers = {"Content-Disposition": 'attachment; filename="results.csv"'}
     return Response(target.getvalue(), media_type="text/csv", headers=headers)
@@ -171,8 +171,8 @@ def tag(
 ) -> list[str]:
     """Replace the tags of a saved folder. They are kept beside the results."""
     _kind(folder, id)
-    words = sorted({one.strip() for one in new.tags if one.strip()})
-    if any(len(one) > 40 for one in words) or len(words) > 20:
+    words = sorted({word.strip() for word in new.tags if word.strip()})
+    if any(len(word) > 40 for word in words) or len(words) > 20:
         raise InputError("tags: must be at most 20, each of at most 40 characters")
     known = _tags(folder)
     known[id] = words
@@ -185,7 +185,7 @@ def _tags(folder: Path) -> dict[str, list[str]]:
     """By id; what cannot be read is no tag."""
     try:
         found = json.loads((folder / TAGS).read_text(encoding="utf-8"))
-        return {str(name): [str(one) for one in each] for name, each in found.items()}
+        return {str(name): [str(word) for word in each] for name, each in found.items()}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}
 
@@ -208,10 +208,10 @@ def _below(folder: Path) -> Iterator[tuple[str, str, Path]]:
 def _folders(place: Path) -> list[Path]:
     """Those in a place, the last first; none if it cannot be read. Links are not followed."""
     try:
-        found = [one for one in place.iterdir() if one.is_dir() and not one.is_symlink()]
+        found = [path for path in place.iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError:
         return []
-    return sorted((one for one in found if not one.name.startswith(".")), reverse=True)
+    return sorted((path for path in found if not path.name.startswith(".")), reverse=True)
 
 
 def _kind(folder: Path, id: str) -> str:
@@ -244,9 +244,9 @@ def _figures(comparison: Comparison, row: ComparisonRow, metrics: Sequence[str])
     for name in metrics:
         differences[name] = None
         if row.label != first:
-            one = comparison.difference(row.label, name)
-            if math.isfinite(one.mean) and math.isfinite(one.low):
-                differences[name] = (one.mean, one.low, one.high)
+            difference = comparison.difference(row.label, name)
+            if math.isfinite(difference.mean) and math.isfinite(difference.low):
+                differences[name] = (difference.mean, difference.low, difference.high)
     return Figures(row.label, row.seeds, *_means(row, metrics), differences)
 
 
@@ -256,14 +256,14 @@ def _means(
     """Text, mean and standard deviation of each metric."""
     spreads = {name: getattr(row, name) for name in metrics}
     return (
-        {name: str(one) for name, one in spreads.items()},
-        {name: finite(one.mean) for name, one in spreads.items()},
-        {name: finite(one.sd) for name, one in spreads.items()},
+        {name: str(spread) for name, spread in spreads.items()},
+        {name: finite(spread.mean) for name, spread in spreads.items()},
+        {name: finite(spread.sd) for name, spread in spreads.items()},
     )
 
 
 def _scale(rows: Sequence[ComparisonRow]) -> dict[str, Any]:
-    """What the figures of these rows are."""
+    """The note on the figures of these rows, and the scale that they are in."""
     per = PER if any(row.matched for row in rows) else None
     bootstrap = any(row.bootstrap for row in rows)
     return {"note": comparison_table(rows).note, "per": per, "bootstrap": bootstrap}
@@ -282,10 +282,10 @@ def _known(row: ComparisonRow, metric: str) -> bool:
 
 
 def _points(folder: Path) -> list[PointSummary]:
-    found = summarise(sorted(read_cells(folder / CELLS), key=lambda one: one.seed))
+    found = summarise(sorted(read_cells(folder / CELLS), key=lambda cell: cell.seed))
     if not found:
         raise HTTPException(404, "no run of this sweep is finished yet")
-    return sorted(found, key=lambda one: [_place(value) for value in one.point.values()])
+    return sorted(found, key=lambda summary: [_place(value) for value in summary.point.values()])
 
 
 def _place(value: Any) -> tuple[bool, float, str]:
@@ -296,13 +296,16 @@ def _place(value: Any) -> tuple[bool, float, str]:
 
 def _sweep_view(folder: Path) -> SavedView:
     points = _points(folder)
-    metrics = [name for name in METRICS if any(_known(one.row, name) for one in points)]
-    rows = [Figures(one.row.label, one.row.seeds, *_means(one.row, metrics), {}) for one in points]
+    metrics = [name for name in METRICS if any(_known(summary.row, name) for summary in points)]
+    rows = [
+        Figures(summary.row.label, summary.row.seeds, *_means(summary.row, metrics), {})
+        for summary in points
+    ]
     axes = ", ".join(_axes(points))
     words = [f"{counted(len(points), 'point')}{f' over {axes}' if axes else ''}"]
     charts = [*_maps(points), *_tradeoff(metrics)]
     lines = "Means over the seeds." if any(row.seeds > 1 for row in rows) else "One run each."
-    scale = _scale([one.row for one in points])
+    scale = _scale([summary.row for summary in points])
     return SavedView(folder.name, "sweep", rows, metrics, words, charts, lines=lines, **scale)
 
 
@@ -310,12 +313,12 @@ def _maps(points: Sequence[PointSummary]) -> dict[str, tuple[str, list[PointSumm
     """Heat maps by name: a metric over the two parameters that differ; of several algorithms, each
     has its own."""
     axes = _axes(points)
-    metrics = [name for name in METRICS if any(_known(one.row, name) for one in points)]
+    metrics = [name for name in METRICS if any(_known(summary.row, name) for summary in points)]
     if len(axes) == 2:
         return {name: (name, list(points)) for name in metrics}
     found: dict[str, tuple[str, list[PointSummary]]] = {}
-    for label in dict.fromkeys(one.point.get(ALGORITHM) for one in points):
-        own = [one for one in points if one.point.get(ALGORITHM) == label]
+    for label in dict.fromkeys(summary.point.get(ALGORITHM) for summary in points):
+        own = [summary for summary in points if summary.point.get(ALGORITHM) == label]
         if label is not None and len(_axes(own)) == 2:
             found |= {f"{name}, {label}": (name, own) for name in metrics if name in MAPPED}
     return found
@@ -323,28 +326,30 @@ def _maps(points: Sequence[PointSummary]) -> dict[str, tuple[str, list[PointSumm
 
 def _axes(points: Sequence[PointSummary]) -> list[str]:
     """The parameters that differ."""
-    names = dict.fromkeys(name for one in points for name in one.point)
-    return [name for name in names if len({str(one.point.get(name)) for one in points}) > 1]
+    names = dict.fromkeys(name for summary in points for name in summary.point)
+    return [name for name in names if len({str(summary.point.get(name)) for summary in points}) > 1]
 
 
 def _sweep_chart(folder: Path, name: str) -> dict[str, Any]:
     points = _points(folder)
     if name == "tradeoff":
-        return interactive.tradeoff([one.row for one in points])
+        return interactive.tradeoff([summary.row for summary in points])
     metric, points = _maps(points)[choice("name", name, _maps(points))]
     axes = _axes(points)
     across, down = (_values(points, axis) for axis in axes)
     cells = {
-        (str(one.point.get(axes[0])), str(one.point.get(axes[1]))): getattr(one.row, metric).mean
-        for one in points
+        (str(summary.point.get(axes[0])), str(summary.point.get(axes[1]))): getattr(
+            summary.row, metric
+        ).mean
+        for summary in points
     }
     values = [[finite(cells.get((str(x), str(y)))) for x in across] for y in down]
     return interactive.heat_map((axes[0], across), (axes[1], down), values, metric)
 
 
 def _values(points: Sequence[PointSummary], axis: str) -> list[Any]:
-    found = list(dict.fromkeys(one.point.get(axis) for one in points))
-    numbers = all(isinstance(one, int | float) for one in found)
+    found = list(dict.fromkeys(summary.point.get(axis) for summary in points))
+    numbers = all(isinstance(value, int | float) for value in found)
     return sorted(found) if numbers else found
 
 
@@ -355,10 +360,17 @@ def _plan_view(folder: Path) -> SavedView:
     plan = read_plan(folder)
     metrics = ("regret", "reward", "payment", "communication")
     known = {"The advice": plan["figures"], **plan["references"]}
-    known |= {f"Frontier {n}": one for n, one in enumerate(plan["frontier"], 1)}
+    known |= {f"Frontier {n}": figures for n, figures in enumerate(plan["frontier"], 1)}
     rows = [
-        Figures(label, len(plan["held_out_seeds"]), _words(one, metrics), _of(one, metrics), {}, {})
-        for label, one in known.items()
+        Figures(
+            label,
+            len(plan["held_out_seeds"]),
+            _words(figures, metrics),
+            _of(figures, metrics),
+            {},
+            {},
+        )
+        for label, figures in known.items()
     ]
     used = [name for name in metrics if any(row.mean[name] is not None for row in rows)]
     charts = ["search", "frontier"] if plan["tried"] else ["frontier"]
@@ -373,9 +385,9 @@ def _of(figures: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, float |
 def _words(figures: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, str]:
     known = {name: figures.get(name) or {} for name in metrics}
     return {
-        name: f"{human(one['mean'])} ({human(one['low'])} to {human(one['high'])})"
-        for name, one in known.items()
-        if one.get("mean") is not None and one.get("low") is not None
+        name: f"{human(figure['mean'])} ({human(figure['low'])} to {human(figure['high'])})"
+        for name, figure in known.items()
+        if figure.get("mean") is not None and figure.get("low") is not None
     }
 
 
@@ -384,8 +396,10 @@ def _plan_chart(folder: Path, name: str) -> dict[str, Any]:
     choice("name", name, ("search", "frontier"))
     if name == "search":
         tried = plan["tried"]
-        columns = {key: [_scalar(one[key]) for one in tried] for key in (tried[0] if tried else ())}
-        own = [{key: one.get(key) for key in plan["setting"]} for one in tried]
+        columns = {
+            key: [_scalar(trial[key]) for trial in tried] for key in (tried[0] if tried else ())
+        }
+        own = [{key: trial.get(key) for key in plan["setting"]} for trial in tried]
         return parallel(columns, own.index(plan["setting"]) if plan["setting"] in own else None)
     bought = plan["bought"]
     points = [point for point in plan["frontier"] if point[bought]["mean"] is not None]

@@ -38,8 +38,8 @@ class Acts:
         self._last = -1, Downloaded([])
 
     def faults(self, replay: Replay, e: Row) -> Iterator[str]:
-        """What is wrong with an entry, given all entries before it: first all that these tell by
-        themselves, then what statistics tell. Pruned if those are gone."""
+        """Yield each fault of an entry, given all entries before it: first those that these tell
+        by themselves, then those that statistics tell. Pruned if the statistics are gone."""
         kind = e["kind"]
         if kind in STAGES:
             yield from _misplaced(replay, e)
@@ -94,7 +94,7 @@ class Acts:
         check_delivery(from_bytes(sent.db), upload.dV, upload.steps, settings.bounds)
 
     def _downloaded(self, epoch: int) -> Downloaded:
-        """What clients could have downloaded when this was the current epoch."""
+        """The data that clients could have downloaded when this was the current epoch."""
         if self._last[0] != epoch:
             epochs, known, _ = self._sketches
             self._last = epoch, known.first(bisect_right(epochs, epoch))

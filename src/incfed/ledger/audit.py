@@ -32,7 +32,7 @@ BLOBS = ("numbers", "db", "V", "b", "token")
 
 @dataclass
 class AuditReport:
-    """What an audit found."""
+    """The findings of an audit, and what it covered."""
 
     findings: list[str] = field(default_factory=list)
     entries: int = 0
@@ -143,8 +143,8 @@ def _follow(
         report.findings.append(f"entry {row.number}: cannot be read")
         return
     try:
-        for one in _faults(connection, replay, acts, body):  # what was found so far, counts
-            report.findings.append(f"{where}: {one}")
+        for finding in _faults(connection, replay, acts, body):  # what was found so far, counts
+            report.findings.append(f"{where}: {finding}")
     except MissingCode as missing:
         raise MissingCode(f"{where}: {missing}") from None
     except Pruned:
@@ -160,7 +160,7 @@ def _follow(
 def _faults(
     connection: Connection, replay: Replay, acts: Acts, body: dict[str, Any]
 ) -> Iterator[str]:
-    """What is wrong with an entry."""
+    """Yield each fault of an entry."""
     if body["kind"] in FIELDS:
         yield from disputed(replay, body, round_settings(replay, body))
     yield from acts.faults(replay, body)

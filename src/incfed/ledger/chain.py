@@ -53,7 +53,7 @@ class Chain:
 
     @property
     def number(self) -> int:
-        """Of the last entry of this transaction; 0: there is none yet."""
+        """The number of the last entry of this transaction; 0: there is none yet."""
         return 0 if self._last is None else self._last.number
 
     def append(self, kind: str, at: float, **what: Any) -> None:
@@ -71,7 +71,7 @@ class Chain:
 
 
 def said_by(operator: str | None) -> dict[str, str]:
-    """What an entry says of who did it; nothing, if it was done on the command line."""
+    """The field of an entry that names the operator; none if it was done on the command line."""
     return {} if operator is None else {"by": operator}
 
 

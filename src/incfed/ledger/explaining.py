@@ -84,7 +84,9 @@ def explain(connection: Connection, number: int) -> Explained:
         raise refuse("round", number, f"from 1 to {last}")
     body = read_body(connection, row.settings)
     digits = body["money_digits"]
-    names = {one.id: one.name for one in connection.execute(select(clients.id, clients.name))}
+    names = {
+        client.id: client.name for client in connection.execute(select(clients.id, clients.name))
+    }
     uploads = _rows(connection, tables.uploads, number)
     payments = {
         client: from_units(payment.amount_units, digits)
@@ -94,7 +96,7 @@ def explain(connection: Connection, number: int) -> Explained:
     removed = _removed(connection, number)
     summaries = tables.round_summaries
     summary = connection.execute(select(summaries).where(summaries.c.round == number)).first()
-    active = {client: one for client, one in uploads.items() if one.steps}
+    active = {client: upload for client, upload in uploads.items() if upload.steps}
     nats: Mapping[int, float] = {}
     worth: Mapping[int, float] = {}
     pruned = missing_code = False
@@ -110,19 +112,19 @@ def explain(connection: Connection, number: int) -> Explained:
     except MissingCode:
         missing_code = True
     shares = []
-    for client, one in active.items():
-        cost, paid = from_units(one.cost_units, digits), payments.get(client)
+    for client, upload in active.items():
+        cost, paid = from_units(upload.cost_units, digits), payments.get(client)
         said = _why(
             cost, paid, worth.get(client), offers.get(client), removed.get(client), row.stage,
             digits,
         )  # fmt: skip
         shares.append(
             ClientInRound(
-                client, names[client], one.steps, cost, nats.get(client), worth.get(client),
+                client, names[client], upload.steps, cost, nats.get(client), worth.get(client),
                 paid is not None, paid or 0.0, said,
             )
         )  # fmt: skip
-    shares.sort(key=lambda one: (-(one.nats or 0.0), one.client))
+    shares.sort(key=lambda share: (-(share.nats or 0.0), share.client))
     kind = body["mechanism"]
     return Explained(
         number=number,

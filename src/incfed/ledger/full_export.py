@@ -87,9 +87,9 @@ def _fill(store: Database, path: Path) -> None:
         check_format(path, first["version"], FORMAT, first.get("writer"))
         connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
         said = (json.loads(line) for line in file)
-        for name, group in groupby(said, key=lambda one: one["table"]):
+        for name, group in groupby(said, key=lambda record: record["table"]):
             table = tables[name]
-            while rows := [_exact(table, one["row"]) for one in islice(group, 100)]:
+            while rows := [_exact(table, record["row"]) for record in islice(group, 100)]:
                 connection.execute(insert(table), rows)
 
 
@@ -109,7 +109,7 @@ def _exact(table: Table, row: dict[str, Any]) -> dict[str, Any]:
     names = set(table.columns.keys())
     if row.keys() != names:
         raise ValueError(f"a row of {table.name} must have {counted(len(names), 'column')}")
-    binary = {one.name for one in table.columns if isinstance(one.type, LargeBinary)}
+    binary = {column.name for column in table.columns if isinstance(column.type, LargeBinary)}
     return {
         name: base64.b64decode(value, validate=True) if name in binary and value is not None
         else value

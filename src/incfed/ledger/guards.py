@@ -27,7 +27,7 @@ POSTGRESQL_RULES = "SELECT rulename FROM pg_rules WHERE schemaname = current_sch
 
 
 def broken_guards(connection: Connection) -> list[str]:
-    """What is missing, switched off, or not as incfed made it."""
+    """List each guard that is missing, switched off, or not as incfed made it."""
     sqlite = connection.dialect.name == "sqlite"
     found = _sqlite(connection) if sqlite else _postgresql(connection)
     there = set(inspect(connection).get_table_names())
@@ -90,35 +90,41 @@ def _declared(table: Table) -> dict[str, Any]:
         "primary": sorted(column.name for column in table.primary_key.columns),
         "required": sorted(column.name for column in table.columns if not column.nullable),
         "references": sorted(
-            (one.column_keys, one.referred_table.name) for one in table.foreign_key_constraints
+            (reference.column_keys, reference.referred_table.name)
+            for reference in table.foreign_key_constraints
         ),
         "unique": sorted(
-            [column.name for column in one.columns]
-            for one in table.constraints
-            if isinstance(one, UniqueConstraint)
+            [column.name for column in constraint.columns]
+            for constraint in table.constraints
+            if isinstance(constraint, UniqueConstraint)
         ),
         "checks": sorted(
-            _condition(str(one.sqltext))
+            _condition(str(constraint.sqltext))
             for part in (table, *table.columns)
-            for one in part.constraints
-            if isinstance(one, CheckConstraint)
+            for constraint in part.constraints
+            if isinstance(constraint, CheckConstraint)
         ),
     }
 
 
 def _reflected(connection: Connection, name: str) -> dict[str, Any]:
     reader = inspect(connection)
-    references = reader.get_foreign_keys(name)
     return {
         "primary": sorted(reader.get_pk_constraint(name)["constrained_columns"]),
-        "required": sorted(one["name"] for one in reader.get_columns(name) if not one["nullable"]),
-        "references": sorted((one["constrained_columns"], one["referred_table"])
-                             for one in references),
-        "unique": sorted(one["column_names"] for one in reader.get_unique_constraints(name)),
-        "checks": sorted(
-            _condition(one["sqltext"]) for one in reader.get_check_constraints(name)
+        "required": sorted(
+            column["name"] for column in reader.get_columns(name) if not column["nullable"]
         ),
-    }  # fmt: skip
+        "references": sorted(
+            (reference["constrained_columns"], reference["referred_table"])
+            for reference in reader.get_foreign_keys(name)
+        ),
+        "unique": sorted(
+            constraint["column_names"] for constraint in reader.get_unique_constraints(name)
+        ),
+        "checks": sorted(
+            _condition(constraint["sqltext"]) for constraint in reader.get_check_constraints(name)
+        ),
+    }
 
 
 def _words(sql: str | None) -> str:

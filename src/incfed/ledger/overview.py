@@ -95,7 +95,7 @@ def version(connection: Connection, at: float | None = None) -> str:
     counts, and so do `TURN` seconds, for what changes with time alone (None: nothing does). One
     query, which costs the same however long the ledger is."""
     turn = 0 if at is None else int(at // TURN)
-    return "-".join(str(one or 0) for one in (*connection.execute(_VERSION).one(), turn))
+    return "-".join(str(part or 0) for part in (*connection.execute(_VERSION).one(), turn))
 
 
 def is_founded(connection: Connection) -> bool:

@@ -18,7 +18,7 @@ ALL = select(_past, tables.clients.c.revoked).join(tables.clients)
 
 
 class Sent(NamedTuple):
-    """What an upload says."""
+    """The price and the number of steps of an upload."""
 
     price: float
     steps: int
@@ -39,7 +39,7 @@ def remember(
     payments: Mapping[int, float],
     digits: int,
 ) -> dict[int, Past]:
-    """What is new after a round, by what clients with data declared and were paid."""
+    """The new past of each client with data after a round, by what it declared and was paid."""
     found = {}
     for client, sent in uploads.items():
         before = past.get(client, Past())

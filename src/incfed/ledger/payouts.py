@@ -15,7 +15,7 @@ from .clients import find
 
 
 class Payout(NamedTuple):
-    """What was marked."""
+    """The payments that were marked as paid out."""
 
     rounds: list[int]
     amount: Decimal

@@ -46,7 +46,7 @@ class LedgerTree:
 
     @property
     def head(self) -> Head:
-        """Of all entries that it has followed."""
+        """The head of all entries that it has followed."""
         return self._head
 
     def history(self, epoch: int) -> str | None:
@@ -57,7 +57,7 @@ class LedgerTree:
     def extend(self, new: Sequence[Entry]) -> bool:
         """With entries that were just committed. False: some before them are missing."""
         with self._lock:
-            fresh = [one for one in new if one.number > self._tree.size]
+            fresh = [entry for entry in new if entry.number > self._tree.size]
             if fresh and fresh[0].number != self._tree.size + 1:
                 return False
             self._append(fresh)
@@ -80,13 +80,13 @@ class LedgerTree:
         with self._lock:
             self._connection = connection
             try:
-                grown = [one.hex() for one in self._tree.consistency(since, head.number)]
+                grown = [node.hex() for node in self._tree.consistency(since, head.number)]
                 own = [] if round is None else self._own(connection, client, round)
                 found = [
-                    Inclusion(one.number, one.body, [
-                        one.hex() for one in self._tree.inclusion(one.number - 1, head.number)
+                    Inclusion(entry.number, entry.body, [
+                        node.hex() for node in self._tree.inclusion(entry.number - 1, head.number)
                     ])
-                    for one in own
+                    for entry in own
                 ]  # fmt: skip
             finally:
                 self._connection = None
@@ -101,7 +101,7 @@ class LedgerTree:
             elif KEY in last.body:
                 client = json.loads(last.body)["client"]
                 self._keys.setdefault(client, []).append(last.number)
-            elif any(one in last.body for one in MADE_EPOCH):
+            elif any(mark in last.body for mark in MADE_EPOCH):
                 self._made.append(f"{len(self._made) + 1}-{last.hash[:DIGEST]}")
         if last is not None:
             self._head = Head(last.number, last.hash, self._tree.root().hex())
@@ -118,12 +118,12 @@ class LedgerTree:
             return []
         rows = connection.execute(select(entries).where(which).order_by(number))
         found = [Entry(*row) for row in rows]
-        return [one for one in found if _of(json.loads(one.body), client, round)]
+        return [entry for entry in found if _of(json.loads(entry.body), client, round)]
 
     def _leaves(self, first: int, end: int) -> list[bytes]:
         assert self._connection is not None  # only proofs read leaves again
         query = select(entries.c.body).where(entries.c.number.between(first + 1, end))
-        return [leaf(one.encode()) for one in self._connection.scalars(
+        return [leaf(body.encode()) for body in self._connection.scalars(
             query.order_by(entries.c.number)
         )]  # fmt: skip
 

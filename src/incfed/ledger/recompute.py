@@ -65,8 +65,8 @@ def _opened(connection: Connection, replay: Replay, e: Row) -> list[str]:
 def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> RoundInputs:
     round, settings = replay.rounds[e["round"]], round_settings(replay, e)
     past = {
-        client: one._replace(gone=replay.clients[client]["revoked"])
-        for client, one in replay.past.items()
+        client: own._replace(gone=replay.clients[client]["revoked"])
+        for client, own in replay.past.items()
     }
     return read_round_inputs(
         connection,
@@ -182,8 +182,8 @@ def _withdrawn(connection: Connection, replay: Replay, e: Row) -> list[str]:
     subtract = bool(e.get("subtracted"))
     again = remaining(connection, shares, [*past, new], body, subtract)
     kept = read_epoch(connection, e["epoch"], dim)
-    for name, one, other in zip(("V_g", "b_g"), kept, again, strict=True):
-        if not _same(one, other):
+    for name, stored, computed in zip(("V_g", "b_g"), kept, again, strict=True):
+        if not _same(stored, computed):
             found.append(f"{name} is not what remains without the data of that client")
     return found
 

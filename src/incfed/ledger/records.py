@@ -45,7 +45,7 @@ def read_settings(connection: Connection, number: int) -> Settings:
 
 
 def read_body(connection: Connection, number: int) -> dict[str, Any]:
-    """The same as they are recorded, whether the mechanism's code is loaded or not."""
+    """The settings with this number as they are recorded; the mechanism's code is not needed."""
     body: dict[str, Any] = json.loads(connection.scalar(_BODY, {"number": number}) or "{}")
     return body
 
@@ -82,7 +82,7 @@ def upload_row(client: int, upload: Upload, settings: Settings) -> dict[str, Any
 
 
 def upload_entry(row: dict[str, Any], digits: int) -> dict[str, Any]:
-    """What the entry says of a row of `uploads`."""
+    """The fields of the entry that records a row of `uploads`."""
     entry = {name: value for name, value in row.items() if name != "cost_units"}
     money = {"cost": row["cost_units"], "money_digits": digits}
     return {**entry, **money, "numbers": digest(row["numbers"])}
@@ -164,8 +164,8 @@ def read_round_inputs(
     past: Mapping[int, Past] = NO_PAST,
     members: int = 0,
 ) -> RoundInputs:
-    """What a decision depends on. `out`: clients that are excluded (barred, or failed); `past` and
-    `members`, of the whole federation, are for limits."""
+    """Read all that a decision depends on. `out`: clients that are excluded (barred, or failed);
+    `past` and `members`, of the whole federation, are for limits."""
     known: dict[int, GlobalStatistics] = {}
 
     def shared(number: int) -> GlobalStatistics:

@@ -56,7 +56,7 @@ class Roster:
 
 @dataclass(frozen=True)
 class ClientRound:
-    """What a client did in a round."""
+    """A round as a client took part in it."""
 
     round: int
     opened: float
@@ -104,7 +104,7 @@ def roster(
     total = connection.scalar(select(func.count()).select_from(query.subquery())) or 0
     key = SORTS[sort].desc() if descending else SORTS[sort].asc()
     chosen = query.order_by(key, _clients.id).limit(PAGE).offset((page - 1) * PAGE)
-    rows = [_row(one, digits) for one in connection.execute(chosen)]
+    rows = [_row(row, digits) for row in connection.execute(chosen)]
     pages = max(1, -(-total // PAGE))
     return Roster(rows, total, page, pages, digits, at, version(connection, at))
 
@@ -128,7 +128,7 @@ def history(
     )
     conduct = tables.conduct.c
     silent = connection.scalar(select(conduct.silent).where(conduct.client == client)) or 0
-    last = next((one for one in rounds if one.payment), None)
+    last = next((round for round in rounds if round.payment), None)
     return ClientHistory(
         client=_row(found, digits),
         signs=found.key is not None,
@@ -146,7 +146,7 @@ def history(
 def why_paid(connection: Connection, number: int, client: int) -> str:
     """Why a client was paid what it was paid in a round, in a sentence with the numbers."""
     round = explain(connection, number)
-    own = next((one for one in round.shares if one.client == client), None)
+    own = next((share for share in round.shares if share.client == client), None)
     lacking = " More cannot be said without the mechanism's code." * round.missing_code
     return "" if own is None else f"Round {number}: {_sentence(own)}{lacking}"
 

@@ -184,7 +184,7 @@ class Settings:
 
     @property
     def warnings(self) -> list[str]:
-        """What whoever runs a federation should know of these settings."""
+        """Warnings about these settings for whoever runs the federation."""
         if self.budget is None:
             return ["no budget is set: nothing limits what is paid in all"]
         return []

@@ -17,7 +17,7 @@ def fault(
     federation: str, kind: str, fields: Mapping[str, Any], key: str | None, signature: str | None,
     settings: Settings,
 ) -> str | None:  # fmt: skip
-    """What is wrong with the signature of an act, if anything."""
+    """The fault in the signature of an act; None: there is none."""
     if signature is None:
         return "it is not signed" if must_sign(key, settings) else None
     if key is None:
@@ -33,7 +33,7 @@ def must_sign(key: str | None, settings: Settings) -> bool:
 
 
 def disputed(replay: Replay, e: Row, settings: Settings) -> list[str]:
-    """Of an entry of an act, given all entries before it."""
+    """The faults in the signature of an entry of an act, given all entries before it."""
     kind, signature = signed_kind(e), e.get("signature")
     if kind == UPLOADED and signature is None and settings.rule.streams == ROWS and not e["steps"]:
         return []  # the coordinator says that it has streamed nothing

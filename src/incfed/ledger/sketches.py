@@ -21,7 +21,7 @@ LAST = select(func.max(_sketches.c.epoch))
 
 
 def add_sketches(connection: Connection) -> None:
-    """Of the epochs that have none yet."""
+    """Store the sketches of the epochs that have none yet."""
     last = connection.scalar(LAST)
     new = [
         {"epoch": epoch, "numbers": to_bytes(numbers)}
@@ -59,7 +59,7 @@ def checked_sketches(connection: Connection) -> tuple[dict[int, Sketch], list[in
             stored = numbers
         known[epoch], last = stored, epoch
     ordered = sorted(known.items())
-    return {epoch: Sketch(one[:-1], float(one[-1])) for epoch, one in ordered}, wrong
+    return {epoch: Sketch(values[:-1], float(values[-1])) for epoch, values in ordered}, wrong
 
 
 class Sketches:
@@ -78,6 +78,6 @@ class Sketches:
                 select(_sketches).where(later).order_by(_sketches.c.epoch)
             ).all():
                 kept = [from_bytes(row.numbers) for row in rows]
-                self._known += [Sketch(one[:-1], float(one[-1])) for one in kept]
+                self._known += [Sketch(values[:-1], float(values[-1])) for values in kept]
                 self._last = rows[-1].epoch, Downloaded(self._known)
             return self._last

@@ -1,4 +1,4 @@
-"""What people read of a ledger: listings and exports of payments, offers, rounds or entries, and a
+"""Views of a ledger for people: listings and exports of payments, offers, rounds or entries, and a
 listing of clients. Money is in minor units, and beside them as a decimal number."""
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def clients_listing(connection: Connection) -> Listing:
     digits = money.digits_in_force(connection)
     sums = _sums(connection)
     rows = []
-    for one in members(connection):
-        seen = None if one.last_seen is None else datetime.fromtimestamp(one.last_seen, UTC)
+    for client in members(connection):
+        seen = None if client.last_seen is None else datetime.fromtimestamp(client.last_seen, UTC)
         last_seen = "never" if seen is None else f"{seen:%Y-%m-%d %H:%M:%S}"
-        count, paid, paid_out = sums.get(one.id, (0, 0, 0))
-        state = "revoked" if one.revoked else "enrolled"
+        count, paid, paid_out = sums.get(client.id, (0, 0, 0))
+        state = "revoked" if client.revoked else "enrolled"
         amounts = money.decimal(paid, digits), money.decimal(paid_out, digits)
-        rows.append((one.id, one.name, state, last_seen, count, *amounts))
+        rows.append((client.id, client.name, state, last_seen, count, *amounts))
     return Listing.of(CLIENTS, rows)
 
 

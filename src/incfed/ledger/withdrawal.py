@@ -37,7 +37,7 @@ from .summaries import note_withdrawn
 
 
 class Share(NamedTuple):
-    """What a client shared in a round, and the epoch that this made."""
+    """Data that a client shared in a round, and the epoch that this made."""
 
     epoch: int
     round: int
@@ -57,7 +57,7 @@ class Withdrawal(NamedTuple):
 
 
 class Withdrawn(NamedTuple):
-    """What a withdrawal did."""
+    """The outcome of a withdrawal."""
 
     epoch: int  # the new one
     rounds: list[int]  # whose data was taken out
@@ -80,10 +80,10 @@ def withdraw(
         raise RoundInProgress(f"round {number} is in progress: withdraw when it is over")
     shares, earlier = _shares(connection), read_withdrawals(connection)
     own = [
-        one for one in shares
-        if one.client == client and not any(past.covers(one) for past in earlier)
+        share for share in shares
+        if share.client == client and not any(past.covers(share) for past in earlier)
     ]  # fmt: skip
-    sent = {one.round: read_own(connection, tables.uploads, one.round, client) for one in own}
+    sent = {share.round: read_own(connection, tables.uploads, share.round, client) for share in own}
     pruned = [round for round, row in sent.items() if row.numbers is None]
     if pruned and not partial:
         raise InputError(
@@ -140,13 +140,13 @@ def remaining(
     dim = settings["dim"]
     base, sign, terms = _terms(shares, withdrawals, subtract)
     V, b = read_epoch(connection, base, dim)
-    for one in terms:
+    for share in terms:
         sent, delivered = (
-            read_own(connection, table, one.round, one.client)
+            read_own(connection, table, share.round, share.client)
             for table in (tables.uploads, tables.deliveries)
         )
         if delivered.db is None:
-            raise Pruned(f"the delivery of client {one.client} in round {one.round}")
+            raise Pruned(f"the delivery of client {share.client} in round {share.round}")
         V = V + sign * read_matrix(sent, dim).matrix()
         b = b + sign * from_bytes(delivered.db)
     return GlobalStatistics.of(V, b, settings["ridge"]).repaired(settings["ridge"]).V, b
@@ -160,20 +160,22 @@ def _terms(
         base, kept = _split(shares, withdrawals)
         return base, 1.0, kept
     *earlier, new = withdrawals
-    out = [one for one in shares if new.covers(one) and not any(w.covers(one) for w in earlier)]
+    out = [
+        share for share in shares if new.covers(share) and not any(w.covers(share) for w in earlier)
+    ]
     return new.epoch - 1, -1.0, sorted(out)
 
 
 def _split(shares: Sequence[Share], withdrawals: Sequence[Withdrawal]) -> tuple[int, list[Share]]:
     """The latest epoch that holds nothing withdrawn, and what was shared after it and stays."""
-    out = [(one, past) for past in withdrawals for one in shares if past.covers(one)]
+    out = [(share, past) for past in withdrawals for share in shares if past.covers(share)]
     base = withdrawals[-1].epoch - 1
     for past in reversed(withdrawals):
-        first = min((one.epoch for one, by in out if by == past), default=past.epoch)
+        first = min((share.epoch for share, by in out if by == past), default=past.epoch)
         if first <= base < past.epoch:
             base = first - 1
-    gone = {one for one, _ in out}
-    return base, sorted(one for one in shares if one.epoch > base and one not in gone)
+    gone = {share for share, _ in out}
+    return base, sorted(share for share in shares if share.epoch > base and share not in gone)
 
 
 def _shares(connection: Connection) -> list[Share]:
@@ -188,7 +190,7 @@ def _pool_scores(
     """The sum of the scores (trust "auto") over what remains."""
     if connection.scalar(select(tables.pooled_scores.c.epoch).limit(1)) is None:
         return
-    rows = (read_own(connection, tables.scores, one.round, one.client) for one in terms)
+    rows = (read_own(connection, tables.scores, share.round, share.client) for share in terms)
     scores = [sign * from_bytes(row.numbers) for row in rows if row is not None]
     total = np.sum([read_pooled_scores(connection, base), *scores], axis=0)
     row = {"epoch": epoch, "numbers": to_bytes(total)}

@@ -136,10 +136,10 @@ def write_download(download: Download) -> bytes:
     assert b is not None  # who made the download has checked it
     digits = download.money_digits
     if digits is None:
-        paid = b"".join(_PAID.pack(*one) for one in download.shared.items())
+        paid = b"".join(_PAID.pack(*payment) for payment in download.shared.items())
     else:
         units = ((round, to_units(paid, digits)) for round, paid in download.shared.items())
-        paid = b"".join(_UNITS_PAID.pack(*one) for one in units)
+        paid = b"".join(_UNITS_PAID.pack(*payment) for payment in units)
     since = 0 if download.since is None else download.since + 1
     both = np.concatenate([scalars, b])
     rounds = len(download.shared)

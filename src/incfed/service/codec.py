@@ -67,7 +67,9 @@ def _hints(kind: Any) -> tuple[list[tuple[str, Any]], set[str]]:
 def _value(name: str, hint: Any, value: object) -> Any:
     options = get_args(hint)
     if type(None) in options:
-        words = [one for one in options if get_origin(one) is Literal and isinstance(value, str)]
+        words = [
+            option for option in options if get_origin(option) is Literal and isinstance(value, str)
+        ]
         return None if value is None else _value(name, (words or options)[0], value)
     if get_origin(hint) is Literal:
         return inputs.choice(name, value, options)
@@ -102,17 +104,17 @@ def read_download(said: object, dim: int) -> Download:
 
 
 def write_proof(proof: Proof) -> ProofView:
-    entries = [EntryView(*one) for one in proof.entries]
+    entries = [EntryView(*entry) for entry in proof.entries]
     return ProofView(*proof.head, proof.consistency, entries)
 
 
 def read_proof(said: object) -> Proof:
     view = read(ProofView, said)
-    own = [read(EntryView, one, "entries") for one in view.entries]
-    for hashes in (view.consistency, *(one.path for one in own)):
-        if not isinstance(hashes, list) or not all(isinstance(one, str) for one in hashes):
+    own = [read(EntryView, entry, "entries") for entry in view.entries]
+    for hashes in (view.consistency, *(entry.path for entry in own)):
+        if not isinstance(hashes, list) or not all(isinstance(text, str) for text in hashes):
             raise inputs.refuse("proof", None, "lists of hashes")
-    found = [Inclusion(one.number, one.body, one.path) for one in own]
+    found = [Inclusion(entry.number, entry.body, entry.path) for entry in own]
     return Proof(Head.read(f"{view.number} {view.hash} {view.root}"), view.consistency, found)
 
 
@@ -145,7 +147,7 @@ class BadReply(ValueError):
 
 
 def reply(read: Callable[[], Value]) -> Value:
-    """What `read` returns; BadReply instead of InputError: nobody's input is to blame."""
+    """Return what `read` returns. BadReply instead of InputError: nobody's input is to blame."""
     try:
         return read()
     except inputs.InputError as error:

@@ -98,7 +98,7 @@ class Matrix(Message):
 
 @dataclass(frozen=True)
 class SignalBody(Message):
-    """What a client has not shared yet, as sums."""
+    """The data that a client has not shared yet, as sums."""
 
     epoch: Count
     learned: Annotated[int, NumberRange(0, 2**62)]
@@ -112,7 +112,7 @@ class SignalBody(Message):
 
 @dataclass(frozen=True)
 class UploadBody(Message):
-    """What a client has learned since it last shared, and its price for sharing it."""
+    """The data that a client has learned since it last shared, and its price for sharing it."""
 
     epoch: Count
     steps: Annotated[int, NumberRange(0, MOST_STEPS)]
@@ -195,7 +195,7 @@ class FederationView(Message):
 
 @dataclass(frozen=True)
 class OfferView(Message):
-    """What a client is offered for taking part, in money."""
+    """The payment that a client is offered for taking part, in money."""
 
     attempt: Natural
     payment: Amount

@@ -94,7 +94,7 @@ class Agent:
     # ------------------------------------------------------------- for the background thread
 
     def next_request(self, now: float) -> Request | None:
-        """What to send now; None: nothing, until `pause` is over or something happens."""
+        """The request to send now; None: nothing, until `pause` is over or something happens."""
         if self.halted or now < self.backoff.until:
             return None
         try:
@@ -445,7 +445,7 @@ class Agent:
             sync.fail(error)
 
     def _task(self) -> str:
-        """What the next request is about, for the log."""
+        """The subject of the next request, for the log."""
         round = self.state.active if self.state is not None else None
         if round is None or self.durable.problem is not None:
             return "a request"

@@ -160,8 +160,8 @@ class DurableLearner:
         return self.settled, self.steps
 
     def signal(self, cost_function: CostFunction, said: tuple[int, int] | None) -> Signal:
-        """What is not shared yet, to be said between rounds. `said`: `pending_signal` of the
-        last signal that was heard."""
+        """Make the signal of the data that is not shared yet, to be sent between rounds. `said`:
+        `pending_signal` of the last signal that was heard."""
         with self._lock:
             learner, learned, rows, dV = self.learner, self.steps, None, None
             epoch, steps = learner.epoch, learner.pending_steps
@@ -377,9 +377,9 @@ class DurableLearner:
         records = journal.read(self.folder, generation, self.settings.dim)
         if records is None:
             return False
-        freezes = {one.steps: one for one in records if isinstance(one, Freeze)}
-        signals = {one.steps: one for one in records if isinstance(one, Signalled)}
-        steps = [one for one in records if isinstance(one, Step)]
+        freezes = {record.steps: record for record in records if isinstance(record, Freeze)}
+        signals = {record.steps: record for record in records if isinstance(record, Signalled)}
+        steps = [record for record in records if isinstance(record, Step)]
         for number in range(len(steps) + 1):
             if freeze := freezes.get(number):
                 self.learner.freeze(freeze.round, freeze.cost)
@@ -391,9 +391,9 @@ class DurableLearner:
                 self.learner.learn(*steps[number])
                 self.steps += 1
                 self._recent.append(steps[number])
-        for one in records:
-            if isinstance(one, Answered):
-                self.answers[one.attempt] = one.accepted
+        for record in records:
+            if isinstance(record, Answered):
+                self.answers[record.attempt] = record.accepted
         return True
 
 

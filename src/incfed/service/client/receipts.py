@@ -40,16 +40,16 @@ class Receipt(NamedTuple):
 
 
 class Receipts:
-    """Of the client in this folder; for the background thread."""
+    """The receipts of the client in this folder; for the background thread."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / RECEIPTS
         self._heads: dict[int, Head] = {}
         self._proved, self.last = 0, Head(0, "0" * 64, "0" * 64)
         self._entry = 0
-        for one in read_receipts(folder):
-            self._remember(one.head)
-            self._entry = max(self._entry, one.entry or 0)
+        for receipt in read_receipts(folder):
+            self._remember(receipt.head)
+            self._entry = max(self._entry, receipt.entry or 0)
 
     def see(self, headers: Mapping[str, str]) -> None:
         """Compare the head of a reply with those seen before."""
@@ -138,13 +138,13 @@ def _ends(file: BinaryIO) -> bool:
 
 
 def faults(proof: Proof, older: Head) -> list[str]:
-    """What a proof does not prove."""
+    """List what a proof fails to prove."""
     found = []
     if not proof.head.extends(older, proof.consistency):
         found.append(f"the ledger does not extend the one that was seen at entry {older.number}")
     found += [
-        f"entry {one.number} is not proved to be in the ledger"
-        for one in proof.entries
-        if not proof.head.includes(one)
+        f"entry {entry.number} is not proved to be in the ledger"
+        for entry in proof.entries
+        if not proof.head.includes(entry)
     ]
     return found

@@ -112,7 +112,7 @@ def other_history(folder: Path, history: str) -> inputs.InputError:
 
 
 class Mark(NamedTuple):
-    """What was pending when a signal of rows was sent, and the cost that it stated."""
+    """The data that was pending when a signal of rows was sent, and the cost that it stated."""
 
     data: Observations
     cost: float

@@ -30,7 +30,7 @@ NOTHING = Head(0, "0" * 64, "0" * 64)
 
 
 class Verification(NamedTuple):
-    """What a verification found."""
+    """The outcome of a verification."""
 
     acts: int  # that stand in the ledger
     heads: int  # that it extends
@@ -64,24 +64,24 @@ def verify_folder(folder: Path, prove: Prove) -> Verification:
     own = public_key(load_or_create(folder))
     streams = trigger_of(settings).streams == ROWS
     findings: list[str] = []
-    heads = sorted({one.head for one in receipts})
+    heads = sorted({receipt.head for receipt in receipts})
     known = prove(0, 0)
     findings += faults(known, NOTHING) + _keys(known.entries, own)
-    rounds = sorted({one.fields["round"] for one in receipts})
+    rounds = sorted({receipt.fields["round"] for receipt in receipts})
     stand, head = 0, known.head
     for number in rounds:
         proof = prove(0, number)
         findings += faults(proof, NOTHING)
-        acts = [one for one in receipts if one.fields["round"] == number]
+        acts = [receipt for receipt in receipts if receipt.fields["round"] == number]
         good, wrong = _compare(acts, proof.entries, settings.federation, own, streams)
         stand, findings = stand + good, findings + wrong
         heads.append(proof.head)
         head = max(head, proof.head)
-    for one in sorted(set(heads)):
+    for older in sorted(set(heads)):
         try:
-            findings += faults(prove(one.number, 0), one)
+            findings += faults(prove(older.number, 0), older)
         except InputError as error:  # it has fewer entries now
-            findings.append(f"the ledger does not extend entry {one.number}: {error}")
+            findings.append(f"the ledger does not extend entry {older.number}: {error}")
     return Verification(stand, len(set(heads)), head, list(dict.fromkeys(findings)))
 
 
@@ -104,10 +104,10 @@ def over_http(url: str, token: str, timeout: float = 30.0, ca: str | None = None
 
 def _keys(entries: list[Inclusion], own: str) -> list[str]:
     """The key of the client was its own, always."""
-    keys = [json.loads(one.body).get("key") for one in entries]
+    keys = [json.loads(entry.body).get("key") for entry in entries]
     if own not in keys:
         return ["the ledger does not know this client's key"]
-    others = {one for one in keys if one not in (None, own)}
+    others = {key for key in keys if key not in (None, own)}
     return [
         f"the ledger has {counted(len(others), 'other key')} of this client: unless that is an "
         "earlier one of its own, somebody else could sign in its name"
@@ -120,15 +120,15 @@ def _compare(
     """How many acts of a round stand in the ledger, and what is wrong."""
     found: list[str] = []
     recorded: dict[tuple[Any, ...], list[Inclusion]] = {}
-    for one in entries:
-        body = json.loads(one.body)
+    for entry in entries:
+        body = json.loads(entry.body)
         if body["kind"] in FIELDS:
-            recorded.setdefault(_name(body["kind"], body), []).append(one)
+            recorded.setdefault(_name(body["kind"], body), []).append(entry)
     sent = recorded.get((UPLOADED, None), [])
     priced = json.loads(sent[0].body) if sent else {}
     price = {name: priced[name] for name in ("steps", "cost", "money_digits") if name in priced}
     good = 0
-    for act in {_name(one.kind, one.fields): one for one in acts}.values():
+    for act in {_name(receipt.kind, receipt.fields): receipt for receipt in acts}.values():
         name = _name(act.kind, act.fields)
         where = f"round {act.fields['round']}: what this client {act.kind}"
         same = recorded.pop(name, [])
@@ -146,7 +146,9 @@ def _compare(
                 found.append(f"{where}: entry {same[0].number} does not bear its signature")
             else:
                 good += 1
-    for number, body in ((one.number, json.loads(one.body)) for one in chain(*recorded.values())):
+    for number, body in (
+        (entry.number, json.loads(entry.body)) for entry in chain(*recorded.values())
+    ):
         if body["kind"] == UPLOADED and streams and _is_empty(body):
             continue  # the coordinator says that it had streamed nothing
         if not _is_signed(body, {"steps": 0, "cost": 0, **price, **body}, federation, own):
@@ -170,5 +172,5 @@ def _is_signed(body: dict[str, Any], fields: dict[str, Any], federation: str, ow
 
 
 def _name(kind: str, fields: dict[str, Any]) -> tuple[Any, ...]:
-    """What there can be one of in a round."""
+    """The key of an act: a round has at most one act with each key."""
     return kind, fields.get("attempt") if kind == "answered" else None

@@ -103,8 +103,8 @@ class Admission:
         """A request in progress. If there are too many of this client, its oldest poll is released;
         if there is none, the request is refused."""
         mine, most = self._visits[client], self._server.requests_per_client
-        if sum(not one.released for one in mine) >= most:
-            oldest = next((one for one in mine if one.polls and not one.released), None)
+        if sum(not visit.released for visit in mine) >= most:
+            oldest = next((visit for visit in mine if visit.polls and not visit.released), None)
             if oldest is None:
                 raise TooMany("request", f"one of at most {most} at a time")
             oldest.release()
@@ -125,8 +125,8 @@ class Admission:
 
     def _note_bad(self, who: str) -> None:
         if who not in self._bad and len(self._bad) >= REMEMBERED:
-            for one in list(self._bad)[: REMEMBERED // 2]:
-                del self._bad[one]
+            for address in list(self._bad)[: REMEMBERED // 2]:
+                del self._bad[address]
         times = self._bad.setdefault(who, deque(maxlen=self._server.bad_tokens))
         times.append(self._clock())
         self._log.note(who)

@@ -115,7 +115,7 @@ def _tick(coordinator: Coordinator, refusals: Refusals) -> None:
 
 
 class PublicApp:
-    """What callers see of the application: the rest is for operators, and needs no token."""
+    """The part of the application for callers: the rest is for operators, and needs no token."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

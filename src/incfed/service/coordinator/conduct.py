@@ -93,7 +93,7 @@ def _waits(
     )
     left = [(0.0 if end is None else end - now, most) for end, most in ends]
     # longer than it can be: the clock was set back since
-    first, second, third = (one if 0.0 < one <= most else 0.0 for one, most in left)
+    first, second, third = (wait if 0.0 < wait <= most else 0.0 for wait, most in left)
     return first, second, third
 
 
@@ -154,8 +154,8 @@ def possible(
     base: GlobalStatistics | None,
     claimed: float | None = None,
 ) -> bool:
-    """The same if the caller adds noise: could so many steps do so? Noise says nothing of the
-    growth that the caller saw, and may hide all of it, but the number of steps is exact."""
+    """Could as many steps as the caller uploaded fulfil the trigger? For a caller that adds noise,
+    which may hide all of the growth that it saw, while the number of steps is exact."""
     if upload is None or not upload.steps or base is None:
         return False
     eigenvalues: Floats = (np.linalg.eigvalsh(base.V) + settings.ridge).astype(np.float64)
@@ -164,7 +164,7 @@ def possible(
 
 
 def most_growth(eigenvalues: Floats, steps: int, arm_norm: float) -> float:
-    """What so many steps can add at most to log det V, given the eigenvalues of V, ascending.
+    """The most that so many steps can add to log det V, given the eigenvalues of V, ascending.
 
     Their dV has at most that rank, and trace at most n L^2. By Fiedler's inequality, the
     determinant is largest if the eigenvalues of dV add to the smallest ones of V; and the more

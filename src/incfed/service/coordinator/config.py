@@ -60,8 +60,8 @@ class ServerConfig:
             number(name, getattr(self, name), low=0.0, open_low=True)
         for name in ("connections", "connections_per_address", "requests_per_client", "bad_tokens"):
             integer(name, getattr(self, name), low=1)
-        for one in self.proxies:
-            _check_address(one)
+        for proxy in self.proxies:
+            _check_address(proxy)
         choice("log_level", self.log_level, LEVELS)
         if (self.certificate is None) != (self.key is None):
             raise refuse("key", self.key and str(self.key), "given with certificate, and only then")
@@ -110,7 +110,7 @@ def _check_address(value: str) -> None:
 
 def _server(value: object, folder: Path) -> ServerConfig:
     made = places.table("server", value, "[server]")
-    known = [one.name for one in fields(ServerConfig)]
+    known = [field.name for field in fields(ServerConfig)]
     places.known("server", made, known)
     for name in ("certificate", "key"):
         if name in made:
@@ -121,7 +121,7 @@ def _server(value: object, folder: Path) -> ServerConfig:
     lists |= {"proxies": "addresses, such as ['192.0.2.7']"}
     for name in lists.keys() & made.keys():
         value = made[name]
-        if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
             raise refuse(f"server.{name}", value, f"a list of {lists[name]}")
         made[name] = tuple(value)
     relative = "sqlite:///"

@@ -96,7 +96,9 @@ class Coordinator:
                 mark_seen(transaction.connection, seen, transaction.now)
                 if transaction.settings.silent_rounds:
                     spoke = {
-                        one[0] for n, one in enumerate(batch) if n not in refused and says(one[1])
+                        sent[0]
+                        for n, sent in enumerate(batch)
+                        if n not in refused and says(sent[1])
                     }
                     silent = {client for client in spoke if members[client].silent}
                     conduct.spoke(transaction.connection, silent)
@@ -143,19 +145,19 @@ class Coordinator:
         """The state as each of these clients sees it. Asking for it counts as being seen."""
         with self._read() as transaction:
             known = _find(transaction.connection, callers)
-            states = view_states(transaction, [one.client for one in callers])
+            states = view_states(transaction, [caller.client for caller in callers])
         refused = self._refused(callers, known)
         # a write at every request would be too much: a quarter of live_time is exact enough
         now, fresh = transaction.now, transaction.settings.live_time / 4.0
         stale = {
-            one.client
-            for one in set(callers) - refused.keys()
-            if (at := known[one.client].heard) is None or not 0.0 <= now - at < fresh
+            caller.client
+            for caller in set(callers) - refused.keys()
+            if (at := known[caller.client].heard) is None or not 0.0 <= now - at < fresh
         }
         if stale:
             with self.store.touch() as connection:
                 mark_seen(connection, stale, now)
-        return [refused.get(one, state) for one, state in zip(callers, states, strict=True)]
+        return [refused.get(caller, state) for caller, state in zip(callers, states, strict=True)]
 
     def _refused(
         self, callers: Sequence[Caller], known: Mapping[int, Any]
@@ -164,28 +166,28 @@ class Coordinator:
         A new start is noted."""
         refused: dict[Caller, Refusal] = {}
         new = []
-        for one in set(callers):
-            row = known[one.client]
+        for caller in set(callers):
+            row = known[caller.client]
             last = None if row.number is None else Start(row.number, row.nonce)
             try:
                 if row.revoked:
                     raise Unauthorized
-                if one.start is not None and is_new(one.start, last):
-                    new.append(one)
+                if caller.start is not None and is_new(caller.start, last):
+                    new.append(caller)
             except Refusal as refusal:
-                refused[one] = refusal
+                refused[caller] = refusal
         if new:
-            with self._write([one.client for one in new]) as transaction:
-                for one in sorted(new):
+            with self._write([caller.client for caller in new]) as transaction:
+                for caller in sorted(new):
                     try:
-                        transaction.admit(*one)
+                        transaction.admit(*caller)
                     except Refusal as refusal:
-                        refused[one] = refusal
+                        refused[caller] = refusal
         return refused
 
     def downloads(self, asked: Sequence[Wanted]) -> list[Download | Refusal]:
         """For each client, what is new since its epoch (None: everything)."""
-        callers = [Caller(one.client, one.start) for one in asked]
+        callers = [Caller(wanted.client, wanted.start) for wanted in asked]
         made: dict[Wanted, Download | Refusal] = {}
         with self._read() as transaction:
             known = _find(transaction.connection, callers)
@@ -195,21 +197,27 @@ class Coordinator:
         refused = self._refused(callers, known)
         if not free:
             with self._write() as transaction:  # it uses up an entitlement
-                some = [one for one, who in zip(asked, callers, strict=True) if who not in refused]
+                some = [
+                    wanted for wanted, who in zip(asked, callers, strict=True) if who not in refused
+                ]
                 made = dict(zip(some, self._downloads.make(transaction, some), strict=True))
-        found = [refused.get(who) or made[one] for one, who in zip(asked, callers, strict=True)]
+        found = [
+            refused.get(who) or made[wanted] for wanted, who in zip(asked, callers, strict=True)
+        ]
         return [
-            one._replace(history=self.history(one.epoch)) if isinstance(one, Download) else one
-            for one in found
+            answer._replace(history=self.history(answer.epoch))
+            if isinstance(answer, Download)
+            else answer
+            for answer in found
         ]
 
     @property
     def head(self) -> Head:
-        """Of the ledger, at least as far as this process has written it."""
+        """The head of the ledger, at least as far as this process has written it."""
         return self._tree.head
 
     def history(self, epoch: int) -> str:
-        """What tells this epoch from one of another history; empty for the first."""
+        """A text that tells this epoch from one of another history; empty for the first."""
         if self._tree.history(epoch) is None and epoch > 0:
             with self.store.read() as connection:  # another coordinator may have made it
                 self._tree.follow(connection)
@@ -288,12 +296,12 @@ class Coordinator:
         self._publish(transaction.events)
 
     def _publish(self, events: Sequence[dict[str, Any]]) -> None:
-        """Of a transaction that was committed."""
+        """Publish the events of a transaction that was committed."""
         for event in events:
             self._on_event(event)
 
 
 def _find(connection: Connection, callers: Sequence[Caller]) -> dict[int, Any]:
-    """Of each client: whether it is `revoked`, when it was `heard`, and its last start."""
-    rows = connection.execute(KNOWN, {"clients": sorted({one.client for one in callers})})
+    """Find for each client whether it is `revoked`, when it was `heard`, and its last start."""
+    rows = connection.execute(KNOWN, {"clients": sorted({caller.client for caller in callers})})
     return {row.id: row for row in rows}

@@ -98,7 +98,7 @@ def open_round(transaction: RoundTransaction, client: int, message: Open) -> Non
 
 
 def signal(transaction: RoundTransaction, client: int, message: Signal) -> None:
-    """What a client has pending, between rounds: it comes with its poll."""
+    """Take the signal of a client's pending data: it comes with a poll, between rounds."""
     settings, allowed = transaction.settings, transaction.allowed_epochs([client])[client]
     if settings.rule.streams is None:
         return  # the settings have changed since the client read them
@@ -206,7 +206,7 @@ def register_key(transaction: RoundTransaction, client: int, key: str) -> None:
 def _check_signature(
     transaction: RoundTransaction, kind: str, entry: dict[str, Any], signature: str | None
 ) -> dict[str, str]:
-    """What the entry says of it: the signature, if there is one."""
+    """Refusal if the signature is wrong. Returns the field of the entry for it, if there is one."""
     key, name = transaction.rows.keys[entry["client"]], transaction.federation.name
     wrong = fault(name, kind, entry, key, signature, transaction.settings)
     if wrong is not None:

@@ -1,4 +1,4 @@
-"""What clients say between rounds, and whether a round should open: the rule of the simulator.
+"""Signals of clients between rounds, and whether a round should open: the rule of the simulator.
 
 The server combines the uploads of the last round, of those that did not share, with what clients
 said since. It forgets what clients said of data that they have shared.
@@ -104,7 +104,7 @@ def _stream(before: Any, signal: Signal, dim: int) -> Packed:
 
 
 class Streamed(NamedTuple):
-    """What a client has not shared yet, by the rows that it streamed."""
+    """The data of a client that was not shared yet, made of the rows that it streamed."""
 
     upload: Upload
     since: int  # the round in which it last shared; 0: it has not
@@ -113,7 +113,7 @@ class Streamed(NamedTuple):
 
     @property
     def said(self) -> dict[str, Any]:
-        """What the entry of the upload says of the stream that it was made of."""
+        """The fields of the upload's entry about the stream that it was made of."""
         signed = {} if self.upload.signature is None else {"signature": self.upload.signature}
         names = ("since", "known", "learned")
         return {name: getattr(self, name) for name in names} | signed
@@ -122,23 +122,23 @@ class Streamed(NamedTuple):
 def streamed(
     connection: Connection, settings: Settings, epoch: int, clients: Collection[int]
 ) -> dict[int, Streamed]:
-    """What may become the uploads of these clients."""
+    """Read the data that may become the uploads of these clients."""
     everyone = settings.download == EVERYONE
     rows = _by_client(connection, STREAMS if everyone else STREAMS_KEPT, clients)
     return {
         client: Streamed(
             Upload(
-                0, epoch if everyone else one.epoch, one.steps, _cost(one, settings),
-                Packed(one.form, settings.dim, from_bytes(one.numbers)), one.signature,
+                0, epoch if everyone else row.epoch, row.steps, _cost(row, settings),
+                Packed(row.form, settings.dim, from_bytes(row.numbers)), row.signature,
             ),
-            one.since or 0, one.epoch, one.learned,
+            row.since or 0, row.epoch, row.learned,
         )
-        for client, one in rows.items()
+        for client, row in rows.items()
     }  # fmt: skip
 
 
 def claim(connection: Connection, client: int) -> Any:
-    """What this client said last, if it has said anything: its `epoch` and `growth`."""
+    """The `epoch` and the `growth` of the last signal of this client, if there is one."""
     columns = _signals.c.epoch, _signals.c.growth
     return connection.execute(select(*columns).where(_signals.c.client == client)).first()
 
@@ -149,12 +149,12 @@ def speakers(connection: Connection) -> list[int]:
 
 
 def forget(connection: Connection, clients: Collection[int]) -> None:
-    """What these clients said counts no more: it is shared, or cannot be taken."""
+    """Delete the signals of these clients: their data is shared, or cannot be taken."""
     connection.execute(delete(_signals).where(_signals.c.client.in_(sorted(clients))))
 
 
 def take(connection: Connection, clients: Collection[int]) -> None:
-    """What these clients streamed is their upload to the round that opens."""
+    """Note that the rows of these clients are their uploads to the round that opens."""
     connection.execute(update(_signals).values(taken=None, taken_by=None))
     taken = _signals.c.client.in_(sorted(clients))
     connection.execute(
@@ -163,7 +163,7 @@ def take(connection: Connection, clients: Collection[int]) -> None:
 
 
 class _Stream(NamedTuple):
-    """What a client streamed and has not shared."""
+    """The data that a client streamed and has not shared."""
 
     said: tuple[Any, ...]  # the figures of its signal: as long as they are the same, so is this
     base: int  # the epoch that it has
@@ -194,7 +194,7 @@ class Judge:
             past=read_past(connection, settings.money_digits), members=_members(connection),
         )  # fmt: skip
         sent = streamed(connection, settings, epoch, clients)
-        uploads = {client: one.upload for client, one in sent.items()}
+        uploads = {client: stream.upload for client, stream in sent.items()}
         return deciding.worthwhile(settings.rule, inputs._replace(uploads=uploads))
 
     def calls(
@@ -207,7 +207,7 @@ class Judge:
         ids = sorted(said.keys() | known.keys())
         if not ids:
             return False
-        steps = {client: one.steps for client, one in [*known.items(), *said.items()]}
+        steps = {client: message.steps for client, message in [*known.items(), *said.items()]}
         if settings.limits.shortfall(_members(connection), steps.values()) is not None:
             return False
         costs, logdets, grown = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
@@ -238,10 +238,10 @@ class Judge:
     ) -> bool:
         """The conditions that are quickly checked: enough news, and somebody who needs no more."""
         everyone, old, streams = settings.download == EVERYONE, self._streams, {}
-        for client, one in said.items():
-            base = epoch if everyone else one.epoch
+        for client, signal in said.items():
+            base = epoch if everyone else signal.epoch
             found = old.get(client)
-            if found is not None and (found.said, found.base) == (tuple(one), base):
+            if found is not None and (found.said, found.base) == (tuple(signal), base):
                 streams[client] = found
         missing = said.keys() - streams.keys()
         for client, (upload, *_) in streamed(connection, settings, epoch, missing).items():
@@ -280,7 +280,7 @@ class Judge:
         return epoch
 
     def _pending(self, connection: Connection, settings: Settings) -> dict[int, Upload]:
-        """What the server has of pending data: the uploads of the last round that were not
+        """The pending data that the server has: the uploads of the last round that were not
         shared."""
         last = connection.scalar(LAST_ROUND) or 0
         if last != self._last:
@@ -289,7 +289,9 @@ class Judge:
                 uploads = read_uploads(connection, last, settings)
             except Pruned:
                 uploads = {}
-            pending = {one: up for one, up in uploads.items() if up.steps and one not in shared}
+            pending = {
+                client: up for client, up in uploads.items() if up.steps and client not in shared
+            }
             self._last, self._known = last, pending
             self._gains.clear()
             self._exact.clear()
@@ -298,7 +300,7 @@ class Judge:
     def _gain(
         self, connection: Connection, settings: Settings, client: int, upload: Upload, epoch: int
     ) -> float:
-        """What this upload adds to the log det of an epoch."""
+        """The growth of the log det of an epoch by this upload."""
         if (client, epoch) not in self._gains:
             old, gain = self._shared(connection, settings, epoch), np.zeros(1)
             pending, own = gather([upload.dV], settings.dim), np.ones(1, np.bool_)
@@ -325,12 +327,12 @@ class Judge:
 
 
 def _cost(signal: Any, settings: Settings) -> float:
-    """What a row of `signals` says of the client's cost."""
+    """The client's cost in a row of `signals`."""
     return from_units(signal.cost_units, settings.money_digits)
 
 
 def _members(connection: Connection) -> int:
-    return sum(not one.revoked for one in members(connection))
+    return sum(not client.revoked for client in members(connection))
 
 
 def warm_up(settings: Settings, shared: GlobalStatistics, uploads: Mapping[int, Upload]) -> None:
@@ -347,8 +349,8 @@ def warm_up(settings: Settings, shared: GlobalStatistics, uploads: Mapping[int, 
 def _figures(
     connection: Connection, settings: Settings, clients: Collection[int]
 ) -> dict[int, Any]:
-    """What these clients said, without their rows. One for one, a client counts on top of the epoch
-    that it has: if that was pruned, not before it downloads."""
+    """The signals of these clients, without their rows. One for one, a client counts on top of the
+    epoch that it has: if that was pruned, not before it downloads."""
     statement = FIGURES if settings.download == EVERYONE else FIGURES_KEPT
     return _by_client(connection, statement, clients)
 

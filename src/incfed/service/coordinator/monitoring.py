@@ -1,5 +1,5 @@
-"""What operators watch: logs, as lines to read on a terminal and as JSON elsewhere, and metrics for
-Prometheus.
+"""Logs and metrics for operators: logs as lines to read on a terminal and as JSON elsewhere,
+metrics for Prometheus.
 
 Neither contains tokens or statistics of clients.
 """
@@ -48,7 +48,7 @@ class JsonLines(logging.Formatter):
 
 
 class TerminalLines(logging.Formatter):
-    """The same for people: `14:03:22  closed  round 7, paid 12.50`."""
+    """Log lines for people: `14:03:22  closed  round 7, paid 12.50`."""
 
     COLOURS: ClassVar = {logging.WARNING: "33", logging.ERROR: "31", logging.CRITICAL: "31"}
 
@@ -77,7 +77,7 @@ def _shown(name: str, value: Any, digits: int | None) -> str:
     if value is None or value in ([], {}):
         return "none"
     if isinstance(value, Mapping):
-        return ", ".join(f"{_shown(name, one, digits)} to {key}" for key, one in value.items())
+        return ", ".join(f"{_shown(name, item, digits)} to {key}" for key, item in value.items())
     if isinstance(value, list):
         return " ".join(map(str, value))
     if name == "deadline":
@@ -93,7 +93,7 @@ def _clock(seconds: float) -> str:
 
 def _plain(text: str) -> str:
     """Without control characters: callers choose some of what is logged."""
-    return "".join(one if one.isprintable() else "?" for one in text)
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def log_event(event: dict[str, Any]) -> None:
@@ -180,7 +180,7 @@ class Overview(NamedTuple):
 
 
 class Metrics:
-    """Of this process, and a few of the federation from the database."""
+    """The metrics of this process, and a few of the federation from the database."""
 
     def __init__(self) -> None:
         self._registry = kept = CollectorRegistry()

@@ -58,7 +58,7 @@ def open_round(transaction: RoundTransaction, client: int, noisy: bool = False) 
 
 
 def hear(transaction: RoundTransaction, client: int, signal: Signal) -> None:
-    """What a client says between rounds. If it is of a new step, it may call for a round."""
+    """Hear a signal of a client between rounds. If it is of a new step, it may call for a round."""
     settings = transaction.settings
     rows = settings.rule.streams == ROWS
     if transaction.running and not rows and client == transaction.round.trigger:
@@ -135,8 +135,8 @@ def _take_streams(transaction: RoundTransaction, clients: set[int]) -> None:
     has streamed nothing, or nothing that may be taken, nothing is awaited."""
     connection, settings, round = transaction.connection, transaction.settings, transaction.round
     sent = listening.streamed(connection, settings, round.epoch, clients)
-    steps = {client: one.upload.steps for client, one in sent.items()}
-    keys = {one.id: one.key for one in members(connection)}
+    steps = {client: stream.upload.steps for client, stream in sent.items()}
+    keys = {member.id: member.key for member in members(connection)}
     out = set(rates.excess(connection, steps, settings, transaction.now))
     for client, (upload, *_) in sent.items():  # what it said may be older than the settings
         try:
@@ -145,14 +145,14 @@ def _take_streams(transaction: RoundTransaction, clients: set[int]) -> None:
             out.add(client)
         if upload.signature is None and must_sign(keys[client], settings):
             out.add(client)
-    sent = {client: one for client, one in sent.items() if client not in out}
+    sent = {client: stream for client, stream in sent.items() if client not in out}
     listening.forget(connection, out)  # else it would be news for ever; they say it again
     listening.take(connection, sent)
     nothing = Packed(FACTOR, settings.dim, np.empty(0))
     for client in sorted(clients):
         found = sent.get(client)
-        one = Upload(0, round.epoch, 0, 0.0, nothing) if found is None else found.upload
-        row = upload_row(client, one._replace(round=round.number), settings)
+        upload = Upload(0, round.epoch, 0, 0.0, nothing) if found is None else found.upload
+        row = upload_row(client, upload._replace(round=round.number), settings)
         transaction.rows.add(tables.uploads, **row)
         said = {} if found is None else found.said
         transaction.record("uploaded", **upload_entry(row, settings.money_digits), **said)

@@ -66,11 +66,11 @@ class RoundTransaction(FederationTransaction):
                 if not late and self._undelivered():
                     return
                 offers = self._standing_offers()
-                failed = [one for one in offers if one.db is None]
+                failed = [offer for offer in offers if offer.db is None]
                 if failed:
-                    self._decide_again(failed, [one for one in offers if one.db is not None])
+                    self._decide_again(failed, [offer for offer in offers if offer.db is not None])
                 else:
-                    self._close({one.client: self._payment(one) for one in offers})
+                    self._close({offer.client: self._payment(offer) for offer in offers})
 
     def _standing_offers(self) -> list[Any]:
         """The offers that have not failed, by client, each with its db if that was delivered."""
@@ -132,7 +132,7 @@ class RoundTransaction(FederationTransaction):
         return self.connection.scalar(UNDELIVERED, {"number": self.round.number}) is not None
 
     def _inputs(self) -> RoundInputs:
-        """What the decision depends on, without clients that are barred or failed in this round."""
+        """The inputs of the decision, without clients that are barred or failed in this round."""
         query = select(_offers.client).where(
             _offers.round == self.round.number, _offers.failed.is_(True)
         )
@@ -148,7 +148,7 @@ class RoundTransaction(FederationTransaction):
             spent=self.spent,
             out={*failed, *barred},
             past=read_past(self.connection, self.settings.money_digits),
-            members=sum(not one.revoked for one in all_members),
+            members=sum(not member.revoked for member in all_members),
         )
 
     def _decide(self) -> None:
@@ -166,9 +166,9 @@ class RoundTransaction(FederationTransaction):
         """Without those that failed. Those that had not declined are barred for some time, unless
         the coordinator itself was silent meanwhile."""
         number = self.round.number
-        for one in failed:
-            self._update_offer(one.client, failed=True)
-        barred = [one.client for one in failed if one.accepted is not False]
+        for offer in failed:
+            self._update_offer(offer.client, failed=True)
+        barred = [offer.client for offer in failed if offer.accepted is not False]
         inputs = self._inputs()  # before they are barred: here they are left out as failed
         until = self.settings.barred_until(self.now)
         if until is not None and not heartbeat.interrupted(self.connection):
@@ -176,7 +176,7 @@ class RoundTransaction(FederationTransaction):
                 statement = update(tables.clients).where(tables.clients.c.id == client)
                 self.connection.execute(statement.values(barred_until=until))
                 self.record("barred", round=number, client=client, until_time=until)
-        kept = {one.client: self._payment(one) for one in delivered}
+        kept = {offer.client: self._payment(offer) for offer in delivered}
         add = self.round.attempt < self.settings.attempts
         offers = deciding.decide_again(inputs, kept, add=add)
         self._offer(offers, failed, list(kept))
@@ -205,9 +205,9 @@ class RoundTransaction(FederationTransaction):
             note_removed(self.connection, number, offers.removed)
         sums = self._sums(reserved=offers.payments.values())
         if failed:
-            sums |= self._sums(voided=[self._payment(one) for one in failed])
+            sums |= self._sums(voided=[self._payment(offer) for offer in failed])
         self.record("decided", round=number, attempt=attempt, deadline=deadline,
-                    failed=[one.client for one in failed], **body, **sums)  # fmt: skip
+                    failed=[offer.client for offer in failed], **body, **sums)  # fmt: skip
         self.update_federation(reserved_units=sums["reserved"])
 
     def _close(self, payments: dict[int, float]) -> None:
@@ -276,7 +276,7 @@ class RoundTransaction(FederationTransaction):
         return {str(client): self._units(paid) for client, paid in payments.items()}
 
     def _sums(self, **amounts: Iterable[float]) -> dict[str, int]:
-        """What an entry says of sums, in minor units."""
+        """The sums of these amounts in minor units, as fields of an entry."""
         digits = self.settings.money_digits
         found = {name: money.total(each, digits) for name, each in amounts.items()}
         return {**found, "money_digits": digits}

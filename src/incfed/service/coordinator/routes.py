@@ -48,7 +48,7 @@ for_operators = APIRouter(tags=["for operators"])
 
 
 class Services:
-    """What the endpoints use: `app.state.services`."""
+    """The objects that the endpoints use: `app.state.services`."""
 
     def __init__(
         self,
@@ -191,8 +191,8 @@ async def signal(
     body: Annotated[wire.SignalBody, OrPacked],
     signature: Signature = None,
 ) -> wire.StateView:
-    """The same at once, and say what you have not shared yet, if the coordinator decides when a
-    round opens. It may open one now."""
+    """Say what you have not shared yet, if the coordinator decides when a round opens: it may open
+    one now. Answers at once with the federation and its last round as you see them."""
     services, caller = await enter(request)
     packed, dim = packed_body(request, body), services.settings.dim
     if packed is None:

@@ -32,7 +32,7 @@ def pool(connection: Connection, round: int, epoch: int, participants: Collectio
     query = select(_scores.numbers).where(
         _scores.round == round, _scores.client.in_(sorted(participants))
     )
-    new = [from_bytes(one) for one in connection.scalars(query)]
+    new = [from_bytes(numbers) for numbers in connection.scalars(query)]
     if new:
         total = read_pooled_scores(connection, epoch) + np.sum(new, axis=0)
         row = {"epoch": epoch, "numbers": to_bytes(total)}

@@ -62,7 +62,7 @@ def serve(config: Config) -> None:
 
 
 def cautions(store: Database, settings: Settings) -> list[str]:
-    """What the operator should know of the config's settings, and of who they are for."""
+    """Warnings for the operator about the config's settings and the size of the federation."""
     with store.read() as connection:
         small = too_small(connection)
     return [*settings.warnings, *([small] if small else [])]
@@ -166,10 +166,10 @@ class GracefulServer(uvicorn.Server):
         listen = asyncio.get_running_loop().create_server
         places: list[Any] = [{"host": config.host, "port": config.port}]
         if sockets is not None:
-            places = [{"sock": one} for one in sockets]
+            places = [{"sock": sock} for sock in sockets]
         made = [await listen(connection, **place, **limits) for place in places]
-        for one in (one for server in made for one in server.sockets):
-            with socket.fromfd(one.fileno(), one.family, one.type) as listening:
+        for sock in (sock for server in made for sock in server.sockets):
+            with socket.fromfd(sock.fileno(), sock.family, sock.type) as listening:
                 listening.listen(BACKLOG)  # the loop uses one number for both
         return made
 
@@ -181,7 +181,7 @@ class GracefulServer(uvicorn.Server):
         """Read what has arrived first: uvicorn alone would close those connections."""
         with suppress(TimeoutError):
             async with asyncio.timeout(GRACE):
-                listening = [one for server in self.servers for one in server.sockets]
+                listening = [sock for server in self.servers for sock in server.sockets]
                 turns = 0
                 while turns < 3:  # of the loop: a new connection is not served in its first turn
                     await asyncio.sleep(0)
@@ -196,12 +196,12 @@ class GracefulServer(uvicorn.Server):
         """Has a connection sent what is not read yet? The others end with their current answer."""
         unread = False
         connections: list[Any] = list(self.server_state.connections)  # of httptools or h11
-        for one in connections:
-            idle = one.cycle is None or one.cycle.response_complete
-            if idle and _readable([one.transport.get_extra_info("socket")]):
+        for connection in connections:
+            idle = connection.cycle is None or connection.cycle.response_complete
+            if idle and _readable([connection.transport.get_extra_info("socket")]):
                 unread = True
             else:
-                one.shutdown()
+                connection.shutdown()
         return unread
 
 
@@ -215,8 +215,8 @@ def _address(door: tuple[uvicorn.Config, Connections], server: asyncio.Server) -
 def _readable(sockets: Iterable[Any]) -> bool:
     """Does any of them have something to read?"""
     with selectors.DefaultSelector() as selector:
-        for one in sockets:
-            selector.register(one, selectors.EVENT_READ)
+        for sock in sockets:
+            selector.register(sock, selectors.EVENT_READ)
         return bool(selector.select(0))
 
 

@@ -68,7 +68,7 @@ def federation_template() -> str:
 
 
 def _defaults(kind: type) -> dict[str, Any]:
-    return {one.name: one.default for one in fields(kind)}
+    return {field.name: field.default for field in fields(kind)}
 
 
 def _lines(kind: type, values: Mapping[str, Any]) -> Iterator[str]:

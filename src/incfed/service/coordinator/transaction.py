@@ -54,7 +54,7 @@ ROUND = select(tables.rounds).where(tables.rounds.c.number == NUMBER)
 
 
 class Caches:
-    """What a coordinator need not read, or compute, again in each transaction."""
+    """Data that a coordinator need not read, or compute, again in each transaction."""
 
     def __init__(self) -> None:
         self.judge = listening.Judge()
@@ -116,7 +116,7 @@ class FederationTransaction:
             self._nonces[client] = start.nonce
 
     def nonce(self, client: int) -> str | None:
-        """Of the start that a message of this client comes from."""
+        """The nonce of the start that a message of this client comes from."""
         return self._nonces.get(client)
 
     @property
@@ -148,7 +148,7 @@ class FederationTransaction:
 
     @property
     def entries(self) -> Chain:
-        """What this transaction adds to the ledger."""
+        """The entries that this transaction adds to the ledger."""
         return self._chain
 
     def finish(self) -> bool:

@@ -161,55 +161,59 @@ class Downloads:
         has."""
         connection, current = transaction.connection, transaction.federation.epoch
         digits = transaction.settings.money_digits
-        allowed = transaction.allowed_epochs(one.client for one in asked)
+        allowed = transaction.allowed_epochs(wanted.client for wanted in asked)
         if transaction.settings.download != EVERYONE:
             granted = {
-                one.client: allowed[one.client]
-                for one in asked
-                if one.model and (one.since or 0) <= allowed[one.client]  # others are refused
+                wanted.client: allowed[wanted.client]
+                for wanted in asked
+                if wanted.model
+                and (wanted.since or 0) <= allowed[wanted.client]  # others are refused
             }
             grant(connection, granted)
-        shared: dict[tuple[int, int | None], dict[int, float]] = {one[:2]: {} for one in asked}
-        for since in {one.since for one in asked}:
+        shared: dict[tuple[int, int | None], dict[int, float]] = {
+            wanted[:2]: {} for wanted in asked
+        }
+        for since in {wanted.since for wanted in asked}:
             clients = sorted({client for client, known in shared if known == since})
             values = {"clients": clients, "since": since or 0, "epoch": current}
             for row in connection.execute(PAYMENTS, values):
                 shared[row.client, since][row.round] = from_units(row.amount_units, digits)
         withdrawn = connection.execute(
-            WITHDRAWN, {"clients": sorted({one.client for one in asked})}
+            WITHDRAWN, {"clients": sorted({wanted.client for wanted in asked})}
         ).all()
         uploads = _digests(connection, (
-            (one.uploaded[0], one.client) for one in asked
-            if one.uploaded is not None and one.uploaded[0] in shared[one.client, one.since]
+            (wanted.uploaded[0], wanted.client) for wanted in asked
+            if wanted.uploaded is not None
+            and wanted.uploaded[0] in shared[wanted.client, wanted.since]
         ))  # fmt: skip
         found: list[Download | Refusal] = []
-        for one in asked:
-            epoch, rounds = allowed[one.client], shared[one.client, one.since]
-            if one.since is not None and not 0 <= one.since <= epoch:
-                found.append(Conflict("since", one.since, f"an epoch from 0 to {epoch}"))
+        for wanted in asked:
+            epoch, rounds = allowed[wanted.client], shared[wanted.client, wanted.since]
+            if wanted.since is not None and not 0 <= wanted.since <= epoch:
+                found.append(Conflict("since", wanted.since, f"an epoch from 0 to {epoch}"))
                 continue
-            if one.uploaded is not None:
-                round, named = one.uploaded
-                if uploads.get((round, one.client), named) != named:
+            if wanted.uploaded is not None:
+                round, named = wanted.uploaded
+                if uploads.get((round, wanted.client), named) != named:
                     # a copy of its state may have been used meanwhile
                     expected = f"what you shared in round {round}: there it was something else"
                     found.append(Conflict("upload", None, expected))
                     continue
-            if not one.model:
+            if not wanted.model:
                 nothing = pack_rows(np.empty((0, transaction.settings.dim)))
-                zero, since = np.zeros(transaction.settings.dim), one.since or 0
+                zero, since = np.zeros(transaction.settings.dim), wanted.since or 0
                 found.append(Download(since, since, nothing, zero, rounds, money_digits=digits))
                 continue
-            own = tuple(sorted(rounds.keys() & set(one.own)))
-            one = one._replace(own=own)
-            since, V, b = self._statistics(connection, one, epoch, transaction.settings.dim)
+            own = tuple(sorted(rounds.keys() & set(wanted.own)))
+            wanted = wanted._replace(own=own)
+            since, V, b = self._statistics(connection, wanted, epoch, transaction.settings.dim)
             without = own if since is not None else ()
             scored = None
             if len(V.numbers):  # without new data, nothing is new
                 scored = self._mean_scores(connection, epoch, transaction.settings.dim)
             gone = [
                 past.last for past in withdrawn
-                if past.client == one.client and (one.since or 0) < past.epoch <= epoch
+                if past.client == wanted.client and (wanted.since or 0) < past.epoch <= epoch
             ]  # fmt: skip
             last = max(gone, default=0)
             found.append(Download(epoch, since, V, b, rounds, without, scored, digits, last))
@@ -223,27 +227,27 @@ class Downloads:
         return self._scores[epoch]
 
     def _statistics(
-        self, connection: Connection, one: Wanted, epoch: int, dim: int
+        self, connection: Connection, wanted: Wanted, epoch: int, dim: int
     ) -> tuple[int | None, Packed, Floats]:
         """Since when (None: ever), V and b. Clients that shared nothing get the same."""
-        key = (one.since, epoch, one.packed)
-        found = None if one.own else self._cache.get(key)
+        key = (wanted.since, epoch, wanted.packed)
+        found = None if wanted.own else self._cache.get(key)
         if found is None:
-            new = self._news(connection, one, epoch, dim)
-            found = self._whole(connection, epoch, dim) if new is None else (one.since, *new)
-            if not one.own:
+            new = self._news(connection, wanted, epoch, dim)
+            found = self._whole(connection, epoch, dim) if new is None else (wanted.since, *new)
+            if not wanted.own:
                 self._keep(key, found)
         return found
 
     def _news(
-        self, connection: Connection, one: Wanted, epoch: int, dim: int
+        self, connection: Connection, wanted: Wanted, epoch: int, dim: int
     ) -> tuple[Packed, Floats] | None:
-        """What was added after `one.since`; None: the whole is smaller, or something was
-        withdrawn."""
-        if one.since is None:
+        """The data that was added after `wanted.since`; None: the whole is smaller, or something
+        was withdrawn."""
+        if wanted.since is None:
             return None
-        most = dim - 1 if one.packed else dim // 2  # rows: in JSON, zeros are sent too
-        key = one.since, epoch, most
+        most = dim - 1 if wanted.packed else dim // 2  # rows: in JSON, zeros are sent too
+        key = wanted.since, epoch, most
         if key not in self._added:
             if len(self._added) >= CACHED:
                 self._added.clear()
@@ -251,10 +255,12 @@ class Downloads:
         added = self._added[key]
         if added is None:
             return None
-        others = [row for row in added if row.client != one.client or row.round not in one.own]
+        others = [
+            row for row in added if row.client != wanted.client or row.round not in wanted.own
+        ]
         if sum(row.steps for row in others) > most:
             return None
-        return _difference(connection, others, one.packed, dim)
+        return _difference(connection, others, wanted.packed, dim)
 
     def _whole(
         self, connection: Connection, epoch: int, dim: int
@@ -275,7 +281,7 @@ class Downloads:
 def _digests(
     connection: Connection, wanted: Iterable[tuple[int, int]]
 ) -> dict[tuple[int, int], str]:
-    """Of what was uploaded, by round and client; without what was pruned."""
+    """Digests of uploads, by round and client; without those that were pruned."""
     clients = defaultdict[int, set[int]](set)
     for round, client in wanted:
         clients[round].add(client)
@@ -290,8 +296,8 @@ def _digests(
 
 
 def _added(connection: Connection, since: int, epoch: int, most: int) -> list[Any] | None:
-    """What was added after `since`: round, client and steps. None: something was withdrawn, or it
-    is more than `most` steps, whichever client's own are left out."""
+    """The rounds, clients and steps that were added after `since`. None: something was withdrawn,
+    or it is more than `most` steps, whichever client's own are left out."""
     values = {"since": since, "epoch": epoch}
     if connection.scalar(WITHDRAWN_SINCE, values) is not None:
         return None

@@ -29,13 +29,13 @@ def warm_up(settings: Settings) -> None:
     for inputs in _rounds(small):
         conduct.justified(inputs.uploads[0], small, inputs.shared(1))
         for limits in (None, Limits()):
-            one = inputs._replace(limits=limits)
+            case = inputs._replace(limits=limits)
             for offers in (
-                deciding.decide(one),
-                deciding.decide_again(one, {1: 0.0}, add=True),
-                deciding.decide_again(one, {1: 0.0}, add=False),
+                deciding.decide(case),
+                deciding.decide_again(case, {1: 0.0}, add=True),
+                deciding.decide_again(case, {1: 0.0}, add=False),
             ):
-                deciding.close(one, offers, [np.zeros(DIM)] * len(offers.payments))
+                deciding.close(case, offers, [np.zeros(DIM)] * len(offers.payments))
         if small.rule.streams is not None:
             deciding.worthwhile(small.rule, inputs)
             listening.warm_up(small, inputs.shared(1), inputs.uploads)

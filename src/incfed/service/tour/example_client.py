@@ -33,7 +33,7 @@ THINKING_TIME = 0.25  # seconds that an owner takes to name a price or to answer
 
 
 class ClientTask(NamedTuple):
-    """What the client is to do, as JSON on its command line."""
+    """The task of the client, as JSON on its command line."""
 
     url: str
     folder: str
@@ -45,7 +45,7 @@ class ClientTask(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What a client sees in a step: arms [K, d], their rewards and expected rewards."""
+    """A step as a client sees it: arms [K, d], their rewards and expected rewards."""
 
     arms: Floats
     rewards: Floats
@@ -71,7 +71,7 @@ def read_report(folder: Path) -> dict[str, Any]:
 
 
 def take_step(learner: Client | Learner, now: Event) -> float:
-    """What an application does: choose, observe the reward, learn. Returns the regret."""
+    """Do as an application does: choose, observe the reward, learn. Returns the regret."""
     picked = learner.choose(now.arms)
     learner.learn(now.arms[picked], float(now.rewards[picked]))
     return float(now.expected.max() - now.expected[picked])

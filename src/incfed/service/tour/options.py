@@ -67,7 +67,7 @@ class TourOptions:
 
     @property
     def _options(self) -> dict[str, dict[str, float]]:
-        """What mechanisms need beside their name, in proportion to costs."""
+        """The options that mechanisms need beside their name, in proportion to costs."""
         beta = 0.7 if self.beta is None else self.beta
         return {
             **{kind: {"beta": beta} for kind in BETA},
