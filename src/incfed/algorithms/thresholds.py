@@ -46,7 +46,9 @@ def theory(*, steps: int, clients: int, dim: int, beta: float, ridge: float) -> 
     return base - slack * math.log(beta)
 
 
-FORMULAS: dict[str, Callable[..., float]] = {one.__name__: one for one in (high, low, theory)}
+FORMULAS: dict[str, Callable[..., float]] = {
+    formula.__name__: formula for formula in (high, low, theory)
+}
 
 
 def check(value: object) -> float | str:

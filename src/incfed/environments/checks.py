@@ -38,7 +38,7 @@ def check_world(world: World, *, steps: int = 200, seed: int = 0) -> int:
         faults = [*_settings(world), *_Trial(world, steps, seed).faults()]
     if faults:
         broken = f"{type(world).__name__} broke {inputs.counted(len(faults), 'rule')}"
-        raise inputs.InputError("\n".join([f"{broken}:", *(f"- {one}" for one in faults)]))
+        raise inputs.InputError("\n".join([f"{broken}:", *(f"- {fault}" for fault in faults)]))
     return steps
 
 
@@ -163,7 +163,7 @@ class _Trial:
 
     def _chance(self, first: Events) -> Iterator[str]:
         others = [self._take(self._open(self._seed + k), self._steps) for k in (1, SEEDS)]
-        differ = not all(_same(one, first) for one in others)
+        differ = not all(_same(events, first) for events in others)
         if differ and not self._world.chance:
             yield "runs depend on the seed, but chance is False"
         if not differ and self._world.chance:

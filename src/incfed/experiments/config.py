@@ -140,7 +140,7 @@ def check_outline(recipe: Recipe) -> Outline:
 
 
 def redrawn(steps: int, resample: str) -> dict[str, Any]:
-    """What makes a [world] that of bootstrapped logs."""
+    """The keys that make a [world] one of bootstrapped logs."""
     more = {} if resample == EVENTS else {"resample": resample}
     return {"bootstrap": steps, **more}
 
@@ -177,9 +177,9 @@ def _labelled(value: object) -> dict[str, dict[str, Any]]:
     if not isinstance(value, list) or not value:
         raise refuse("algorithm", value, f"a list of at least one table, such as {example}")
     entries: dict[str, dict[str, Any]] = {}
-    for n, one in enumerate(value, 1):
+    for n, entry in enumerate(value, 1):
         place = f"algorithm[{n}]"
-        table = places.table(place, one, example)
+        table = places.table(place, entry, example)
         label = table.get("label", table.get("kind"))
         if label is None:
             raise places.missing(f"{place}.label", "a short text, such as 'beta 0.7'")

@@ -67,10 +67,10 @@ def axes(table: object, labels: Sequence[str]) -> list[SweepAxis]:
     if not given:
         raise refuse("sweep", {}, f"at least one parameter, such as {example}")
     found = [_axis(path, values, labels) for path, values in given.items()]
-    for one, two in itertools.combinations(found, 2):
-        same = (one.section, one.keys) == (two.section, two.keys)
-        if same and (one.only == two.only or None in (one.only, two.only)):
-            raise InputError(f"sweep.{two.path}: is the same as sweep.{one.path}; give only one")
+    for axis, other in itertools.combinations(found, 2):
+        same = (axis.section, axis.keys) == (other.section, other.keys)
+        if same and (axis.only == other.only or None in (axis.only, other.only)):
+            raise InputError(f"sweep.{other.path}: is the same as sweep.{axis.path}; give only one")
     return [replace(axis, column=_column(axis, found)) for axis in found]
 
 
@@ -174,7 +174,7 @@ def _label(place: str, which: str, labels: Sequence[str]) -> str:
 
 def _column(axis: SweepAxis, among: Sequence[SweepAxis]) -> str:
     """The shortest end of a path that is no other's end, and not a name of our own columns."""
-    names = [".".join(one.parts) for one in among if one is not axis]
+    names = [".".join(other.parts) for other in among if other is not axis]
     for n in reversed(range(len(axis.parts))):
         end = ".".join(axis.parts[n:])
         ours = {"run.steps": "steps", "world.clients": "clients"}.get(axis.path) == end

@@ -1,5 +1,5 @@
-"""What swept parameters are called where people read them: in words, with a unit or the paper's
-letter. Files keep the short names of their columns."""
+"""The names of swept parameters for people to read: in words, with a unit or the paper's letter.
+Files keep the short names of their columns."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def names_of(axes: Sequence[SweepAxis]) -> dict[str, Parameter]:
     """The names of swept parameters; those of one algorithm only, where others have the same, with
     its label."""
     found = {axis.column: _known(axis) for axis in axes}
-    twice = Counter(one.title for one in found.values())
+    twice = Counter(parameter.title for parameter in found.values())
     for axis in axes:
         one = found[axis.column]
         if twice[one.title] > 1:
@@ -98,7 +98,9 @@ def in_words(point: Mapping[str, Any], names: Names) -> str:
 def value_in_words(value: Any) -> str:
     """A value as people say it: "PaymentEfficient (beta 0.7)" of a table with a kind."""
     if isinstance(value, Mapping) and len(value) > 1 and "kind" in value:
-        options = (f"{_words(key)} {shown(one)}" for key, one in value.items() if key != "kind")
+        options = (
+            f"{_words(key)} {shown(option)}" for key, option in value.items() if key != "kind"
+        )
         return f"{value['kind']} ({', '.join(options)})"
     return shown(value)
 

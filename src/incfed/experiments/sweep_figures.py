@@ -73,9 +73,9 @@ def groups(summaries: Sequence[PointSummary], apart: Sequence[str]) -> list[Grou
     for chosen in itertools.product(*choices):
         setting = dict(zip(apart, chosen, strict=True))
         members = [
-            one
-            for one in summaries
-            if all(one.point.get(name) in (None, value) for name, value in setting.items())
+            summary
+            for summary in summaries
+            if all(summary.point.get(name) in (None, value) for name, value in setting.items())
         ]
         if members:
             found.append((setting, members))
@@ -127,7 +127,7 @@ def _map_blocks(
 
 
 def _several(members: Sequence[PointSummary]) -> bool:
-    return any(len(one.seeds) > 1 for one in members)
+    return any(len(summary.seeds) > 1 for summary in members)
 
 
 def drawings(
@@ -135,7 +135,7 @@ def drawings(
 ) -> Iterator[tuple[str, Drawing]]:
     """Every metric as a figure of its own, by the name of its file."""
     assert layout.across is not None
-    known = [m for m in METRICS if any(not math.isnan(_mean(one, m)) for one in members)]
+    known = [m for m in METRICS if any(not math.isnan(_mean(summary, m)) for summary in members)]
     if layout.down is None:
         lines, axis = _lines(members, layout, names), name_of(layout.across, names).axis
         yield from ((metric, trend(lines, axis, metric)) for metric in known)
@@ -154,8 +154,8 @@ def heat_maps(
     assert layout.down is not None
     sides = (layout.across, layout.down)
     found: dict[str, list[PointSummary]] = {}
-    for one in members:
-        found.setdefault(_rest(one, sides, names), []).append(one)
+    for summary in members:
+        found.setdefault(_rest(summary, sides, names), []).append(summary)
     flat = {
         label: some[0]
         for label, some in found.items()
@@ -181,11 +181,11 @@ def _map(
 ) -> Drawing:
     ordered = [_ascending(found, name) for name in sides]
     cells = np.full((len(ordered[1]), len(ordered[0])), np.nan)
-    for one in found:
+    for summary in found:
         x, y = (
-            order.index(one.point.get(name)) for order, name in zip(ordered, sides, strict=True)
+            order.index(summary.point.get(name)) for order, name in zip(ordered, sides, strict=True)
         )
-        cells[y, x] = _mean(one, metric)
+        cells[y, x] = _mean(summary, metric)
     across, down = (
         Side(
             "" if order == [None] else getattr(name_of(name, names), form),
@@ -195,8 +195,8 @@ def _map(
     )
     beside = "; ".join(
         f"{label}: {mean}{unit}"
-        for label, one in flat.items()
-        for mean, _, unit in [getattr(one.row, metric).parts()]
+        for label, summary in flat.items()
+        for mean, _, unit in [getattr(summary.row, metric).parts()]
         if mean != UNKNOWN
     )
     return heat_map(cells, across, down, metric, beside)
@@ -210,7 +210,9 @@ def _ascending(found: Sequence[PointSummary], name: str) -> list[Any]:
 
 
 def _main(members: Sequence[PointSummary]) -> tuple[str, ...]:
-    first = "reward" if all(math.isnan(one.row.regret.mean) for one in members) else "regret"
+    first = (
+        "reward" if all(math.isnan(summary.row.regret.mean) for summary in members) else "regret"
+    )
     return (first, "communication", "payment", "participation")
 
 
@@ -223,9 +225,9 @@ def _lines(
 ) -> dict[str, dict[float | None, Any]]:
     assert layout.across is not None
     lines: dict[str, dict[float | None, Any]] = {}
-    for one in members:
-        label = _rest(one, [layout.across, *layout.apart], names)
-        lines.setdefault(label, {})[one.point.get(layout.across)] = one.row
+    for summary in members:
+        label = _rest(summary, [layout.across, *layout.apart], names)
+        lines.setdefault(label, {})[summary.point.get(layout.across)] = summary.row
     return lines
 
 
@@ -235,7 +237,7 @@ def _most_lines(summaries: Sequence[PointSummary], across: str, apart: Sequence[
 
 
 def _rest(one: PointSummary, without: Collection[str], names: Names) -> str:
-    """What names a point where some of its columns are said already."""
+    """The name of a point by its columns that are not in `without`."""
     rest = {name: value for name, value in one.point.items() if name not in without}
     return in_words(rest, names) or "all"
 

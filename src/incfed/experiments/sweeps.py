@@ -51,7 +51,7 @@ class Sweep(Suite):
         return names_of(self.axes)
 
     def intro(self, records: Sequence[Record]) -> str:
-        """What was run in which world, and what is swept."""
+        """A text that says what was run in which world, and what is swept."""
         swept = "; ".join(
             f"{self.names[a.column].axis}: {', '.join(map(value_in_words, _sorted(a.values)))}"
             for a in self.axes
@@ -68,7 +68,7 @@ class Sweep(Suite):
         return f"{' and '.join(kinds)} {noun(len(kinds), 'world')}"
 
     def settings(self) -> dict[str, Any]:
-        """What is not swept, by table of the config; of each algorithm, its own."""
+        """The settings that are not swept: of the run, of the world, and of each algorithm."""
         first = self.cells[0]
         groups = {"Run": {"steps": first.steps, "seeds": list(self.seeds)}, "World": first.world}
         for cell in self.cells:
@@ -102,7 +102,7 @@ def _sorted(values: Sequence[Any]) -> list[Any]:
 
 def _range(records: Sequence[Record], name: str) -> str:
     """A count of the runs in words: "12 clients", or "12 to 50 clients"; empty if it is unknown."""
-    found = sorted({int(one.figures[name]) for one in records if name in one.figures})
+    found = sorted({int(record.figures[name]) for record in records if name in record.figures})
     if len(found) < 2:
         return counted(found[0], name.removesuffix("s")) if found else ""
     return f"{found[0]:,} to {found[-1]:,} {name}"
@@ -168,13 +168,14 @@ class Swept(Shown):
     def summary(self) -> list[PointSummary]:
         """The points in order, each with the mean and spread of its figures over the seeds.
 
-        >>> [(one.point["ridge"], str(one.row.regret)) for one in swept.summary()]
+        >>> [(summary.point["ridge"], str(summary.row.regret)) for summary in swept.summary()]
         [(0.1, '7.95 ± 1.12'), (1.0, '7.08 ± 0.40'), (10.0, '6.71 ± 0.60')]
         """
         return summarise(self.records)
 
     def document(self) -> Document:
-        """What was swept, the figures of every point, and the first of them as a curve or a map.
+        """A report of what was swept, the figures of every point, and the first of them as a curve
+        or a map.
 
         >>> swept.document().title
         "Sweep 'sweep': 6 runs"

@@ -96,7 +96,7 @@ def cheaper(total: float, best: float) -> bool:
 
 @inner
 def owes(cost: float, logdet: float, value: float) -> float:
-    """What data does not cover of a cost if log det V_g(S) = `value`."""
+    """The part of a cost that data does not cover if log det V_g(S) = `value`."""
     return max(0.0, cost - incentive(value - logdet))
 
 

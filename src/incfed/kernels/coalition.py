@@ -212,7 +212,7 @@ def recruit(
 
 @compiled
 def owed(costs: Floats, logdets: Floats, logdet: float, paid: Mask, money: Floats) -> None:
-    """What data does not cover, max(0, D_i - I^d_i), for clients in `paid`; 0 for all others."""
+    """Set `money` to what data does not cover, max(0, D_i - I^d_i), for `paid` clients; else 0."""
     for i in range(paid.shape[0]):
         money[i] = max(0.0, costs[i] - incentive(logdet - logdets[i])) if paid[i] else 0.0
 

@@ -1,4 +1,4 @@
-"""What every client adds to log det V_g in random orders: the sums behind Shapley values."""
+"""Sums of what each client adds to log det V_g in random orders, for Shapley values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients stream between rounds, and what the server concludes from it: is a round worth it?
+"""The stream of clients between rounds, from which the server tells if a round is worth it.
 
 With `rows` the server gets x of every step and knows L_all = log det(V_g + all pending data). Data
 moves from pending to V_g and is never lost, so V_g + all pending data is the sum over all steps,
@@ -130,8 +130,8 @@ def ready(store: Store, signals: Signals, base: float, least: float) -> bool:
 
 
 def worthwhile_of(signals: Signals, logdets: Floats, pending: Ints, shared: float) -> bool:
-    """The same for clients that no store has: with these log det V_i and pending steps, where log
-    det V_g is `shared`."""
+    """Whether a round is worth it for clients that no store has: with these log det V_i and
+    pending steps, where log det V_g is `shared`."""
     store = empty_store(len(logdets), 1, 1.0)
     store.table[:SERVER, PENDING] = pending
     store.logdet[:SERVER, 0], store.logdet[SERVER, 0] = logdets, shared

@@ -175,7 +175,7 @@ def preferred(score: Floats, known: Floats) -> int:
 
 @compiled
 def squared_error(x: Floats, y: float, U: Floats, t: Floats, p: Floats) -> float:
-    """Of a model's prediction of y."""
+    """The squared error of a model's prediction of y."""
     whiten(U, x, p)
     return float((y - dot(p, t, x.shape[0])) ** 2)
 

@@ -276,7 +276,7 @@ class Round:
         return Coalition(self, S)
 
     def shapley(self, S: Mask, orders: Ints) -> ShapleyValues:
-        """What each member of S adds to log det V_g on average when they join in these orders
+        """The mean of what each member of S adds to log det V_g when they join in these orders
         (each row: all clients of the round).
 
         >>> orders = np.array([[0, 1, 2], [2, 1, 0]])
@@ -399,7 +399,7 @@ class Coalition:
         return float(max(0.0, self.round.costs[j] - gained))
 
     def owed(self, paid: Mask, plus: int | None = None) -> Floats:
-        """What data does not cover of the costs of the members `paid`; 0 for all others
+        """The part of the costs of the members `paid` that data does not cover; 0 for all others
         (docs/paper.md, reading 5). With `plus`: if that client joined S."""
         check_mask("paid", paid, len(self.members))
         value = self.value if plus is None else self.value + self._contribution(plus)
@@ -425,7 +425,7 @@ def check_mask(name: str, S: Mask, n: int) -> None:
 
 
 def malformed(decision: object, clients: Ints) -> str | None:
-    """What is wrong with the form of a decision over these clients, or None."""
+    """The error in the form of a decision over these clients, or None."""
     n = len(clients)
     if not isinstance(decision, Decision):
         return f"it did not return a Decision: got {type(decision).__name__}"
@@ -485,7 +485,7 @@ class Mechanism(Configured, ABC):
     def amend(
         self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
     ) -> Floats:
-        """What the members of S are owed, if clients failed and the round is decided again: S has
+        """The payments of the members of S if clients failed and the round is decided again: S has
         those of the new decision, and all who had delivered before.
 
         offered: what each was offered before, which stands: whoever is owed less is paid that
@@ -499,8 +499,8 @@ class Mechanism(Configured, ABC):
         return round.settle(S).payments
 
     def lie_bound(self, highest: float) -> str | None:
-        """What a client may gain by lying about its cost where no true cost is above `highest`, and
-        how that is known: a proof, or a measurement. None: no bound is known.
+        """A bound on what a client gains by lying about its cost where no true cost is above
+        `highest`, and how it is known: a proof, or a measurement. None: no bound is known.
 
         >>> Everyone().lie_bound(highest=20.0) is None
         True

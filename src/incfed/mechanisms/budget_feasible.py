@@ -38,7 +38,7 @@ class BudgetFeasible(Mechanism):
             ranges.check("budget", self.total, "total")
 
     def _limit(self, round: Round) -> float:
-        """What this round may cost."""
+        """The most that this round may cost."""
         limit = min(float(self.per_round), round.budget_left)
         if self.total is not None:
             limit = min(limit, max(0.0, self.total - round.spent))
@@ -61,8 +61,8 @@ class BudgetFeasible(Mechanism):
     def amend(
         self, round: Round, decision: Decision, S: Mask, offered: Floats | None = None
     ) -> Floats:
-        """What data does not cover, beyond what was offered, for as many clients as the rest of the
-        budget allows. Other clients get no more than they were offered.
+        """Payments of what data does not cover, beyond what was offered, to as many clients as the
+        rest of the budget allows. Other clients get no more than they were offered.
 
         >>> mechanism.amend(round, mechanism.decide(round), two).round(2)
         array([ 0., 10.,  0.])

@@ -35,7 +35,7 @@ _loaded: dict[tuple[str, str], type[Mechanism]] = {}  # by name and SHA-256 of t
 
 
 class MissingCode(InputError):
-    """What a ledger has recorded was decided with code that is not loaded."""
+    """The code of a mechanism that a ledger has recorded is not loaded."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def load_mechanism(value: object, place: str, folder: Path) -> Mechanism:
     if table["kind"] in BUILT_IN:
         made: Mechanism = maker(table, place, folder).value
         return made
-    options = {key: one for key, one in table.items() if key != "kind"}
+    options = {key: option for key, option in table.items() if key != "kind"}
     if HASH in options or HASH in maker.keys:
         raise refuse(f"{place}.{HASH}", options.get(HASH), "left out: the ledger keeps it itself")
     if not maker.sources:
@@ -128,8 +128,8 @@ def load_code(where: str, place: str, folder: Path) -> None:
         found = classes(load(where, folder), Mechanism)
         if not found:
             raise InputError(f"{where} has no class derived from incfed.Mechanism")
-    for name, one in found.items():
-        _loaded[name, one.sha256] = one.made
+    for name, plugin in found.items():
+        _loaded[name, plugin.sha256] = plugin.made
 
 
 def recorded_mechanism(table: Mapping[str, Any]) -> Mechanism:
@@ -143,7 +143,7 @@ def recorded_mechanism(table: Mapping[str, Any]) -> Mechanism:
     sha256 = str(table[HASH])
     name = _name(str(kind))
     if (name, sha256) not in _loaded:
-        others = [known for one, known in _loaded if one == name]
+        others = [known for other, known in _loaded if other == name]
         hint = f"; the {name} at hand has {', '.join(others)}" if others else ""
         raise MissingCode(
             f"mechanism: {kind} was recorded with SHA-256 {sha256}{hint}. Only the file as it was "
@@ -154,5 +154,5 @@ def recorded_mechanism(table: Mapping[str, Any]) -> Mechanism:
 
 
 def _name(kind: str) -> str:
-    """Of the class in "my_file.py:Mine": where the file stands may differ from place to place."""
+    """The name of the class in "my_file.py:Mine": where the file stands may differ."""
     return kind.rpartition(":")[2]

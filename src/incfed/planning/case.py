@@ -90,7 +90,7 @@ class Case:
 
     @property
     def evidence(self) -> float:
-        """Of a log: how many of the events to judge by match, on average."""
+        """The mean number of events that match in the part of a log to judge by."""
         assert self.share is not None
         assert self.world.length is not None
         return self.world.match_rate * (1 - self.share) * self.world.length
@@ -225,15 +225,15 @@ def _norm(world: World) -> float:
 def _not_served(case: Case) -> list[str]:
     """Why mechanisms of the user's own that are searched cannot be served."""
     found = {}
-    for one in case.space.first(case.usual):
-        if one.mechanism not in BUILT_IN and one.candidate not in found:
-            found[one.candidate] = ""
+    for setting in case.space.first(case.usual):
+        if setting.mechanism not in BUILT_IN and setting.candidate not in found:
+            found[setting.candidate] = ""
             try:
-                made = load_mechanism(one.table({}, 0)["mechanism"], "mechanism", case.folder)
+                made = load_mechanism(setting.table({}, 0)["mechanism"], "mechanism", case.folder)
                 if isinstance(made, Pinned):
                     made.check()
             except InputError as error:
-                found[one.candidate] = " ".join(f"No federation.toml with it: {error}".split())
+                found[setting.candidate] = " ".join(f"No federation.toml with it: {error}".split())
     return [text for text in found.values() if text]
 
 

@@ -32,7 +32,7 @@ class Judged:
         return self.interval(self.values(metric))
 
     def interval(self, values: Iterable[float]) -> Interval:
-        """Of its runs: that of the mean over seeds, or of what another log would give."""
+        """The interval of the mean over seeds, or of what another log would give."""
         return interval_of(values, log=self.log)
 
     def values(self, metric: str) -> list[float]:
@@ -47,7 +47,7 @@ class Judged:
     def more(self, other: Judged, metric: str, times: float = 1.0) -> Interval:
         """By how much it exceeds `times` the figure of `other`, seed by seed."""
         pairs = zip(self.values(metric), other.values(metric), strict=True)
-        return self.interval(one - times * two for one, two in pairs)
+        return self.interval(own - times * theirs for own, theirs in pairs)
 
     def worse(self, other: Judged, metric: str) -> Interval:
         """By how much it is worse, seed by seed."""
@@ -103,12 +103,12 @@ class Judgement:
 
     @property
     def everyone(self) -> Judged:
-        """What limits given as a share refer to."""
+        """The reference in which everyone is paid; limits given as a share refer to it."""
         return self.references[0]
 
     @property
     def alone(self) -> Judged:
-        """What clients have without sharing."""
+        """The reference in which clients do not share."""
         return self.references[-1]
 
     def gain(self, goal: Goal) -> Interval:
@@ -121,9 +121,9 @@ class Judgement:
     def improving(self, metric: str) -> list[Judged]:
         """Those points of the frontier that are better than all cheaper ones, by their means."""
         found: list[Judged] = []
-        for one in self.frontier:
-            if not found or loss(metric, one[metric].mean) < loss(metric, found[-1][metric].mean):
-                found.append(one)
+        for point in self.frontier:
+            if not found or loss(metric, point[metric].mean) < loss(metric, found[-1][metric].mean):
+                found.append(point)
         return found
 
     def limits(self, goal: Goal, one: Judged) -> list[LimitCheck]:
@@ -160,12 +160,12 @@ def judge(
     settings = dict.fromkeys(
         [found.chosen, paid, free, *found.frontier, *more, *found.easiest.values()]
     )
-    groups = [case.cells(one, seeds, JUDGE) for one in settings]
+    groups = [case.cells(setting, seeds, JUDGE) for setting in settings]
     groups += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
     groups.append(case.alone(found.alone, seeds, JUDGE))
     runs = iter(needed(run_groups(session, groups, progress)))
     log = case.log
-    judged = {one: Judged(str(one), next(runs), one, log=log) for one in settings}
+    judged = {setting: Judged(str(setting), next(runs), setting, log=log) for setting in settings}
     off = {
         factor: Judged(f"costs x {factor:g}", next(runs), found.chosen, log=log)
         for factor in FACTORS
@@ -179,12 +179,15 @@ def judge(
             Judged(named(found.alone), next(runs), rules=found.alone, log=log),
         ),
         frontier=tuple(
-            sorted((judged[one] for one in found.frontier), key=lambda one: one["payment"].mean)
+            sorted(
+                (judged[setting] for setting in found.frontier),
+                key=lambda point: point["payment"].mean,
+            )
         ),
         sensitivity=dict(sorted({**off, 1.0: chosen}.items())),
         leader=judged[found.leader],
         spending={name: (each.count, judged[each.best]) for name, each in found.spending.items()},
-        easiest={metric: judged[one] for metric, one in found.easiest.items()},
+        easiest={metric: judged[setting] for metric, setting in found.easiest.items()},
         runner_up=None if found.runner_up is None else judged[found.runner_up],
         play_off=found.play_off,
     )

@@ -88,7 +88,7 @@ class Plan(Shown):
 
     @property
     def payment(self) -> Interval:
-        """What the advice pays in all.
+        """The money that the advice pays in all.
 
         >>> plan.payment.mean <= 100
         True
@@ -118,16 +118,16 @@ class Plan(Shown):
     def limits(self) -> list[LimitCheck]:
         """Each limit, and whether the held-out figures keep it.
 
-        >>> [(one.limit.metric, one.kept) for one in plan.limits]
+        >>> [(check.limit.metric, check.kept) for check in plan.limits]
         [('payment', True)]
         """
         return self.judgement.limits(self.goal, self.judgement.chosen)
 
     @property
     def frontier(self) -> tuple[Judged, ...]:
-        """What money buys, by rising payment.
+        """The frontier of what money buys, by rising payment.
 
-        >>> paid = [one["payment"].mean for one in plan.frontier]
+        >>> paid = [point["payment"].mean for point in plan.frontier]
         >>> paid == sorted(paid)
         True
         """
@@ -292,7 +292,7 @@ def plan(
             setting=found.chosen,
             within=found.within,
             judgement=judgement,
-            tried=[(one, evidence.means(one)) for one in evidence.settings],
+            tried=[(setting, evidence.means(setting)) for setting in evidence.settings],
             runs=evidence.runs + search.play_off.runs,
             search_seeds=search_seeds,
             held_out=held,
@@ -314,6 +314,6 @@ def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def _identity(case: Case, goal: Goal, seed: int) -> str:
     """A hash of all that a search depends on."""
-    limits = [[one.metric, one.value, one.share] for one in goal.limits]
+    limits = [[limit.metric, limit.value, limit.share] for limit in goal.limits]
     asked = [goal.aim, goal.performance, limits]
     return fingerprint([__version__, plain([case.identity(), asked, seed])])[:10]

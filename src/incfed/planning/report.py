@@ -52,7 +52,7 @@ def plan_document(plan: Plan, *, configs: bool = False) -> doc.Document:
 def _header(plan: Plan) -> Iterator[doc.Block]:
     yield doc.Callout(plan.advice, "plain" if plan.within and not plan.gain.high < 0 else "bad")
     yield doc.Text(f"{plan.case}. Asked for: {plan.goal}.")
-    yield from (doc.Verdict(advice.tone(one), advice.limit_words(one)) for one in plan.limits)
+    yield from (doc.Verdict(advice.tone(check), advice.limit_words(check)) for check in plan.limits)
     if ways := advice.relax(plan):
         yield doc.Heading("What to relax", level=3)
         yield doc.Bullets(tuple(ways))
@@ -72,7 +72,7 @@ def _what_it_means(plan: Plan) -> list[str]:
 
 def _expectations(plan: Plan) -> Iterator[doc.Block]:
     rows = [("The advice", plan.judgement.chosen)]
-    rows += [(one.label, one) for one in plan.judgement.references]
+    rows += [(reference.label, reference) for reference in plan.judgement.references]
     yield doc.Heading("What to expect")
     drawn = counted(len(plan.held_out), "bootstrapped log" if plan.case.log else "seed")
     note = (
@@ -89,7 +89,7 @@ def _frontier(plan: Plan) -> Iterator[doc.Block]:
         draw=(lambda: figures.frontier(plan)) if can_plot() else None,
         sketch=lambda width: figures.sketch(plan, width),
     )
-    rows = [(advice.point_label(plan, one), one) for one in plan.frontier]
+    rows = [(advice.point_label(plan, point), point) for point in plan.frontier]
     yield _table(plan, "Setting", ["payment", plan.goal.bought], rows)
     yield doc.Bullets(tuple(advice.money_words(plan)))
 
@@ -97,7 +97,9 @@ def _frontier(plan: Plan) -> Iterator[doc.Block]:
 def _sensitivity(plan: Plan) -> Iterator[doc.Block]:
     yield doc.Heading("If costs are off by a factor of 2")
     yield from map(doc.Text, advice.sensitivity_words(plan))
-    rows = [(advice.COSTLY[factor], one) for factor, one in plan.judgement.sensitivity.items()]
+    rows = [
+        (advice.COSTLY[factor], judged) for factor, judged in plan.judgement.sensitivity.items()
+    ]
     yield _table(plan, "Cost of sharing", advice.shown_metrics(plan), rows)
 
 
@@ -120,10 +122,10 @@ def _table(
     columns = [doc.Column(title, "left")]
     columns += [doc.Column(name.capitalize(), drop=int(name == "rounds")) for name in metrics]
     lines = []
-    for label, one in rows:
-        texts = (str(one[name]).partition(" ± ") for name in metrics)
+    for label, judged in rows:
+        texts = (str(judged[name]).partition(" ± ") for name in metrics)
         cells = [doc.TableCell(mean, half) for mean, _, half in texts]
-        lines.append(doc.TableRow.of(label, *cells, emphasis=one is plan.judgement.chosen))
+        lines.append(doc.TableRow.of(label, *cells, emphasis=judged is plan.judgement.chosen))
     return doc.Table(tuple(columns), tuple(lines), note)
 
 
@@ -169,16 +171,16 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "figures": _figures(judgement.chosen),
         "frontier": [
             {
-                **_figures(one),
-                "outside": advice.outside(plan, one),
-                "improves": one in judgement.improving(plan.goal.bought),
+                **_figures(point),
+                "outside": advice.outside(plan, point),
+                "improves": point in judgement.improving(plan.goal.bought),
             }
-            for one in judgement.frontier
+            for point in judgement.frontier
         ],
         "leader": _figures(judgement.leader),
         "unused": alternatives.unused(plan),
         "sensitivity": {f"{k:g}": _figures(v) for k, v in judgement.sensitivity.items()},
-        "references": {one.label: _figures(one) for one in judgement.references},
+        "references": {reference.label: _figures(reference) for reference in judgement.references},
         "relax": advice.relax(plan),
         "settings_tried": len(plan.tried),
         "tried": [_tried(setting, means) for setting, means in plan.tried],

@@ -135,7 +135,7 @@ class Search:
         left = list(dict.fromkeys(settings))
         for rung in RUNGS:
             self._run(left, rung)
-            left = [one for one in left if self.evidence.count(one) >= rung]
+            left = [setting for setting in left if self.evidence.count(setting) >= rung]
             left = survivors(self.evidence, left, goal, rung)
 
     def _finish(self, goal: Goal) -> SearchResult:
@@ -144,10 +144,10 @@ class Search:
         wanted = promising(evidence, goal, RUNGS[0], FINALISTS)
         for resource in RESOURCES:
             line = front(evidence, goal, evidence.settings, RUNGS[0], resource)
-            wanted += thin(line, [evidence.means(one)[resource] for one in line], FINALISTS)
+            wanted += thin(line, [evidence.means(setting)[resource] for setting in line], FINALISTS)
         wanted += easiest(evidence, goal, evidence.settings).values()
         self._run(list(dict.fromkeys(wanted)), FULL)
-        full = [one for one in evidence.settings if evidence.count(one) >= FULL]
+        full = [setting for setting in evidence.settings if evidence.count(setting) >= FULL]
         self._check(full)
         leader = choose(evidence, full, goal)
         again, usual = self.play_off, (self._case.nobody, self._case.everyone)
@@ -162,8 +162,8 @@ class Search:
             leader=leader,
             runner_up=runner_up(again, goal, leader, chosen) if again.count(chosen) else None,
             play_off={
-                one: worse(again, one, leader, goal.aim)
-                for one in again.settings
+                setting: worse(again, setting, leader, goal.aim)
+                for setting in again.settings
                 if again.count(leader)  # none if a run of it failed
             },
             spending=spending(evidence, evidence.settings, goal, chosen),
@@ -179,7 +179,7 @@ class Search:
         """The way to learn alone that performs best; the best of the first seeds get more."""
         left = candidates(self._case.space, chosen, self._case.fixed)
         for rung, count in ((RUNGS[0], BEST_ALONE), (RUNGS[1], 1)):
-            groups = [self._case.alone(one, self.evidence.seeds[:rung], SEARCH) for one in left]
+            groups = [self._case.alone(rules, self.evidence.seeds[:rung], SEARCH) for rules in left]
             found = needed(run_groups(self._session, groups, self.report, self._slow))
             means = [means_of(runs)[goal.performance] for runs in found]
             order = sorted(range(len(left)), key=lambda n: loss(goal.performance, means[n]))
@@ -196,10 +196,10 @@ class Search:
         """Run the settings up to so many seeds; one whose run fails is dropped."""
         evidence = evidence or self.evidence
         groups: dict[Setting, list[Cell]] = {}
-        for one in settings:
-            missing = evidence.seeds[evidence.count(one) : seeds]
-            if missing and one not in self._faults:
-                groups[one] = self._case.cells(one, missing, SEARCH)
+        for setting in settings:
+            missing = evidence.seeds[evidence.count(setting) : seeds]
+            if missing and setting not in self._faults:
+                groups[setting] = self._case.cells(setting, missing, SEARCH)
         if not groups:
             return
         found = run_groups(self._session, list(groups.values()), self.report, self._slow)
@@ -244,7 +244,7 @@ def run_groups(
 
 
 def needed(found: Sequence[list[Figures] | str]) -> list[list[Figures]]:
-    """What `run_groups` returned; RunsFailed if any run failed."""
+    """The figures that `run_groups` returned; RunsFailed if any run failed."""
     figures = []
     for runs in found:
         if isinstance(runs, str):

@@ -74,15 +74,15 @@ def noise(evidence: Evidence, settings: Sequence[Setting], metric: str, n: int) 
 def survivors(evidence: Evidence, settings: Sequence[Setting], goal: Goal, n: int) -> list[Setting]:
     """Those of `settings` that are not given up after n seeds, compared with all settings that have
     been run with as many."""
-    known = [one for one in evidence.settings if evidence.count(one) >= n]
-    scores = {one: score(evidence, one, goal, n) for one in known}
+    known = [setting for setting in evidence.settings if evidence.count(setting) >= n]
+    scores = {setting: score(evidence, setting, goal, n) for setting in known}
     chance = SURE * noise(evidence, known, goal.aim, n) * math.sqrt(2 / n)
-    within = any(one.violation == 0 for one in scores.values())
+    within = any(scored.violation == 0 for scored in scores.values())
     return [
-        one
-        for one in settings
-        if not (within and scores[one].worst > FAR)
-        and not any(_beats(other, scores[one], chance) for other in scores.values())
+        setting
+        for setting in settings
+        if not (within and scores[setting].worst > FAR)
+        and not any(_beats(other, scores[setting], chance) for other in scores.values())
     ]
 
 
@@ -124,7 +124,7 @@ def promising(evidence: Evidence, goal: Goal, seeds: int, count: int) -> list[Se
     def rank(setting: Setting) -> tuple[float, ...]:
         return evidence.violation(setting, goal), *goal.order(evidence.means(setting))
 
-    known = [one for one in evidence.settings if evidence.count(one) >= seeds]
+    known = [setting for setting in evidence.settings if evidence.count(setting) >= seeds]
     return sorted(known, key=rank)[:count]
 
 
@@ -147,7 +147,7 @@ def front(
     """The frontier of what money (or traffic) buys, the cheapest first, on the first `seeds`.
     Limits on its own two axes do not count: it shows what breaking them would bring."""
     rest = goal.without(resource, goal.bought)
-    outside = {one: evidence.violation(one, rest, seeds) for one in settings}
+    outside = {setting: evidence.violation(setting, rest, seeds) for setting in settings}
     least, points = min(outside.values()), {}
     for setting in settings:
         if outside[setting] <= least:
@@ -187,13 +187,13 @@ def spending(
         if metric not in RESOURCES or metric == goal.aim or used > (1 - SPARE) * limit.value:
             continue
         more = [
-            one
-            for one in settings
-            if evidence.means(one)[metric] > used + SPARE * (limit.value - used)
-            and evidence.violation(one, goal) == 0
+            setting
+            for setting in settings
+            if evidence.means(setting)[metric] > used + SPARE * (limit.value - used)
+            and evidence.violation(setting, goal) == 0
         ]
         if more:
-            best = min(more, key=lambda one: goal.order(evidence.means(one)))
+            best = min(more, key=lambda setting: goal.order(evidence.means(setting)))
             found[metric] = CostlierSettings(len(more), best)
     return found
 
@@ -203,7 +203,7 @@ def easiest(evidence: Evidence, goal: Goal, settings: Sequence[Setting]) -> dict
     found: dict[str, Setting] = {}
     for limit in goal.limits:
         rest = goal.without(limit.metric)
-        fitting = [one for one in settings if evidence.violation(one, rest) == 0]
+        fitting = [setting for setting in settings if evidence.violation(setting, rest) == 0]
         if fitting:
-            found[limit.metric] = min(fitting, key=lambda one: evidence.excess(one, limit))
+            found[limit.metric] = min(fitting, key=lambda setting: evidence.excess(setting, limit))
     return found

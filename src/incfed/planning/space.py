@@ -173,11 +173,11 @@ class Space:
     def ranges(self) -> dict[str, Range]:
         """Those that some setting uses."""
         used = {
-            "beta": any(one.searched for one in self.candidates.values()),
+            "beta": any(candidate.searched for candidate in self.candidates.values()),
             "threshold": THRESHOLD in self.triggers,
             "news": PATIENT in self.triggers,
             "exploration": CONSTANT in self.widths,
-            "width_scale": any(one != CONSTANT for one in self.widths),
+            "width_scale": any(width != CONSTANT for width in self.widths),
             "trust": LIMITED in self.trusts,
             "ridge": True,
         }
@@ -251,14 +251,14 @@ class Space:
                 )
         thresholds = ((usual, BETAS), (4 * usual, BETAS[::2]))
         for threshold, betas in thresholds if THRESHOLD in self.triggers else ():
-            for name, one in self.candidates.items():
+            for name, candidate in self.candidates.items():
                 rest = (THRESHOLD, self.downloads[0], self.widths[0], self.trusts[0])
-                for beta in betas if one.searched else (1.0,):
+                for beta in betas if candidate.searched else (1.0,):
                     tried[self.make(name, *rest, beta=beta, threshold=threshold)] = None
         return list(tried)
 
     def identity(self) -> list[Any]:
-        ranges = [[name, one.low, one.high] for name, one in self.ranges.items()]
+        ranges = [[name, span.low, span.high] for name, span in self.ranges.items()]
         return [ranges, {name: list(among) for name, among in self.choices.items()}, self.signal]
 
 
@@ -354,14 +354,14 @@ def _choice(name: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     value = given.get(name, list(allowed))
     if not isinstance(value, list) or not value:
         raise inputs.refuse(f"search.{name}", value, f"a list of some of {', '.join(allowed)}")
-    for n, one in enumerate(value, 1):
-        inputs.choice(f"search.{name}[{n}]", one, allowed)
-    return tuple(one for one in allowed if one in value)
+    for n, word in enumerate(value, 1):
+        inputs.choice(f"search.{name}[{n}]", word, allowed)
+    return tuple(word for word in allowed if word in value)
 
 
 def lie_proof(dearest: float) -> list[Any]:
-    """What is tried if clients may lie: mechanisms under which that gains little, at prices that
-    the dearest client accepts."""
+    """The mechanisms that are tried if clients may lie: those under which that gains little, at
+    prices that the dearest client accepts."""
     price, reserve = _rounded_up(dearest), float(f"{NEAR * dearest:.4g}")
     return [
         FREE,
@@ -383,9 +383,9 @@ def _candidates(value: object, folder: Path, dearest: float | None) -> dict[str,
         allowed = f"a list of some of {', '.join(BUILT_IN)}, or of your own: 'my_file.py:Mine'"
         raise inputs.refuse("search.mechanisms", value, allowed)
     found: dict[str, Candidate] = {}
-    for n, one in enumerate(value, 1):
+    for n, entry in enumerate(value, 1):
         place = f"search.mechanisms[{n}]"
-        table = mechanism_table(one, place)
+        table = mechanism_table(entry, place)
         maker = find_mechanism(table, place, folder)
         whole = {"beta": 1.0, **table} if "beta" in maker.keys else table
         maker.check(whole, place)
@@ -398,7 +398,7 @@ def _candidates(value: object, folder: Path, dearest: float | None) -> dict[str,
                     "clients_may_lie is set: PaymentFree, PostedPrice, or Truthful with a cover of "
                     f"at least {LEAST_COVER} and a reserve of at most {NEAR * dearest:.4g}"
                 )
-                raise inputs.refuse(place, one, allowed)
+                raise inputs.refuse(place, entry, allowed)
         options = {key: option for key, option in table.items() if key != "kind"}
         for key, option in options.items():
             if not isinstance(option, bool | int | float | str):

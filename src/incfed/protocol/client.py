@@ -86,12 +86,12 @@ class FrozenData(NamedTuple):
 
     @property
     def sent(self) -> Observations:
-        """What the coordinator gets."""
+        """The data that the coordinator gets."""
         return self.data if self.release is None else self.release
 
     def digest(self) -> str | None:
-        """Of the upload. None: it is the sum of streamed rows, and the coordinator may have rounded
-        it otherwise."""
+        """The digest of the upload. None: it is the sum of streamed rows, and the coordinator may
+        have rounded it otherwise."""
         packed = self.sent.packed()
         return None if self.streamed and packed.form == TRIANGLE else packed.digest()
 
@@ -233,8 +233,8 @@ class Learner:
         return Upload(round, self.epoch, sent.steps, cost if sent.steps else 0.0, sent.packed())
 
     def _release(self, data: Observations) -> Observations | None:
-        """What is sent of this. Steps that were sent before keep the noise that they had: drawn
-        anew, it could be averaged away."""
+        """The data with noise, as it is sent; None: it is sent as it is. Steps that were sent
+        before keep the noise that they had: drawn anew, it could be averaged away."""
         if self.privacy is None or not data.steps:
             return None
         noise = Noise.none(self.dim) if self.noise is None else self.noise
@@ -245,8 +245,8 @@ class Learner:
         return Observations(data.steps, V, b, [], np.zeros(SCORES))
 
     def freeze_first(self, round: int, first: Observations, last: Observations) -> None:
-        """The same for the first of the pending steps only, if the coordinator has just those;
-        `last`: the others."""
+        """Freeze only the first of the pending steps, if the coordinator has just those; `last`:
+        the others."""
         if self.frozen is None:
             self.frozen, self.fresh = FrozenData(round, first, streamed=True), last
             self.uploaded_steps = first.steps
@@ -257,7 +257,7 @@ class Learner:
             self._put_back(self.frozen.data)
 
     def _put_back(self, data: Observations) -> None:
-        """What was frozen was not shared: it is pending again."""
+        """Make frozen data pending again, as it was not shared."""
         self.frozen = None
         if self.share_from > 1:
             self.kept = data

@@ -42,7 +42,7 @@ class Offers(NamedTuple):
         return total(self.payments)
 
     def decision(self, round: Round) -> Decision:
-        """The same as a decision of this round."""
+        """The offers as a decision of this round."""
         members = np.isin(round.clients, list(self.payments))
         payments = np.zeros(len(round))
         payments[members] = list(self.payments.values())
@@ -65,7 +65,7 @@ class OpenRound(Protocol):
 
     @property
     def past(self) -> Mapping[int, Past]:
-        """What limits depend on of the clients that have a past."""
+        """The past of the clients that have one, as far as limits depend on it."""
         ...
 
     @property
@@ -79,7 +79,7 @@ class OpenRound(Protocol):
         ...
 
     def steps(self, clients: Iterable[int]) -> int:
-        """What these clients would share."""
+        """The number of steps that these clients would share."""
         ...
 
     def table(self) -> Round:
@@ -91,7 +91,7 @@ class OpenRound(Protocol):
         ...
 
     def without(self, clients: Collection[int]) -> OpenRound:
-        """The same without some clients."""
+        """The round without some clients."""
         ...
 
 
@@ -120,7 +120,7 @@ class RoundInputs(NamedTuple):
     @property
     def active(self) -> list[int]:
         """The clients with pending data, ascending."""
-        return sorted(client for client, one in self.uploads.items() if one.steps)
+        return sorted(client for client, upload in self.uploads.items() if upload.steps)
 
     @property
     def money(self) -> Budget:
@@ -141,7 +141,7 @@ class RoundInputs(NamedTuple):
         clients = self.active
         sent = [self.uploads[client] for client in clients]
         costs = np.zeros(max(clients, default=-1) + 1)
-        costs[clients] = [one.cost for one in sent]
+        costs[clients] = [upload.cost for upload in sent]
         server = Server(
             count=len(self.uploads),
             dim=self.dim,
@@ -153,8 +153,8 @@ class RoundInputs(NamedTuple):
             spent=self.spent,
             budget=self.budget,
         )
-        epochs = np.array([one.epoch for one in sent], np.int64)
-        pending = gather([one.dV for one in sent], self.dim)
+        epochs = np.array([upload.epoch for upload in sent], np.int64)
+        pending = gather([upload.dV for upload in sent], self.dim)
         logdets, gains = np.empty(len(sent)), np.empty(len(sent))
         for epoch in np.unique(epochs).tolist():  # log det(V_g(epoch_i) + dV_i)
             old, among = self.shared(epoch), epochs == epoch
@@ -165,8 +165,8 @@ class RoundInputs(NamedTuple):
         return server, server.open(uploads, step=0, trigger=self.trigger)
 
     def without(self, clients: Collection[int]) -> RoundInputs:
-        """The same without the clients that failed, or were removed."""
-        left = {client: one for client, one in self.uploads.items() if client not in clients}
+        """The round without the clients that failed, or were removed."""
+        left = {client: upload for client, upload in self.uploads.items() if client not in clients}
         return self._replace(uploads=left, others=self.others + len(self.uploads) - len(left))
 
 
@@ -187,8 +187,8 @@ def decide(one: OpenRound) -> Offers:
 
 
 def decide_first(inputs: RoundInputs) -> Offers:
-    """The same for a round of real clients. If it was called because of growth alone, only the
-    uploads say whether that was too early: then nobody is offered anything."""
+    """Decide a round of real clients. If it was called because of growth alone, only the uploads
+    say whether that was too early: then nobody is offered anything."""
     rule = inputs.rule
     if rule.streams == GROWTH and not worthwhile(rule, inputs):
         return Offers({}, False)

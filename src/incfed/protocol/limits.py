@@ -22,7 +22,7 @@ SMALL = 2  # a federation of so many members hides nobody's data from the others
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(Configured):
-    """What a federation pays at most, and when what is shared counts. None: no limit.
+    """Limits on what a federation pays, and on when what is shared counts. None: no limit.
 
     per_round: money for all clients in a round.
     per_payment: money for one client in a round.
@@ -115,11 +115,11 @@ class Limits(Configured):
             found.append(Allowance(self.per_payment, "per_payment"))
         if self.per_client is not None:
             found.append(Allowance(max(0.0, self.per_client - past.paid), "per_client"))
-        return min(found, key=lambda one: one.amount)
+        return min(found, key=lambda allowance: allowance.amount)
 
     def next(self, past: Past, price: float, paid: float | None, steps: int) -> Past:
-        """What is known of a client after a round in which it declared this cost, and was paid if
-        it took part, with so many steps. A price that rose too fast counts as far as it was allowed
+        """The past of a client after a round in which it declared this cost, and was paid if it
+        took part, with so many steps. A price that rose too fast counts as far as it was allowed
         to rise: repeating it helps in so many rounds as it should have taken. One that falls may
         rise again.
 
@@ -154,7 +154,7 @@ class Limits(Configured):
         share, spread = self.largest_share, self.steps_spread
         if (share is None and spread is None) or members <= SMALL:
             return {}
-        steps = {client: one.steps for client, one in past.items() if one.steps}
+        steps = {client: earlier.steps for client, earlier in past.items() if earlier.steps}
         for client, new in uploads.items():
             steps[client] = steps.get(client, 0) + new
         total, others = sum(steps.values()), len(steps) - 1
@@ -178,8 +178,8 @@ class Limits(Configured):
             return None
         if len(steps) < self.least_sharers:
             return "least_sharers"
-        told = sum(steps) - (max(steps) if len(steps) > 1 else 0)  # by who shares most
-        return "least_steps" if told < self.least_steps else None
+        others = sum(steps) - (max(steps) if len(steps) > 1 else 0)  # all but whoever shares most
+        return "least_steps" if others < self.least_steps else None
 
     def settings(self) -> dict[str, Any]:
         """The settings that a result or a ledger records.
@@ -187,7 +187,7 @@ class Limits(Configured):
         >>> limits.settings()["per_client"]
         100.0
         """
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def safe_limits(budget: float | None) -> Limits:
@@ -212,15 +212,15 @@ def build_limits(value: object, place: str, start: Limits | None = None) -> Limi
     """The limits that a config names; those it does not name are as in `start`. "none" is no
     limit."""
     given = places.table(place, value, "{ per_round = 100.0 }")
-    known = [one.name for one in fields(Limits)]
+    known = [field.name for field in fields(Limits)]
     places.known(place, given, known)
-    made: dict[str, Any] = {name: None if one == NONE else one for name, one in given.items()}
+    made: dict[str, Any] = {name: None if limit == NONE else limit for name, limit in given.items()}
     with places.at(place, known):
         return replace(start or Limits(), **made)
 
 
 class Past(NamedTuple):
-    """What limits depend on of a client's earlier rounds."""
+    """The earlier rounds of a client, as far as limits depend on them."""
 
     paid: float = 0.0  # in all
     price: float | None = None  # the highest it declared, as far as it was allowed to rise
@@ -229,7 +229,7 @@ class Past(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """What a client may be paid, and the limit which says so."""
+    """The most that a client may be paid, and the limit which says so."""
 
     amount: float
     limit: str
@@ -243,9 +243,9 @@ def usual_prices(prices: Mapping[int, float], past: Mapping[int, Past]) -> dict[
     before if they are not in it, but are members and have shared. Not if fewer than two want
     money."""
     known = {
-        client: one.price
-        for client, one in past.items()
-        if one.price is not None and one.steps and not one.gone
+        client: earlier.price
+        for client, earlier in past.items()
+        if earlier.price is not None and earlier.steps and not earlier.gone
     }
     wanted = sorted(price for price in {**known, **prices}.values() if price > 0.0)
     usual = {}

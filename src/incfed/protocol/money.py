@@ -58,7 +58,7 @@ class Budget(NamedTuple):
 
 
 class Purse:
-    """What may be paid in a round within limits: to each client, and in all."""
+    """The money that may be paid in a round within limits: to each client, and in all."""
 
     def __init__(
         self, limits: Limits, past: Mapping[int, Past], money: Budget, round: Round,
@@ -148,7 +148,7 @@ def _noise(units: Floats | float) -> Floats:
 
 
 def next_unit(amount: float, digits: int | None) -> float:
-    """The same for one amount."""
+    """An amount rounded up to the next minor unit, as in `round_up`."""
     return amount if digits is None else float(round_up(np.array([amount]), digits)[0])
 
 
@@ -171,6 +171,6 @@ def from_units(units: int, digits: int) -> float:
 
 
 def exact_sum(one: float, other: float, digits: int | None) -> float:
-    """Of amounts in minor units: the sum of floats alone is not exact."""
+    """The sum of two amounts in whole minor units: that of floats alone is not exact."""
     total = one + other
     return total if digits is None else from_units(to_units(total, digits), digits)

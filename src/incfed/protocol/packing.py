@@ -45,7 +45,7 @@ class Packed(NamedTuple):
         return self.numbers.reshape(-1, self.dim)
 
     def scalars(self) -> Floats:
-        """What is sent: of a factor, the numbers on and above the diagonal, row by row."""
+        """The numbers that are sent: of a factor, those on and above the diagonal, row by row."""
         if self.form == TRIANGLE:
             return self.numbers
         R = self.rows()
@@ -56,7 +56,7 @@ class Packed(NamedTuple):
         return hashlib.sha256(to_bytes(self.numbers)).hexdigest()[:DIGEST]
 
     def checksum(self) -> int:
-        """Of a factor: tells whether both ends have the same one."""
+        """A checksum that tells whether both ends have the same factor."""
         return zlib.crc32(to_bytes(self.numbers))
 
     def matrix(self) -> Floats:
@@ -115,13 +115,13 @@ def _add_squares(packed: Packed, rows: Floats) -> Floats:
 
 def gather(uploads: list[Packed], dim: int) -> Pending:
     """The uploads of several clients as `Pending`: factors as rows, triangles as matrices."""
-    factors = [one for one in uploads if one.form == FACTOR]
-    grams = [one.matrix() for one in uploads if one.form == TRIANGLE]
+    factors = [upload for upload in uploads if upload.form == FACTOR]
+    grams = [upload.matrix() for upload in uploads if upload.form == TRIANGLE]
     dense = np.full(len(uploads), -1)
-    dense[[one.form == TRIANGLE for one in uploads]] = np.arange(len(grams))
+    dense[[upload.form == TRIANGLE for upload in uploads]] = np.arange(len(grams))
     return Pending.of(
-        rows=np.concatenate([np.empty((0, dim)), *(one.rows() for one in factors)]),
-        start=np.cumsum([0] + [one.rank for one in uploads]),
+        rows=np.concatenate([np.empty((0, dim)), *(upload.rows() for upload in factors)]),
+        start=np.cumsum([0] + [upload.rank for upload in uploads]),
         grams=np.array(grams).reshape(-1, dim, dim),
         dense=dense,
     )

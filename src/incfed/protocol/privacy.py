@@ -39,7 +39,7 @@ Normals = Callable[[int], Floats]  # so many independent standard normal numbers
 
 
 class Noise(NamedTuple):
-    """What is added to the sums over a batch, or over several."""
+    """The noise that is added to the sums over a batch, or over several."""
 
     V: Floats  # [d, d] symmetric
     b: Floats  # [d]

@@ -36,7 +36,7 @@ ALIKE = 1.002  # directions: data almost in one direction is almost the same for
 
 
 class Sketch(NamedTuple):
-    """Of V_g of an epoch."""
+    """A few sums that stand for V_g of an epoch, and the directions of its news."""
 
     sums: Floats  # [k]
     directions: float  # in which the news since the epoch before goes; 0: not known
@@ -62,14 +62,14 @@ def _signs(dim: int) -> Floats:
 
 
 class Downloaded:
-    """What clients have downloaded: V_g of all epochs, in order, and the differences of any two."""
+    """Every V_g that clients have downloaded, by epoch, and the differences of any two."""
 
     def __init__(self, epochs: Sequence[Sketch]) -> None:
-        self._sums = np.array([one.sums for one in epochs]).reshape(-1, SUMS)
-        self._directions = np.array([one.directions for one in epochs])
+        self._sums = np.array([epoch.sums for epoch in epochs]).reshape(-1, SUMS)
+        self._directions = np.array([epoch.directions for epoch in epochs])
 
     def first(self, count: int) -> Downloaded:
-        """What it was when there were only so many epochs: the same numbers, not copied."""
+        """The downloads of the first `count` epochs, whose numbers are not copied."""
         some = Downloaded([])
         some._sums, some._directions = self._sums[:count], self._directions[:count]
         return some
@@ -109,7 +109,7 @@ class Downloaded:
         news, where = news[where > ALIKE], where[where > ALIKE]
         news /= np.linalg.norm(news, axis=1, keepdims=True)
         repeated = [float(where[i].max()) for i, _ in _close(news, REPEATED) if len(i)]
-        return max([ALIKE, *((1.0 + SAME) * one for one in repeated)])
+        return max([ALIKE, *((1.0 + SAME) * number for number in repeated)])
 
 
 def _close(points: Floats, reach: float) -> Iterator[tuple[Ints, Ints]]:

@@ -36,7 +36,7 @@ REGISTERED, REQUIRED = "registered", "required"  # who has to sign: who has a ke
 
 
 def statement(federation: str, kind: str, fields: Mapping[str, Any]) -> bytes:
-    """What is signed; `fields`: those of the entry, and perhaps more."""
+    """The bytes that are signed; `fields`: those of the entry, and perhaps more."""
     said = {name: _plain(fields[name]) for name in SIGNED[kind]}
     if "cost" in said and "money_digits" in fields:  # it is in minor units, as in an entry
         said["cost"] = _plain(from_units(said["cost"], fields["money_digits"]))

@@ -25,7 +25,7 @@ MOST = ranges.RANGES["cost"][1]
 
 
 class LastRound(NamedTuple):
-    """What each of N clients remembers of the last round that it uploaded in."""
+    """The last round that each of N clients uploaded in, as it remembers it."""
 
     reports: Floats  # [N] what it asked; NaN: it has not uploaded yet
     paid: Floats  # [N] what it was paid
@@ -35,7 +35,7 @@ class LastRound(NamedTuple):
 class _Settings(Configured):
     def settings(self) -> dict[str, Any]:
         """The settings that a result records."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"kind": type(self).__name__, **values}
 
 
@@ -140,7 +140,7 @@ class Behaviour(_Settings, ABC):
         return np.array(self.clients, np.int64)
 
     def report(self, costs: Floats, last: LastRound) -> Floats:
-        """What these clients report; arguments and result are of these clients."""
+        """The costs that these clients report; arguments and result are of these clients."""
         return costs
 
     def uploads(self, pending: Ints) -> Mask:
@@ -279,10 +279,10 @@ class Withholding(Behaviour):
         return np.asarray(pending >= self.steps)
 
 
-COSTS = Kinds(VaryingCosts, {one.__name__: one for one in (DrawnCosts, DriftingCosts)})
+COSTS = Kinds(VaryingCosts, {kind.__name__: kind for kind in (DrawnCosts, DriftingCosts)})
 BEHAVIOURS = Kinds(
     Behaviour,
-    {one.__name__: one for one in (BestResponse, Colluding, Refusing, Shading, Withholding)},
+    {kind.__name__: kind for kind in (BestResponse, Colluding, Refusing, Shading, Withholding)},
 )
 EXAMPLE = '[{ kind = "Shading", factor = 5.0, clients = [3] }]'
 
@@ -290,9 +290,9 @@ EXAMPLE = '[{ kind = "Shading", factor = 5.0, clients = [3] }]'
 def groups(behaviours: Sequence[Behaviour], count: int) -> list[tuple[Behaviour, Ints]]:
     """Each behaviour with the clients, of `count`, that act so."""
     found = []
-    for n, one in enumerate(behaviours):
+    for n, behaviour in enumerate(behaviours):
         with places.at(f"reports[{n}]", {"clients"}):
-            found.append((one, one.members(count)))
+            found.append((behaviour, behaviour.members(count)))
     return found
 
 
@@ -333,7 +333,7 @@ class Strategy:
         return found
 
     def end(self, clients: Ints, payments: Floats) -> None:
-        """What the clients that uploaded were paid."""
+        """Remember what the clients that uploaded reported, and what they were paid."""
         self._last.reports[clients] = self.reports[clients]
         self._last.paid[clients] = payments
 
@@ -346,7 +346,7 @@ def check_reports(value: object) -> tuple[Behaviour, ...]:
     several = [value] if isinstance(value, Behaviour) else value
     if not isinstance(several, Sequence) or not all(isinstance(x, Behaviour) for x in several):
         raise inputs.refuse("reports", value, "behaviours, such as Shading(factor=5, clients=[3])")
-    named = [one.clients for one in several]
+    named = [behaviour.clients for behaviour in several]
     ids = [client for group in named if group is not None for client in group]
     if len(set(ids)) < len(ids) or (None in named and len(named) > 1):
         raise inputs.refuse("reports", value, "behaviours of different clients")
@@ -359,9 +359,9 @@ def build_reports(value: object, place: str, folder: Path) -> list[Behaviour]:
     if not isinstance(tables, list):
         raise inputs.refuse(place, value, f"a list of tables, such as {EXAMPLE}")
     made = []
-    for n, one in enumerate(tables):
+    for n, entry in enumerate(tables):
         spot = f"{place}[{n}]"
-        table = {"kind": one} if isinstance(one, str) else places.table(spot, one, EXAMPLE)
+        table = {"kind": entry} if isinstance(entry, str) else places.table(spot, entry, EXAMPLE)
         made.append(build(BEHAVIOURS, table, spot, folder).value)
     return made
 

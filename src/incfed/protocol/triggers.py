@@ -53,7 +53,7 @@ class Trigger(Configured, ABC):
 
     @property
     def streams(self) -> str | None:
-        """What clients send after every step: "rows", "growth" or None, nothing.
+        """The signal that clients send after every step: "rows", "growth" or None, nothing.
 
         >>> incfed.Patient(news=2.0).streams
         'rows'
@@ -80,7 +80,7 @@ class Trigger(Configured, ABC):
         return ~round.nobody
 
     def signals(self, count: int, dim: int, ridge: float, costs: Floats) -> Signals | None:
-        """What the server learns from the stream; None if there is none.
+        """The figures that the server learns from the stream; None if there is none.
 
         >>> import numpy as np
         >>> trigger.signals(count=2, dim=1, ridge=0.1, costs=np.zeros(2)) is None
@@ -94,7 +94,7 @@ class Trigger(Configured, ABC):
         >>> trigger.settings()
         {'kind': 'Threshold', 'D_c': 0.5}
         """
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"kind": type(self).__name__, **values}
 
 
@@ -240,7 +240,7 @@ class Patient(_Streaming):
         )  # fmt: skip
 
 
-TRIGGERS = Kinds(Trigger, {one.__name__: one for one in (Threshold, GrowthRatio, News, Patient)})
+TRIGGERS = Kinds(Trigger, {kind.__name__: kind for kind in (Threshold, GrowthRatio, News, Patient)})
 EXAMPLE = '{ kind = "Patient", news = 5.0 }'
 
 
@@ -258,6 +258,6 @@ def recorded_trigger(table: Mapping[str, Any]) -> Trigger:
     """The trigger that `Trigger.settings` described: a built-in one, no code is loaded."""
     options = {key: value for key, value in table.items() if key != "kind"}
     kind = inputs.choice("kind", table.get("kind"), TRIGGERS.makers)
-    places.known("", options, [one.name for one in fields(TRIGGERS.makers[kind])])  # type: ignore[arg-type]
+    places.known("", options, [field.name for field in fields(TRIGGERS.makers[kind])])  # type: ignore[arg-type]
     made: Trigger = TRIGGERS.makers[kind](**options)
     return made

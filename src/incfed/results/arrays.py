@@ -88,7 +88,7 @@ class FrameRecord(ArrayRecord):
         return polars.DataFrame(self._columns())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The same columns as `to_polars`.
+        """The columns of `to_polars` as a data frame of pandas.
 
         >>> alone.to_pandas().shape
         (50, 6)

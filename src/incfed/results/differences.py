@@ -20,8 +20,8 @@ def paired_difference(first: Sequence[Result], second: Sequence[Result], metric:
     """By how much the final figure of the second exceeds that of the first, seed by seed; of a log,
     with an interval from the bootstrapped logs that both saw."""
     base, other = finals_of([first, second])
-    known = {_key(one): final[metric] for one, final in zip(first, base, strict=True)}
-    pairs = [(_key(one), final[metric]) for one, final in zip(second, other, strict=True)]
+    known = {_key(result): final[metric] for result, final in zip(first, base, strict=True)}
+    pairs = [(_key(result), final[metric]) for result, final in zip(second, other, strict=True)]
     apart = [(key[0], float(own - known[key])) for key, own in pairs if key in known]
     again = [gap for drawn, gap in apart if drawn]
     own = [gap for drawn, gap in apart if not drawn]

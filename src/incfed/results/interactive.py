@@ -56,9 +56,9 @@ def curves(runs: Runs, metric: str, *, pens: Pens | None = None) -> Table:
         line = curve(results, metric)
         if line.empty:
             continue
-        x, pen = [int(one) for one in line.x], chosen[label]
+        x, pen = [int(step) for step in line.x], chosen[label]
         low, high = band(line, metric)
-        if any(math.isfinite(one) for one in line.sd):
+        if any(math.isfinite(sd) for sd in line.sd):
             data.append(_band(label, x, low, high, pen))
         data.append(_line(label, x, _plain(line.mean), pen))
     title, note = TITLES[metric]
@@ -70,7 +70,7 @@ def tradeoff(rows: Sequence[ComparisonRow]) -> Table:
     are filled; the others are only rings."""
     known = [row for row in rows if math.isfinite(row.regret.mean)]
     most = max((row.communication.mean for row in known), default=0.0) or 1.0
-    efficient = {row.label for row in known if not any(_beats(one, row) for one in known)}
+    efficient = {row.label for row in known if not any(_beats(other, row) for other in known)}
     pens, few = pens_for(row.label for row in known), len(known) <= NAMED
     places = _free_places(known) if few else {}
     data = []
@@ -127,8 +127,8 @@ def _key(words: str, symbol: str) -> Table:
 def _free_places(rows: Sequence[ComparisonRow]) -> dict[str, str]:
     """Where the names of points have room, best regret first; a name without room is left out."""
     spans = [
-        (max(one) - min(one)) or 1.0
-        for one in zip(*((row.payment.mean, row.regret.mean) for row in rows), strict=True)
+        (max(values) - min(values)) or 1.0
+        for values in zip(*((row.payment.mean, row.regret.mean) for row in rows), strict=True)
     ]
     found: dict[str, str] = {}
     taken: list[tuple[float, float, float]] = []  # the middle of a name, and half its width
@@ -152,8 +152,8 @@ def heat_map(
     values: Sequence[Sequence[float | None]], metric: str,
 ) -> Table:  # fmt: skip
     """A figure over two parameters, with its values in the cells and a scale beside them."""
-    low, high = _range([one for row in values for one in row if one is not None])
-    cells = [["" if one is None else human(one) for one in row] for row in values]
+    low, high = _range([value for row in values for value in row if value is not None])
+    cells = [["" if value is None else human(value) for value in row] for row in values]
     shared = {
         "type": "heatmap", "colorscale": SCALE, "zmin": low, "zmax": high,
         "xgap": 2,  # without gaps, Plotly scales an image by a style, which strict pages forbid
@@ -161,8 +161,8 @@ def heat_map(
     }  # fmt: skip
     data = {
         **shared,
-        "x": [safe(str(one)) for one in across[1]],
-        "y": [safe(str(one)) for one in down[1]],
+        "x": [safe(str(value)) for value in across[1]],
+        "y": [safe(str(value)) for value in down[1]],
         "z": [list(row) for row in values],
         "text": cells,
         "texttemplate": "%{text}",
@@ -174,7 +174,7 @@ def heat_map(
     }
     levels = [low + (high - low) * n / (LEVELS - 1) for n in range(LEVELS)]
     scale = {
-        **shared, "x": [0], "y": levels, "z": [[one] for one in levels], "ygap": 0.5,
+        **shared, "x": [0], "y": levels, "z": [[level] for level in levels], "ygap": 0.5,
         "xaxis": "x2", "yaxis": "y2", "hoverinfo": "skip", "name": "scale",
     }  # fmt: skip
     layout = _layout(safe(across[0]), safe(down[0]))
@@ -184,7 +184,7 @@ def heat_map(
     ticks = [low + (high - low) * n / 4 for n in range(5)]
     layout["yaxis2"] = {
         "anchor": "x2", "side": "right", "fixedrange": True, "showgrid": False, "zeroline": False,
-        "tickvals": ticks, "ticktext": [human(one) for one in ticks], "automargin": True,
+        "tickvals": ticks, "ticktext": [human(tick) for tick in ticks], "automargin": True,
         "title": {"text": AXES.get(metric, metric)},
     }  # fmt: skip
     layout["hovermode"] = "closest"
@@ -192,7 +192,7 @@ def heat_map(
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
-    """Of a scale. Values that hardly differ keep similar colours."""
+    """The range of a colour scale. Values that hardly differ keep similar colours."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     lacking = LEAST_RANGE * max(abs(low), abs(high)) - (high - low)
     if lacking > 0 or high == low:
@@ -202,8 +202,8 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 
 
 def frontier(points: Sequence[Mapping[str, Any]], across: str, up: str) -> Table:
-    """What money buys: held-out means with 95 % intervals, by rising `across`. Those that do not
-    improve on a cheaper one are dots beside the line."""
+    """The frontier of what money buys: held-out means with 95 % intervals, by rising `across`.
+    Those that do not improve on a cheaper one are dots beside the line."""
     best = [point for point in points if point["improves"]]
     rest = [point for point in points if point not in best]
     layout = _layout(AXES.get(across, across), AXES.get(up, up))
@@ -219,16 +219,16 @@ def frontier(points: Sequence[Mapping[str, Any]], across: str, up: str) -> Table
 def _points(
     points: Sequence[Mapping[str, Any]], across: str, up: str, mode: str, opacity: float
 ) -> Table:
-    x, y = [one[across] for one in points], [one[up] for one in points]
+    x, y = [point[across] for point in points], [point[up] for point in points]
     return {
-        "type": "scatter", "mode": mode, "x": [one["mean"] for one in x],
-        "y": [one["mean"] for one in y], "line": {"color": LIGHT[0], "shape": "hv"},
+        "type": "scatter", "mode": mode, "x": [interval["mean"] for interval in x],
+        "y": [interval["mean"] for interval in y], "line": {"color": LIGHT[0], "shape": "hv"},
         "marker": {"size": 9, "color": LIGHT[0]}, "opacity": opacity, "showlegend": False,
         "hovertemplate": f"paid %{{x:,.4g}}<br>{up} %{{y:,.4g}}<extra></extra>",
         "error_y": {
             "type": "data", "symmetric": False, "thickness": 1,
-            "array": [one["high"] - one["mean"] for one in y],
-            "arrayminus": [one["mean"] - one["low"] for one in y],
+            "array": [interval["high"] - interval["mean"] for interval in y],
+            "arrayminus": [interval["mean"] - interval["low"] for interval in y],
         },
     }  # fmt: skip
 
@@ -305,7 +305,7 @@ def _cut(text: str) -> str:
 
 
 def _plain(values: Any) -> list[float | None]:
-    return [finite(float(one)) for one in values]
+    return [finite(float(value)) for value in values]
 
 
 def _faint(colour: str) -> str:

@@ -1,4 +1,4 @@
-"""What a federation is worth to its members: how many gain against learning alone, who loses, and a
+"""The worth of a federation to its members: how many gain against learning alone, who loses, and a
 figure of all of them."""
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Membership:
         """A figure of `_figures`, over the seeds or with its interval."""
         share = figure in ("gain", "lose")
         found, again = (
-            [_figures(one)[figure] for one in some] for some in (self.gains, self.again)
+            [_figures(gains)[figure] for gains in some] for some in (self.gains, self.again)
         )
         return log_spread(found, again, share) if again else spread(found, share)
 
     def losers(self) -> list[tuple[int, float, float]]:
         """Clients that lose in the mean over seeds, the worst first: (client, gain, paid)."""
-        gain = np.mean([one.gain for one in self.gains], axis=0)
-        paid = np.mean([one.paid for one in self.gains], axis=0)
+        gain = np.mean([gains.gain for gains in self.gains], axis=0)
+        paid = np.mean([gains.paid for gains in self.gains], axis=0)
         order = np.argsort(gain, kind="stable")
         return [(int(n), float(gain[n]), float(paid[n])) for n in order if gain[n] < 0]
 
@@ -106,7 +106,7 @@ def membership_blocks(
     yield membership_table(found, pens=pens)
     yield from _losing(found)
     if figure and can_plot():
-        seeds = max(len(one.gains) for one in found)
+        seeds = max(len(membership.gains) for membership in found)
         bands = "; mean over seeds, with one standard deviation on each side" * (seeds > 1)
         yield Figure(
             f"Clients from the one that gains least to the one that gains most{bands}. "
@@ -127,14 +127,14 @@ def membership_table(found: Sequence[Membership], *, pens: Pens | None = None) -
     }
     columns = [Column(title, drop=drop) for title, drop in titles.values()]
     rows = []
-    for one in found:
-        colour = pens[one.label].colour if pens and one.label in pens else ""
-        cells = [one.spread_of(name).cell() for name in titles]
-        rows.append(TableRow((TableCell(one.label, colour=colour), *cells)))
+    for membership in found:
+        colour = pens[membership.label].colour if pens and membership.label in pens else ""
+        cells = [membership.spread_of(name).cell() for name in titles]
+        rows.append(TableRow((TableCell(membership.label, colour=colour), *cells)))
     seeds = " Mean ± standard deviation over seeds." if len(found[0].gains) > 1 else ""
     if logs := len(found[0].again):
         seeds = f" ± half of the 95 % interval from {counted(logs, 'bootstrapped log')}."
-    if any(one.skipped for each in found for one in each.gains):
+    if any(gains.skipped for each in found for gains in each.gains):
         seeds += " Gains and payments are for all steps of the log, at the rate of matched ones."
     note = (
         "Share of the clients that are better off than alone, and worse off. Gain: "
@@ -146,14 +146,14 @@ def membership_table(found: Sequence[Membership], *, pens: Pens | None = None) -
 
 def membership_figure(found: Sequence[Membership], *, pens: Pens | None = None) -> Drawing:
     """The clients' gains in ascending order, a line for each algorithm."""
-    chosen = {**pens_for(one.label for one in found), **(pens or {})}
+    chosen = {**pens_for(membership.label for membership in found), **(pens or {})}
     figure = new_figure(*SINGLE)
     axes = figure.add_subplot()
     lines: dict[str, Curve] = {}
-    for order, one in enumerate(found):
-        line = _sorted_gains(one.gains)
-        pen, few = visible(chosen[one.label], line, lines), line.x.size <= POINTS
-        lines[one.label] = line
+    for order, membership in enumerate(found):
+        line = _sorted_gains(membership.gains)
+        pen, few = visible(chosen[membership.label], line, lines), line.x.size <= POINTS
+        lines[membership.label] = line
         if np.isfinite(line.sd).any():
             axes.fill_between(
                 line.x, line.mean - line.sd, line.mean + line.sd,
@@ -188,10 +188,10 @@ def _note(measure: str) -> str:
 
 def _sorted_gains(found: Sequence[Gains]) -> Curve:
     """By rank, not by client: in another seed a client may be another one."""
-    each = [np.sort(one.gain[one.active]) for one in found]
+    each = [np.sort(gains.gain[gains.active]) for gains in found]
     count = max(gain.size for gain in each)
     places = _places(count)
-    values = np.array([np.interp(places, _places(one.size), one) for one in each if one.size])
+    values = np.array([np.interp(places, _places(gain.size), gain) for gain in each if gain.size])
     mean, sd = mean_and_sd(values, np.ones_like(values))
     return Curve(places, mean, sd)
 
@@ -218,11 +218,11 @@ def _figures(one: Gains) -> dict[str, float]:
 def _losing(found: Sequence[Membership]) -> Iterator[Block]:
     """The clients that are worse off, by name."""
     lines = []
-    for one in found:
-        losers = one.losers()
+    for membership in found:
+        losers = membership.losers()
         if not losers:
             continue
-        paid = any(gains.paid.any() for gains in one.gains)
+        paid = any(gains.paid.any() for gains in membership.gains)
         names = [
             f"client {client} ({human(gain)}{f', paid {human(money)}' * paid})"
             for client, gain, money in losers[:NAMED]
@@ -230,13 +230,13 @@ def _losing(found: Sequence[Membership]) -> Iterator[Block]:
         rest = len(losers) - len(names)
         if rest:
             names.append(f"{rest:,} {noun(rest, 'other')}")
-        seeds = " in the mean over seeds" if len(one.gains) > 1 else ""
+        seeds = " in the mean over seeds" if len(membership.gains) > 1 else ""
         verb, who = ("is", "it acts") if len(losers) == 1 else ("are", "they act")
-        steps = np.sum([gains.steps for gains in one.gains], axis=0)
+        steps = np.sum([gains.steps for gains in membership.gains], axis=0)
         share = steps[[client for client, _, _ in losers]].sum() / steps.sum()
         lines.append(
-            f"{one.label}: {_listed(names)} {verb} worse off{seeds}; {who} in {100 * share:.0f} % "
-            "of the steps"
+            f"{membership.label}: {_listed(names)} {verb} worse off{seeds}; {who} in "
+            f"{100 * share:.0f} % of the steps"
         )
     if lines:
         yield Bullets(tuple(lines))

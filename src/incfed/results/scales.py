@@ -59,7 +59,8 @@ def scale_for(sizes: Iterable[float]) -> Scale:
     if not known or known[0] < 0:
         return None
     ratio, split = max(
-        ((two / one, n) for n, (one, two) in enumerate(pairwise(known), 1)), default=(1.0, 0)
+        ((large / small, n) for n, (small, large) in enumerate(pairwise(known), 1)),
+        default=(1.0, 0),
     )
     low, high = known[:split], known[split:]
     if ratio >= FLATTENS and len(low) >= len(high) and low[-1] <= FLATTENS * low[0]:

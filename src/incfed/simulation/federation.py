@@ -289,7 +289,7 @@ class Federation(Shown):
         )  # fmt: skip
 
     def _promising(self) -> bool:
-        """What is quickly checked: is there enough news, and somebody who needs no more?"""
+        """A quick check: is there enough news, and somebody who needs no more?"""
         signals = self._signals
         assert signals is not None
         V = self._streamed + self._ridge * np.eye(self.dim)

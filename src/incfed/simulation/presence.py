@@ -36,7 +36,7 @@ class Presence:
             self._spells = _Spells(on, off, count, self._chance)
 
     def draw(self, step: int, acting: int) -> Present:
-        """Of the next round, after this step. The client that acts is there."""
+        """Draw who is there in the next round, after this step: the client that acts is."""
         if self._spells is not None:
             there = self._spells.on(step)
             there[acting] = True

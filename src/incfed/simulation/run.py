@@ -1,4 +1,4 @@
-"""What every run has: steps in, records of rounds and traffic out."""
+"""The base of every run: steps in, records of rounds and traffic out."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ class RoundLog:
         self, protocol: Synchronous, dim: int, scores: int, matched: Mask, fetched: Ints,
         late: list[int],
     ) -> StepTraffic:  # fmt: skip
-        """Of rounds with all clients: `fetched`, the observations that were downloaded before each
-        step; `late`: steps with a download that no round has counted."""
+        """The traffic of rounds with all clients; `fetched`: the observations that were downloaded
+        before each step; `late`: steps with a download that no round has counted."""
         stream = {None: 0, ROWS: dim, GROWTH: 1}[protocol.trigger.streams]
         scalars = np.where(matched, float(stream), 0.0)
         ranks = packed_ranks(fetched, dim, protocol.privacy)
@@ -112,15 +112,15 @@ class Run(RoundLog, ABC):
 
     @abstractmethod
     def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:
-        """Of all steps so far: those that were not skipped, and the observations that were
-        downloaded in each."""
+        """The traffic of all steps so far; `matched`: those that were not skipped; `fetched`: the
+        observations that were downloaded in each."""
 
 
 def _of_participants(closed: list[Closed], name: str) -> Floats:
     """A value for each participant of each round, NaN where it is not known."""
-    found = [getattr(one, name) for one in closed]
+    found = [getattr(round, name) for round in closed]
     parts = [
-        np.full(len(one.participants), np.nan) if part is None else part
-        for one, part in zip(closed, found, strict=True)
+        np.full(len(round.participants), np.nan) if part is None else part
+        for round, part in zip(closed, found, strict=True)
     ]
     return np.concatenate([np.empty(0), *parts])

@@ -1,4 +1,4 @@
-"""What clients upload, where that is not simply all that is pending.
+"""The uploads of clients, where they are not simply all that is pending.
 
 A client shares from `share_from` new steps on: with fewer, it uploads what it uploaded before, or
 nothing. With privacy its uploads are noisy. Which noise a batch gets depends on the seed, the
@@ -22,7 +22,7 @@ SLACK = 1.0 + 1e-9  # scaling a vector to the limit may round it up
 _STREAM = 2**31 + 2  # spawn key: its own
 
 
-class Told(NamedTuple):
+class UploadedSteps(NamedTuple):
     """Pending data of a client that was uploaded, as it is and as it was sent."""
 
     steps: int
@@ -42,7 +42,7 @@ class Sharing:
         self.privacy = privacy
         self._share_from, self._dim, self._seed = share_from, dim, seed
         self.steps = np.zeros(count, np.int64)  # pending steps that were uploaded
-        self._told: dict[int, Told] = {}  # the same, of each client that has some
+        self._uploaded: dict[int, UploadedSteps] = {}  # by client
         self._batches = np.zeros(count, np.int64)  # so far
         self._held: dict[int, tuple[int, Floats, Floats]] = {}  # not in the present uploads
 
@@ -52,8 +52,8 @@ class Sharing:
 
     def ready(self, clients: Ints, store: Store) -> Mask:
         """Who has something to upload."""
-        told = self.steps[clients]
-        return np.asarray((told > 0) | (store.table[clients, PENDING] >= self._share_from))
+        uploaded = self.steps[clients]
+        return np.asarray((uploaded > 0) | (store.table[clients, PENDING] >= self._share_from))
 
     def upload(self, uploads: Uploads, store: Store, ridge: float) -> Uploads:
         """Line 10, of clients that are ready."""
@@ -63,43 +63,43 @@ class Sharing:
             steps = int(store.table[client, PENDING])
             V, b = _matrix(uploads.pending, j), store.pairs[store.table[client, OWN], 1]
             if self.calls(client, store):
-                self._told[client] = self._tell(client, steps, V.copy(), b.copy())
+                self._uploaded[client] = self._prepared(client, steps, V.copy(), b.copy())
                 self.steps[client] = steps
             elif new := steps - int(self.steps[client]):
-                told = self._told[client]
-                self._held[client] = new, V - told.V, b - told.b
-        sent = np.array([self._told[client].sent_V for client in clients.tolist()])
+                uploaded = self._uploaded[client]
+                self._held[client] = new, V - uploaded.V, b - uploaded.b
+        sent = np.array([self._uploaded[client].sent_V for client in clients.tolist()])
         grams = sent.reshape(-1, self._dim, self._dim)
         V = store.blocks[store.table[clients, BASE], 1] + grams
         return uploads._replace(logdets=_logdets(V, ridge), pending=_dense(grams))
 
     def ranks(self, clients: Ints) -> Ints:
-        """Of what these have uploaded, as it is packed."""
+        """The ranks of what these clients have uploaded, as it is packed."""
         return packed_ranks(self.steps[clients], self._dim, self.privacy)
 
     def deliver(self, sharing: Ints) -> Floats:
         """Line 12."""
-        sent = [self._told[client].sent_b for client in sharing.tolist()]
+        sent = [self._uploaded[client].sent_b for client in sharing.tolist()]
         return np.array(sent).reshape(-1, self._dim)
 
     def conclude(self, sharing: Ints, store: Store) -> Store:
         """After the round: what was shared is forgotten; who held steps back still has them."""
         for client in sharing.tolist():
-            del self._told[client]
+            del self._uploaded[client]
             self.steps[client] = 0
             if client in self._held:
                 store = make_room(store, 1, 1)
                 put_back(*store, client, *self._held[client])
         return store
 
-    def _tell(self, client: int, steps: int, V: Floats, b: Floats) -> Told:
+    def _prepared(self, client: int, steps: int, V: Floats, b: Floats) -> UploadedSteps:
         if self.privacy is None:
-            return Told(steps, V, b, None, V, b)
-        noise, told = self._draw(client), self._told.get(client)
-        if told is not None and told.noise is not None:
-            noise = noise.plus(told.noise)
+            return UploadedSteps(steps, V, b, None, V, b)
+        noise, uploaded = self._draw(client), self._uploaded.get(client)
+        if uploaded is not None and uploaded.noise is not None:
+            noise = noise.plus(uploaded.noise)
         sent = self.privacy.plausible(V + noise.V, b + noise.b, steps)
-        return Told(steps, V, b, noise, *sent)
+        return UploadedSteps(steps, V, b, noise, *sent)
 
     def _draw(self, client: int) -> Noise:
         assert self.privacy is not None
@@ -109,7 +109,7 @@ class Sharing:
 
 
 def noise_stream(seed: int, client: int, batch: int) -> np.random.Generator:
-    """Of the noise of a client's n-th batch."""
+    """The random numbers for the noise of a client's n-th batch."""
     key = (_STREAM, client, batch)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 

@@ -178,7 +178,7 @@ class SynchronousRun(Run):
         return one.only(fits, one.round.count - large) if large else one
 
     def _remember(self, round: Round, sharing: Ints, payments: Floats, counts: Ints) -> None:
-        """What limits depend on in later rounds."""
+        """Remember what limits depend on in later rounds."""
         limits = self._protocol.limits
         if limits is None:
             return
@@ -195,7 +195,7 @@ class SynchronousRun(Run):
         return uploaded._replace(counts=sharers.steps.copy())
 
     def _ranks(self, clients: Ints) -> Ints:
-        """Of what these upload, as it is packed."""
+        """The ranks of what these clients upload, as it is packed."""
         if self._sharing is not None:
             return self._sharing.ranks(clients)
         return np.asarray(self.store.table[clients, PENDING])
@@ -265,7 +265,7 @@ class SynchronousRun(Run):
                 getattr(self._signals, name)[:] = getattr(new, name)
 
     def _know(self, there: Mask | None) -> None:
-        """What the server knows after a round of the data that is still pending."""
+        """Update what the server knows, after a round, of the data that is still pending."""
         signals = self._signals
         clients, _, pending = self._collect()[:3]  # brings log det V_i up to date
         if signals is None or signals.rows:
@@ -292,7 +292,7 @@ class PooledRun(Run):
         self._one.advance(steps._replace(clients=np.zeros_like(steps.clients)), first)
 
     def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:
-        """Of every step: d^2 + d up, and to each of N clients down; packed, a row and a reward."""
+        """Each step sends d^2 + d up, and to each of N clients down; packed, a row and a reward."""
         d, times = self.dim, 1 + self.count
         return StepTraffic(
             np.where(matched, float(times * (d * d + d)), 0.0),
@@ -341,11 +341,11 @@ class _OpenRound(NamedTuple):
         return self.only(~out, self.round.count - int(np.count_nonzero(out)))
 
     def only(self, members: Mask, count: int) -> _OpenRound:
-        """The same with some of the clients; `count` includes those without pending data."""
+        """The round with some of the clients; `count` includes those without pending data."""
         return self.of(self.uploads.only(members), count)
 
     def of(self, uploads: Uploads, count: int | None = None) -> _OpenRound:
-        """The same with other uploads."""
+        """The round with other uploads."""
         count = self.round.count if count is None else count
         round = self.server.open(
             uploads, step=self.round.step, trigger=self.round.trigger, count=count

@@ -14,7 +14,7 @@ Read = Callable[[int, int], Sequence[bytes]]
 
 
 def leaf(data: bytes) -> bytes:
-    """Of an entry. The prefixes differ, so that no entry can pass for two others."""
+    """The hash of an entry. The prefixes differ, so that no entry can pass for two others."""
     return hashlib.sha256(b"\x00" + data).digest()
 
 
@@ -58,7 +58,7 @@ class MerkleTree:
             self._levels[k].append(full)
 
     def root(self, size: int | None = None) -> bytes:
-        """Of the first so many leaves; None: of all."""
+        """The root of the first so many leaves; None: of all."""
         return self._hash(0, self.size if size is None else size)
 
     def inclusion(self, index: int, size: int) -> list[bytes]:
@@ -87,7 +87,7 @@ class MerkleTree:
         return [*self._proof(old, middle, high, False), self._hash(low, middle)]
 
     def _hash(self, low: int, high: int) -> bytes:
-        """Of the leaves from `low` to `high`, one of the parts into which a tree is split."""
+        """The hash of the leaves from `low` to `high`, a part into which the tree is split."""
         count = high - low
         if count <= BLOCK:
             first = self.size - len(self._last)
@@ -106,15 +106,15 @@ def includes(root: bytes, size: int, index: int, leaf: bytes, path: Sequence[byt
     if not 0 <= index < size:
         return False
     at, last, found = index, size - 1, leaf
-    for one in path:
+    for sibling in path:
         if last == 0:
             return False
         if at % 2 or at == last:
-            found = node(one, found)
+            found = node(sibling, found)
             while at % 2 == 0 and at:
                 at, last = at >> 1, last >> 1
         else:
-            found = node(found, one)
+            found = node(found, sibling)
         at, last = at >> 1, last >> 1
     return last == 0 and found == root
 
@@ -132,15 +132,15 @@ def extends(old_root: bytes, old: int, new_root: bytes, new: int, proof: Sequenc
     while at % 2:
         at, last = at >> 1, last >> 1
     first = second = path[0]
-    for one in path[1:]:
+    for sibling in path[1:]:
         if last == 0:
             return False
         if at % 2 or at == last:
-            first, second = node(one, first), node(one, second)
+            first, second = node(sibling, first), node(sibling, second)
             while at % 2 == 0 and at:
                 at, last = at >> 1, last >> 1
         else:
-            second = node(second, one)
+            second = node(second, sibling)
         at, last = at >> 1, last >> 1
     return last == 0 and first == old_root and second == new_root
 

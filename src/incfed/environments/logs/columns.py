@@ -56,7 +56,9 @@ def read(table: Source, wanted: Mapping[str, str], optional: Sequence[str] = ())
     import polars as pl
 
     there = column_names(table)
-    wanted = {name: one for name, one in wanted.items() if one in there or name not in optional}
+    wanted = {
+        name: column for name, column in wanted.items() if column in there or name not in optional
+    }
     for name, column in wanted.items():
         if column not in there:
             allowed = f"a column of {table.title}, which has {', '.join(there) or 'none'}"
@@ -70,7 +72,7 @@ def read(table: Source, wanted: Mapping[str, str], optional: Sequence[str] = ())
             lazy = scan(table)
             picked = [pl.col(column).alias(name) for name, column in wanted.items()]
             # polars only detects a CSV row with too many fields if it reads all columns.
-            rest = [pl.col(one).is_null() for one in there if one not in wanted.values()]
+            rest = [pl.col(column).is_null() for column in there if column not in wanted.values()]
             look = [pl.any_horizontal(rest).alias("rest")] if rest and table.format == "csv" else []
             frame = lazy.select(*picked, *look).collect()
     if not len(frame):
@@ -93,13 +95,15 @@ def _from_pandas(frame: Any, wanted: Mapping[str, str]) -> pl.DataFrame:
             columns.append(pl.Series(name, values.to_numpy(), nan_to_null=True))
             continue
         given = [
-            None if missing else _plain(one)
-            for one, missing in zip(values.tolist(), values.isna().tolist(), strict=True)
+            None if missing else _plain(value)
+            for value, missing in zip(values.tolist(), values.isna().tolist(), strict=True)
         ]
         try:
             columns.append(pl.Series(name, given))
         except (TypeError, ValueError, pl.exceptions.PolarsError):  # mixed: read as text, like CSV
-            columns.append(pl.Series(name, [None if one is None else str(one) for one in given]))
+            columns.append(
+                pl.Series(name, [None if value is None else str(value) for value in given])
+            )
     return pl.DataFrame(columns)
 
 
@@ -107,7 +111,7 @@ def _plain(value: Any) -> Any:
     """Arrays in cells, also nested, as lists."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+    return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def numbers(name: str, column: pl.Series) -> pl.Series:

@@ -55,7 +55,7 @@ class Source:
         if not path.is_file():
             raise inputs.refuse(name, str(path), "an existing file")
         if format is None:
-            ending = [one for one in ENDINGS if path.name.lower().endswith(one)]
+            ending = [suffix for suffix in ENDINGS if path.name.lower().endswith(suffix)]
             if not ending:
                 raise inputs.refuse(name, str(path), f"a file that ends in {', '.join(ENDINGS)}")
             format = ENDINGS[ending[-1]]
@@ -139,7 +139,7 @@ def _features(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
     names = (value,) if isinstance(value, str) else value
-    good = isinstance(names, list | tuple) and all(isinstance(one, str) and one for one in names)
+    good = isinstance(names, list | tuple) and all(isinstance(name, str) and name for name in names)
     if not good or not names or len(set(names)) < len(names):
         raise inputs.refuse("features", value, "the name of a column, or a list of such names")
     return tuple(names)

@@ -201,8 +201,8 @@ class ReplayLog(World):
 
     @property
     def match_rate(self) -> float:
-        """Of K equally likely candidates one in K is the log's; with propensities it is the
-        smallest one, whatever the algorithm picks.
+        """The share of events that match: one in K with K equally likely candidates, the smallest
+        propensity where the log has propensities, whatever the algorithm picks.
 
         >>> log.match_rate
         0.5
@@ -238,7 +238,7 @@ class ReplayLog(World):
     @property
     def _bad_rows(self) -> list[str]:
         reports = (self.report, self.item_report)
-        return [str(one) for one in reports if one is not None and one.dropped]
+        return [str(report) for report in reports if report is not None and report.dropped]
 
     def open(self, seed: np.random.SeedSequence) -> LogStream:
         # Drawn apart: the order of candidates is the same with and without propensities.

@@ -204,7 +204,7 @@ def _load(release: Release, min_events: int, dim: int) -> tuple[Ratings, Floats]
 
 def _are_ratings(found: Arrays) -> bool:
     return set(found) == set(Ratings._fields) and all(
-        one.ndim == 1 and one.dtype == np.int64 for one in found.values()
+        array.ndim == 1 and array.dtype == np.int64 for array in found.values()
     )
 
 
