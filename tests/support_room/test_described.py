@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -143,3 +143,14 @@ def test_settings_hold_python_numbers(setting: Any) -> None:
     assert json.dumps(made.settings()) == json.dumps(setting.settings())
     assert not [name for name, value in found.items() if isinstance(value, np.generic)]
     assert any(isinstance(value, np.generic) for value in numpy.values())
+
+
+def test_a_field_may_be_set_later() -> None:
+    @dataclass(frozen=True)
+    class Remembering(incfed.PayEveryone):
+        share: float = 0.5
+        seen: list[int] = field(init=False)
+
+    made = Remembering(share=np.float64(0.25))
+    assert type(made.share) is float
+    assert not hasattr(made, "seen")

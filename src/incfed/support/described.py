@@ -53,7 +53,8 @@ class Configured(Described):
 
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]  # only dataclasses call it
-            object.__setattr__(self, field.name, plain(getattr(self, field.name)))
+            if field.init:  # others may not be set yet
+                object.__setattr__(self, field.name, plain(getattr(self, field.name)))
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
