@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -71,6 +72,25 @@ def test_an_earlier_database_is_refused_and_left_as_it_was(folder: Path) -> None
         assert str(refused.value) == SAID.format(folder / "federation.db")
     assert contents(folder) == before
     assert (folder / "federation.db").stat().st_mtime_ns == mode.st_mtime_ns
+
+
+def test_also_if_its_coordinator_was_killed(tmp_path: Path) -> None:
+    """Its last changes are then in a file beside it, here even the revision."""
+    place, alive = tmp_path / "killed", tmp_path / "alive.db"
+    place.mkdir()
+    with closing(sqlite3.connect(alive)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE alembic_version (version_num TEXT)")
+        connection.execute("INSERT INTO alembic_version VALUES ('0003')")
+        connection.commit()
+        for suffix in ("", "-wal", "-shm"):
+            shutil.copy(f"{alive}{suffix}", place / f"federation.db{suffix}")
+    files = [place / "federation.db", place / "federation.db-wal"]
+    before = [file.read_bytes() for file in files]
+    with pytest.raises(FormatError) as refused:
+        Database(f"sqlite:///{files[0]}")
+    assert str(refused.value) == SAID.format(files[0])
+    assert [file.read_bytes() for file in files] == before
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -215,7 +215,9 @@ def _revision_of(file: Path) -> str | None:
     database yet."""
     if not file.is_file():
         return None
-    address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
+    # Beside a file in use, or of a process that was killed, the last changes are in another one.
+    alone = not Path(f"{file}-wal").exists()
+    address = f"{file.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
     with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as connection:
         row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
         return None if row is None else str(row[0])
