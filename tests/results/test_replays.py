@@ -129,3 +129,13 @@ def test_who_gains_on_a_log_is_uncertain_too(found: incfed.Comparison) -> None:
     assert (len(one.gains), len(one.again)) == (1, 4)
     own = found["paid"][0]
     assert one.gains[0].paid.sum() == pytest.approx(own.payment[-1] * 400 / own.matched[-1])
+
+
+def test_several_seeds_of_a_log_are_no_certainty(log: incfed.ReplayLog) -> None:
+    runs = {
+        label: [incfed.simulate(log, algorithm, seed=seed) for seed in range(3)]
+        for label, algorithm in BOTH.items()
+    }
+    text = str(incfed.Comparison(runs))
+    assert "Seeds do not change a log: ± does not say how much another log would differ." in text
+    assert "Against alone" not in text

@@ -166,7 +166,7 @@ def test_settings_say_what_was_run() -> None:
         "clients": 6,
         "dim": 5,
         "incfed": incfed.__version__,
-        "traits": {"alone": False},
+        "traits": {"alone": False, "chance": True},
     }
 
 

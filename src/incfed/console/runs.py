@@ -243,7 +243,7 @@ def _figures(comparison: Comparison, row: ComparisonRow, metrics: Sequence[str])
     differences: dict[str, tuple[float, float, float] | None] = {}
     for name in metrics:
         differences[name] = None
-        if row.label != first:
+        if row.label != first and not any(each.repeated for each in comparison.rows):
             difference = comparison.difference(row.label, name)
             if math.isfinite(difference.mean) and math.isfinite(difference.low):
                 differences[name] = (difference.mean, difference.low, difference.high)

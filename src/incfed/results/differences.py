@@ -68,6 +68,8 @@ def difference_blocks(runs: Runs) -> Iterator[Block]:
             f"Difference to {first}, ± half of its 95 % interval from {many}, each the same "
             "for both."
         )
+    if any(row.repeated for row in compared):
+        return  # of a log with several seeds: an interval would be false certainty
     if compared[0].matched:
         note = f"Per {PER:,} matched steps. {note}"
     if unpaired:

@@ -35,6 +35,11 @@ def resampled(settings: Mapping[str, Any]) -> str:
     return str(dict(settings.get("world") or {}).get("bootstrap", "events"))
 
 
+def depends_on_seed(settings: Mapping[str, Any]) -> bool:
+    """Whether the run would differ with another seed; one of a log would not."""
+    return bool(dict(settings.get("traits") or {}).get("chance", True))
+
+
 def skips(finals: Iterable[Mapping[str, Any]]) -> bool:
     """Whether any of the runs with these final figures skipped steps."""
     return any(final["matched"] < final["steps"] for final in finals)

@@ -16,7 +16,7 @@ from .intervals import student
 from .numbers import human_spread, percent_spread
 from .palette import Pens
 from .records import Result
-from .replays import PER, bootstrapped, finals_of, resampled, skips
+from .replays import PER, bootstrapped, depends_on_seed, finals_of, resampled, skips
 
 Runs = Mapping[str, Sequence[Result]]
 """Results by label: the same algorithm with several seeds under one label."""
@@ -77,6 +77,7 @@ class ComparisonRow:
     matched: Spread | None = None
     bootstrap: int = 0  # number of bootstrapped logs
     resample: str = "events"  # what they drew with replacement
+    repeated: bool = False  # the same run with several seeds, which do not change it
 
 
 def compare(runs: Runs) -> list[ComparisonRow]:
@@ -88,8 +89,9 @@ def compare(runs: Runs) -> list[ComparisonRow]:
         drawn = [bootstrapped(result.settings) for result in results]
         own = [final for final, again in zip(found, drawn, strict=True) if not again]
         again = [final for final, again in zip(found, drawn, strict=True) if again]
+        repeated = len(own) > 1 and not depends_on_seed(results[0].settings)
         what = resampled(results[-1].settings)
-        rows.append(replace(row(label, own or again, again), resample=what))
+        rows.append(replace(row(label, own or again, again), repeated=repeated, resample=what))
     return rows
 
 
@@ -143,6 +145,8 @@ def comparison_table(
             own.append(row.matched.cell() if row.matched else TableCell(""))
         lines.append(TableRow((TableCell(row.label, colour=colour), *own, *figures)))
     note = spread_note(counts, [row.bootstrap for row in rows], {row.resample for row in rows})
+    if any(row.repeated for row in rows):
+        note += " Seeds do not change a log: ± does not say how much another log would differ."
     return Table(columns, tuple(lines), note)
 
 

@@ -172,7 +172,10 @@ class Simulation:
             "clients": self._world.count,
             "dim": self._world.dim,
             "incfed": __version__,
-            "traits": {"alone": isinstance(self._algorithm.protocol, Alone)},
+            "traits": {
+                "alone": isinstance(self._algorithm.protocol, Alone),
+                "chance": self._world.chance,
+            },
         }
 
 
