@@ -23,6 +23,8 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
 
         assert module.__spec__ is not None
         source = module.__spec__.loader.get_source(package)  # type: ignore[union-attr]
+        if source is None:
+            raise ImportError(f"{package} needs its source files, which are not installed")
         return {
             name.name: f"{package}.{node.module}"
             for node in ast.walk(ast.parse(source))

@@ -16,7 +16,7 @@ import numpy as np
 
 FOLDER = Path(__file__).parent / "golden"
 RELATIVE = 1e-9  # between processors only the last digits of a figure differ
-TINY = 1e-12  # what rounding leaves of a zero
+TINY = 1e-12  # what rounding leaves of a zero, also relative to the largest figure of a list
 DIGITS = 12  # kept of a figure: more than is compared
 
 
@@ -58,8 +58,8 @@ def _short(value: Any) -> Any:
 def differences(
     found: Any, golden: Any, place: str = "", *, relative: float = RELATIVE
 ) -> list[str]:
-    """Where `found` is not as frozen: figures to 1e-9 (`relative`), relative to the largest beside
-    them in a list; everything else exactly."""
+    """Where `found` is not as frozen: figures to 1e-9 (`relative`) of themselves, or to what
+    rounding leaves of the largest in their list; everything else exactly."""
     found = plain(found)
     if isinstance(golden, dict) and isinstance(found, dict):
         missing = [f"{place}.{key}: is missing" for key in golden.keys() - found.keys()]
@@ -74,7 +74,11 @@ def differences(
             both = enumerate(zip(found, golden, strict=True))
             return _all(((one, two, f"{place}[{i}]") for i, (one, two) in both), relative)
         scale = max((abs(one) for one in golden if math.isfinite(one)), default=0.0)
-        wrong = [i for i, one in enumerate(golden) if not _close(found[i], one, relative * scale)]
+        wrong = [
+            i
+            for i, figure in enumerate(golden)
+            if not _close(found[i], figure, max(relative * abs(figure), TINY * scale))
+        ]
         return [f"{place}[{i}]: {found[i]!r}, golden {golden[i]!r}" for i in wrong]
     if _figures([found, golden]):
         close = _close(found, golden, relative * abs(golden))

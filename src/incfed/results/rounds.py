@@ -85,8 +85,8 @@ class Rounds(ArrayRecord):
     """All rounds of a run, as columns; `rounds[-1]` and iteration give records.
 
     Round r's participants are `participants[offsets[r]:offsets[r + 1]]`, their payments likewise,
-    their true `costs`, and what they `asked`; these are NaN in runs without rounds of many clients,
-    such as AsyncLinUCB.
+    their true `costs`, and what they `asked`; these two are NaN for asynchronous algorithms
+    (AsyncLinUCB, FedLinUCB).
 
     >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
     >>> paid = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, costs=10.0)

@@ -31,7 +31,7 @@ BURST = 60.0  # seconds that one line stands for
 MOST_BURSTS = 10_000  # addresses that are remembered
 
 UNAVAILABLE, AVAILABLE = "the database is unavailable", "the database is available again"
-NEXT = "it is tried again all the time; requests get 503 until then, and clients repeat them"
+NEXT = "the coordinator keeps trying; requests get 503 until then, and clients repeat them"
 SETTLED = 0.5  # seconds without a failure after which an outage is over
 
 
