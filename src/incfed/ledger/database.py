@@ -65,7 +65,7 @@ class Database:
             file = Path(parsed.database or "")
             if not new and (not file.exists() or file.stat().st_size == 0):
                 raise _missing(url)
-            _check_file(file)  # opening it may change it
+            check_file(file)  # opening it may change it
             _create_private(file)
         self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
         weakref.finalize(self, self.engine.dispose)  # if nobody calls `close`
@@ -212,7 +212,7 @@ def _check(database: str | Path, names: Collection[str], revision: str | None) -
         check_format(database, int(known[0]) if known else revision, int(REVISION))
 
 
-def _check_file(file: Path) -> None:
+def check_file(file: Path) -> None:
     """Refuse a SQLite file, which is only read, like `_check`.
 
     All of a young database is in the log beside the file. SQLite reads that only where it may
