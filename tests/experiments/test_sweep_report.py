@@ -23,6 +23,7 @@ from incfed.experiments.sweeps import Swept
 from incfed.results.document import Figure, Table
 from incfed.support.inputs import InputError
 from support.experiments import tables
+from support.past import copied, refused, sentence
 
 
 def config(sweep: dict[str, Any], **run: Any) -> dict[str, Any]:
@@ -263,3 +264,9 @@ def test_names_of_points() -> None:
     point = {"algorithm": "paid", "beta": 0.7, "on": True, "mechanism": {"kind": "A"}, "no": None}
     assert named(point) == "paid, beta 0.7, on true, mechanism A"
     assert Cell({}, {}, 3, point={"x": 0.1 + 0.2}).name == "x 0.30000000000000004, seed 3"
+
+
+def test_a_sweep_of_another_version_is_not_written_over(tmp_path: Path, small: Swept) -> None:
+    folder = copied("experiments/data/sweep-0.2.0", tmp_path / "swept")
+    with refused(folder, sentence(folder / "cells.jsonl")):
+        small.save(folder)

@@ -20,6 +20,7 @@ from incfed.ledger import tables
 from incfed.ledger.database import Database
 from incfed.ledger.full_export import reading, write_full
 from incfed.support.formats import FormatError
+from incfed.support.inputs import InputError
 from support.cli import invoke
 from support.federation import eventful
 from support.postgres import Postgres
@@ -47,6 +48,14 @@ COMMANDS = (
     ("console", "sqlite:///federation.db"),
     ("operator", "list"),
 )
+USERS = "CREATE TABLE users (id INTEGER);"
+ALEMBIC = f"{USERS} CREATE TABLE alembic_version (version_num VARCHAR);"
+OTHERS = {  # databases of other programs
+    "tables": USERS,
+    "revision": f"{ALEMBIC} INSERT INTO alembic_version VALUES ('ae1027a6acf')",
+    "our revision": f"{ALEMBIC} INSERT INTO alembic_version VALUES ('0004')",
+    "no revision": ALEMBIC,
+}
 
 
 @pytest.fixture
@@ -111,6 +120,57 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="has the format of a newer incfed, which reads it; this"):
         Database(f"sqlite:///{tmp_path / 'federation.db'}")
     assert contents(tmp_path) == before
+
+
+def test_a_database_in_the_log_beside_its_file_is_refused_and_left_as_it_was(folder: Path) -> None:
+    """As of a coordinator that was killed soon after it had made the database."""
+    whole = folder / "federation.db"
+    with closing(sqlite3.connect(folder / "young.db")) as young:
+        young.execute("PRAGMA journal_mode = WAL")
+        with closing(sqlite3.connect(whole)) as earlier:
+            young.executescript("\n".join(earlier.iterdump()))
+        whole.unlink()
+        for suffix in ("", "-wal", "-shm"):
+            (folder / f"federation.db{suffix}").write_bytes(
+                (folder / f"young.db{suffix}").read_bytes()
+            )
+    before = contents(folder)
+    with pytest.raises(FormatError) as refused:
+        Database(f"sqlite:///{whole}")
+    assert str(refused.value) == SAID.format(whole)
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("new", [False, True])
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_database_of_another_program_is_left_as_it_was(
+    tmp_path: Path, other: str, new: bool
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        connection.executescript(OTHERS[other])
+    before = contents(tmp_path)
+    with pytest.raises(InputError, match="of something else: it has a table 'users'"):
+        Database(f"sqlite:///{tmp_path / 'other.db'}", new=new)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("revision", ["4", "\u00b2", "9" * 5000, ""])
+def test_a_revision_that_no_version_has_made_is_refused(tmp_path: Path, revision: str) -> None:
+    Database(f"sqlite:///{tmp_path / 'federation.db'}").close()
+    with closing(sqlite3.connect(tmp_path / "federation.db")) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = ?", [revision])
+        connection.commit()
+    before = contents(tmp_path)
+    with pytest.raises(FormatError, match="which reads it; this version does not"):
+        Database(f"sqlite:///{tmp_path / 'federation.db'}")
+    assert contents(tmp_path) == before
+
+
+def test_a_file_without_tables_is_no_database_yet(tmp_path: Path) -> None:
+    (tmp_path / "federation.db").touch()
+    with pytest.raises(InputError, match="database not found"):
+        Database(f"sqlite:///{tmp_path / 'federation.db'}", new=False)
+    assert contents(tmp_path) == {"federation.db": b""}
 
 
 @pytest.mark.parametrize(("revision", "said"), [("0003", "incfed 0.2.0"), ("0005", "a newer")])

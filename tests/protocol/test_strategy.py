@@ -85,6 +85,10 @@ def test_drawn_costs_stay_around_their_mean_and_drifting_ones_do_not() -> None:
     [
         (lambda: incfed.Shading(-1.0), "factor: got -1.0, must be a number from 0"),
         (lambda: incfed.Shading(1.0, clients=[]), r"clients: got \[\], must be a list of client"),
+        (
+            lambda: incfed.Shading(1.0, clients=np.array(2)),  # type: ignore[arg-type]
+            r"clients: got array\(2\), must be a list of client ids",
+        ),
         (lambda: incfed.Shading(1.0, clients=[2, 2]), "each named once"),
         (lambda: incfed.BestResponse(0.0), "step: got 0.0"),
         (lambda: incfed.Withholding(0), "steps: got 0, must be a whole number from 1"),

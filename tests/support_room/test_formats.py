@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from incfed import __version__
 from incfed.support.formats import FormatError, check_format
 
 
@@ -19,6 +20,11 @@ def test_the_current_format_is_read() -> None:
         (1, "0.1.0", "incfed 0.1.0"),
         (3, "0.9.1", "incfed 0.9.1"),
         (3, None, "a newer incfed"),
+        (2.0, None, "incfed 0.2.0"),
+        ("2", None, "incfed 0.2.0"),
+        (3, __version__, f"another build of incfed {__version__}"),
+        (1, {"0": 1}, "incfed 0.2.0"),
+        (3, "0.9\x1b[31m\n", "a newer incfed"),
     ],
 )
 def test_another_format_is_refused_in_one_sentence(
@@ -30,3 +36,8 @@ def test_another_format_is_refused_in_one_sentence(
     assert str(refused.value) == (
         f"{place}: has the format of {said}, which reads it; this version does not"
     )
+
+
+def test_true_is_not_the_first_format() -> None:
+    with pytest.raises(FormatError, match="which reads it"):
+        check_format("a.json", True, 1)

@@ -134,6 +134,13 @@ def test_what_is_no_list_of_numbers(value: Any, got: str) -> None:
         inputs.array("costs", value, ndim=1)
 
 
+def test_what_an_array_masks_is_missing() -> None:
+    values = np.ma.masked_array([1.0, 2.0], mask=[False, True])
+    with refused("x: got 'an array with masked entries', must be finite numbers in 1 dimension"):
+        inputs.array("x", values, ndim=1)
+    assert inputs.array("x", values[:1], ndim=1).tolist() == [1.0]
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_arrays_are_finite(bad: float) -> None:
     with refused(f"x[1, 0]: got {bad!r}, must be a finite number"):

@@ -16,7 +16,7 @@ from ..support.inputs import counted, noun, refuse
 from ..support.terminal import Terminal
 from . import grid
 from .cells import Cell, Record
-from .checkpoint import NAME
+from .checkpoint import NAME, read_cells
 from .config import Recipe, check_outline, load, override
 from .engine import Outcome, executor_for, run_cells
 from .outputs import not_included
@@ -193,8 +193,11 @@ class Swept(Shown):
         >>> swept.save("swept").name
         'report.html'
         """
+        target = inputs.path("folder", folder)
+        if (target / NAME).exists():
+            read_cells(target / NAME)  # what another version wrote is left as it is
         return publish_sweep(
-            inputs.path("folder", folder),
+            target,
             self.title,
             self.intro,
             self.records,

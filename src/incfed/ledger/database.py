@@ -4,12 +4,15 @@ PostgreSQL notifies, SQLite is polled."""
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import shutil
 import sqlite3
+import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -38,6 +41,7 @@ from .tables import federation
 MIGRATIONS = Path(__file__).parent / "migrations"
 BUSY = 30.0  # seconds to wait for another process's transaction
 CONNECT = 5  # seconds to wait for a server to answer
+VERSIONS = "alembic_version"  # the table with the revision of the schema
 CHANNEL = "incfed"  # of notifications (PostgreSQL)
 POLL = 0.25  # seconds between looks at SQLite, and at whether to stop
 RETRY = 1.0  # seconds before an unreachable database is tried again
@@ -53,19 +57,15 @@ class Database:
 
     def __init__(self, url: str, *, new: bool = True) -> None:
         parsed = _parse(url)
-        if (
-            not new
-            and parsed.get_backend_name() == "sqlite"
-            and not Path(parsed.database or "").exists()
-        ):
-            raise _missing(url)
         self.name = secrets.token_hex(8)  # of this process, to others over the same database
         self.sqlite = parsed.get_backend_name() == "sqlite"
         # SQLite has one writer, and those who wait sleep for too long: threads take turns here.
         self._turn: AbstractContextManager[Any] = threading.Lock() if self.sqlite else nullcontext()
         if self.sqlite:
             file = Path(parsed.database or "")
-            _check_revision(file, _revision_of(file))  # before anything is written beside it
+            if not new and (not file.exists() or file.stat().st_size == 0):
+                raise _missing(url)
+            check_file(file)  # opening it may change it
             _create_private(file)
         self.engine = _sqlite(parsed) if self.sqlite else _postgresql(parsed)
         weakref.finalize(self, self.engine.dispose)  # if nobody calls `close`
@@ -124,13 +124,10 @@ class Database:
             if not self.sqlite:
                 connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK})"))
             names = inspect(connection).get_table_names()
-            if names and "alembic_version" not in names:
-                others = f"of something else: it has a table {names[0]!r}"
-                raise refuse("database", others, "incfed's own, or an empty one")
             if not names and not new:
                 raise _missing(self.engine.url.render_as_string())
-            found = MigrationContext.configure(connection).get_current_revision()
-            _check_revision(_shown(self.engine.url), found)
+            found = MigrationContext.configure(connection).get_current_heads()
+            _check(_shown(self.engine.url), names, max(found, default=None))
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
@@ -204,24 +201,44 @@ def _keep_private(file: Path) -> None:
                 path.chmod(0o600)
 
 
-def _check_revision(database: str | Path, found: str | None) -> None:
-    """FormatError if another version of incfed made a database with this revision of the schema."""
-    if found is not None:
-        check_format(database, int(found) if found.isdecimal() else found, int(REVISION))
+def _check(database: str | Path, names: Collection[str], revision: str | None) -> None:
+    """Refuse a database with tables of something else, or of another version of incfed."""
+    others = set(names) - {VERSIONS}
+    if others and not {VERSIONS, federation.name} <= set(names):
+        found = f"of something else: it has a table {min(others)!r}"
+        raise refuse("database", found, "incfed's own, or an empty one")
+    if others or revision is not None:
+        known = re.fullmatch("[0-9]{4}", revision or "")
+        check_format(database, int(known[0]) if known else revision, int(REVISION))
 
 
-def _revision_of(file: Path) -> str | None:
-    """The revision of the schema of a SQLite file, which is only read; None: it has none, or is no
-    database yet."""
-    if not file.is_file():
-        return None
-    # Beside a file in use, or of a process that was killed, the last changes are in another one.
-    alone = not Path(f"{file}-wal").exists()
-    address = f"{file.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
-    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as connection:
-        row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-        return None if row is None else str(row[0])
-    return None
+def check_file(file: Path) -> None:
+    """Refuse a SQLite file, which is only read, like `_check`.
+
+    All of a young database is in the log beside the file. SQLite reads that only where it may
+    write, so it gets a copy.
+    """
+    log = Path(f"{file}-wal")
+    with suppress(sqlite3.Error, OSError):  # opening it says more
+        if not file.is_file():
+            return
+        names, revision = _look(f"{file.absolute().as_uri()}?mode=ro&immutable=1")
+        if not names and log.is_file():
+            with tempfile.TemporaryDirectory(prefix="incfed-") as folder:
+                copy, _ = (Path(shutil.copy(path, folder)) for path in (file, log))
+                names, revision = _look(copy.as_uri())
+        _check(file, names, revision)
+
+
+def _look(address: str) -> tuple[list[str], str | None]:
+    """The tables of a SQLite database, and the revision of their schema."""
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        names = [name for (name,) in connection.execute(tables)]
+        if VERSIONS not in names:
+            return names, None
+        (revision,) = connection.execute(f"SELECT max(version_num) FROM {VERSIONS}").fetchone()
+        return names, None if revision is None else str(revision)
 
 
 def _shown(url: URL) -> str:

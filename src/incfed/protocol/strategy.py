@@ -110,7 +110,8 @@ class Behaviour(_Settings, ABC):
         super().__post_init__()
         if self.clients is not None:
             allowed = "a list of client ids, or left out for all clients"
-            if not isinstance(self.clients, Sequence | np.ndarray) or not len(self.clients):
+            given = self.clients.tolist() if isinstance(self.clients, np.ndarray) else self.clients
+            if not isinstance(given, Sequence) or not given:
                 raise inputs.refuse("clients", self.clients, allowed)
             ids = inputs.array("clients", self.clients, ndim=1, dtype=np.int64, allowed=allowed)
             if ids.min() < 0 or len(set(ids.tolist())) < len(ids):

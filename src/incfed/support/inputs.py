@@ -127,6 +127,8 @@ def array(
         raise refuse(name, type(value).__name__, allowed) from None
     if raw.ndim == 0:
         raise refuse(name, value, allowed)
+    if np.ma.is_masked(value):
+        raise refuse(name, "an array with masked entries", allowed)
     if raw.ndim != ndim:
         raise refuse(name, f"an array of shape {raw.shape}", allowed)
     if raw.dtype.kind not in ("biuf" if booleans else "iuf") or (whole and raw.dtype.kind == "f"):

@@ -102,6 +102,8 @@ def test_each_value_is_read_by_its_own_form() -> None:
         (["9999-12-31", "0001-01-01", "2024-02-29"], [1, 2, 0]),
         (["20240301", "20231231"], [1, 0]),
         (["20240301", "2023-12-31", "1709164800"], [1, 2, 0]),  # 29 February
+        (["20240301093000", "2024-03-02", "20240301092959"], [2, 0, 1]),
+        (["noon", "100000000000", "99999999999"], [2, 1]),  # numbers, in one unit
         (["1709164800", "1709164799999", "1709164801.5", "2024-02-29"], [1, 0, 3, 2]),
     ],
 )
@@ -184,6 +186,16 @@ def test_unreadable_times_are_counted_and_named(bad: str) -> None:
 def test_numbers_stay_numbers_beside_a_few_words() -> None:
     with pytest.warns(incfed.BadRows, match="such as 'noon': 2"):
         assert order(["10", "9", "noon", "2024-03-01", "2.5"]) == [2, 1, 0]
+
+
+def test_nan_is_no_time_beside_numbers() -> None:
+    with pytest.warns(incfed.BadRows, match="time not readable, such as 'nan': 1 "):
+        assert order(["nan", "2", "1.5"]) == [1, 0]
+
+
+def test_a_column_of_python_objects_is_refused() -> None:
+    with pytest.raises(incfed.InputError, match="time: got 'a column of Object', must be numbers"):
+        log(pl.Series([object(), object()], dtype=pl.Object))  # type: ignore[arg-type]
 
 
 def test_a_column_of_words_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import sqlite3
 import tomllib
 from contextlib import closing
 from pathlib import Path
@@ -26,6 +27,7 @@ from incfed.service.tour.tour import Tour
 from support.fake_coordinator import Fake
 from support.fake_server import serving
 from support.federation import Federation
+from support.past import refused, sentence
 
 OPTIONS = TourOptions(clients=3, cost=4.0, budget=10.0)
 
@@ -263,6 +265,15 @@ def test_the_folder_is_an_ordinary_federation(kind: str, tmp_path: Path) -> None
         with pytest.raises(incfed.InputError, match=r"--(clients|seed): got \d, must be"):
             TourFolder(other, find_folder(tmp_path / "new"), 4711)
     assert tomllib.loads(folder.config.read_text())["server"]["port"] == 4712
+
+
+def test_a_tour_of_another_version_is_left_as_it_was(tmp_path: Path) -> None:
+    with closing(TourFolder(OPTIONS, find_folder(tmp_path), 4711)):
+        pass
+    with closing(sqlite3.connect(tmp_path / "federation.db")) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0003'")
+    with refused(tmp_path, sentence(tmp_path / "federation.db")):
+        TourFolder(OPTIONS, find_folder(tmp_path), 4712)
 
 
 def test_costs_lie_around_the_one_given() -> None:

@@ -30,7 +30,8 @@ MONTHS = [
 ]
 NUMBERS = {name[:3].lower(): f"{n:02}" for n, name in enumerate(MONTHS, start=1)}
 SECOND = 1_000_000  # in microseconds, the unit of dates
-FIRST_UNIX = 1e8  # seconds: smaller numbers beside dates are not taken for Unix times
+# Seconds from 1973 to 2286: other numbers beside dates are not taken for Unix times.
+FIRST_UNIX, LAST_UNIX = 1e8, 1e10
 
 # Parts of the forms, which ignore case.
 YEAR, MONTH, DAY = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})"
@@ -47,6 +48,7 @@ TIME = rf"(?:(?:t|:|,?\s+){CLOCK})?$"  # of day; it may be left out
 FORMS = (
     rf"{YEAR}[-/.]{MONTH}[-/.]{DAY}{TIME}",  # also ISO 8601
     rf"{YEAR}(?P<month>\d{{2}})(?P<day>\d{{2}}){TIME}",
+    rf"{YEAR}(?P<month>\d{{2}})(?P<day>\d{{2}}){CLOCK}$",
     rf"{DAY}\.{MONTH}\.{YEAR}{TIME}",
     rf"{WEEKDAY}{DAY}[-/\s]*{NAME}[-/,\s]*{YEAR}{TIME}",  # also RFC 2822
     rf"{WEEKDAY}{NAME}\s+{DAY},?\s+{YEAR}{TIME}",
@@ -60,7 +62,7 @@ def clean(column: pl.Series) -> pl.Series:
     """Null where a time is missing; text without spaces around it."""
     import polars as pl
 
-    if column.dtype.is_nested():
+    if column.dtype.is_nested() or column.dtype == pl.Object:
         raise inputs.refuse("time", f"a column of {column.dtype}", "numbers, dates or text")
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         return column.cast(pl.String).str.strip_chars().replace({"": None})
@@ -75,13 +77,15 @@ def moments(given: pl.Series, rows: pl.Series, layout: Layout) -> pl.Series:
     if given.dtype != pl.String:
         return given
     for kind in (pl.Int64, pl.Float64):
-        numbers = given.cast(kind, strict=False)
+        numbers = given.cast(kind, strict=False).fill_nan(None)
         if numbers.null_count() == given.null_count():
             return numbers
-    numbers = numbers.fill_nan(None)
     dates = _unix(numbers)
     other = dates.is_null() & given.is_not_null()
-    dates = dates.scatter(other.arg_true(), _dates(given.filter(other), rows.filter(other), layout))
+    read = _dates(given.filter(other), rows.filter(other), layout)
+    if read.null_count() == len(read):  # but for a few words, all are numbers
+        return numbers
+    dates = dates.scatter(other.arg_true(), read)
     return dates if dates.null_count() <= numbers.null_count() else numbers
 
 
@@ -99,8 +103,7 @@ def _unix(numbers: pl.Series) -> pl.Series:
     n = pl.col("n")
     units = [1000**k for k in range(4)]  # in a second
     seconds = pl.coalesce(
-        pl.when(n >= FIRST_UNIX * unit, n < FIRST_UNIX * unit * 1000).then(n / unit)
-        for unit in units
+        pl.when(n >= FIRST_UNIX * unit, n < LAST_UNIX * unit).then(n / unit) for unit in units
     )
     return numbers.to_frame("n").select((seconds * SECOND).round().cast(pl.Int64)).to_series()
 

@@ -11,7 +11,7 @@ from typing import Any
 from ...ledger import clients, operators
 from ...ledger.audit import AuditReport, audit
 from ...ledger.chain import entries_after
-from ...ledger.database import Database
+from ...ledger.database import Database, check_file
 from ...ledger.federation import create
 from ...ledger.operators import OPERATOR
 from ...protocol.limits import NONE
@@ -64,17 +64,19 @@ class TourFolder:
     def __init__(self, options: TourOptions, path: Path, port: int, operator_port: int = 0) -> None:
         self.again = (path / MARK).exists()  # is there an earlier tour in it?
         fixed = {"clients": options.clients, "seed": options.seed}
+        self.path = path.resolve()
+        database = self.path / "federation.db"
         if self.again:
+            check_file(database)  # before anything is written
             _check_same(path, fixed)
         write_text(path / MARK, json.dumps(fixed))
-        self.path = path.resolve()
         self.config, self.log = self.path / "federation.toml", self.path / "coordinator.log"
         given = options.settings.body()
         given["mechanism"] = toml(given["mechanism"])
         limits = {key: NONE if one is None else one for key, one in given["limits"].items()}
         given["limits"] = "\n".join(f"{key} = {toml(one)}" for key, one in limits.items())
         write_text(self.config, CONFIG.format(**given, port=port, operator_port=operator_port))
-        self._store = Database(f"sqlite:///{self.path / 'federation.db'}")
+        self._store = Database(f"sqlite:///{database}")
         self.token = self.path / "console-token"  # of the operator "tour"
         self._read = 0  # the number of the last entry
         with self._store.write() as connection:
