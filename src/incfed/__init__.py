@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .environments import BadRows as BadRows
     from .environments import Env as Env
     from .environments import Events as Events
+    from .environments import FittedWorld as FittedWorld
     from .environments import MovieLens as MovieLens
     from .environments import ReplayLog as ReplayLog
     from .environments import Stream as Stream

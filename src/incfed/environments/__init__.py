@@ -3,6 +3,7 @@
 from .base import Events, Stream, World
 from .checks import check_world
 from .env import Env
+from .fitted import FittedWorld
 from .logs import BadRows, ReplayLog
 from .movielens import MovieLens
 from .synthetic import Synthetic
@@ -12,6 +13,7 @@ __all__ = [
     "BadRows",
     "Env",
     "Events",
+    "FittedWorld",
     "MovieLens",
     "ReplayLog",
     "Stream",

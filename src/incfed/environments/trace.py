@@ -15,6 +15,7 @@ from ..support import inputs
 from ..support.files import replacing
 from ..types import Floats, Ints
 from .base import MOST, Events, Stream, World
+from .observations import Observations
 
 
 class Trace(World):
@@ -126,6 +127,21 @@ class Trace(World):
 
     def open(self, seed: np.random.SeedSequence) -> TraceStream:
         return TraceStream(self)
+
+    def observations(self) -> Observations:
+        """All rewards, arm by arm.
+
+        >>> trace.observations().rewards.shape
+        (6,)
+        """
+        steps, arms = self.arms.shape
+        return Observations(
+            clients=np.repeat(self.clients, arms),
+            events=np.repeat(np.arange(steps), arms),
+            x=self.items[self.arms.ravel()],
+            rewards=self.rewards.ravel(),
+            weights=np.ones(steps * arms),
+        )
 
     def settings(self) -> dict[str, Any]:
         return {

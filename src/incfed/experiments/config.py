@@ -196,16 +196,22 @@ def _labelled(value: object) -> dict[str, dict[str, Any]]:
     return entries
 
 
-def build_world(table: Mapping[str, Any], folder: Path) -> Component:
+def build_world(table: Mapping[str, Any], folder: Path, place: str = "world") -> Component:
     """The world of a [world] table; of a recorded one perhaps a part, see `World.part`."""
-    table = places.table("world", table, '[world] with kind = "Synthetic"')
+    table = places.table(place, table, '[world] with kind = "Synthetic"')
     rest = {key: value for key, value in table.items() if key not in CUT}
+    sources: dict[str, str] = {}
+    if rest.get("kind") == "FittedWorld" and "log" in rest:  # a world itself
+        log = build_world(rest["log"], folder, f"{place}.log")
+        rest["log"] = log.value
+        sources.update(log.sources)
     with warnings.catch_warnings():  # the world's notes say it once for all
         warnings.simplefilter("ignore", environments.BadRows)
-        built = kinds.build(WORLDS, rest, "world", folder)
+        built = kinds.build(WORLDS, rest, place, folder)
     world = built.value
-    if rest != table:
-        with places.at("world", CUT):
+    sources.update(built.sources)
+    if rest.keys() != table.keys():
+        with places.at(place, CUT):
             shares = table.get("part", [0.0, 1.0])
             if not isinstance(shares, list) or len(shares) != 2:
                 raise refuse("part", shares, "two shares of the steps, such as [0.5, 1.0]")
@@ -215,7 +221,7 @@ def build_world(table: Mapping[str, Any], folder: Path) -> Component:
                 world = world.bootstrap(table["bootstrap"], table.get("resample", EVENTS))
             elif "resample" in table:
                 raise refuse("resample", table["resample"], "left out, or bootstrap given too")
-    return Component(world, built.sources, table)
+    return Component(world, sources, table)
 
 
 def _trace(file: Path) -> Trace:

@@ -12,6 +12,7 @@ import numpy as np
 from ...support import inputs
 from ...types import Ints
 from ..base import MOST, Events, Stream, World
+from ..observations import Observations, inverse_weights
 from .forms import read_log
 from .layout import PROPENSITY, is_frame, laid_out
 from .report import BadRows
@@ -244,6 +245,25 @@ class ReplayLog(World):
         # Drawn apart: the order of candidates is the same with and without propensities.
         other = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
         return LogStream(self, np.random.default_rng(seed), np.random.default_rng(other))
+
+    def observations(self) -> Observations:
+        """The rewards that the log knows: of the chosen candidates, weighted if it has
+        propensities; with mode "zero" of all candidates.
+
+        >>> log.observations().rewards
+        array([1., 0.])
+        """
+        log = self._log
+        events, items, rewards = np.arange(self.length), log.chosen, log.rewards
+        if self.mode == "zero":
+            events = np.repeat(events, log.size)
+            first = np.repeat(log.start - (np.cumsum(log.size) - log.size), log.size)
+            items = log.shown[first + np.arange(len(events))]
+            rewards = np.where(items == log.chosen[events], log.rewards[events], 0.0)
+        weights = np.ones(len(events))
+        if log.propensities is not None and self.mode == "replay":
+            weights = inverse_weights(log.propensities)
+        return Observations(log.clients[events], events, log.items[items], rewards, weights)
 
     def settings(self) -> dict[str, Any]:
         return {

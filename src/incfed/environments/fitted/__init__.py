@@ -1,0 +1,5 @@
+"""Worlds fitted to a log."""
+
+from .world import FittedWorld
+
+__all__ = ["FittedWorld"]
