@@ -456,7 +456,6 @@ CONFIGS["plan with a search"] = """
 costs = { kind = "lognormal", median = 10, spread = 2 }
 [run]
 steps = 40
-resample = "events"
 [world]
 kind = "Synthetic"
 clients = 3
@@ -531,13 +530,10 @@ CONFIGS["plan on a trace"] = """
 costs = [1.0, 2.0, 3.0]
 [run]
 steps = 2
-resample = "clients"
 [world]
 kind = "Trace"
 file = "trace.npz"
-part = [0.0, 1.0]
 [search]
-first = 0.5
 trusts = ["full"]
 """
 

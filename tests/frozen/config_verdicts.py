@@ -42,7 +42,7 @@ def _sweep(file: Path) -> Mapping[str, Any]:
 
 def _plan(file: Path) -> Mapping[str, Any]:
     case = read_case(file)
-    said = {"steps": case.steps, "share": case.share, "resample": case.resample}
+    said = {"steps": case.steps, "share": case.share}
     return {**said, "world": _world(case.world), "costs": case.costs.of(0), "space": case.space}
 
 

@@ -101,7 +101,11 @@ def with_regret(plan: incfed.Plan, *more: float, **goal: Any) -> incfed.Plan:
     [
         ([-3.0] * 5, "Sharing pays here: regret is 3 lower than if nobody shares, ", "plain"),
         ([2.0] * 5, "Sharing does not pay here: regret is 2 higher than if nobody", "bad"),
-        ([-9.0, 9.0, 0.0, 1.0, -6.0], "It is not certain that sharing pays here: regret", "plain"),
+        (
+            [-9.0, 9.0, 0.0, 1.0, -6.0],
+            "These runs cannot show whether sharing pays: the difference is ",
+            "plain",
+        ),
     ],
 )
 def test_a_plan_says_first_whether_sharing_pays(

@@ -6,11 +6,7 @@ import math
 
 import pytest
 
-from incfed.experiments.cells import Record
-from incfed.planning.evidence import Evidence, figures_of
-from incfed.planning.goals import Goal, Limit
-from incfed.planning.selection import upper_excess
-from incfed.planning.space import FREE, Setting
+from incfed.planning.judging import Judged
 from incfed.results.intervals import Interval, student
 
 
@@ -30,28 +26,10 @@ def test_an_interval_by_hand() -> None:
     assert str(Interval(4.0, 0.01, 3)) == "4.00 ± 0.01"
 
 
-def test_all_sums_of_a_log_that_skips_are_for_the_same_steps() -> None:
-    figures = {"steps": 100.0, "matched": 20.0, "reward": 5.0, "regret": math.nan}
-    more = {"payment": 3.0, "communication": 9.0, "rounds": 2.0, "participation": 0.5}
-    for point, scale in (({}, 5.0), ({"steps": 40}, 2.0)):
-        record = Record(point, 0, "", {**figures, **more}, {})
-        found = figures_of(record)
-        assert found["reward"] == scale * 5.0
-        assert found["payment"] == scale * 3.0
-        assert found["communication"] == scale * 9.0
-        assert found["rounds"] == scale * 2.0
-        assert (found["participation"], found["matched"]) == (0.5, 20.0)
-
-
-def test_the_excess_of_a_log_does_not_shrink_with_more_bootstrapped_logs() -> None:
-    """A setting that pays 9 to 11 keeps a budget of 10.2 in the mean of many seeds; another log may
-    well exceed it."""
-    setting = Setting(FREE, None, 1.0, 0.1)
-    goal = Goal("reward", (Limit("payment", 10.2),))
-    found = {}
-    for log in (False, True):
-        evidence = Evidence(range(100), log=log)
-        pays = [9.0 + 2.0 * (n % 2) for n in range(100)]
-        evidence.add(setting, [{"payment": x, "reward": 1.0} for x in pays])
-        found[log] = upper_excess(evidence, setting, goal)
-    assert found[False] < 0 < found[True]
+def test_what_a_log_leaves_open_does_not_shrink_with_more_seeds() -> None:
+    """Each seed of a fitted world draws a world that the log allows: the truth may be any."""
+    runs = [{"reward": 9.0 + 2.0 * (n % 2)} for n in range(400)]  # standard deviation 1
+    chance, fitted = (Judged("", runs, fitted=fitted)["reward"] for fitted in (False, True))
+    assert chance.mean == fitted.mean == 10.0
+    assert chance.half == pytest.approx(1.966 / 20, rel=1e-2)
+    assert fitted.half == pytest.approx(1.966, rel=1e-2)

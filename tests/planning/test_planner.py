@@ -22,7 +22,7 @@ from incfed.console import runs as console_runs
 from incfed.experiments import read
 from incfed.experiments.checkpoint import read_cells
 from incfed.planning import advice, alternatives, planner
-from incfed.planning.case import JUDGE, SEARCH, read_case
+from incfed.planning.case import read_case
 from incfed.planning.goals import Goal, Limit
 from incfed.planning.judging import Judged
 from incfed.planning.report import as_data, plan_document
@@ -31,7 +31,7 @@ from incfed.planning.selection import RUNGS
 from incfed.planning.study import Study
 from incfed.planning.ties import PLAY_OFF, RIVALS
 from incfed.results import html
-from incfed.results.intervals import Interval, student
+from incfed.results.intervals import Interval
 from support.past import copied, refused, sentence
 from support.planning import CASE, SMALL, finished_trials, write_trace
 
@@ -142,17 +142,21 @@ def test_what_is_left_of_a_budget_and_why(made: incfed.Plan) -> None:
 
     assert made.payment.mean < 54
     none = said({})
-    assert none.startswith("Unused: ")
+    assert " of the 60 that may be paid are not needed." in none
     assert none.endswith(" No setting was found that keeps the limits and uses more payment.")
     worse = said({"payment": (7, _plus(made, payment=40.0, regret=1.5))})
     assert (
-        " of the 60 that may be paid. More payment bought no less regret: the best of 7 " in worse
+        " of the 60 that may be paid are not needed. More payment bought no less regret: the best "
+        "of 7 " in worse
     )
     assert "1.50 more than the advice, seed by seed (another)." in worse
     assert "within chance" not in worse
     better = said({"payment": (1, _plus(made, payment=40.0, regret=-0.5))})
     assert "In held-out runs more payment helps" in better
     assert ": 0.500 less than the advice, seed by seed (another)." in better
+    free = replace(made.judgement, chosen=_times(made, payment=0.0))
+    [text] = alternatives.unused(replace(made, judgement=free))
+    assert text.startswith("None of the budget of 60 is needed.")
     spent = replace(made, judgement=replace(made.judgement, chosen=_plus(made, payment=58.0)))
     assert alternatives.unused(spent) == []
 
@@ -387,26 +391,19 @@ def _check_config(plan: incfed.Plan, folder: Path) -> None:
         assert plan.figures[metric].mean == pytest.approx(statistics.fmean(finals))
 
 
-def test_a_log_is_judged_on_the_part_that_nothing_was_chosen_on(tmp_path: Path) -> None:
+def test_a_trace_is_planned_in_the_world_fitted_to_it(tmp_path: Path) -> None:
     write_trace(tmp_path / "log.npz")
     tables = {"world": {"kind": "Trace", "file": str(tmp_path / "log.npz")}, "costs": 1.0}
-    case = read_case({**tables, "search": {"first": 0.25}})
-    assert case.scene(SEARCH)["part"] == [0.0, 0.25]
-    assert case.scene(JUDGE)["part"] == [0.25, 1.0]
-    assert case.steps == 60  # both parts are as long
     plan = incfed.plan(tables, maximize="reward", budget=20, **SMALL)
-    rest = incfed.Trace.load(tmp_path / "log.npz").part(0.5, 1.0).bootstrap(plan.case.steps)
-    runs = [incfed.simulate(rest, plan.algorithm(), seed=seed) for seed in plan.held_out]
+    assert plan.case.steps == 120
+    fitted = incfed.FittedWorld(incfed.Trace.load(tmp_path / "log.npz"), length=120)
+    runs = [incfed.simulate(fitted, plan.algorithm(), seed=seed) for seed in plan.held_out]
     assert plan.reward.mean == pytest.approx(statistics.fmean(run.reward[-1] for run in runs))
-    # Another log would be as far away as bootstrapped ones are from each other, not their mean.
-    apart = statistics.stdev(run.reward[-1] for run in runs)
-    assert plan.reward.half == pytest.approx(student(0.975, len(runs) - 1) * apart)
     _check_config(plan, tmp_path / "plan")
-    assert "the first 50% of the log" in str(plan)
-    assert "those figures come from the other part of the log" in _page(plan)
     assert "regret" not in plan.advice
-    with pytest.raises(incfed.InputError, match="this log does not know"):
-        incfed.plan(tables, minimize="regret", **SMALL)
+    write_trace(tmp_path / "known.npz", expected=True)
+    known = {"kind": "Trace", "file": str(tmp_path / "known.npz")}
+    assert read_case({**tables, "world": known}).rewarded is False
 
 
 def test_costs_that_are_drawn(tmp_path: Path) -> None:

@@ -184,10 +184,3 @@ def test_runs_that_fail_in_the_play_off() -> None:
     assert decide(2, 0) == setting(1)
     assert decide(1, 0) == decide(1, PLAY_OFF[-1]) == setting(2)
     assert decide(0, 0) == decide(0, PLAY_OFF[-1]) == setting(0)
-
-
-def test_bootstrapped_logs_tell_no_more_apart_if_there_are_more() -> None:
-    made = MadeUp([(20.0, 0.0, 4.0), (20.0, 0.0, 1.0)])
-    known = Evidence(range(PLAY_OFF[-1]), log=True)
-    assert play_off(known, setting(0), [setting(1)], REGRET, made.run(known)) == setting(1)
-    assert known.count(setting(1)) == PLAY_OFF[0]

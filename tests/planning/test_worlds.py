@@ -1,55 +1,97 @@
-"""Plans for logs that skip steps, for MovieLens, and on a cluster."""
+"""Plans for logs, for MovieLens, and on a cluster."""
 
 from __future__ import annotations
 
+import json
 import math
+import statistics
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import incfed
 from incfed.experiments import read
 from incfed.planning.case import JUDGE, SEARCH, read_case
 from incfed.planning.report import as_data
+from incfed.results.intervals import student
 from support.dask_cluster import cluster
-from support.logs import Sample as Log
 from support.movielens import Sample
 from support.planning import CASE, SMALL
 
 
-def test_a_log_that_skips_steps(tmp_path: Path) -> None:
-    Log.random(events=300, most=4).open("csv ids", tmp_path)
-    world = {"kind": "ReplayLog", "file": "log.csv", "items": "items.csv", "mode": "replay"}
-    (tmp_path / "case.toml").write_text(
-        "costs = 1.0\n[world]\n" + "".join(f'{key} = "{value}"\n' for key, value in world.items())
-    )
-    plan = incfed.plan(tmp_path / "case.toml", budget=30, output=tmp_path / "out", **SMALL)
-    assert plan.goal.aim == "reward"  # regret is not known
-    rest = incfed.ReplayLog(tmp_path / "log.csv", mode="replay", items=tmp_path / "items.csv")
-    drawn = math.ceil(150 / rest.match_rate)  # worth 150 live steps
-    scene = rest.part(0.5, 1.0).bootstrap(drawn)
-    runs = [incfed.simulate(scene, plan.algorithm(), seed=seed) for seed in plan.held_out]
-    for run in runs:
-        assert run.matched[-1] == pytest.approx(150, rel=0.35)
-    for metric in ("reward", "payment", "communication"):  # all on the horizon of the plan
-        each = [150 * getattr(run, metric)[-1] / run.matched[-1] for run in runs]
-        assert plan.figures[metric].mean == pytest.approx(math.fsum(each) / len(each))
-    [kept] = plan.limits
-    assert kept.kept == (plan.payment.mean <= 30)
-    assert "matched what the log showed; reward, payments and traffic are all for 150 steps" in (
-        " ".join(str(plan).split())
-    )
-    assert f"means over {len(plan.held_out)} bootstrapped logs" in str(plan)
-    matching = round(150 * rest.match_rate)  # of the half to judge by
-    assert f"rest on about {matching} events of this part that match" in " ".join(str(plan).split())
-    assert "whose events are drawn from it with replacement" in " ".join(str(plan).split())
-    again = (tmp_path / "case.toml").read_text() + '[run]\nresample = "clients"\n'
-    (tmp_path / "again.toml").write_text(again)
-    case = read_case(tmp_path / "again.toml")
-    assert case.scene(JUDGE) == {**plan.case.scene(JUDGE), "resample": "clients"}
-    assert case.identity() != plan.case.identity()
-    assert read(tmp_path / "out/run.toml").world.length == drawn  # the paths still lead there
+def write_log(folder: Path, *, scale: float = 0.4, events: int = 600) -> dict[str, Any]:
+    """A log of four shops that are alike, whose picks were random; its [world]."""
+    rng = np.random.default_rng(1)
+    items = rng.normal(size=(events, 3, 2))
+    chosen = rng.integers(3, size=events)
+    means = 0.4 + scale * items[np.arange(events), chosen, 0] / 2
+    pl.DataFrame({
+        "client": [f"shop {n}" for n in rng.integers(4, size=events)],
+        "features": items.tolist(),
+        "chosen": chosen,
+        "reward": (rng.random(events) < means).astype(float),
+    }).write_parquet(folder / "log.parquet")  # fmt: skip
+    return {"kind": "ReplayLog", "file": str(folder / "log.parquet"), "mode": "replay"}
+
+
+def test_a_log_is_planned_in_the_world_fitted_to_it(tmp_path: Path) -> None:
+    world = write_log(tmp_path)
+    tables = {"world": world, "costs": 1.0}
+    plan = incfed.plan(tables, budget=30, output=tmp_path / "out", **SMALL)
+    assert plan.goal.aim == plan.goal.performance == "reward"
+    assert plan.case.steps == 300  # half as many as the log has events
+    log = incfed.ReplayLog(world["file"], mode="replay")
+    fitted = incfed.FittedWorld(log, length=300)
+    runs = [incfed.simulate(fitted, plan.algorithm(), seed=seed) for seed in plan.held_out]
+    rewards = [run.reward[-1] for run in runs]
+    assert plan.reward.mean == pytest.approx(math.fsum(rewards) / len(rewards))
+    # What the log leaves open does not shrink with the number of seeds.
+    apart = statistics.stdev(rewards)
+    assert plan.reward.half == pytest.approx(student(0.975, len(runs) - 1) * apart)
+    assert plan.verdict in ("Share", "Do not share", "This log cannot tell")
+    assert json.loads((tmp_path / "out/plan.json").read_text())["verdict"] == plan.verdict
+    assert "a model that is fitted to the 600 events of the log" in " ".join(str(plan).split())
+    # run.toml gives the same figures
+    experiment = read(tmp_path / "out/run.toml")
+    assert isinstance(experiment.world, incfed.FittedWorld)
+    assert experiment.world.settings() == fitted.settings()
+    first = next(iter(experiment.algorithms.values()))
+    again = incfed.simulate(experiment.world, first, seed=plan.held_out[0])
+    assert again.reward[-1] == rewards[0]
+
+
+def test_a_plan_of_a_log_may_be_longer_than_the_log(tmp_path: Path) -> None:
+    tables: dict[str, Any] = {"world": write_log(tmp_path), "costs": 1.0, "run": {"steps": 900}}
+    case = read_case(tables)
+    assert (case.steps, case.world.length) == (900, 900)
+    assert case.scene(SEARCH) == case.scene(JUDGE)
+
+
+def test_regret_of_a_log_is_the_models(tmp_path: Path) -> None:
+    plan = incfed.plan({"world": write_log(tmp_path), "costs": 1.0}, minimize="regret", **SMALL)
+    assert plan.goal.performance == "regret"
+    assert plan.regret.mean > 0
+
+
+@pytest.mark.parametrize("events", [600, 4])
+def test_a_log_that_predicts_nothing_is_refused(tmp_path: Path, events: int) -> None:
+    tables = {"world": write_log(tmp_path, scale=0.0, events=events), "costs": 1.0}
+    with pytest.raises(incfed.InputError, match="this log cannot tell whether sharing pays: a mod"):
+        incfed.plan(tables, output=tmp_path / "out", **SMALL)
+    assert not (tmp_path / "out").exists()
+
+
+def test_settings_that_a_fitted_world_has_no_use_for_are_refused(tmp_path: Path) -> None:
+    tables: dict[str, Any] = {"world": write_log(tmp_path), "costs": 1.0}
+    with pytest.raises(incfed.InputError, match=r"search\.first: .*fitted to the whole log"):
+        read_case({**tables, "search": {"first": 0.25}})
+    with pytest.raises(incfed.InputError, match=r"run\.resample: .*no such setting"):
+        read_case({**tables, "run": {"resample": "clients"}})
+    with pytest.raises(incfed.InputError, match=r"world: got 'ReplayLog', must be .* all of it"):
+        read_case({**tables, "world": {**tables["world"], "part": [0.0, 0.5]}})
 
 
 def test_movielens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from ..protocol.protocols import EVERYONE
 from ..protocol.trust import AUTO
 from ..results.document import Tone
 from ..results.intervals import Interval
-from ..results.numbers import human
+from ..results.numbers import human, human_spread
 from ..support.inputs import counted
 from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit, loss
 from .judging import Judged, LimitCheck
@@ -35,6 +35,15 @@ def advice(plan: Plan) -> str:
     return f"{worth(plan)} {_what_to_run(plan)}"
 
 
+def verdict(plan: Plan) -> str:
+    """The answer in two to four words."""
+    if plan.gain.low > 0:
+        return "Share"
+    if plan.gain.high < 0:
+        return "Do not share"
+    return "These runs cannot tell" if plan.case.fitted is None else "This log cannot tell"
+
+
 def worth(plan: Plan) -> str:
     """Whether sharing pays here at all."""
     gain, metric = plan.gain, plan.goal.performance
@@ -49,7 +58,12 @@ def worth(plan: Plan) -> str:
     elif gain.high < 0:
         said = f"Sharing does not pay here: {said}"
     else:
-        said = f"It is not certain that sharing pays here: {said}"
+        what = "These runs cannot show" if plan.case.fitted is None else "This log cannot show"
+        mean, half, unit = human_spread(gain.mean, gain.half)
+        said = (
+            f"{what} whether sharing pays: the difference is {mean}{unit}, and chance alone "
+            f"explains {half}{unit}."
+        )
     if plan.goal.aim != metric and not plan.judgement.broken(plan.goal, alone):
         said += " Without sharing all limits are kept too, for no money and no traffic."
     return said
@@ -136,13 +150,20 @@ def sensitivity_words(plan: Plan) -> list[str]:
 def basis(plan: Plan) -> list[str]:
     """Where the figures come from."""
     case, seeds = plan.case, len(plan.held_out)
-    most = PLAY_OFF[0] if case.log else PLAY_OFF[-1]
     tried = (
         f"Tried {counted(len(plan.tried), 'setting')} in {counted(plan.runs, 'run')} with up to "
         f"{counted(RUNGS[-1], 'seed')} each; poor ones got fewer. Ties with the best were decided "
-        f"with up to {counted(most, 'other seed')}, for less traffic and then less money."
+        f"with up to {counted(PLAY_OFF[-1], 'other seed')}, for less traffic and then less money."
     )
     means = "± is a 95 % interval of the mean, not the spread of single runs."
+    if case.fitted is not None:
+        seen = counted(case.fitted.log.length, "event")
+        return [
+            tried,
+            f"All figures come from {counted(seeds, 'run')} in worlds drawn from a model that is "
+            f"fitted to the {seen} of the log, for {counted(case.steps, 'step')} each. ± is a 95 % "
+            "interval of what the log leaves open, and chance in the run.",
+        ]
     if case.share is None:
         unused = f"{counted(seeds, 'seed')} that were not used to choose"
         return [tried, f"All figures come from {unused}. {means}"]
@@ -151,23 +172,10 @@ def basis(plan: Plan) -> list[str]:
         part = "one half" if case.share == 0.5 else f"{case.share:.0%}"
         part += " of each user's events"
     how = f"{counted(seeds, 'other seed')}, which draw the order and what is shown"
-    if case.log:
-        logs = counted(seeds, "bootstrapped log")
-        how = f"{logs}, whose {case.resample} are drawn from it with replacement"
-        means = "± is a 95 % interval: how far another log of this kind would be away."
     fresh = (
         f"Settings were chosen on {part}. All figures come from the rest, run from scratch for "
         f"{counted(case.steps, 'step')}, with {how}. {means}"
     )
-    matched = plan.judgement.chosen["matched"].mean
-    if case.world.match_rate < 1:
-        fresh += (
-            f" For each run {counted(case.run_steps, 'event')} were drawn, of which about "
-            f"{human(round(matched))} matched what the log showed; reward, payments and traffic "
-            f"are all for {counted(case.steps, 'step')}, at the rate of the matched ones. The "
-            f"same events are drawn often: the figures rest on about "
-            f"{counted(round(case.evidence), 'event')} of this part that match."
-        )
     return [tried, fresh]
 
 

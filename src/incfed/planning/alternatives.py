@@ -29,8 +29,11 @@ def unused(plan: Plan) -> list[str]:
         if limit.metric not in RESOURCES or limit.metric == plan.goal.aim:
             continue
         if plan.within and left > SPARE * limit.value:
-            of = f"{human(left)} of the {human(limit.value)} that may be {USES[limit.metric]}"
-            found.append(f"Unused: {of}. {_why_unused(plan, limit.metric)}")
+            whole = human(limit.value)
+            said = f"{human(left)} of the {whole} that may be {USES[limit.metric]} are not needed."
+            if left == limit.value and limit.metric == "payment":
+                said = f"None of the budget of {whole} is needed."
+            found.append(f"{said} {_why_unused(plan, limit.metric)}")
     return found
 
 

@@ -3,7 +3,6 @@ part of that world to judge settings by. `template.toml` shows what its file may
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,21 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from ..environments.base import World
-from ..environments.bootstrap import CLIENTS, EVENTS
+from ..environments import FittedWorld, ReplayLog, Trace, World
 from ..experiments.cells import Cell
 from ..experiments.config import (
     CUT,
+    Component,
     Recipe,
     build_algorithm,
     build_world,
     check_steps,
     load,
-    redrawn,
 )
 from ..mechanisms.registry import BUILT_IN, Pinned, load_mechanism
 from ..support import places
-from ..support.inputs import InputError, choice, counted, number, refuse
+from ..support.inputs import InputError, counted, integer, number, refuse
 from .costs import ALLOWED, Costs, read_costs
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
 
@@ -33,11 +31,10 @@ FIXED = (
     "noise", "delta", "exploration", "width", "width_scale", "reads", "clocks", "download",
     "availability", "trust",
 )  # fmt: skip
-SHARE = 0.5  # of a log, on which settings are chosen
+SHARE = 0.5  # of a recorded world, on which settings are chosen
 SEARCH, JUDGE = "search", "judge"  # what a run is for
 MANY = 1000  # seeds of each of the two
 LOOK = 100  # steps, to see how large arms are
-MOST_EVENTS = 100_000  # of a log that skips steps, drawn for a run; more only if the plan is longer
 
 
 @dataclass(frozen=True)
@@ -46,14 +43,13 @@ class Case:
 
     name: str
     folder: Path
-    table: Mapping[str, Any]  # [world]
+    table: Mapping[str, Any]  # [world]; of a log, the world that is fitted to it
     world: World
     steps: int
     costs: Costs
     fixed: Mapping[str, Any]  # [algorithm]
     space: Space
-    share: float | None  # of a log, to choose on; None: a world without an end
-    resample: str = EVENTS  # of a log, what is drawn with replacement
+    share: float | None  # of a recorded world, to choose on; None: its seeds differ enough
     sources: Sequence[str] = ()  # SHA-256 of the user's own files
     notes: Sequence[str] = ()
 
@@ -77,31 +73,22 @@ class Case:
         return replace(self.everyone, mechanism=FREE)
 
     @property
-    def log(self) -> bool:
-        """Whether the world has one order, which seeds do not change: it is then bootstrapped."""
-        return not self.world.chance
+    def rewarded(self) -> bool:
+        """Whether a plan is about reward unless it is asked for regret: of a log, only the model
+        knows what the best choice would have been."""
+        log = None if self.fitted is None else self.fitted.log
+        return log is not None and getattr(log, "expected", None) is None
 
     @property
-    def run_steps(self) -> int:
-        """The length of a run. Of a log that skips steps, as many events are drawn as `steps` live
-        steps take: totals are those of such a run, and not scaled up from a shorter one."""
-        enough = math.ceil(self.steps / self.world.match_rate)
-        return max(self.steps, min(enough, MOST_EVENTS)) if self.log else self.steps
-
-    @property
-    def evidence(self) -> float:
-        """The mean number of events that match in the part of a log to judge by."""
-        assert self.share is not None
-        assert self.world.length is not None
-        return self.world.match_rate * (1 - self.share) * self.world.length
+    def fitted(self) -> FittedWorld | None:
+        """The world that is fitted to a log, if that is what the case is about."""
+        return self.world if isinstance(self.world, FittedWorld) else None
 
     def scene(self, use: str) -> dict[str, Any]:
         """The [world] to choose in, or the one to judge by."""
         if self.share is None:
             return dict(self.table)
-        part = _parts(self.table, self.share)[0 if use == SEARCH else 1]
-        again = redrawn(self.run_steps, self.resample) if self.log else {}
-        return {**self.table, "part": part, **again}
+        return {**self.table, "part": _parts(self.table, self.share)[0 if use == SEARCH else 1]}
 
     def cells(
         self, setting: Setting, seeds: Sequence[int], use: str, factor: float = 1.0
@@ -121,7 +108,7 @@ class Case:
         self, algorithm: Mapping[str, Any], seed: int, use: str, point: Mapping[str, Any]
     ) -> Cell:
         point = {**point, "steps": self.steps}
-        return Cell(self.scene(use), algorithm, seed, self.run_steps, self.folder, point)
+        return Cell(self.scene(use), algorithm, seed, self.steps, self.folder, point)
 
     def identity(self) -> list[Any]:
         """All that the answer depends on, besides the question."""
@@ -133,7 +120,6 @@ class Case:
             dict(self.fixed),
             self.space.identity(),
             self.share,
-            self.resample,
             list(self.sources),
         ]
 
@@ -181,10 +167,15 @@ def build_case(recipe: Recipe) -> Case:
             places.table(name, tables.get(name, {}), f"[{name}]")
             for name in ("run", "algorithm", "search")
         )
-        places.known("run", run, ["steps", "resample"])
+        places.known("run", run, ["steps"])
         places.known("algorithm", fixed, [*FIXED, "ridge"])
         built = build_world(tables["world"], recipe.folder)
+        if isinstance(built.value, ReplayLog | Trace):
+            built = _fitted(built, run.get("steps"), recipe.folder)
         world: World = built.value
+        if not world.chance:
+            allowed = "a ReplayLog or a Trace, all of it, or a world whose runs differ by seed"
+            raise refuse("world", built.table.get("kind"), allowed)
         share = _share(search, world)
         steps = (
             check_steps(run.get("steps"), world)
@@ -203,7 +194,6 @@ def build_case(recipe: Recipe) -> Case:
             fixed={key: value for key, value in fixed.items() if key != "ridge"},
             space=read_space(search, fixed, usual, recipe.folder, _norm(world), costs.highest()),
             share=share,
-            resample=choice("run.resample", run.get("resample", EVENTS), (EVENTS, CLIENTS)),
         )
         sources = dict(built.sources)
         for setting in (case.nobody, *case.space.first(usual)):  # every mechanism once
@@ -212,6 +202,16 @@ def build_case(recipe: Recipe) -> Case:
             sources.update(made.sources)
     notes = (*world.notes, *_not_served(case))
     return replace(case, sources=tuple(sorted(sources.values())), notes=notes)
+
+
+def _fitted(log: Component, steps: object, folder: Path) -> Component:
+    """The world fitted to a log, as long as the plan: half as many steps as the log has events,
+    unless `steps` says otherwise. Its link is written down, so that no run has to find it again."""
+    events: int = log.value.length
+    length = max(events // 2, 1) if steps is None else integer("run.steps", steps, low=1)
+    table = {"kind": "FittedWorld", "log": dict(log.table), "length": length}
+    found = build_world(table, folder).value
+    return build_world({**table, "link": found.link}, folder)
 
 
 def _norm(world: World) -> float:
@@ -238,9 +238,12 @@ def _not_served(case: Case) -> list[str]:
 
 
 def _share(search: Mapping[str, Any], world: World) -> float | None:
-    if world.length is None:
+    if world.length is None or isinstance(world, FittedWorld):
+        why = "only recorded steps have a first part"
+        if isinstance(world, FittedWorld):
+            why = "a model is fitted to the whole log, and other seeds judge than choose"
         if "first" in search:
-            raise refuse("search.first", search["first"], "left out: only a log has a first part")
+            raise refuse("search.first", search["first"], f"left out: {why}")
         return None
     first = search.get("first", SHARE)
     return number("search.first", first, low=0.0, high=1.0, open_low=True, open_high=True)

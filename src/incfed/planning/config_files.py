@@ -29,9 +29,7 @@ from .space import Setting
 if TYPE_CHECKING:
     from .planner import Plan
 
-WHOLE = (
-    "# The part that the plan's figures come from; for all of it, leave out steps, part, bootstrap."
-)
+WHOLE = "# The part that the plan's figures come from; for all of it, leave out steps and part."
 LOOK = 1000  # steps to look through at once; in all, if the world has no end
 ROOM = 10.0  # times the largest cost: what a client may ask for
 
@@ -48,7 +46,7 @@ def config_text(plan: Plan) -> str:
         *_comment(plan.advice),
         "",
         "[run]",
-        f"steps = {case.run_steps}",
+        f"steps = {case.steps}",
         "# The plan's figures come from these seeds, which were not used to choose.",
         f"seeds = {toml(plan.held_out)}",
         'output = "results"',
@@ -83,6 +81,8 @@ def federation_text(plan: Plan) -> str | None:
     mechanism = table["mechanism"]
     costs = plan.case.costs.of(plan.held_out[0])
     dearest = max(costs) if isinstance(costs, list) else costs
+    if plan.case.fitted is not None:
+        world = plan.case.fitted.log
     longest, largest = sizes(world, plan.held_out[0])
     where = "in " if world.length is None else "in the log's "
     where += counted(_looked_at(world), "step")

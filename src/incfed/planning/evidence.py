@@ -6,46 +6,28 @@ import math
 from collections.abc import Iterable, Sequence
 
 from ..experiments.cells import Record
-from ..results.intervals import Interval
 from .goals import METRICS, Figures, Goal, Limit
 from .space import Setting
 
 EXTRA = ("rounds", "participation", "matched")
-SUMS = (*METRICS, "rounds")
 
 
 def figures_of(record: Record) -> dict[str, float]:
-    """The final figures of a run, for as many steps as the plan is for. A log skips steps that do
-    not match, so that a run has about as many, and all sums are scaled alike. (If none matched,
-    they are 0.)"""
-    found = {name: record.figures[name] for name in (*METRICS, *EXTRA)}
-    steps, matched = record.figures["steps"], record.figures["matched"]
-    if matched < steps:
-        scale = float(record.point.get("steps", steps)) / matched if matched else 0.0
-        found |= {name: scale * found[name] for name in SUMS}
-    return found
+    """The final figures of a run."""
+    return {name: record.figures[name] for name in (*METRICS, *EXTRA)}
 
 
 def means_of(runs: Sequence[Figures]) -> dict[str, float]:
     return {name: math.fsum(run[name] for run in runs) / len(runs) for name in METRICS}
 
 
-def interval_of(values: Iterable[float], *, log: bool) -> Interval:
-    """The interval of the mean over seeds; or, of bootstrapped logs, of what another log would
-    give."""
-    found = list(values)
-    mean = Interval.of(found)
-    return Interval.bootstrap(mean.mean, found) if log else mean
-
-
 class Evidence:
     """The runs of a search, by setting; the runs of each start with the same seeds. `everyone` has
     the runs that limits given as a share refer to, which need not be those of a setting that is
-    searched. `log`: each seed has drawn a bootstrapped log."""
+    searched."""
 
-    def __init__(self, seeds: Sequence[int], *, log: bool = False) -> None:
+    def __init__(self, seeds: Sequence[int]) -> None:
         self.seeds = tuple(seeds)
-        self.log = log
         self.everyone: Sequence[Figures] = ()
         self._runs: dict[Setting, list[Figures]] = {}
 

@@ -115,8 +115,10 @@ def read_goal(
     limits: Mapping[str, object],
     *,
     regret_known: bool,
+    rewarded: bool = False,
 ) -> Goal:
-    """The goal that the options ask for, or an InputError. `limits` are by metric; None: none."""
+    """The goal that the options ask for, or an InputError. `limits` are by metric; None: none.
+    `rewarded`: where nothing else is asked for, it is reward, although regret is known."""
     if minimize is not None and maximize is not None:
         raise inputs.InputError("--minimize and --maximize: got both, must be one of them")
     if minimize is not None:
@@ -124,7 +126,7 @@ def read_goal(
     elif maximize is not None:
         aim = inputs.choice("--maximize", maximize, GAINS)
     else:
-        aim = "regret" if regret_known else "reward"
+        aim = "reward" if rewarded or not regret_known else "regret"
     asked = tuple(_limit(metric, x) for metric, x in limits.items() if x is not None)
     wanted = {aim, *(limit.metric for limit in asked)}
     if "regret" in wanted and not regret_known:
@@ -132,7 +134,7 @@ def read_goal(
         raise inputs.InputError(
             f"{option}: got regret, must be reward: this log does not know expected rewards"
         )
-    rewarded = not regret_known or ("reward" in wanted and "regret" not in wanted)
+    rewarded = "regret" not in wanted and (rewarded or not regret_known or "reward" in wanted)
     return Goal(aim, asked, "reward" if rewarded else "regret")
 
 

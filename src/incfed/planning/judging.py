@@ -10,7 +10,7 @@ from ..experiments.engine import Session
 from ..results.intervals import Interval
 from .alone import Rules, named
 from .case import JUDGE, Case
-from .evidence import EXTRA, interval_of, means_of
+from .evidence import EXTRA, means_of
 from .goals import GAINS, METRICS, Figures, Goal, Limit, loss
 from .search import SearchResult, needed, run_groups
 from .space import Setting
@@ -26,14 +26,17 @@ class Judged:
     runs: Sequence[Figures]
     setting: Setting | None = None
     rules: Rules | None = None  # of clients that do not share
-    log: bool = False  # the runs are those of bootstrapped logs
+    fitted: bool = False  # each run drew its own world, among those that a log leaves open
 
     def __getitem__(self, metric: str) -> Interval:
         return self.interval(self.values(metric))
 
     def interval(self, values: Iterable[float]) -> Interval:
-        """The interval of the mean over seeds, or of what another log would give."""
-        return interval_of(values, log=self.log)
+        """The interval of the mean over seeds or, in a fitted world, of the worlds that the log
+        leaves open, which does not shrink with the number of seeds."""
+        found = list(values)
+        mean = Interval.of(found)
+        return Interval.bootstrap(mean.mean, found) if self.fitted else mean
 
     def values(self, metric: str) -> list[float]:
         return [run[metric] for run in self.runs]
@@ -164,10 +167,12 @@ def judge(
     groups += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
     groups.append(case.alone(found.alone, seeds, JUDGE))
     runs = iter(needed(run_groups(session, groups, progress)))
-    log = case.log
-    judged = {setting: Judged(str(setting), next(runs), setting, log=log) for setting in settings}
+    fitted = case.fitted is not None
+    judged = {
+        setting: Judged(str(setting), next(runs), setting, fitted=fitted) for setting in settings
+    }
     off = {
-        factor: Judged(f"costs x {factor:g}", next(runs), found.chosen, log=log)
+        factor: Judged(f"costs x {factor:g}", next(runs), found.chosen, fitted=fitted)
         for factor in FACTORS
     }
     chosen = judged[found.chosen]
@@ -176,7 +181,7 @@ def judge(
         references=(
             replace(judged[paid], label=f"everyone is paid, D_c {paid.threshold:g}"),
             replace(judged[free], label=f"nobody is paid, D_c {free.threshold:g}"),
-            Judged(named(found.alone), next(runs), rules=found.alone, log=log),
+            Judged(named(found.alone), next(runs), rules=found.alone, fitted=fitted),
         ),
         frontier=tuple(
             sorted(

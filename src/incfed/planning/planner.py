@@ -21,8 +21,8 @@ from ..results.notebook import Shown
 from ..results.settings import plain
 from ..support import inputs
 from ..support.files import fingerprint
-from ..support.inputs import integer
-from .advice import advice
+from ..support.inputs import counted, integer
+from .advice import advice, verdict
 from .case import MANY, Case, read_case
 from .config_files import config_text, federation_text
 from .goals import Figures, Goal, read_goal
@@ -67,6 +67,15 @@ class Plan(Shown):
         ['communication', 'matched', 'participation', 'payment', 'regret', 'reward', 'rounds']
         """
         return self.judgement.chosen.figures()
+
+    @property
+    def verdict(self) -> str:
+        """The answer in two to four words: share, do not share, or that this cannot be told.
+
+        >>> plan.verdict in ("Share", "Do not share", "These runs cannot tell")
+        True
+        """
+        return verdict(self)
 
     @property
     def regret(self) -> Interval:
@@ -258,7 +267,10 @@ def plan(
         "regret": max_regret,
         "reward": min_reward,
     }
-    goal = read_goal(minimize, maximize, limits, regret_known=case.regret_known)
+    goal = read_goal(
+        minimize, maximize, limits, regret_known=case.regret_known, rewarded=case.rewarded
+    )
+    check_telling(case)
     batches = -(-integer("--trials", trials, low=1, high=100_000) // BATCH)
     judges = integer("--held-out", held_out, low=2, high=MANY)
     search_seeds, held = seeds_of(integer("--seed", seed, low=0, high=10**9), judges)
@@ -300,6 +312,26 @@ def plan(
         if folder is not None:
             made.save(folder)
     return made
+
+
+class CannotTell(inputs.InputError):
+    """A log from which nothing can be predicted, so that no plan of it would mean anything."""
+
+
+def check_telling(case: Case) -> None:
+    """Refuse a log whose model predicts events that it was not fitted to no better than a constant
+    does."""
+    if case.fitted is None or case.fitted.held_out.predicts:
+        return
+    log, found = case.fitted.log, case.fitted.held_out
+    how = f"R² {found.r2:.4f}"
+    if found.log_loss is not None:
+        how = "log loss {:.4g}, of a constant {:.4g}".format(*found.log_loss)
+    raise CannotTell(
+        f"this log cannot tell whether sharing pays: a model of its {counted(log.length, 'event')} "
+        f"predicts events that it was not fitted to no better than a constant does ({how}). No "
+        "plan is made. A longer log may tell, or one with features that matter for the reward"
+    )
 
 
 def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -74,10 +74,9 @@ def _expectations(plan: Plan) -> Iterator[doc.Block]:
     rows = [("The advice", plan.judgement.chosen)]
     rows += [(reference.label, reference) for reference in plan.judgement.references]
     yield doc.Heading("What to expect")
-    drawn = counted(len(plan.held_out), "bootstrapped log" if plan.case.log else "seed")
     note = (
-        f"Held-out means over {drawn} with 95 % intervals. Clients "
-        "that do not share learn in the way that served them best in the search."
+        f"Held-out means over {counted(len(plan.held_out), 'seed')} with 95 % intervals. Learning "
+        "alone uses the best alpha and lambda found for it."
     )
     yield _table(plan, "", [*advice.shown_metrics(plan), "rounds"], rows, note)
 
@@ -157,6 +156,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
     return {
         "format": PLAN_VERSION,
         "incfed": __version__,
+        "verdict": plan.verdict,
         "advice": plan.advice,
         "setting": _setting(plan.setting),
         "if_clients_lie": advice.lie_words(plan),

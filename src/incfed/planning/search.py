@@ -87,9 +87,7 @@ class Search:
     ) -> None:
         self._case, self._session, self._watch, self._slow = case, session, watch, slow
         self._now = Update(0, 0, 0)
-        self.evidence, self.play_off = (
-            Evidence(some, log=case.log) for some in (seeds[:FULL], seeds[FULL:])
-        )
+        self.evidence, self.play_off = (Evidence(some) for some in (seeds[:FULL], seeds[FULL:]))
         self._faults: dict[Setting, str] = {}
 
     def _settle(self, goal: Goal) -> Goal:

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..results.intervals import Interval, student
-from .evidence import Evidence, interval_of
+from .evidence import Evidence
 from .goals import Goal, loss
 from .space import Setting
 
@@ -102,7 +102,7 @@ def upper_excess(evidence: Evidence, setting: Setting, goal: Goal) -> float:
         return one.mean + (student(CONFIDENT, one.n - 1) * one.error if one.n > 1 else 0.0)
 
     found = (evidence.excesses(setting, limit) for limit in goal.limits)
-    excesses = (interval_of(each, log=evidence.log) for each in found)
+    excesses = map(Interval.of, found)
     return max(map(upper, excesses), default=-math.inf)
 
 

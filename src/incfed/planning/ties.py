@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ..results.intervals import Interval
-from .evidence import Evidence, interval_of
+from .evidence import Evidence
 from .goals import Figures, Goal, loss
 from .selection import pareto, thin, upper_excess
 from .space import Setting
@@ -31,9 +31,7 @@ def worse(evidence: Evidence, one: Setting, other: Setting, metric: str) -> Inte
     """By how much `one` is worse than `other`, on the seeds that both have had."""
     n = min(evidence.count(one), evidence.count(other))
     values = evidence.values(one, metric, n), evidence.values(other, metric, n)
-    return interval_of(
-        (loss(metric, x - y) for x, y in zip(*values, strict=True)), log=evidence.log
-    )
+    return Interval.of(loss(metric, x - y) for x, y in zip(*values, strict=True))
 
 
 def as_good(
@@ -91,8 +89,8 @@ def play_off(
     evidence: Evidence, leader: Setting, others: Sequence[Setting], goal: Goal, run: Run
 ) -> Setting:
     """The cheapest that is as good as the leader. `evidence` is of seeds that chose none of them;
-    `run` adds to it. Bootstrapped logs do not tell more apart if there are more of them."""
-    most = PLAY_OFF[0] if evidence.log else PLAY_OFF[1]
+    `run` adds to it."""
+    most = PLAY_OFF[1]
     run([leader, *others], PLAY_OFF[0])
     while evidence.count(leader):
         taken = cheapest(evidence, evidence.settings, goal, leader, most)
