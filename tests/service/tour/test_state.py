@@ -91,6 +91,16 @@ def test_words(lines: list[dict[str, Any]], said: str) -> None:
     assert any(said in line for line in told(*lines).messages)
 
 
+def test_a_client_that_is_not_of_the_tour_is_told_of_too() -> None:
+    """Its federation is an ordinary one, in which others can be enrolled."""
+    state = told(entry("opened", 1, client=3, epoch=0), *one_round(1, {"0": 1.0, "3": 1.0})[1:])
+    assert state.messages[0] == "Round 1: opened by client 3, which has learned enough."
+    assert state.messages[-1] == "Round 1: shop-1 client 3 shared for 2.00."
+    assert any("client 3" in line for line in shown(state, 24))
+    three = told(*one_round(1, {"0": 1.0, "1": 1.0, "3": 1.0}))
+    assert "all" not in three.messages[-1]
+
+
 def test_what_a_coordinator_records_is_told(tmp_path: Path) -> None:
     """In round 1 a client fails to deliver and is barred; in round 2 nobody uploads."""
     row = np.ones((1, 1))

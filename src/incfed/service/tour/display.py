@@ -93,7 +93,7 @@ def _rounds(state: TourState, most: int) -> RenderableType:
         table.add_column(name, justify="right", no_wrap=True)
     shown = state.rounds[-most:]
     for one in shown:
-        opener = state.clients[one.opener].name
+        opener = state.name(one.opener)
         table.add_row(str(one.number), opener, marks(state, one), *_end(one))
     for _ in range(most - len(shown)):
         table.add_row()

@@ -125,7 +125,11 @@ class TourState:
             parts.append(f"{self._names(paid)}{verb} for {sum(round.payments.values()):.2f}")
         self.say(f"Round {round.number}: {', '.join(parts) or 'nobody shared'}.")
 
+    def name(self, who: int) -> str:
+        """The name of a client, which may be one that somebody else has enrolled."""
+        return self.clients[who].name if who < len(self.clients) else f"client {who}"
+
     def _names(self, who: list[int]) -> str:
-        if len(who) == len(self.clients) > 2:
+        if len(self.clients) > 2 and sorted(who) == list(range(len(self.clients))):
             return "all"
-        return " ".join(self.clients[k].name for k in who)
+        return " ".join(map(self.name, who))
