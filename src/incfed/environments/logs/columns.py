@@ -11,6 +11,7 @@ import numpy as np
 from ...support import inputs
 from ...types import Floats, Ints, Mask
 from .layout import Source, is_frame
+from .ragged import RAGGED, find_ragged
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,8 +32,9 @@ def readable(table: Source) -> Iterator[None]:
         raise inputs.refuse(table.name, table.place, f"a readable {what} ({said})") from None
 
 
-def scan(table: Source) -> pl.LazyFrame:
-    """CSV columns are read as text, so that a bad cell makes a bad row and not a bad file."""
+def scan(table: Source, text: bytes | None = None) -> pl.LazyFrame:
+    """CSV columns are read as text, so that a bad cell makes a bad row and not a bad file.
+    `text`: read this instead of the file."""
     import polars as pl
 
     if table.path is None:
@@ -40,7 +42,8 @@ def scan(table: Source) -> pl.LazyFrame:
         return frame.lazy()
     if table.format == "parquet":
         return pl.scan_parquet(table.path, glob=False)
-    return pl.scan_csv(table.path, separator=table.delimiter, infer_schema=False, glob=False)
+    source = table.path if text is None else text
+    return pl.scan_csv(source, separator=table.delimiter, infer_schema=False, glob=False)
 
 
 def column_names(table: Source) -> list[str]:
@@ -52,9 +55,7 @@ def column_names(table: Source) -> list[str]:
 
 def read(table: Source, wanted: Mapping[str, str], optional: Sequence[str] = ()) -> pl.DataFrame:
     """The wanted columns, renamed, and `row`, the row number from 1; `optional` ones may be
-    missing."""
-    import polars as pl
-
+    missing. If some rows of a CSV file are too long, the column RAGGED says so."""
     there = column_names(table)
     wanted = {
         name: column for name, column in wanted.items() if column in there or name not in optional
@@ -69,16 +70,46 @@ def read(table: Source, wanted: Mapping[str, str], optional: Sequence[str] = ())
         frame = _from_pandas(table.frame, wanted)
     else:
         with readable(table):
-            lazy = scan(table)
-            picked = [pl.col(column).alias(name) for name, column in wanted.items()]
-            # polars only detects a CSV row with too many fields if it reads all columns.
-            rest = [pl.col(column).is_null() for column in there if column not in wanted.values()]
-            look = [pl.any_horizontal(rest).alias("rest")] if rest and table.format == "csv" else []
-            frame = lazy.select(*picked, *look).collect()
+            frame = _from_polars(table, wanted, there)
     if not len(frame):
         what = "data frame" if table.path is None else "file"
         raise inputs.refuse(table.name, table.place, f"a {what} with at least one row")
-    return frame.with_row_index("row", offset=1).select("row", *wanted)
+    ragged = [RAGGED] if RAGGED in frame.columns else []
+    return frame.with_row_index("row", offset=1).select("row", *wanted, *ragged)
+
+
+def _from_polars(table: Source, wanted: Mapping[str, str], there: list[str]) -> pl.DataFrame:
+    """The wanted columns of a file or a polars frame."""
+    import polars as pl
+
+    picked = [pl.col(column).alias(name) for name, column in wanted.items()]
+    if table.format != "csv":
+        return scan(table).select(*picked).collect()
+    # polars only detects a CSV row with too many fields if it reads all columns.
+    rest = [pl.col(column).is_null() for column in there if column not in wanted.values()]
+    if rest:
+        picked.append(pl.any_horizontal(rest).alias("rest"))
+    try:
+        return scan(table).select(*picked).collect()
+    except pl.exceptions.ComputeError:
+        assert table.path is not None
+        ragged = find_ragged(table.path, table.delimiter, len(there))
+        if not len(ragged.rows):
+            raise
+    frame = scan(table, ragged.text).select(*picked).collect()
+    said = pl.format(f"row {{}} has {{}} fields, the header has {len(there)}", "row", "fields")
+    rows = pl.DataFrame({"row": ragged.rows, "fields": ragged.fields}).select("row", said=said)
+    if 2 * len(rows) > len(frame):
+        such = inputs.counted(len(rows), "such row")
+        allowed = f"a file of which at least half can be used ({rows['said'][0]}; {such})"
+        raise inputs.refuse(table.name, table.place, allowed)
+    whole = pl.repeat(None, len(frame), dtype=pl.String, eager=True)
+    whole = whole.scatter(rows["row"] - 1, rows["said"])
+    # A surplus field may be anywhere: no other one is to be trusted either.
+    trusted = [
+        pl.when(whole.is_null()).then(name).alias(name) for name in wanted if name != "event"
+    ]
+    return frame.with_columns(*trusted, whole.alias(RAGGED))
 
 
 def _from_pandas(frame: Any, wanted: Mapping[str, str]) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from ...types import Floats, Ints, Mask
 from .columns import code, flatten, floats, ids, lists, numbers, read
 from .items import NO_NUMBERS, Items, finite, read_items, stacked, unpacked
 from .layout import PROPENSITY, Layout
+from .ragged import RAGGED
 from .report import Report, Sieve
 from .times import clean, moments, order
 
@@ -64,6 +65,7 @@ def read_log(layout: Layout) -> Log:
     )
     frame = raw.frame
     sieve = Sieve(layout.log.title, frame["row"].to_numpy())
+    sieve.mark_ragged(frame)
     clients, rewards = ids("client", frame["client"]), floats("reward", frame["reward"])
     sieve.mark("client missing", clients.is_null().to_numpy())
     times = _times(frame, layout, sieve)
@@ -156,6 +158,11 @@ def _long(frame: pl.DataFrame, layout: Layout) -> Raw:
     events = frame[start].with_columns(
         chosen.alias("chosen"), *(frame[name].gather(pick) for name in of_pick)
     )
+    if RAGGED in frame.columns:  # one bad row makes a bad event
+        ragged = frame.group_by("place", maintain_order=True).agg(
+            pl.col(RAGGED).drop_nulls().first()
+        )
+        events = events.with_columns(ragged[RAGGED])
     faults = {
         "event missing": events["event"].is_null().to_numpy(),
         "more than one client": _any(others.to_numpy(), start),

@@ -57,6 +57,7 @@ def read_items(table: Source, item: str, features: tuple[str, ...] | None) -> It
             allowed = "columns of numbers; name those to use in features=[...]"
             raise inputs.refuse(f"features of {table.title}", name, allowed)
     sieve = Sieve(table.title, frame["row"].to_numpy())
+    sieve.mark_ragged(frame)
     sieve.mark("item missing", names.is_null().to_numpy())
     sieve.mark(NO_NUMBERS, ~finite(matrix))
     sieve.mark("the same item again", ~names.is_first_distinct().to_numpy())
