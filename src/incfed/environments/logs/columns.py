@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 QUOTES = " \t\"'"
+TRUTH = {"true": "1", "false": "0"}
+YES_NO = TRUTH | {"yes": "1", "y": "1", "t": "1", "on": "1"}
+YES_NO |= {"no": "0", "n": "0", "f": "0", "off": "0"}
 
 
 @contextmanager
@@ -97,19 +100,20 @@ def _from_polars(table: Source, wanted: Mapping[str, str], there: list[str]) -> 
         if not len(ragged.rows):
             raise
     frame = scan(table, ragged.text).select(*picked).collect()
-    said = pl.format(f"row {{}} has {{}} fields, the header has {len(there)}", "row", "fields")
-    rows = pl.DataFrame({"row": ragged.rows, "fields": ragged.fields}).select("row", said=said)
-    if 2 * len(rows) > len(frame):
-        such = inputs.counted(len(rows), "such row")
-        allowed = f"a file of which at least half can be used ({rows['said'][0]}; {such})"
+    long = pl.DataFrame({"row": ragged.rows, "fields": ragged.fields})
+    said = long.select(
+        pl.format(f"row {{}} has {{}} fields, the header has {len(there)}", "row", "fields")
+    ).to_series()
+    if 2 * len(said) > len(frame):
+        such = inputs.counted(len(said), "such row")
+        allowed = f"a file of which at least half can be used ({said[0]}; {such})"
         raise inputs.refuse(table.name, table.place, allowed)
-    whole = pl.repeat(None, len(frame), dtype=pl.String, eager=True)
-    whole = whole.scatter(rows["row"] - 1, rows["said"])
-    # A surplus field may be anywhere: no other one is to be trusted either.
-    trusted = [
-        pl.when(whole.is_null()).then(name).alias(name) for name in wanted if name != "event"
-    ]
-    return frame.with_columns(*trusted, whole.alias(RAGGED))
+    faults = pl.repeat(None, len(frame), dtype=pl.String, eager=True)
+    faults = faults.scatter(long["row"] - 1, said)
+    # The surplus field may be any of them: only the event, which then is bad, is still read.
+    others = [name for name in wanted if name != "event"]
+    blank = [pl.when(faults.is_null()).then(name).alias(name) for name in others]
+    return frame.with_columns(*blank, faults.alias(RAGGED))
 
 
 def _from_pandas(frame: Any, wanted: Mapping[str, str]) -> pl.DataFrame:
@@ -145,26 +149,39 @@ def _plain(value: Any) -> Any:
     return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def numbers(name: str, column: pl.Series) -> pl.Series:
-    """As floats; null if missing or not a number. Text may also be true or false."""
+def numbers(name: str, column: pl.Series, *, yes_no: bool = False) -> pl.Series:
+    """As floats; null if missing or not a number. Text may also be true or false and, with
+    `yes_no`, where none of it is a number, another of the words for them."""
     import polars as pl
 
     if column.dtype == pl.String:
         text = column.str.strip_chars()
         found = text.cast(pl.Float64, strict=False)
         if found.null_count() > column.null_count():
-            words = text.str.to_lowercase().replace({"true": "1", "false": "0"})
-            found = words.cast(pl.Float64, strict=False)
+            words = YES_NO if yes_no and not found.is_finite().any() else TRUTH
+            found = text.str.to_lowercase().replace(words).cast(pl.Float64, strict=False)
         return found
     if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
         raise inputs.refuse(name, f"a column of {column.dtype}", "numbers")
     return column.cast(pl.Float64)
 
 
-def floats(name: str, column: pl.Series) -> Floats:
+def floats(name: str, column: pl.Series, *, yes_no: bool = False) -> Floats:
     """As `numbers`, with NaN instead of null."""
-    found: Floats = numbers(name, column).fill_null(float("nan")).to_numpy()
+    found: Floats = numbers(name, column, yes_no=yes_no).fill_null(float("nan")).to_numpy()
     return found
+
+
+def has_words(column: pl.Series) -> bool:
+    """Whether it is text of which nothing is a number, and not all means yes or no."""
+    import polars as pl
+
+    if column.dtype != pl.String:
+        return False
+    text = column.str.strip_chars().str.to_lowercase().replace({"": None})
+    found = text.cast(pl.Float64, strict=False)
+    words = text.filter(found.is_null()).drop_nulls()
+    return not (found.is_finite().any() or words.is_in(list(YES_NO)).all())
 
 
 def ids(name: str, column: pl.Series) -> pl.Series:
