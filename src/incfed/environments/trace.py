@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -83,6 +83,7 @@ class Trace(World):
         expected: str | None = None,
         event: str | None = None,
         count: int | None = None,
+        categories: str | int | Mapping[str, str | int] | None = None,
     ) -> Trace:
         """From a pandas or polars data frame, by the names of its columns.
 
@@ -90,6 +91,7 @@ class Trace(World):
         `expected`) one number for each. Or, if `event` names the column that says which rows belong
         together, one row per arm, and `features` is a list of columns. All steps have the same
         number of arms. Clients that are whole numbers are ids; names are numbered in sorted order.
+        `categories` says how columns of words become features, as for ReplayLog.
 
         >>> import pandas
         >>> frame = pandas.DataFrame({
@@ -103,7 +105,7 @@ class Trace(World):
         from .logs.traces import trace_arrays
 
         named = {"client": client, "reward": reward, "expected": expected, "event": event}
-        return cls(**trace_arrays(frame, named, features), count=count)
+        return cls(**trace_arrays(frame, named, features, categories), count=count)
 
     @property
     def count(self) -> int:

@@ -11,11 +11,15 @@ import numpy as np
 from ...support import inputs
 from ...types import Floats, Ints, Mask
 from .layout import Source, is_frame
+from .ragged import RAGGED, find_ragged
 
 if TYPE_CHECKING:
     import polars as pl
 
 QUOTES = " \t\"'"
+TRUTH = {"true": "1", "false": "0"}
+YES_NO = TRUTH | {"yes": "1", "y": "1", "t": "1", "on": "1"}
+YES_NO |= {"no": "0", "n": "0", "f": "0", "off": "0"}
 
 
 @contextmanager
@@ -31,8 +35,9 @@ def readable(table: Source) -> Iterator[None]:
         raise inputs.refuse(table.name, table.place, f"a readable {what} ({said})") from None
 
 
-def scan(table: Source) -> pl.LazyFrame:
-    """CSV columns are read as text, so that a bad cell makes a bad row and not a bad file."""
+def scan(table: Source, text: bytes | None = None) -> pl.LazyFrame:
+    """CSV columns are read as text, so that a bad cell makes a bad row and not a bad file.
+    `text`: read this instead of the file."""
     import polars as pl
 
     if table.path is None:
@@ -40,7 +45,8 @@ def scan(table: Source) -> pl.LazyFrame:
         return frame.lazy()
     if table.format == "parquet":
         return pl.scan_parquet(table.path, glob=False)
-    return pl.scan_csv(table.path, separator=table.delimiter, infer_schema=False, glob=False)
+    source = table.path if text is None else text
+    return pl.scan_csv(source, separator=table.delimiter, infer_schema=False, glob=False)
 
 
 def column_names(table: Source) -> list[str]:
@@ -52,9 +58,7 @@ def column_names(table: Source) -> list[str]:
 
 def read(table: Source, wanted: Mapping[str, str], optional: Sequence[str] = ()) -> pl.DataFrame:
     """The wanted columns, renamed, and `row`, the row number from 1; `optional` ones may be
-    missing."""
-    import polars as pl
-
+    missing. If some rows of a CSV file are too long, the column RAGGED says so."""
     there = column_names(table)
     wanted = {
         name: column for name, column in wanted.items() if column in there or name not in optional
@@ -69,16 +73,47 @@ def read(table: Source, wanted: Mapping[str, str], optional: Sequence[str] = ())
         frame = _from_pandas(table.frame, wanted)
     else:
         with readable(table):
-            lazy = scan(table)
-            picked = [pl.col(column).alias(name) for name, column in wanted.items()]
-            # polars only detects a CSV row with too many fields if it reads all columns.
-            rest = [pl.col(column).is_null() for column in there if column not in wanted.values()]
-            look = [pl.any_horizontal(rest).alias("rest")] if rest and table.format == "csv" else []
-            frame = lazy.select(*picked, *look).collect()
+            frame = _from_polars(table, wanted, there)
     if not len(frame):
         what = "data frame" if table.path is None else "file"
         raise inputs.refuse(table.name, table.place, f"a {what} with at least one row")
-    return frame.with_row_index("row", offset=1).select("row", *wanted)
+    ragged = [RAGGED] if RAGGED in frame.columns else []
+    return frame.with_row_index("row", offset=1).select("row", *wanted, *ragged)
+
+
+def _from_polars(table: Source, wanted: Mapping[str, str], there: list[str]) -> pl.DataFrame:
+    """The wanted columns of a file or a polars frame."""
+    import polars as pl
+
+    picked = [pl.col(column).alias(name) for name, column in wanted.items()]
+    if table.format != "csv":
+        return scan(table).select(*picked).collect()
+    # polars only detects a CSV row with too many fields if it reads all columns.
+    rest = [pl.col(column).is_null() for column in there if column not in wanted.values()]
+    if rest:
+        picked.append(pl.any_horizontal(rest).alias("rest"))
+    try:
+        return scan(table).select(*picked).collect()
+    except pl.exceptions.ComputeError:
+        assert table.path is not None
+        ragged = find_ragged(table.path, table.delimiter, len(there))
+        if not len(ragged.rows):
+            raise
+    frame = scan(table, ragged.text).select(*picked).collect()
+    long = pl.DataFrame({"row": ragged.rows, "fields": ragged.fields})
+    said = long.select(
+        pl.format(f"row {{}} has {{}} fields, the header has {len(there)}", "row", "fields")
+    ).to_series()
+    if 2 * len(said) > len(frame):
+        such = inputs.counted(len(said), "such row")
+        allowed = f"a file of which at least half can be used ({said[0]}; {such})"
+        raise inputs.refuse(table.name, table.place, allowed)
+    faults = pl.repeat(None, len(frame), dtype=pl.String, eager=True)
+    faults = faults.scatter(long["row"] - 1, said)
+    # The surplus field may be any of them: only the event, which then is bad, is still read.
+    others = [name for name in wanted if name != "event"]
+    blank = [pl.when(faults.is_null()).then(name).alias(name) for name in others]
+    return frame.with_columns(*blank, faults.alias(RAGGED))
 
 
 def _from_pandas(frame: Any, wanted: Mapping[str, str]) -> pl.DataFrame:
@@ -114,26 +149,39 @@ def _plain(value: Any) -> Any:
     return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def numbers(name: str, column: pl.Series) -> pl.Series:
-    """As floats; null if missing or not a number. Text may also be true or false."""
+def numbers(name: str, column: pl.Series, *, yes_no: bool = False) -> pl.Series:
+    """As floats; null if missing or not a number. Text may also be true or false and, with
+    `yes_no`, where none of it is a number, another of the words for them."""
     import polars as pl
 
     if column.dtype == pl.String:
         text = column.str.strip_chars()
         found = text.cast(pl.Float64, strict=False)
         if found.null_count() > column.null_count():
-            words = text.str.to_lowercase().replace({"true": "1", "false": "0"})
-            found = words.cast(pl.Float64, strict=False)
+            words = YES_NO if yes_no and not found.is_finite().any() else TRUTH
+            found = text.str.to_lowercase().replace(words).cast(pl.Float64, strict=False)
         return found
     if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
         raise inputs.refuse(name, f"a column of {column.dtype}", "numbers")
     return column.cast(pl.Float64)
 
 
-def floats(name: str, column: pl.Series) -> Floats:
+def floats(name: str, column: pl.Series, *, yes_no: bool = False) -> Floats:
     """As `numbers`, with NaN instead of null."""
-    found: Floats = numbers(name, column).fill_null(float("nan")).to_numpy()
+    found: Floats = numbers(name, column, yes_no=yes_no).fill_null(float("nan")).to_numpy()
     return found
+
+
+def has_words(column: pl.Series) -> bool:
+    """Whether it is text of which nothing is a number, and not all means yes or no."""
+    import polars as pl
+
+    if column.dtype != pl.String:
+        return False
+    text = column.str.strip_chars().str.to_lowercase().replace({"": None})
+    found = text.cast(pl.Float64, strict=False)
+    words = text.filter(found.is_null()).drop_nulls()
+    return not (found.is_finite().any() or words.is_in(list(YES_NO)).all())
 
 
 def ids(name: str, column: pl.Series) -> pl.Series:

@@ -10,8 +10,10 @@ import numpy as np
 from ...support.inputs import counted, refuse
 from ...types import Floats, Ints, Mask
 from .columns import code, flatten, floats, ids, lists, numbers, read
-from .items import NO_NUMBERS, Items, finite, read_items, stacked, unpacked
+from .features import Features, by_column, finite, joined, unpacked
+from .items import NO_NUMBERS, Items, read_items
 from .layout import PROPENSITY, Layout
+from .ragged import RAGGED
 from .report import Report, Sieve
 from .times import clean, moments, order
 
@@ -26,6 +28,7 @@ class Log:
     clients: Ints  # [T]
     names: list[Any]  # [N]
     items: Floats  # [M, d]
+    feature_names: list[str]  # [d]
     shown: Ints
     start: Ints  # [T]
     size: Ints  # [T]
@@ -41,7 +44,7 @@ class Raw:
     """A log as read, with bad rows: `frame` has one row per event, `flat` all candidates."""
 
     frame: pl.DataFrame  # row, client, reward, chosen, and time if given
-    flat: Any  # a Series of ids, or features [n, d], which may be NaN
+    flat: Any  # a Series of ids, or Features
     sizes: Ints  # number of candidates per event, at least 1
     faults: dict[str, Mask]  # reason -> the events it applies to
 
@@ -50,7 +53,7 @@ class Raw:
 class Candidates:
     """The candidates of the good events."""
 
-    items: Floats
+    items: Features
     flat: Ints
     chosen: Ints
 
@@ -58,13 +61,15 @@ class Candidates:
 def read_log(layout: Layout) -> Log:
     table = None
     if layout.items is not None:
-        table = read_items(layout.items, layout.item, layout.features)
+        table = read_items(layout.items, layout.item, layout.features, layout.categories)
     raw = (_long if layout.long else _wide)(
         read(layout.log, layout.columns, layout.optional), layout
     )
     frame = raw.frame
     sieve = Sieve(layout.log.title, frame["row"].to_numpy())
-    clients, rewards = ids("client", frame["client"]), floats("reward", frame["reward"])
+    sieve.mark_ragged(frame)
+    clients = ids("client", frame["client"])
+    rewards = floats("reward", frame["reward"], yes_no=True)
     sieve.mark("client missing", clients.is_null().to_numpy())
     times = _times(frame, layout, sieve)
     for reason, bad in raw.faults.items():
@@ -79,7 +84,8 @@ def read_log(layout: Layout) -> Log:
     return Log(
         clients=who[now],
         names=names,
-        items=shown.items,
+        items=shown.items.matrix,
+        feature_names=shown.items.names,
         shown=shown.flat,
         start=(np.cumsum(sizes) - sizes)[now],
         size=sizes[now],
@@ -128,9 +134,8 @@ def _wide(frame: pl.DataFrame, layout: Layout) -> Raw:
     """One row per event."""
     name = "features" if layout.items is None else "candidates"
     flat, sizes, empty = flatten(lists(name, frame[name], layout.separator))
-    return Raw(
-        frame, unpacked(flat) if layout.items is None else flat, sizes, {"no candidates": empty}
-    )
+    shown = unpacked(flat, layout.columns[name]) if layout.items is None else flat
+    return Raw(frame, shown, sizes, {"no candidates": empty})
 
 
 def _long(frame: pl.DataFrame, layout: Layout) -> Raw:
@@ -141,13 +146,14 @@ def _long(frame: pl.DataFrame, layout: Layout) -> Raw:
     place = frame["place"].to_numpy()
     start = np.flatnonzero(np.diff(place, prepend=-1))
     sizes = np.diff(start, append=len(place))
-    picked = (numbers("chosen", frame["chosen"]) == 1).fill_null(False).to_numpy()
+    picked = (numbers("chosen", frame["chosen"], yes_no=True) == 1).fill_null(False).to_numpy()
     # The row of the chosen candidate; an event with several is marked as bad.
     pick = np.maximum.reduceat(np.where(picked, np.arange(len(picked)), 0), start)
     client = ids("client", frame["client"])
     others = client.ne_missing(client.gather(np.repeat(start, sizes)))
     if layout.items is None:
-        flat: Any = stacked(frame, layout.features or ())
+        called = layout.features or ()
+        flat: Any = joined(by_column(frame, called, layout.categories, layout.log.title))
         chosen = pl.Series(pick - start)
     else:
         flat = frame["candidates"]
@@ -156,6 +162,11 @@ def _long(frame: pl.DataFrame, layout: Layout) -> Raw:
     events = frame[start].with_columns(
         chosen.alias("chosen"), *(frame[name].gather(pick) for name in of_pick)
     )
+    if RAGGED in frame.columns:  # one bad row makes a bad event
+        ragged = frame.group_by("place", maintain_order=True).agg(
+            pl.col(RAGGED).drop_nulls().first()
+        )
+        events = events.with_columns(ragged[RAGGED])
     faults = {
         "event missing": events["event"].is_null().to_numpy(),
         "more than one client": _any(others.to_numpy(), start),
@@ -196,17 +207,18 @@ def _by_id(raw: Raw, table: Items, sieve: Sieve) -> Candidates:
 def _inline(raw: Raw, sieve: Sieve) -> Candidates:
     """Candidates given by their features, the chosen one by its index; every candidate becomes an
     item."""
-    matrix = raw.flat
+    features: Features = raw.flat
     chosen = floats("chosen", raw.frame["chosen"])
     start = np.cumsum(raw.sizes) - raw.sizes
     among = (chosen >= 0) & (chosen < raw.sizes) & (chosen == np.floor(chosen))
-    sieve.mark(f"{NO_NUMBERS}, or not as many as others have", _any(~finite(matrix), start))
+    wrong = _any(~finite(features.matrix), start)
+    sieve.mark(f"{NO_NUMBERS}, or not as many as others have", wrong)
     sieve.mark("chosen missing", np.isnan(chosen))
     sieve.mark("chosen not among the candidates", ~among)
     good, sizes = sieve.good, raw.sizes[sieve.good]
-    matrix = matrix[np.repeat(good, raw.sizes)]
+    features = features.at(np.repeat(good, raw.sizes))
     picked = np.cumsum(sizes) - sizes + chosen[good].astype(np.int64)
-    return Candidates(matrix, np.arange(len(matrix)), picked)
+    return Candidates(features, np.arange(len(features.matrix)), picked)
 
 
 def _any(flags: Mask, start: Ints) -> Mask:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...support import inputs
-from ...types import Floats, Ints, Mask
-from .columns import column_names, flatten, floats, ids, lists, read
-from .layout import Source
+from ...types import Ints
+from .columns import column_names, ids, read
+from .features import Features, by_column, finite, joined
+from .layout import Categories, Source
 from .report import Report, Sieve
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Items:
     """The usable items, in the order of the file."""
 
     names: pl.Series
-    features: Floats  # [M, d]
+    features: Features
     report: Report
 
     def find(self, wanted: pl.Series) -> Ints:
@@ -40,7 +41,9 @@ class Items:
         return places
 
 
-def read_items(table: Source, item: str, features: tuple[str, ...] | None) -> Items:
+def read_items(
+    table: Source, item: str, features: tuple[str, ...] | None, categories: Categories
+) -> Items:
     """`features`: the columns to use, or one with lists; None: all but the id column."""
     if features is None:
         there = column_names(table)
@@ -51,44 +54,16 @@ def read_items(table: Source, item: str, features: tuple[str, ...] | None) -> It
     wanted = {"item": item, **{f"features {n}": name for n, name in enumerate(features)}}
     frame = read(table, wanted)
     names = ids("item", frame["item"])
-    matrix = stacked(frame, features)
-    for column, name in zip(matrix.T, features, strict=False):  # a list column has one name
-        if len(column) and np.isnan(column).all():
+    parts = by_column(frame, features, categories, table.title)
+    for part, name in zip(parts, features, strict=True):
+        if np.isnan(part.values).all():
             allowed = "columns of numbers; name those to use in features=[...]"
             raise inputs.refuse(f"features of {table.title}", name, allowed)
+    found = joined(parts)
     sieve = Sieve(table.title, frame["row"].to_numpy())
+    sieve.mark_ragged(frame)
     sieve.mark("item missing", names.is_null().to_numpy())
-    sieve.mark(NO_NUMBERS, ~finite(matrix))
+    sieve.mark(NO_NUMBERS, ~finite(found.matrix))
     sieve.mark("the same item again", ~names.is_first_distinct().to_numpy())
     good = sieve.good
-    return Items(names.filter(good), matrix[good], sieve.report())
-
-
-def stacked(frame: pl.DataFrame, called: tuple[str, ...]) -> Floats:
-    """Features as [rows, d], from one column per feature or one column of lists; NaN if missing.
-    The columns of the frame are numbered; `called` has their names in the file."""
-    import polars as pl
-
-    columns = [frame[f"features {n}"] for n in range(len(called))]
-    if isinstance(columns[0].dtype, pl.List | pl.Array) and len(columns) == 1:
-        return unpacked(columns[0])
-    matrix = np.empty((len(frame), len(columns)))
-    for n, name in enumerate(called):
-        matrix[:, n] = floats(f"features, column {name!r}", columns[n])
-    return matrix
-
-
-def unpacked(column: pl.Series) -> Floats:
-    """Features from lists. d is the most frequent length; lists of other lengths become NaN."""
-    flat, sizes, empty = flatten(lists("features", column, ","))
-    values = floats("features", flat)
-    usual = int(np.bincount(sizes[~empty], minlength=2).argmax())
-    fits = ~empty & (sizes == max(usual, 1))
-    matrix = np.full((len(column), max(usual, 1)), np.nan)
-    matrix[fits] = values[np.repeat(fits, sizes)].reshape(-1, matrix.shape[1])
-    return matrix
-
-
-def finite(matrix: Floats) -> Mask:
-    """Which rows are finite."""
-    return np.asarray(np.isfinite(matrix).all(axis=1))
+    return Items(names.filter(good), found.at(good), sieve.report())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from ...ranges import MOST_DIM
 from ...support import inputs
 
 ENDINGS = {
@@ -21,6 +23,10 @@ LIBRARIES = ("pandas", "polars")
 FRAME = "the data frame"
 PROPENSITY = "propensity"
 INLINE = "features"  # default name of the column with inline features
+ONE_HOT = "one-hot"
+NO_LISTS = "left out: the features are lists of numbers"
+# How columns of words are encoded: all alike, or each by its name; None: they are refused.
+Categories: TypeAlias = str | int | Mapping[str, str | int] | None
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,7 @@ class Layout:
     separator: str = "|"
     optional: tuple[str, ...] = ()  # roles whose column may be missing
     day_first: bool | None = None  # of dates such as 01/03/2024; None: as the column shows
+    categories: Categories = None
 
     @property
     def long(self) -> bool:
@@ -97,6 +104,7 @@ def laid_out(
     separator: Any,
     delimiter: Any,
     day_first: Any,
+    categories: Any,
 ) -> Layout:
     """Check the arguments of a ReplayLog, and find out which format the log has."""
     for name, value in {**named, "separator": separator, "delimiter": delimiter}.items():
@@ -109,6 +117,7 @@ def laid_out(
         day_first = inputs.flag("day_first", day_first)
         if "time" not in given:
             raise inputs.refuse("day_first", day_first, "left out: no column is named as time")
+    categories = check_categories(categories)
     wide = _features(features)
     log = Source.of("file", file, format, delimiter or _delimiter(file))
     table = None
@@ -124,6 +133,8 @@ def laid_out(
             columns["candidates"] = given["candidates"]
         elif wide is not None and len(wide) > 1:
             raise inputs.refuse("features", list(wide), "one column, or items or event given")
+        elif categories is not None:
+            raise inputs.refuse("categories", categories, NO_LISTS)
         else:
             columns["features"] = (wide or (INLINE,))[0]
     elif table is not None:
@@ -132,7 +143,22 @@ def laid_out(
         raise inputs.refuse("features", None, "the columns with the features, or items given")
     else:
         columns |= {f"features {n}": name for n, name in enumerate(wide)}
-    return Layout(log, table, columns, item, wide, separator or "|", optional, day_first)
+    return Layout(
+        log, table, columns, item, wide, separator or "|", optional, day_first, categories
+    )
+
+
+def check_categories(value: Any) -> Categories:
+    """How columns of words are encoded: one-hot, or hashed into so many features."""
+    if isinstance(value, Mapping):
+        return {name: _encoding(f"categories.{name}", how) for name, how in value.items()}
+    return None if value is None else _encoding("categories", value)
+
+
+def _encoding(name: str, how: Any) -> str | int:
+    if isinstance(how, str) and how != ONE_HOT:
+        raise inputs.refuse(name, how, f'"{ONE_HOT}" or a whole number from 1 to {MOST_DIM:,}')
+    return how if isinstance(how, str) else inputs.integer(name, how, low=1, high=MOST_DIM)
 
 
 def _features(value: Any) -> tuple[str, ...] | None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...support.inputs import counted
 from ...types import Ints, Mask
+from .ragged import RAGGED
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SHOWN = 3  # row numbers shown per reason
 
@@ -68,6 +72,12 @@ class Sieve:
     def mark(self, reason: str, bad: Mask) -> None:
         self._why[bad & (self._why < 0)] = len(self._reasons)
         self._reasons.append(reason)
+
+    def mark_ragged(self, frame: pl.DataFrame) -> None:
+        """Mark the rows that have too many fields, which `read` found."""
+        if RAGGED in frame.columns:
+            said = frame[RAGGED]
+            self.mark(f"too many fields ({said.drop_nulls()[0]})", said.is_not_null().to_numpy())
 
     @property
     def good(self) -> Mask:

@@ -10,8 +10,8 @@ import numpy as np
 from ...support import inputs
 from ...types import Floats, Mask
 from .columns import code, flatten, floats, ids, lists, read
-from .items import finite, stacked, unpacked
-from .layout import Source, is_frame
+from .features import by_column, finite, joined, unpacked
+from .layout import FRAME, NO_LISTS, Categories, Source, check_categories, is_frame
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,19 +20,22 @@ NUMBERS = ("reward", "expected")
 
 
 def trace_arrays(
-    frame: Any, named: Mapping[str, str | None], features: str | Sequence[str]
+    frame: Any, named: Mapping[str, str | None], features: str | Sequence[str], categories: Any
 ) -> dict[str, Any]:
     """The arguments of a Trace. `named`: the columns by their roles."""
     if not is_frame(frame):
         raise inputs.refuse("frame", frame, "a pandas or polars data frame")
+    categories = check_categories(categories)
     several = (features,) if isinstance(features, str) else tuple(features)
     columns = {name: column for name, column in named.items() if column is not None}
     columns |= {f"features {n}": column for n, column in enumerate(several)}
     rows = read(Source("frame", None, "frame", frame=frame), columns)
     if "event" in columns:
-        return _long(rows, columns, several)
+        return _long(rows, columns, several, categories)
     if len(several) > 1:
         raise inputs.refuse("features", list(several), "one column of lists, or event given")
+    if categories is not None:
+        raise inputs.refuse("categories", categories, NO_LISTS)
     return _wide(rows, columns)
 
 
@@ -42,11 +45,11 @@ def _wide(rows: pl.DataFrame, columns: Mapping[str, str]) -> dict[str, Any]:
     row = rows["row"].to_numpy()
     arms = int(np.bincount(sizes).argmax())
     wrong = empty | (sizes != arms)
-    shown = np.where(empty, 0, sizes)
-    _refuse("features", wrong, row, shown, f"{inputs.counted(arms, 'arm')}, as in other rows")
-    matrix = unpacked(flat)
-    _refuse_numbers("features", finite(matrix), np.repeat(row, arms), flat)
-    found: dict[str, Any] = {"arms": matrix.reshape(len(rows), arms, -1)}
+    there = np.where(empty, 0, sizes)
+    _refuse("features", wrong, row, there, f"{inputs.counted(arms, 'arm')}, as in other rows")
+    shown = unpacked(flat, columns["features 0"])
+    _refuse_numbers("features", finite(shown.matrix), np.repeat(row, arms), flat)
+    found: dict[str, Any] = {"arms": shown.matrix.reshape(len(rows), arms, -1)}
     for name in NUMBERS:
         if name in rows.columns:
             values, many, none = flatten(lists(columns[name], rows[name], "|"))
@@ -59,7 +62,7 @@ def _wide(rows: pl.DataFrame, columns: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _long(
-    rows: pl.DataFrame, columns: Mapping[str, str], features: Sequence[str]
+    rows: pl.DataFrame, columns: Mapping[str, str], features: Sequence[str], categories: Categories
 ) -> dict[str, Any]:
     """One row per arm; steps are in the order of their first rows."""
     events = ids("event", rows["event"])
@@ -72,11 +75,10 @@ def _long(
     arms = int(np.bincount(sizes).argmax())
     allowed = f"{inputs.counted(arms, 'row')}, as other events have"
     _refuse(columns["event"], sizes != arms, row[start], sizes, allowed)
-    matrix = stacked(rows, tuple(features))
-    for n, name in enumerate(features):
-        column = matrix if len(features) == 1 else matrix[:, n : n + 1]
-        _refuse_numbers(name, finite(column), row, rows[f"features {n}"])
-    found: dict[str, Any] = {"arms": matrix.reshape(len(start), arms, -1)}
+    parts = by_column(rows, features, categories, FRAME)
+    for n, (name, part) in enumerate(zip(features, parts, strict=True)):
+        _refuse_numbers(name, finite(part.values), row, rows[f"features {n}"])
+    found: dict[str, Any] = {"arms": joined(parts).matrix.reshape(len(start), arms, -1)}
     for name in NUMBERS:
         if name in rows.columns:
             found[name] = _finite(columns[name], rows[name], row)
@@ -118,7 +120,7 @@ def _first_rows(events: pl.Series) -> Floats:
 
 
 def _finite(name: str, values: pl.Series, rows: Any) -> Floats:
-    found = floats(name, values)
+    found = floats(name, values, yes_no=True)
     _refuse_numbers(name, np.isfinite(found), rows, values)
     return found
 

@@ -14,7 +14,7 @@ from ...types import Ints
 from ..base import MOST, Events, Stream, World
 from ..observations import Observations, inverse_weights
 from .forms import read_log
-from .layout import PROPENSITY, is_frame, laid_out
+from .layout import PROPENSITY, Categories, is_frame, laid_out
 from .report import BadRows
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class ReplayLog(World):
     separator: between the candidates of an event, in text.
     delimiter: between the columns of a CSV file; None: it is found out.
     day_first: whether 01/03/2024 is 1 March; None: as other times of the log show.
+    categories: how columns of words become features: "one-hot" (a feature for each word), a number
+        (they are hashed into so many), or one of these for each column named; None: refused.
 
     Candidates are shuffled, so that the position in the log does not matter. Rows that cannot be
     used are left out, counted in `report`, and reported by a warning.
@@ -88,13 +90,17 @@ class ReplayLog(World):
         separator: str = "|",
         delimiter: str | None = None,
         day_first: bool | None = None,
+        categories: Categories = None,
     ) -> None:
         self.mode = inputs.choice("mode", mode, tuple(UNSEEN))
         named = {
             "client": client, "candidates": candidates, "chosen": chosen, "reward": reward,
             "time": time, "event": event, "item": item, PROPENSITY: propensity,
         }  # fmt: skip
-        layout = laid_out(file, format, items, named, features, separator, delimiter, day_first)
+        layout = laid_out(
+            file, format, items, named, features, separator, delimiter, day_first, categories
+        )
+        self._categories = layout.categories
         self.file = layout.log.path  # None: a data frame
         self._source = layout.log.title
         self._log = read_log(layout)
@@ -174,6 +180,24 @@ class ReplayLog(World):
         ['ann', 'bob']
         """
         return self._log.names
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features: of columns, and of the words or numbers that are encoded.
+
+        >>> import polars
+        >>> table = polars.DataFrame({"item": [1, 2], "price": [3, 5], "colour": ["red", "blue"]})
+        >>> events = polars.DataFrame(
+        ...     {"client": ["ann"], "candidates": [[1, 2]], "chosen": [1], "reward": [1]}
+        ... )
+        >>> shop = incfed.ReplayLog(events, mode="replay", items=table, categories="one-hot")
+        >>> shop.feature_names
+        ['price', 'colour=blue', 'colour=red']
+        >>> hashed = incfed.ReplayLog(events, mode="replay", items=table, categories={"colour": 2})
+        >>> hashed.feature_names
+        ['price', 'colour#0', 'colour#1']
+        """
+        return self._log.feature_names
 
     @property
     def count(self) -> int:
@@ -276,6 +300,7 @@ class ReplayLog(World):
             "length": self.length,
             "items": len(self._log.items),
             "log": self.report.settings(),
+            **({} if self._categories is None else {"categories": self._categories}),
             **({} if self._least is None else {"least_propensity": self._least}),
             **({} if self.item_report is None else {"item_table": self.item_report.settings()}),
         }
