@@ -186,11 +186,12 @@ def test_money_goes_as_minor_units(digits: int) -> None:
     sent = binary.write_upload(Upload(3, 2, 2, amount, V), digits)
     assert (sent[7], sent[32:40]) == (1 + digits, struct.pack("<Q", 1234))
     assert binary.read_upload(3, sent, D).cost == amount
-    news = Download(5, 2, V, X[:2].sum(axis=0), {3: amount, 4: 0.0}, money_digits=digits)
+    shared = {3: amount, 4: 0.0}
+    news = Download(5, 2, V, X[:2].sum(axis=0), shared, money_digits=digits, withdrawn=2)
     data = binary.write_download(news)
-    assert data[40:72] == struct.pack("<4Q", 3, 1234, 4, 0)
+    assert data[32:72] == struct.pack("<5Q", 2, 3, 1234, 4, 0)  # a round is no money
     got = binary.read_download(data, D)
-    assert (got.shared, got.money_digits) == (news.shared, digits)
+    assert (got.shared, got.money_digits, got.withdrawn) == (shared, digits, 2)
     with pytest.raises(Refusal, match="minor units"):
         binary.read_upload(3, sent[:32] + b"\xff" * 8 + sent[40:], D)
 
