@@ -405,7 +405,7 @@ def test_nothing_is_written_to_a_folder_of_an_earlier_version(
     before = contents(output)
     told = invoke(tmp_path, *command, "--output", "old")
     assert (told.returncode, told.stdout) == (2, "")
-    said = f"output: .*{sentence(Path('old') / PAST[data])}; choose another folder with --output"
+    said = f"output: .*{sentence(Path('old') / PAST[data])}; choose another folder"
     assert re.fullmatch(f"error: {said}\n", told.stderr)
     assert contents(output) == before
 

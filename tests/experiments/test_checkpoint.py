@@ -108,7 +108,7 @@ def test_sweeps_of_earlier_versions_are_refused_and_left_alone(tmp_path: Path, f
     said = sentence(folder / NAME)
     with refused(folder, said):
         read_cells(folder / NAME)
-    with refused(folder, f"output: {said}; choose another folder with --output"):
+    with refused(folder, f"output: {said}; choose another folder"):
         run_cells(
             cells(tmp_path), executor=Local(1), checkpoint=CellsFile(folder / NAME), fresh=fresh
         )

@@ -373,7 +373,7 @@ def test_folders_of_earlier_versions_are_refused_and_left_alone(
 ) -> None:
     output = copied("experiments/data/run-0.2.0", tmp_path / "results")
     said = sentence(output / "experiment.json")
-    with refused(output, f"output: {said}; choose another folder with --output"):
+    with refused(output, f"output: {said}; choose another folder"):
         carried_out(experiment(tmp_path), fresh=fresh)
     with refused(output, said):
         incfed.Comparison.load(output)
@@ -390,7 +390,7 @@ def test_a_run_of_an_earlier_version_is_not_replaced(tmp_path: Path, fresh: bool
     shutil.rmtree(place)
     copied("results/data/result-0.2.0", place)
     said = sentence(place / "result.json")
-    with refused(made.output, f"output: {said}; choose another folder with --output"):
+    with refused(made.output, f"output: {said}; choose another folder"):
         carried_out(experiment(tmp_path, seeds=1), fresh=fresh)
     with refused(made.output, said):
         collect(made.output)

@@ -228,4 +228,4 @@ def test_the_tables_are_those_of_the_migration() -> None:
         for index in table.indexes
     ]
     digest = hashlib.sha256(repr((sorted(said), sorted(indexes))).encode()).hexdigest()
-    assert digest[:16] == "86079b52644677cc"
+    assert digest[:16] == "dcb9713a073d3734"

@@ -107,7 +107,7 @@ def test_a_budget_is_given_or_said_not_to_be_there() -> None:
     given = {name: value for name, value in BASE.items() if name != "budget"}
     with pytest.raises(InputError, match=r"^federation.budget: is missing, must be given: .*none"):
         Settings.read({**given, "threshold": 1.0}, Path())
-    for wrong in ("None", -1.0, float("inf"), True):
+    for wrong in (None, "None", -1.0, float("inf"), True):
         with pytest.raises(InputError, match=r'^federation.budget: got .*, or "none"$'):
             read(threshold=1.0, budget=wrong)
 

@@ -419,8 +419,11 @@ def test_costs_that_are_drawn(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fresh", [True, False])
 def test_plans_of_earlier_versions_are_refused_and_left_alone(tmp_path: Path, fresh: bool) -> None:
     folder = copied("planning/data/plan-0.2.0", tmp_path / "plan")
+    with refused(folder, sentence(folder / "plan.json")):
+        incfed.plan(CASE, trials=16, held_out=2, jobs=1, output=folder, fresh=fresh)
+    (folder / "plan.json").unlink()  # as if it had been stopped before
     said = sentence(folder / "cells.jsonl")
-    with refused(folder, f"output: {said}; choose another folder with --output"):
+    with refused(folder, f"output: {said}; choose another folder"):
         incfed.plan(CASE, trials=16, held_out=2, jobs=1, output=folder, fresh=fresh)
 
 

@@ -155,7 +155,7 @@ def test_every_message_comes_back_and_has_its_size(count: int) -> None:
         assert one.dV.numbers.tobytes() == other.dV.numbers.tobytes()
 
     upload = Upload(3, 2, count, 1.5, V)
-    data = binary.write_upload(upload)
+    data = binary.write_upload(upload, 2)
     assert len(data) == OVERHEAD + 8 * matrix
     same(binary.read_upload(3, data, D), upload)
 
@@ -166,7 +166,7 @@ def test_every_message_comes_back_and_has_its_size(count: int) -> None:
     assert sent.basis == (V.checksum() if count < D else None)
 
     signal = Signal(2, 9, count, 0.0, 1.5, None, V)
-    data = binary.write_signal(signal, D)
+    data = binary.write_signal(signal, D, 2)
     assert len(data) == OVERHEAD + 8 * matrix
     same(binary.read_signal(data, D), signal)
 
@@ -186,11 +186,12 @@ def test_money_goes_as_minor_units(digits: int) -> None:
     sent = binary.write_upload(Upload(3, 2, 2, amount, V), digits)
     assert (sent[7], sent[32:40]) == (1 + digits, struct.pack("<Q", 1234))
     assert binary.read_upload(3, sent, D).cost == amount
-    news = Download(5, 2, V, X[:2].sum(axis=0), {3: amount, 4: 0.0}, money_digits=digits)
+    shared = {3: amount, 4: 0.0}
+    news = Download(5, 2, V, X[:2].sum(axis=0), shared, money_digits=digits, withdrawn=2)
     data = binary.write_download(news)
-    assert data[40:72] == struct.pack("<4Q", 3, 1234, 4, 0)
+    assert data[32:72] == struct.pack("<5Q", 2, 3, 1234, 4, 0)  # a round is no money
     got = binary.read_download(data, D)
-    assert (got.shared, got.money_digits) == (news.shared, digits)
+    assert (got.shared, got.money_digits, got.withdrawn) == (shared, digits, 2)
     with pytest.raises(Refusal, match="minor units"):
         binary.read_upload(3, sent[:32] + b"\xff" * 8 + sent[40:], D)
 
@@ -227,22 +228,22 @@ def test_scores_come_back(count: int) -> None:
 
 def test_what_is_streamed_has_its_size() -> None:
     rows = Signal(2, 9, 3, 0.0, 1.5, X[:2])
-    data = binary.write_signal(rows, D)
+    data = binary.write_signal(rows, D, 2)
     assert len(data) == OVERHEAD + 8 * 2 * D
     again = binary.read_signal(data, D)
     assert again.rows is not None
     assert again.rows.tobytes() == X[:2].tobytes()
     growth = Signal(2, 9, 3, 0.25, 1.5)
-    data = binary.write_signal(growth, D)
+    data = binary.write_signal(growth, D, 2)
     assert len(data) == OVERHEAD + 8
     assert binary.read_signal(data, D) == growth
 
 
-UPLOAD = binary.write_upload(Upload(1, 0, 2, 1.5, packed(2)))
+UPLOAD = binary.write_upload(Upload(1, 0, 2, 1.5, packed(2)), 2)
 FIELDS = {  # offset, format
-    "magic": (0, "<4s"), "kind": (4, "<B"), "form": (5, "<B"), "scores": (6, "<H"),
-    "dim": (8, "<I"), "scalars": (12, "<I"), "epoch": (16, "<I"), "number": (20, "<I"),
-    "large": (24, "<Q"), "cost": (32, "<d"), "first": (40, "<d"),
+    "magic": (0, "<4s"), "kind": (4, "<B"), "form": (5, "<B"), "scores": (6, "<B"),
+    "money": (7, "<B"), "dim": (8, "<I"), "scalars": (12, "<I"), "epoch": (16, "<I"),
+    "number": (20, "<I"), "large": (24, "<Q"), "cost": (32, "<Q"), "first": (40, "<d"),
 }  # fmt: skip
 
 
@@ -280,10 +281,10 @@ HOSTILE = [
     (with_(UPLOAD, number=0), "dV"),
     (with_(UPLOAD, number=D), "form"),
     (with_(UPLOAD, number=2**32 - 1), "steps"),
-    (with_(UPLOAD, cost=NAN), "cost"),
-    (with_(UPLOAD, cost=-INF), "cost"),
-    (with_(UPLOAD, cost=-1.0), "cost"),
-    (with_(UPLOAD, cost=1e7), "cost"),
+    (with_(UPLOAD, money=0), "money"),  # a cost that is not in minor units
+    (with_(UPLOAD, money=11), "money"),
+    (with_(UPLOAD, cost=2**64 - 1), "cost"),
+    (with_(UPLOAD, cost=10**6 * 10**2 + 1), "cost"),
     (with_(UPLOAD, first=NAN), "dV"),
     (with_(UPLOAD, first=INF), "dV"),
     (with_(UPLOAD, first=1e9), "dV"),  # longer than arms may be
@@ -325,14 +326,17 @@ def test_uploads_that_are_refused(opened: tuple[Federation, Http], data: bytes, 
 @pytest.mark.parametrize(
     ("data", "field"),
     [
-        (binary.write_signal(Signal(0, 3, 3, NAN, 1.0), D), "growth"),
-        (binary.write_signal(Signal(0, 3, 3, -1.0, 1.0), D), "growth"),
-        (binary.write_signal(Signal(0, 2, 3, 1.0, 1.0), D), "steps"),
-        (with_(binary.write_signal(Signal(0, 3, 3, 0.0, 1.0), D), large=2**63), "learned"),
-        (binary.write_signal(Signal(0, 9, 9, 0.0, 1.0, np.ones((5, D))), D), "rows"),
-        (with_(binary.write_signal(Signal(0, 3, 3, 0.0, 1.0, X[:1]), D), scalars=3)[:-8], "rows"),
-        (binary.write_signal(Signal(0, 3, 3, 0.0, 1.0, 99 * X[:1]), D), "rows"),
-        (binary.write_signal(Signal(0, 3, 3, 0.0, NAN), D), "cost"),
+        (binary.write_signal(Signal(0, 3, 3, NAN, 1.0), D, 2), "growth"),
+        (binary.write_signal(Signal(0, 3, 3, -1.0, 1.0), D, 2), "growth"),
+        (binary.write_signal(Signal(0, 2, 3, 1.0, 1.0), D, 2), "steps"),
+        (with_(binary.write_signal(Signal(0, 3, 3, 0.0, 1.0), D, 2), large=2**63), "learned"),
+        (binary.write_signal(Signal(0, 9, 9, 0.0, 1.0, np.ones((5, D))), D, 2), "rows"),
+        (
+            with_(binary.write_signal(Signal(0, 3, 3, 0.0, 1.0, X[:1]), D, 2), scalars=3)[:-8],
+            "rows",
+        ),
+        (binary.write_signal(Signal(0, 3, 3, 0.0, 1.0, 99 * X[:1]), D, 2), "rows"),
+        (with_(binary.write_signal(Signal(0, 3, 3, 0.0, 1.0), D, 2), cost=2**63), "cost"),
     ],
 )
 def test_signals_that_are_refused(tmp_path: Path, data: bytes, field: str) -> None:
@@ -434,6 +438,5 @@ def test_json_is_for_who_does_not_ask_for_packed_replies(
 ) -> None:
     federation, http = opened
     headers = {"Authorization": f"Bearer {federation.tokens[0]}", "Incfed-Protocol": "1"}
-    assert http.send("GET", "/v1/federation", headers=headers).json()["packed"] is True
     got = http.send("GET", "/v1/download?since=0", headers=headers)
     assert got.headers["Content-Type"] == "application/json"

@@ -6,7 +6,6 @@ at the prices offered; a message that contradicts an earlier one is a `violation
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,12 +15,13 @@ import incfed
 from incfed.mechanisms import Decision
 from incfed.mechanisms import Round as Seen
 from incfed.protocol.messages import Upload
-from incfed.service.codec import read, read_floats, read_matrix, write_download
-from incfed.service.wire import Matrix
+from incfed.protocol.packing import combine, pack_matrix
+from incfed.service import binary
 from reference.mechanisms import FloatArray
 from support.aggregator import Aggregator
 
 Reply = tuple[int, Any]
+DIGITS = 9  # of money
 
 
 class Refusal(Exception):
@@ -32,7 +32,6 @@ class Refusal(Exception):
 class Round:
     def __init__(self, number: int) -> None:
         self.number, self.stage = number, "open"
-        self.bodies: dict[int, Any] = {}  # as they came
         self.uploads: dict[int, Upload] = {}
         self.offers: dict[int, float] = {}
         self.answers: dict[int, bool] = {}
@@ -60,6 +59,7 @@ class Fake:
         self.terms: dict[str, Any] = {
             "ridge": 0.1, "noise": 0.1, "delta": 0.1, "exploration": None, "threshold": 0.5,
             "arm_norm": 1.0, "reward_bound": 10.0, "cost_limit": 1e6, "federation": "f1",
+            "money_digits": DIGITS, "signatures": "registered", "answer_within": 10.0,
         }  # fmt: skip
         self.terms |= terms
         self.aggregator = Aggregator(
@@ -71,22 +71,28 @@ class Fake:
         self.closed: list[Record] = []
         self.given = [(np.zeros((dim, dim)), np.zeros(dim)) for _ in range(count)]
         self.steps_given = [0] * count
+        self.shared: dict[tuple[int, int], tuple[FloatArray, FloatArray]] = {}  # by client, round
+        self.keys: dict[int, str] = {}
         self.violations: list[str] = []
         self.seen: list[tuple[int, str]] = []
 
     def handle(self, who: int, method: str, path: str, body: Any) -> Reply:
         address = urlsplit(path)
-        query = {name: values[0] for name, values in parse_qs(address.query).items()}
+        query = parse_qs(address.query)
         parts = address.path.strip("/").split("/")[1:]
         self.seen.append((who, f"{method} {'/'.join(parts)}"))
         try:
             if parts == ["federation"]:
                 named = {"id": who, "name": f"client-{who}"}
-                return 200, {"dim": self.dim, **self.terms, "client": named, "epoch": self.epoch}
+                said = {"client": named, "epoch": self.epoch, "key": self.keys.get(who)}
+                return 200, {"dim": self.dim, **self.terms, **said}
+            if parts == ["key"]:
+                self.keys[who] = body["key"]
+                return 200, {}
             if parts == ["state"]:
                 return 200, self.state(who)
             if parts == ["download"]:
-                return 200, self._download(who, int(query["since"]))
+                return 200, self._download(who, int(query["since"][0]), query.get("own", []))
             if parts == ["rounds"] and method == "POST":
                 return 200, {"round": self._open()}
             if len(parts) == 3 and parts[0] == "rounds" and method == "PUT":
@@ -137,20 +143,18 @@ class Fake:
         return self.round
 
     def _upload(self, who: int, now: Round, body: Any) -> None:
-        known = now.bodies.get(who)
+        sent, known = binary.read_upload(now.number, body, self.dim), now.uploads.get(who)
         if known is not None:
-            if {**known, "epoch": 0} != {**body, "epoch": 0}:
+            if binary.write_upload(known._replace(epoch=sent.epoch), DIGITS) != body:
                 self.violations.append(f"client {who} told round {now.number} two things")
             return
         if now.stage != "open":
             raise Refusal(409, "round", "too late to upload")
-        if body["epoch"] != self.epoch:
+        if sent.epoch != self.epoch:
             raise Refusal(409, "epoch", "an old one")
-        dV = read_matrix("dV", read(Matrix, body["dV"], "dV"), self.dim)
-        if np.trace(dV.matrix()) > body["steps"] * float(self.terms["arm_norm"]) ** 2 * (1 + 1e-9):
+        if np.trace(sent.dV.matrix()) > sent.steps * self.terms["arm_norm"] ** 2 * (1 + 1e-9):
             raise Refusal(422, "dV", "more trace than its steps allow")
-        now.bodies[who] = body
-        now.uploads[who] = Upload(now.number, body["epoch"], body["steps"], body["cost"], dV)
+        now.uploads[who] = sent
         self.version += 1
         if len(now.uploads) == self.count:
             self._decide(now)
@@ -167,7 +171,8 @@ class Fake:
         if who not in now.offers or not now.answers.setdefault(who, True):  # a delivery says yes
             self.violations.append(f"client {who} delivered after a no, or without an offer")
             raise Refusal(409, "round", "not yours")
-        db = read_floats("db", body["db"], self.dim)
+        sent = binary.read_delivery(now.number, body, self.dim)
+        db = sent.db if sent.basis is None else combine(now.uploads[who].dV, sent.db)
         if now.delivered.setdefault(who, db).tobytes() != db.tobytes():
             self.violations.append(f"client {who} delivered two things to round {now.number}")
         self.version += 1
@@ -200,11 +205,17 @@ class Fake:
         payments = closed.payments.tolist()
         self.closed.append(Record(now.number, closed.participants.tolist(), payments))
         for who, db in now.delivered.items():
-            V, b = self.given[who]
-            self.given[who] = V + now.uploads[who].dV.matrix(), b + db
+            (V, b), dV = self.given[who], now.uploads[who].dV.matrix()
+            self.given[who], self.shared[who, now.number] = (V + dV, b + db), (dV, db)
             self.steps_given[who] += now.uploads[who].steps
         now.stage = "closed"
         self.version += 1
 
-    def _download(self, who: int, since: int) -> dict[str, Any]:
-        return asdict(write_download(self.aggregator.download(who, since, self.rounds)))
+    def _download(self, who: int, since: int, own: list[str]) -> bytes:
+        """Without the client's own data of the rounds `own`."""
+        news = self.aggregator.download(who, since, self.rounds)
+        V, b = news.V.matrix(), news.b
+        for round in news.shared.keys() & set(map(int, own)):
+            dV, db = self.shared[who, round]
+            V, b = V - dV, b - db
+        return binary.write_download(news._replace(V=pack_matrix(V), b=b, money_digits=DIGITS))

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from incfed.service.binary import MAGIC, PACKED
 from support.fake_coordinator import Fake
 
 
@@ -63,13 +64,15 @@ def handler(service: Service) -> type[BaseHTTPRequestHandler]:
                 status, said = 400, {"field": "Incfed-Protocol", "message": "1 is spoken here"}
             else:
                 who = int(token.removeprefix("token-"))
-                body = json.loads(raw) if raw else None
+                packed = self.headers.get("Content-Type") == PACKED
+                body = raw if packed else json.loads(raw) if raw else None
                 status, said = service.answer(who, self.command, self.path, body)
             if status == 0:  # the connection breaks
                 self.close_connection = True
                 return
             data = said if isinstance(said, bytes) else json.dumps(said).encode()
-            lines = [f"HTTP/1.1 {status} Fine", "Content-Type: application/json"]
+            kind = PACKED if data.startswith(MAGIC) else "application/json"
+            lines = [f"HTTP/1.1 {status} Fine", f"Content-Type: {kind}"]
             lines += [f"Content-Length: {len(data)}", "", ""]
             answer = "\r\n".join(lines).encode() + data
             service.sent += len(answer)

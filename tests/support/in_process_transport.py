@@ -1,5 +1,5 @@
-"""A client's requests put to a coordinator without HTTP between them: the same bytes, or the same
-JSON, both ways."""
+"""A client's requests put to a coordinator without HTTP between them: the same bytes
+both ways."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 from incfed.ledger.clients import EnrolledClient
 from incfed.protocol.checks import Refusal
 from incfed.protocol.messages import Answer
-from incfed.service import binary, codec, wire
+from incfed.service import binary, wire
 from incfed.service.coordinator.errors import Conflict
 from incfed.service.coordinator.views import view_federation
 from incfed.service.requests import Request
@@ -57,8 +57,7 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
         for name, found in parse_qs(urlsplit(request.path).query).items()
     }
     number, dim = request.number, coordinator.settings().dim
-    packed = request.body if isinstance(request.body, bytes) else None
-    body = b"" if packed is not None else json.dumps(request.body)
+    packed = request.body if isinstance(request.body, bytes) else b""
     match request.kind:
         case "federation":
             client = EnrolledClient(who, f"client {who}", False, None)
@@ -72,24 +71,15 @@ def _view(coordinator: SingleCoordinator, who: int, request: Request) -> wire.Me
             assert opened is not None
             return wire.OpenedView(round=opened.number)
         case "signal":
-            if packed is not None:
-                return coordinator.signal(who, binary.read_signal(packed, dim))
-            signal = _adapter(wire.SignalBody).validate_json(body)
-            return coordinator.signal(who, codec.read_signal_body(signal, dim))
+            return coordinator.signal(who, binary.read_signal(packed, dim))
         case "upload":
-            if packed is not None:
-                return coordinator.upload(who, binary.read_upload(number, packed, dim))
-            upload = _adapter(wire.UploadBody).validate_json(body)
-            return coordinator.upload(who, codec.read_upload_body(number, upload, dim))
+            return coordinator.upload(who, binary.read_upload(number, packed, dim))
         case "answer":
-            answer = _adapter(wire.AnswerBody).validate_json(body)
+            answer = _adapter(wire.AnswerBody).validate_json(json.dumps(request.body))
             said = answer.attempt, answer.accepted, answer.upload
             return coordinator.answer(who, Answer(number, *said))
         case "delivery":
-            if packed is not None:
-                return coordinator.deliver(who, binary.read_delivery(number, packed, dim))
-            delivery = _adapter(wire.DeliveryBody).validate_json(body)
-            return coordinator.deliver(who, codec.read_delivery_body(number, delivery, dim))
+            return coordinator.deliver(who, binary.read_delivery(number, packed, dim))
         case "download":
             [since], own = query["since"], tuple(query.get("own", ()))
             named = parse_qs(urlsplit(request.path).query).get("uploaded", [""])[0].partition("-")

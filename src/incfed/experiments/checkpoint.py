@@ -41,7 +41,7 @@ class Checkpoint:
         try:
             self._check_format()
         except FormatError as error:
-            raise FormatError(f"output: {error}; choose another folder with --output") from None
+            raise FormatError(f"output: {error}; choose another folder") from None
 
     def _check_format(self) -> None:
         """FormatError if another version wrote what is there."""

@@ -65,11 +65,11 @@ def run(
     `if __name__ == "__main__":`.
     """
     checkpoint = suite.checkpoint()
-    checkpoint.check()
     started = (suite.output / suite.mark).exists()
     if resume and fresh:
         raise InputError("--resume and --fresh: got both, must be one of them")
     if suite.cautious and started and not (resume or fresh):
+        checkpoint.check()  # if another version wrote it, neither option helps
         raise InputError(
             f"output: got {str(suite.output)!r}, which has finished runs; add --resume to keep "
             "them and continue, --fresh to repeat them, or choose another folder with --output"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, select
 
 from ..mechanisms.registry import MissingCode
+from ..protocol.money import DIGITS
 from ..protocol.statements import FIELDS
 from ..support.inputs import InputError, counted
 from . import tables
@@ -38,7 +39,7 @@ class AuditReport:
     entries: int = 0
     rounds: int = 0  # closed
     spent: float = 0.0
-    digits: int = 2  # of money
+    digits: int = DIGITS  # of money
     head: LastEntry = field(default_factory=lambda: LastEntry(0, START))
     proved_from: int = 1  # the first round whose statistics were not pruned
 

@@ -127,5 +127,6 @@ def find_by_token(connection: Connection, tokens: Sequence[str]) -> list[Enrolle
 
 def _member(row: Any) -> EnrolledClient:
     start = None if row.number is None else f"{row.number}-{row.nonce}"
-    return EnrolledClient(row.id, row.name, row.revoked, row.last_seen, start, row.key,
-                  row.barred_until)  # fmt: skip
+    return EnrolledClient(
+        row.id, row.name, row.revoked, row.last_seen, start, row.key, row.barred_until
+    )

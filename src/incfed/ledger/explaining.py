@@ -17,7 +17,7 @@ from ..mechanisms.base import Round
 from ..mechanisms.registry import MissingCode
 from ..protocol.money import from_units
 from ..support.inputs import refuse
-from . import money, tables
+from . import tables
 from .overview import version
 from .records import CLOSED, RUNNING, VOID, Pruned, read_body, read_round_inputs, read_settings
 from .summaries import BARRED
@@ -88,10 +88,11 @@ def explain(connection: Connection, number: int) -> Explained:
         client.id: client.name for client in connection.execute(select(clients.id, clients.name))
     }
     uploads = _rows(connection, tables.uploads, number)
-    payments = {
-        client: from_units(payment.amount_units, digits)
+    paid_units = {
+        client: payment.amount_units
         for client, payment in _rows(connection, tables.payments, number).items()
     }
+    payments = {client: from_units(units, digits) for client, units in paid_units.items()}
     offers = _rows(connection, tables.offers, number)
     removed = _removed(connection, number)
     summaries = tables.round_summaries
@@ -138,7 +139,7 @@ def explain(connection: Connection, number: int) -> Explained:
         beta=kind.get("beta"),
         ratio=None if summary is None else summary.ratio,
         communication=None if summary is None else summary.communication,
-        payment=from_units(money.total(payments.values(), digits), digits),
+        payment=from_units(sum(paid_units.values()), digits),
         idle=len(uploads) - len(active),
         digits=digits,
         shares=shares,

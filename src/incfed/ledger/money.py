@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from ..protocol.money import from_units, to_units
+from ..protocol.money import DIGITS, from_units, to_units
 from . import tables
 
 
@@ -35,9 +35,9 @@ def decimal(units: int, digits: int) -> Decimal:
 
 
 def digits_in_force(connection: Connection) -> int:
-    """The money_digits of the federation, whether its mechanism's code is loaded or not; 2 if there
-    is no federation yet."""
+    """The money_digits of the federation, whether its mechanism's code is loaded or not; the
+    default if there is no federation yet."""
     settings = tables.settings.c
     in_force = settings.number == select(tables.federation.c.settings).scalar_subquery()
     body = connection.scalar(select(settings.body).where(in_force))
-    return 2 if body is None else int(json.loads(body)["money_digits"])
+    return DIGITS if body is None else int(json.loads(body)["money_digits"])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, insert, select, update
 
 from ..protocol.limits import Limits, Past
-from ..protocol.money import from_units, to_units
+from ..protocol.money import from_units, next_unit, to_units
 from . import tables
 
 _past, _uploads = tables.past, tables.uploads.c
@@ -27,7 +27,12 @@ class Sent(NamedTuple):
 def read_past(connection: Connection, digits: int) -> dict[int, Past]:
     """The past of all clients that have one."""
     return {
-        row.client: Past(from_units(row.paid_units, digits), row.price, row.steps, row.revoked)
+        row.client: Past(
+            paid=from_units(row.paid_units, digits),
+            price=from_units(row.price_units, digits),
+            steps=row.steps,
+            gone=row.revoked,
+        )
         for row in connection.execute(ALL)
     }
 
@@ -39,12 +44,16 @@ def remember(
     payments: Mapping[int, float],
     digits: int,
 ) -> dict[int, Past]:
-    """The new past of each client with data after a round, by what it declared and was paid."""
+    """The new past of each client with data after a round, by what it declared and was paid. A
+    price that was allowed to rise to a part of a minor unit is rounded up."""
     found = {}
     for client, sent in uploads.items():
         before = past.get(client, Past())
         after = limits.next(before, sent.price, payments.get(client), sent.steps)
-        found[client] = after._replace(paid=from_units(to_units(after.paid, digits), digits))
+        found[client] = after._replace(
+            paid=from_units(to_units(after.paid, digits), digits),
+            price=next_unit(after.price or 0.0, digits),
+        )
     return found
 
 
@@ -72,7 +81,7 @@ def write_past(
             {
                 "client": client,
                 "paid_units": to_units(past.paid, digits),
-                "price": past.price,
+                "price_units": to_units(past.price or 0.0, digits),
                 "steps": past.steps,
             }
             for client, past in sorted(new.items())

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ..protocol.limits import Limits, Past
-from ..protocol.money import from_units
+from ..protocol.money import DIGITS, from_units
 from .chain import canonical
 from .clients import is_barred
 from .money import amounts
@@ -32,7 +32,7 @@ class Replay:
         self.payouts: dict[tuple[str, int, int], Row] = {}
         self.withdrawals: dict[int, Row] = {}
         self.operators: dict[str, Row] = {}
-        self.digits = 0  # of money: the same in all settings
+        self.digits = DIGITS  # of money: the same in all settings
         self.pruned_round, self.pruned_epoch = 0, 0
         self.interrupted: set[int] = set()  # rounds with a silence of the coordinator
         self._offered: dict[int, dict[int, Row]] = {}  # the same offers, by round

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from .. import ranges
 from ..mechanisms.base import Mechanism
@@ -20,7 +20,7 @@ from ..mechanisms.registry import (
 )
 from ..protocol.checks import MessageBounds
 from ..protocol.limits import NONE, Limits, build_limits, safe_limits
-from ..protocol.money import MOST_DIGITS, MOST_UNITS, from_units
+from ..protocol.money import DIGITS, MOST_DIGITS, MOST_UNITS, from_units
 from ..protocol.privacy import Privacy, build_privacy
 from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.statements import REGISTERED, REQUIRED
@@ -34,7 +34,7 @@ from ..protocol.triggers import (
 from ..protocol.trust import AUTO, Auto, check_trust
 from ..support import inputs, places
 
-SAFE = cast("Limits", None)  # the limits of settings that name none: see `safe_limits`
+SAFE = safe_limits(None)  # stands for those of the budget in settings that name no limits
 BURST = 1.0  # seconds' worth of steps that are allowed at once
 
 
@@ -73,7 +73,7 @@ class Settings:
     width_scale: float = 1.0  # multiplies the formula of alpha
     trust: float | Auto | None = None  # of clients that say nothing; None: infinite
     limits: Limits = SAFE  # by default, safe ones for this budget
-    money_digits: int = 2  # decimal digits of money, which is in whole minor units
+    money_digits: int = DIGITS  # decimal digits of money, which is in whole minor units
     privacy: Privacy | None = None  # the noise that clients add; its bounds are those above
     signatures: Literal["registered", "required"] = "registered"  # who signs: who has a key, or all
 
@@ -276,7 +276,7 @@ class Settings:
 
 def _budget(budget: Any) -> float | None:
     """The budget of a config, where "none" is a word."""
-    if budget is None or budget == NONE:
+    if budget == NONE:
         return None
     try:
         return inputs.number("federation.budget", budget, low=0.0)

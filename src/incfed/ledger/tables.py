@@ -163,7 +163,8 @@ past = Table(
     metadata,
     Column("client", Integer, ForeignKey("clients.id"), primary_key=True, autoincrement=False),
     Column("paid_units", BigInteger, nullable=False),  # in all
-    Column("price", Double),  # the highest declared, as far as it was allowed to rise
+    # the highest declared, as far as it was allowed to rise
+    Column("price_units", BigInteger, nullable=False),
     Column("steps", BigInteger, nullable=False),  # shared
 )
 

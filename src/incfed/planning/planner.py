@@ -280,7 +280,6 @@ def plan(
     checkpoint, file = Checkpoint(), None
     if folder is not None:
         checkpoint = CellsFile(folder / NAME, ours=(PAGE, PLAN))
-        checkpoint.check()
         check_free(folder)
         file = folder / f"study-{_identity(case, goal, seed)}.log"
     with Session(

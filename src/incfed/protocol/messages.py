@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..types import Floats
+from .money import DIGITS
 from .packing import Packed
 
 VERSION = 1  # of these messages; other versions are refused
@@ -93,6 +94,6 @@ class Download(NamedTuple):
     without: tuple[int, ...] = ()
     # trust "auto": the mean score of all that was shared, and the mean squared norm of its arms
     scores: Floats | None = None  # [G + 1]
-    money_digits: int | None = None  # of the payments; None: they have no minor units
+    money_digits: int = DIGITS  # of the payments
     withdrawn: int = 0
     history: str = ""  # the epoch with a hash of all that led to it; empty: not known

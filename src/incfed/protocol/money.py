@@ -14,6 +14,7 @@ from ..types import Floats
 from .limits import BUDGET, Limits, Past
 
 ROUNDING = 1e-9  # of what may be paid: far above differences in rounding between processors
+DIGITS = 2  # of the money of a federation whose config does not say otherwise
 MOST_DIGITS = 9
 MOST_UNITS = 10**15  # of an amount: a float tells more of them apart
 NOISE = 1e-9  # of an amount and of a minor unit: less is rounding, and adds no unit

@@ -9,8 +9,7 @@ with the content type `PACKED`. All numbers are little-endian:
          5  uint8     form      what the scalars are: FORMS
          6  uint8     scores    of a delivery or download: how many of the scalars, the last ones,
                                 are scores (trust "auto")
-         7  uint8     money     of an upload, signal or download: 1 + the digits of its money, which
-                                is in minor units (uint64 in place of float64); 0: it has none
+         7  uint8     money     of an upload, signal or download: 1 + the digits of its money
          8  uint32    dim       d
         12  uint32    scalars   how many
         16  uint32    epoch
@@ -18,9 +17,9 @@ with the content type `PACKED`. All numbers are little-endian:
                                 of a download, 1 + the epoch since when, or 0: everything
         24  uint64    large     of a signal, steps ever; of a download, how many rounds follow;
                                 of a delivery, the digest of the upload (0: not said)
-        32  float64   cost      or uint64; of a download, the round up to which what you shared was
-                                withdrawn
-        40            of a download, for each round: its number (uint64), your payment (float64, or
+        32  uint64    cost      in minor units; of a download, the round up to which what you shared
+                                was withdrawn
+        40            of a download, for each round: its number and your payment in minor units (two
                       uint64)
                       float64 scalars
 
@@ -59,23 +58,29 @@ FORMS = {
     SIGNAL: (TRIANGLE, FACTOR, ROWS, GROWTH),
     DOWNLOAD: (TRIANGLE, FACTOR),
 }
-_HEAD, _UNITS_HEAD = struct.Struct("<4sBBBBIIIIQd"), struct.Struct("<4sBBBBIIIIQQ")
-_PAID, _UNITS_PAID = struct.Struct("<Qd"), struct.Struct("<QQ")
+_HEAD, _PAID = struct.Struct("<4sBBBBIIIIQQ"), struct.Struct("<QQ")
 OVERHEAD = _HEAD.size  # bytes of a message without its scalars,
 ROUND_OVERHEAD = _PAID.size  # and for each round that a download mentions
 
 
 class _Head(NamedTuple):
+    """The fields after MAGIC, in their order."""
+
     kind: int
     form: int
+    scores: int
+    money: int
     dim: int
     scalars: int
     epoch: int = 0
     number: int = 0
     large: int = 0
-    cost: float = 0.0
-    scores: int = 0
-    digits: int | None = None  # of money
+    cost: int = 0
+
+    def amount(self, name: str, units: int) -> float:
+        if units > MOST_UNITS:
+            raise Refusal(name, None, f"at most {MOST_UNITS:,} minor units")
+        return from_units(units, self.money - 1)
 
 
 # ------------------------------------------------------------------------------------- writing
@@ -87,25 +92,19 @@ def _write(
     if scores is not None:
         head = head._replace(scalars=head.scalars + len(scores), scores=len(scores))
         scalars = np.concatenate([scalars, scores])
-    kind, form, *rest, cost, count, digits = head
-    if digits is None:
-        packed = _HEAD.pack(MAGIC, kind, form, count, 0, *rest, cost)
-    else:
-        units = to_units(cost, digits)
-        packed = _UNITS_HEAD.pack(MAGIC, kind, form, count, 1 + digits, *rest, units)
-    return packed + between + to_bytes(scalars)
+    return _HEAD.pack(MAGIC, *head) + between + to_bytes(scalars)
 
 
 def _matrix(packed: Packed) -> tuple[int, Floats]:
     return FACTOR if packed.form == packing.FACTOR else TRIANGLE, packed.scalars()
 
 
-def write_upload(upload: Upload, digits: int | None = None) -> bytes:
-    """`digits`: of the cost, in minor units."""
+def write_upload(upload: Upload, digits: int) -> bytes:
+    """`digits`: of money."""
     form, scalars = _matrix(upload.dV)
     head = _Head(
-        UPLOAD, form, upload.dV.dim, len(scalars), upload.epoch, upload.steps, cost=upload.cost,
-        digits=digits,
+        UPLOAD, form, 0, 1 + digits, upload.dV.dim, len(scalars), upload.epoch, upload.steps,
+        cost=to_units(upload.cost, digits),
     )  # fmt: skip
     return _write(head, scalars)
 
@@ -113,11 +112,13 @@ def write_upload(upload: Upload, digits: int | None = None) -> bytes:
 def write_delivery(delivery: Delivery, dim: int) -> bytes:
     form = VECTOR if delivery.basis is None else COORDINATES
     named = int(delivery.upload or "0", 16)
-    head = _Head(DELIVERY, form, dim, len(delivery.db), number=delivery.basis or 0, large=named)
+    head = _Head(
+        DELIVERY, form, 0, 0, dim, len(delivery.db), number=delivery.basis or 0, large=named
+    )
     return _write(head, delivery.db, scores=delivery.scores)
 
 
-def write_signal(signal: Signal, dim: int, digits: int | None = None) -> bytes:
+def write_signal(signal: Signal, dim: int, digits: int) -> bytes:
     """With rows, or dV, the growth is not sent: it follows from them."""
     if signal.dV is not None:
         form, scalars = _matrix(signal.dV)
@@ -125,8 +126,10 @@ def write_signal(signal: Signal, dim: int, digits: int | None = None) -> bytes:
         form, scalars = ROWS, signal.rows.ravel()
     else:
         form, scalars = GROWTH, np.array([signal.growth])
-    epoch, learned, steps, cost = signal.epoch, signal.learned, signal.steps, signal.cost
-    head = _Head(SIGNAL, form, dim, len(scalars), epoch, steps, learned, cost, digits=digits)
+    head = _Head(
+        SIGNAL, form, 0, 1 + digits, dim, len(scalars), signal.epoch, signal.steps, signal.learned,
+        to_units(signal.cost, digits),
+    )  # fmt: skip
     return _write(head, scalars)
 
 
@@ -135,17 +138,14 @@ def write_download(download: Download) -> bytes:
     b = coordinates(download.V, download.b) if form == FACTOR else download.b
     assert b is not None  # who made the download has checked it
     digits = download.money_digits
-    if digits is None:
-        paid = b"".join(_PAID.pack(*payment) for payment in download.shared.items())
-    else:
-        units = ((round, to_units(paid, digits)) for round, paid in download.shared.items())
-        paid = b"".join(_UNITS_PAID.pack(*payment) for payment in units)
+    units = ((round, to_units(paid, digits)) for round, paid in download.shared.items())
+    paid = b"".join(_PAID.pack(*payment) for payment in units)
     since = 0 if download.since is None else download.since + 1
     both = np.concatenate([scalars, b])
     rounds = len(download.shared)
     head = _Head(
-        DOWNLOAD, form, download.V.dim, len(both), download.epoch, since, rounds,
-        cost=float(download.withdrawn), digits=digits,
+        DOWNLOAD, form, 0, 1 + digits, download.V.dim, len(both), download.epoch, since, rounds,
+        download.withdrawn,
     )  # fmt: skip
     return _write(head, both, paid, download.scores)
 
@@ -160,20 +160,16 @@ def _read(data: bytes, kind: int, dim: int) -> tuple[_Head, bytes, Floats | None
         raise Refusal(
             "body", counted(len(data), "byte"), f"a head of {OVERHEAD} bytes, and scalars"
         )
-    has_units = data[7] > 0
-    magic, *fields = (_UNITS_HEAD if has_units else _HEAD).unpack_from(data)
-    scores, digits = fields.pop(2), fields.pop(2) - 1
-    head = _Head(*fields)._replace(scores=scores, digits=digits if has_units else None)
-    if has_units:
-        head = head._replace(cost=_amount("cost", fields[-1], digits))
+    magic, *fields = _HEAD.unpack_from(data)
+    head = _Head(*fields)
     if magic != MAGIC or head.kind != kind:
         raise Refusal("body", None, f"a packed message of kind {kind}, as in docs/service.md")
     if head.form not in FORMS[kind]:
         raise Refusal("form", head.form, f"one of {', '.join(map(str, FORMS[kind]))}")
     if head.dim != dim:
         raise Refusal("dim", head.dim, f"{dim}, as in this federation")
-    if has_units and (kind == DELIVERY or digits > MOST_DIGITS):
-        raise Refusal("money", data[7], f"at most {1 + MOST_DIGITS}; of a delivery, 0")
+    if head.money not in ([0] if kind == DELIVERY else range(1, MOST_DIGITS + 2)):
+        raise Refusal("money", head.money, f"from 1 to {1 + MOST_DIGITS}; of a delivery, 0")
     if head.epoch > LARGEST:
         raise Refusal("epoch", head.epoch, f"at most {LARGEST}")
     if kind in (UPLOAD, SIGNAL) and head.number > MOST_STEPS:
@@ -188,19 +184,15 @@ def _read(data: bytes, kind: int, dim: int) -> tuple[_Head, bytes, Floats | None
     }
     if unused[kind]:
         raise Refusal("body", None, "0 in the fields that this message does not have")
-    if not scores:
+    if not head.scores:
         return head, data[OVERHEAD:], None
-    if kind not in (DELIVERY, DOWNLOAD) or scores != SCORES or head.scalars < SCORES:
-        raise Refusal("scores", scores, f"{SCORES} of the scalars of a delivery or download, or 0")
+    if kind not in (DELIVERY, DOWNLOAD) or head.scores != SCORES or head.scalars < SCORES:
+        raise Refusal(
+            "scores", head.scores, f"{SCORES} of the scalars of a delivery or download, or 0"
+        )
     cut = max(OVERHEAD, len(data) - 8 * SCORES)
     found = _scalars("scores", head._replace(scalars=SCORES), data[cut:], SCORES)
     return head._replace(scalars=head.scalars - SCORES), data[OVERHEAD:cut], found
-
-
-def _amount(name: str, units: int, digits: int) -> float:
-    if units > MOST_UNITS:
-        raise Refusal(name, None, f"at most {MOST_UNITS:,} minor units")
-    return from_units(units, digits)
 
 
 def _scalars(name: str, head: _Head, data: bytes, count: int | None = None) -> Floats:
@@ -234,7 +226,7 @@ def _read_matrix(name: str, head: _Head, data: bytes) -> Packed:
 def read_upload(round: int, data: bytes, dim: int) -> Upload:
     head, rest, _ = _read(data, UPLOAD, dim)
     dV = _read_matrix("dV", head, rest)
-    return Upload(round, head.epoch, head.number, head.cost, dV)
+    return Upload(round, head.epoch, head.number, head.amount("cost", head.cost), dV)
 
 
 def read_delivery(round: int, data: bytes, dim: int) -> Delivery:
@@ -259,7 +251,8 @@ def read_signal(data: bytes, dim: int) -> Signal:
         rows = _scalars("rows", head, rest).reshape(-1, dim)
     else:
         dV = _read_matrix("dV", head, rest)
-    return Signal(head.epoch, head.large, head.number, growth, head.cost, rows, dV)
+    cost = head.amount("cost", head.cost)
+    return Signal(head.epoch, head.large, head.number, growth, cost, rows, dV)
 
 
 def read_download(data: bytes, dim: int, without: tuple[int, ...] = ()) -> Download:
@@ -270,12 +263,7 @@ def read_download(data: bytes, dim: int, without: tuple[int, ...] = ()) -> Downl
             "body", counted(len(rest), "byte"), f"{counted(head.large, 'round')} at least"
         )
     paid, rest = rest[: head.large * ROUND_OVERHEAD], rest[head.large * ROUND_OVERHEAD :]
-    shared: dict[int, float] = dict(_PAID.iter_unpack(paid))
-    if head.digits is not None:
-        rounds = _UNITS_PAID.iter_unpack(paid)
-        shared = {round: _amount("shared", units, head.digits) for round, units in rounds}
-    if any(not 0.0 <= amount < np.inf for amount in shared.values()):
-        raise Refusal("shared", None, "payments of at least 0")
+    shared = {round: head.amount("shared", units) for round, units in _PAID.iter_unpack(paid)}
     ranks = {_size(head.form, rank, dim) + rank: rank for rank in range(dim)}
     rank = dim if head.form == TRIANGLE else ranks.get(head.scalars, -1)
     if rank < 0:
@@ -286,21 +274,21 @@ def read_download(data: bytes, dim: int, without: tuple[int, ...] = ()) -> Downl
     V = packing.unpack(form, rank, dim, numbers[:size])
     b = packing.combine(V, numbers[size:]) if head.form == FACTOR else numbers[size:]
     since = head.number - 1 if head.number else None
-    if head.cost not in range(LARGEST + 1):
+    if head.cost > LARGEST:
         raise Refusal("withdrawn", None, "the number of a round, or 0")
-    kept, withdrawn = without if since is not None else (), int(head.cost)
-    return Download(head.epoch, since, V, b, shared, kept, scores, head.digits, withdrawn)
+    kept, digits = without if since is not None else (), head.money - 1
+    return Download(head.epoch, since, V, b, shared, kept, scores, digits, head.cost)
 
 
 # ------------------------------------------------------------------------------------ requests
 
 
-def put_signal(signal: Signal, dim: int, digits: int | None = None) -> Request:
+def put_signal(signal: Signal, dim: int, digits: int) -> Request:
     body = write_signal(signal, dim, digits)
     return Request("signal", "PUT", requests.STATE, body, sequence=signal.learned)
 
 
-def put_upload(upload: Upload, digits: int | None = None) -> Request:
+def put_upload(upload: Upload, digits: int) -> Request:
     path = requests.UPLOAD.format(number=upload.round)
     return Request("upload", "PUT", path, write_upload(upload, digits), number=upload.round)
 

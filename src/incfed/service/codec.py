@@ -85,24 +85,6 @@ def _value(name: str, hint: Any, value: object) -> Any:
     return value
 
 
-def read_download(said: object, dim: int) -> Download:
-    view = read(DownloadView, said)
-    if not isinstance(view.shared, dict):
-        raise inputs.refuse("shared", view.shared, "an object of rounds and payments")
-    shared = {}
-    for round, paid in view.shared.items():
-        if not round.isdecimal():
-            raise inputs.refuse("shared", round, "numbers of rounds")
-        shared[int(round)] = inputs.number(f"shared.{round}", paid, low=0.0)
-    V, b = read_matrix("V", view.V, dim), read_floats("b", view.b, dim)
-    scores = None if view.scores is None else read_floats("scores", view.scores, SCORES)
-    digits, withdrawn = view.money_digits, view.withdrawn
-    return Download(
-        view.epoch, view.since, V, b, shared, scores=scores, money_digits=digits,
-        withdrawn=withdrawn,
-    )  # fmt: skip
-
-
 def write_proof(proof: Proof) -> ProofView:
     entries = [EntryView(*entry) for entry in proof.entries]
     return ProofView(*proof.head, proof.consistency, entries)
@@ -165,11 +147,10 @@ def write_download(download: Download) -> DownloadView:
     shared = {str(round): paid for round, paid in download.shared.items()}
     V, b = write_matrix(download.V), to_text(download.b)
     scores = None if download.scores is None else to_text(download.scores)
-    digits, units = download.money_digits, None
-    if digits is not None:
-        units = {round: to_units(paid, digits) for round, paid in shared.items()}
+    digits = download.money_digits
+    units = {round: to_units(paid, digits) for round, paid in shared.items()}
     return DownloadView(
-        download.epoch, download.since, V, b, shared, scores, digits, units, download.withdrawn
+        download.epoch, download.since, V, b, shared, digits, units, scores, download.withdrawn
     )
 
 

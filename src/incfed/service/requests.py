@@ -1,6 +1,6 @@
 """The requests of a client: where each goes, what it says, and what to remember until the reply.
 
-`binary` makes those that carry arrays as packed messages.
+`binary` makes those that carry arrays.
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ import secrets
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from ..protocol.floats import to_text
-from ..protocol.messages import Answer, Delivery, Signal, Upload
-from .codec import write_matrix
-from .wire import AnswerBody, KeyBody, SignalBody, UploadBody
+from ..protocol.messages import Answer
+from .wire import AnswerBody, KeyBody
 
 FEDERATION = "/v1/federation"
 STATE = "/v1/state"
@@ -86,14 +84,6 @@ def get_state(after: int | None = None, wait: float = 0.0) -> Request:
     return Request("poll", "GET", path, wait=wait, version=after)
 
 
-def put_signal(signal: Signal) -> Request:
-    """A poll that says what is not shared yet; the reply is the state as it is then."""
-    rows = None if signal.rows is None else to_text(signal.rows.ravel())
-    dV = None if signal.dV is None else write_matrix(signal.dV)
-    body = asdict(SignalBody(*signal[:5], rows, dV))
-    return Request("signal", "PUT", STATE, body, sequence=signal.learned)
-
-
 def open_round(epoch: int, after: int | None = None, noisy: bool = False) -> Request:
     """`epoch`: the client's own; `after`: the last round that it knows of. A request that comes
     late, or twice, opens nothing. `noisy`: the client adds noise to what it shares."""
@@ -102,26 +92,11 @@ def open_round(epoch: int, after: int | None = None, noisy: bool = False) -> Req
     return Request("open", "POST", f"{ROUNDS}?epoch={epoch}{last}")
 
 
-def put_upload(upload: Upload) -> Request:
-    body = UploadBody(upload.epoch, upload.steps, upload.cost, write_matrix(upload.dV))
-    path = UPLOAD.format(number=upload.round)
-    return Request("upload", "PUT", path, asdict(body), number=upload.round)
-
-
 def put_answer(answer: Answer) -> Request:
     number, attempt, accepted, upload, _ = answer
     body, path = AnswerBody(attempt, accepted, upload), ANSWER.format(number=number)
     said = {name: value for name, value in asdict(body).items() if value is not None}
     return Request("answer", "PUT", path, said, number=number, attempt=attempt)
-
-
-def put_delivery(delivery: Delivery) -> Request:
-    number, body = delivery.round, {"db": to_text(delivery.db)}
-    if delivery.scores is not None:
-        body["scores"] = to_text(delivery.scores)
-    if delivery.upload is not None:
-        body["upload"] = delivery.upload
-    return Request("delivery", "PUT", DELIVERY.format(number=number), body, number=number)
 
 
 def get_download(since: int, closed: bool, model: bool = True, uploaded: str = "") -> Request:

@@ -66,7 +66,7 @@ Natural = Annotated[int, NumberRange(0)]
 Count = Annotated[int, NumberRange(0, LARGEST)]
 Amount = Annotated[float, NumberRange(0)]
 Positive = Annotated[float, NumberRange(0, open=True)]
-Digits = Annotated[int, NumberRange(0, MOST_DIGITS)] | None  # of money; None: no minor units
+Digits = Annotated[int, NumberRange(0, MOST_DIGITS)]  # of money
 Base64 = Annotated[str, Base64Text()]
 
 
@@ -177,6 +177,9 @@ class FederationView(Message):
     cost_limit: Amount
     client: ClientView
     epoch: Natural
+    money_digits: Digits
+    signatures: Literal["registered", "required"]  # who signs: who has a key, or all
+    answer_within: Positive  # seconds that a client has at each stage of a round
     # Not sent at their defaults.
     trigger: dict[str, Any] | None = None  # its kind and numbers; None: the paper's
     download: Literal["everyone", "one-for-one"] = "everyone"
@@ -184,13 +187,9 @@ class FederationView(Message):
     width_scale: Amount = 1.0
     trust: Amount | Literal["auto"] | None = None  # of clients that say nothing; None: infinite
     privacy: PrivacyView | None = None
-    packed: bool = False  # whether the coordinator takes packed messages; see `binary`
-    money_digits: Digits = None
     revision: Natural = 1  # grows when the operator changes the settings
     start: Natural = 0  # the number of the client's last start; 0: it has said none yet
-    signatures: Literal["registered", "required"] | None = None  # who signs; None: nobody can
     key: str | None = None  # the one that this client has registered
-    answer_within: Positive | None = None  # seconds that a client has at each stage of a round
 
 
 @dataclass(frozen=True)
@@ -252,10 +251,10 @@ class DownloadView(Message):
     V: Matrix
     b: Base64
     shared: dict[str, float]  # rounds in which this client took part, and its payments
+    money_digits: Digits
+    units: dict[str, int]  # the payments in minor units
     # trust "auto": the mean score of each model over all that was shared, mean squared norm of arms
     scores: Base64 | None = None
-    money_digits: Digits = None
-    units: dict[str, int] | None = None  # the payments in minor units
     withdrawn: Natural = 0  # what this client shared up to this round was taken out
 
 

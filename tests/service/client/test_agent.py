@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 import incfed
+from incfed.protocol.messages import Upload
+from incfed.protocol.packing import pack_rows
+from incfed.service import binary
 from incfed.service.client import agent as agents
 from incfed.service.client.agent import AWAY_PAUSE, FIRST_PAUSE, REFUSED_PAUSE
 from incfed.service.client.sync import PendingSync
 from incfed.service.client.transport import ServiceError
 from support.agents import Harness
-from support.fake_coordinator import Fake
+from support.fake_coordinator import DIGITS, Fake
 
 X = np.array([1.0, 0.0])
 
@@ -105,9 +108,11 @@ def test_while_it_is_frozen_for_an_open_round_news_unfreezes_nothing(harness: Ha
     assert harness.durable.learner.frozen is not None
     again = harness.next()
     assert again is not None
-    assert isinstance(again.body, dict)
-    assert isinstance(upload.body, dict)
-    assert again.body == upload.body | {"epoch": 1}
+    assert isinstance(again.body, bytes)
+    assert isinstance(upload.body, bytes)
+    first, second = (binary.read_upload(1, body, 2) for body in (upload.body, again.body))
+    assert (first.epoch, second.epoch) == (0, 1)
+    assert binary.write_upload(first._replace(epoch=1), DIGITS) == again.body
     harness.reply(again)
     assert not harness.fake.violations
 
@@ -250,7 +255,7 @@ def test_what_an_earlier_life_uploaded_is_declined(harness: Harness) -> None:
     harness.work()
     harness.fake.handle(0, "POST", "/v1/rounds", None)
     harness.durable.learn(X, 1.0)
-    body = {"epoch": 0, "steps": 1, "cost": 1.0, "dV": {"form": "factor", "numbers": ""}}
+    body = binary.write_upload(Upload(1, 0, 1, 1.0, pack_rows(np.array([X]))), DIGITS)
     harness.fake.handle(0, "PUT", "/v1/rounds/1/upload", body)
     harness.agent.state = None
     assert harness.work() == ["state", "answer"]

@@ -59,7 +59,7 @@ def test_a_later_start_that_fails_takes_nothing_away(tmp_path: Path) -> None:
         with serving(Fake(1, 2)) as (other, _), pytest.raises(incfed.InputError, match="only 0"):
             incfed.Client(other, "token-0", tmp_path)
         kinds = sorted(path.name.split("-")[0] for path in tmp_path.iterdir())
-        assert kinds == ["journal", "lock", "snapshot"]
+        assert kinds == ["journal", "key", "lock", "snapshot"]
         with incfed.Client(url, "token-0", tmp_path) as client:
             assert (client.steps, client.epoch) == (1, 1)
 

@@ -42,7 +42,7 @@ def test_a_round(site: Site) -> None:
         "dim": 2, "ridge": 1.0, "noise": 0.1, "delta": 0.1,
         "exploration": None, "threshold": 1.0, "arm_norm": 1.0, "reward_bound": 1.0,
         "cost_limit": 1e6, "client": {"id": 1, "name": "client 1"}, "epoch": 0,
-        "money_digits": 2, "packed": True, "signatures": "registered", "answer_within": 5.0,
+        "money_digits": 2, "signatures": "registered", "answer_within": 5.0,
     }  # fmt: skip
     for k in range(3):
         assert site(k, "GET", "/v1/state").json() == {"version": 1, "epoch": 0, "round": None}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 import incfed
 from incfed.ledger import tables
@@ -64,6 +64,17 @@ def test_a_price_may_not_rise_tenfold(memory: Path) -> None:
         paid = share(federation, [5.0, 5.0, price], 3 * n)
         assert ("2" in paid) == (n == 0)
     assert federation.of("decided")[-1]["removed"] == {"2": "price_rise"}
+    clean(federation)
+
+
+def test_a_price_is_remembered_in_minor_units_rounded_up(memory: Path) -> None:
+    """11.011 was allowed: it counts as 11.02. Noise of floats adds no unit."""
+    federation = founded(memory, price_rise=1.1)
+    share(federation, [5.0, 10.0, 10.01], 0)
+    share(federation, [5.0, 50.0, 50.0], 3)
+    with federation.store.read() as connection:
+        assert list(connection.scalars(select(tables.past.c.price_units))) == [500, 1100, 1102]
+    assert "2" in share(federation, [5.0, 10.0, 12.12], 6)  # 1.1 times 11.02, but not 11.01
     clean(federation)
 
 

@@ -251,8 +251,6 @@ class Agent:
             return None
         if round.stage == OPEN and not self._is_received("upload", round, round.uploaded):
             upload = self.durable.freeze(round.number, self._cost)
-            if not self._packed:
-                return requests.put_upload(upload)
             return binary.put_upload(upload, self.durable.settings.money_digits)
         if round.stage == OFFERED and round.offer is not None:
             return self._handle_offer(round, round.offer)
@@ -311,8 +309,6 @@ class Agent:
         if not durable.answer(round.number, attempt, lambda: decide(self._accept, proposal)):
             return requests.put_answer(Answer(round.number, attempt, False, durable.uploaded))
         delivery = durable.deliver(round.number)  # which says yes
-        if not self._packed:
-            return requests.put_delivery(delivery)
         known = round.number != self._unknown_basis
         return binary.put_delivery(delivery, frozen.sent.packed() if known else None)
 
@@ -321,29 +317,21 @@ class Agent:
         """While the coordinator is away: so that this client is back before a round goes on without
         it, which waits for it anew."""
         within = self.durable.settings.answer_within
-        return AWAY_PAUSE if within is None else max(FIRST_PAUSE, min(AWAY_PAUSE, within / 2.0))
+        return max(FIRST_PAUSE, min(AWAY_PAUSE, within / 2.0))
 
     @property
     def _score_scalars(self) -> int:
         """That go with every b, as the ledger counts them."""
         return SCORES if self.durable.settings.trust == AUTO else 0
 
-    @property
-    def _packed(self) -> bool:
-        """Does the coordinator take packed messages?"""
-        return self.durable.settings.packed
-
     def _put_signal(self) -> Request:
         settled = self.durable.settled
         signal = self.durable.signal(self._cost, self._said)
         dim, digits = self.durable.settings.dim, self.durable.settings.money_digits
-        packed = binary.put_signal(signal, dim, digits) if self._packed else None
-        return (packed or requests.put_signal(signal))._replace(number=settled)
+        return binary.put_signal(signal, dim, digits)._replace(number=settled)
 
     def _get_download(self, closed: bool, model: bool = True) -> Request:
         learner, digest = self.durable.learner, self.durable.uploaded
-        if not self._packed:
-            return requests.get_download(learner.epoch, closed, model)
         uploaded = f"{learner.frozen.round}-{digest}" if learner.frozen and digest else ""
         held = learner.held(closed)
         return binary.get_download(learner.epoch, closed, model, held, uploaded)
@@ -469,6 +457,6 @@ class Agent:
 
 
 def _read_download(reply: Any, dim: int, own: tuple[int, ...]) -> Download:
-    if isinstance(reply, bytes):
-        return binary.read_download(reply, dim, own)
-    return codec.read_download(reply, dim)
+    if not isinstance(reply, bytes):
+        raise inputs.refuse("reply", None, "a packed download")
+    return binary.read_download(reply, dim, own)

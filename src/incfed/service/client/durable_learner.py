@@ -272,9 +272,9 @@ class DurableLearner:
 
     @property
     def uploaded(self) -> str | None:
-        """The digest of what is frozen; None: nothing is, or the coordinator knows no digests."""
+        """The digest of what is frozen; None: nothing is, or it has no digest."""
         frozen = self.learner.frozen
-        return frozen.digest() if frozen is not None and self.settings.packed else None
+        return None if frozen is None else frozen.digest()
 
     def take_in(self, download: Download, closed: bool, model: bool = True) -> None:
         """Add a download, durably. One that does not fit this state changes nothing. Without the

@@ -35,7 +35,7 @@ from ...support.signing import (
     sign,
     to_base64,
 )
-from .. import binary, codec, requests, wire
+from .. import binary, requests
 from ..requests import Request
 from .durable_learner import DurableLearner
 from .state_folder import sync_names
@@ -61,9 +61,8 @@ class Signer:
 
     @property
     def unregistered(self) -> bool:
-        """Does the coordinator take keys, and not know this one?"""
-        settings = self._durable.settings
-        return settings.signatures is not None and settings.key != self.public
+        """Does the coordinator not know this key yet?"""
+        return self._durable.settings.key != self.public
 
     def registration(self) -> Request:
         return requests.put_key(self.public)
@@ -78,7 +77,7 @@ class Signer:
 
     def signed(self, request: Request) -> Request:
         """The request, signed if it is one of those that are."""
-        if not self.signs(request) or self._durable.settings.signatures is None:
+        if not self.signs(request):
             return request
         federation, kind = self._durable.settings.federation, KINDS[request.kind]
         said = statement(federation, kind, self.fields(request))
@@ -89,26 +88,17 @@ class Signer:
         settings, number, body = self._durable.settings, request.number, request.body
         client, dim = settings.client.id, settings.dim
         about = {"round": number, "client": client}
-        if request.kind == "upload":
-            if isinstance(body, bytes):
-                return upload_fields(client, binary.read_upload(number, body, dim))
-            sent = codec.read(wire.UploadBody, body)
-            return upload_fields(client, codec.read_upload_body(number, sent, dim))
-        if request.kind == "signal":
-            if isinstance(body, bytes):
-                said = binary.read_signal(body, dim)
-            else:
-                said = codec.read_signal_body(codec.read(wire.SignalBody, body), dim)
-            return stream_fields(client, said, self._durable.stream, number)
-        if request.kind == "answer":
-            assert isinstance(body, dict)
+        if isinstance(body, dict):  # an answer: the others are packed
             return about | body
+        assert body is not None
+        if request.kind == "upload":
+            return upload_fields(client, binary.read_upload(number, body, dim))
+        if request.kind == "signal":
+            said = binary.read_signal(body, dim)
+            return stream_fields(client, said, self._durable.stream, number)
         frozen = self._durable.learner.frozen
         assert frozen is not None  # it is what is delivered
-        if isinstance(body, bytes):
-            delivery = binary.read_delivery(number, body, dim)
-        else:
-            delivery = codec.read_delivery_body(number, codec.read(wire.DeliveryBody, body), dim)
+        delivery = binary.read_delivery(number, body, dim)
         db = delivery.db
         if delivery.basis is not None:
             db = combine(frozen.sent.packed(), db)

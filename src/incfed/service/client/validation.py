@@ -44,8 +44,8 @@ def check_ca(ca: str | os.PathLike[str] | None) -> str | None:
 
 
 def check_cost(cost: object, limit: float = math.inf, digits: int | None = None) -> float:
-    number = next_unit(inputs.number("cost", cost, low=0.0), digits)
-    if number > limit:
+    number = inputs.number("cost", cost, low=0.0)
+    if number > limit or (number := next_unit(number, digits)) > limit:
         raise inputs.refuse("cost", cost, f"at most {limit:,.10g}, the federation's cost_limit")
     return number
 

@@ -85,7 +85,6 @@ def view_federation(
         width_scale=settings.width_scale,
         trust=settings.trust,
         privacy=None if privacy is None else PrivacyView(privacy.epsilon, privacy.delta),
-        packed=True,
         money_digits=settings.money_digits,
         start=start,
         signatures=settings.signatures,
