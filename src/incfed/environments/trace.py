@@ -15,7 +15,7 @@ from ..support import inputs
 from ..support.files import replacing
 from ..types import Floats, Ints
 from .base import MOST, Events, Stream, World
-from .observations import Observations
+from .known_rewards import KnownRewards
 
 
 class Trace(World):
@@ -130,14 +130,14 @@ class Trace(World):
     def open(self, seed: np.random.SeedSequence) -> TraceStream:
         return TraceStream(self)
 
-    def observations(self) -> Observations:
+    def known_rewards(self) -> KnownRewards:
         """All rewards, arm by arm.
 
-        >>> trace.observations().rewards.shape
+        >>> trace.known_rewards().rewards.shape
         (6,)
         """
         steps, arms = self.arms.shape
-        return Observations(
+        return KnownRewards(
             clients=np.repeat(self.clients, arms),
             events=np.repeat(np.arange(steps), arms),
             x=self.items[self.arms.ravel()],

@@ -65,7 +65,7 @@ def test_it_keeps_the_rules_of_worlds(clicks: bool) -> None:
 def test_rewards_are_those_of_the_log(clicks: bool) -> None:
     """Their mean, with an intercept although the features have no constant."""
     log = made_log(clicks=clicks)
-    mean = log.observations().mean
+    mean = log.known_rewards().mean
     found = mean_rewards(FittedWorld(log))
     assert abs(found.mean() - mean) < 0.02
     events = FittedWorld(log).open(np.random.SeedSequence(0)).take(1000)
@@ -78,7 +78,7 @@ def test_picks_that_were_not_equally_likely_are_made_up_for() -> None:
     """The log picks what pays; items as they come pay less."""
     log = made_log(8000, skew=2.0)
     truth = 0.4 + 0.3 * float((ITEMS @ TASTE).mean())
-    assert log.observations().rewards.mean() > truth + 0.06
+    assert log.known_rewards().rewards.mean() > truth + 0.06
     assert abs(mean_rewards(FittedWorld(log)).mean() - truth) < 0.02
 
 
@@ -122,7 +122,7 @@ def test_what_it_predicts_is_measured_on_held_out_events() -> None:
 
 def test_of_a_log_of_all_that_was_not_clicked_every_candidate_counts() -> None:
     log = made_log(300, mode="zero", shortest=2)
-    seen = log.observations()
+    seen = log.known_rewards()
     assert len(seen.rewards) == sum(log._log.size)
     assert seen.rewards.sum() == log._log.rewards.sum()
     for row in (0, 17, len(seen.rewards) - 1):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...types import Floats
-from ..observations import Observations
+from ..known_rewards import KnownRewards
 from .model import Model, Sums
 
 LINEAR, LOGISTIC = "linear", "logistic"
@@ -32,7 +32,7 @@ class Fit:
     bounds: tuple[float, float] | None  # of mean rewards
 
     @classmethod
-    def to(cls, seen: Observations, count: int, link: str) -> Fit:
+    def to(cls, seen: KnownRewards, count: int, link: str) -> Fit:
         """The fit to what was seen of `count` clients."""
         if link == LOGISTIC:
             return cls(_logistic(seen, count), link, None)
@@ -49,7 +49,7 @@ class Fit:
             return _sigmoid(scores)
         return scores if self.bounds is None else np.clip(scores, *self.bounds)
 
-    def predict(self, seen: Observations) -> Floats:
+    def predict(self, seen: KnownRewards) -> Floats:
         """The mean reward of each observation, by posterior means."""
         return self.reward(self.model.predict(seen.clients, seen.x))
 
@@ -58,7 +58,7 @@ def _sigmoid(scores: Floats) -> Floats:
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(scores, -STEEPEST, STEEPEST))))
 
 
-def _logistic(seen: Observations, count: int) -> Model:
+def _logistic(seen: KnownRewards, count: int) -> Model:
     """Laplace's approximation: Newton's method for the mode, with the variances of maximum evidence
     at each step, and the curvature at the mode."""
     rate = seen.mean if 0.0 < seen.mean < 1.0 else 0.5
@@ -101,7 +101,7 @@ class HeldOut:
         return self.gain >= CLEAR or self.gain > SURE * self.error > 0.0
 
     @classmethod
-    def of(cls, seen: Observations, count: int, link: str) -> HeldOut:
+    def of(cls, seen: KnownRewards, count: int, link: str) -> HeldOut:
         """Each part of the events predicted from the others."""
         events, place = np.unique(seen.events, return_inverse=True)
         if len(events) < 2 * FOLDS:  # too few to hold any out
@@ -145,7 +145,7 @@ def _mean(values: Floats, weights: Floats) -> tuple[float, float]:
     return mean, spread
 
 
-def _bins(predicted: Floats, seen: Observations) -> tuple[Bin, ...]:
+def _bins(predicted: Floats, seen: KnownRewards) -> tuple[Bin, ...]:
     order = np.argsort(predicted, kind="stable")
     found = []
     for some in np.array_split(order, BINS):

@@ -53,7 +53,7 @@ class FittedWorld(World):
             self._length = inputs.integer("length", length, low=1, high=ranges.MOST_STEPS)
         if clients is not None:
             self._count = inputs.integer("clients", clients, low=1, high=MOST)
-        self._seen = log.observations()
+        self._seen = log.known_rewards()
         links = (LINEAR, LOGISTIC) if self._seen.binary else (LINEAR,)
         self._links = links if link is None else (inputs.choice("link", link, links),)
 

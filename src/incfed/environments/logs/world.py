@@ -12,7 +12,7 @@ import numpy as np
 from ...support import inputs
 from ...types import Ints
 from ..base import MOST, Events, Stream, World
-from ..observations import Observations, inverse_weights
+from ..known_rewards import KnownRewards, inverse_weights
 from .forms import read_log
 from .layout import PROPENSITY, Categories, is_frame, laid_out
 from .report import BadRows
@@ -270,11 +270,11 @@ class ReplayLog(World):
         other = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
         return LogStream(self, np.random.default_rng(seed), np.random.default_rng(other))
 
-    def observations(self) -> Observations:
+    def known_rewards(self) -> KnownRewards:
         """The rewards that the log knows: of the chosen candidates, weighted if it has
         propensities; with mode "zero" of all candidates.
 
-        >>> log.observations().rewards
+        >>> log.known_rewards().rewards
         array([1., 0.])
         """
         log = self._log
@@ -287,7 +287,7 @@ class ReplayLog(World):
         weights = np.ones(len(events))
         if log.propensities is not None and self.mode == "replay":
             weights = inverse_weights(log.propensities)
-        return Observations(log.clients[events], events, log.items[items], rewards, weights)
+        return KnownRewards(log.clients[events], events, log.items[items], rewards, weights)
 
     def settings(self) -> dict[str, Any]:
         return {

@@ -11,7 +11,7 @@ from ..types import Floats, Ints
 MOST_WEIGHT = 5.0  # times the mean: the most that an unlikely pick counts
 
 
-class Observations(NamedTuple):
+class KnownRewards(NamedTuple):
     """Rewards of a log that are known, one for each arm of which they are."""
 
     clients: Ints  # [n]
@@ -20,9 +20,9 @@ class Observations(NamedTuple):
     rewards: Floats  # [n]
     weights: Floats  # [n]
 
-    def of(self, which: np.ndarray) -> Observations:
+    def of(self, which: np.ndarray) -> KnownRewards:
         """Some of them."""
-        return Observations(*(column[which] for column in self))
+        return KnownRewards(*(column[which] for column in self))
 
     @property
     def binary(self) -> bool:
