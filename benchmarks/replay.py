@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 import incfed
+import plans
 from incfed.types import Floats, Ints
 
 READERS, DIM, SLATE = 10, 5, 4
@@ -31,6 +32,7 @@ def measure() -> dict[str, Any]:
         "intervals": _intervals(),
         "readers": _readers(),
         "launch": _launch(),
+        "plans": plans.measure(),
     }
 
 

@@ -396,7 +396,7 @@ def test_a_trace_is_planned_in_the_world_fitted_to_it(tmp_path: Path) -> None:
     tables = {"world": {"kind": "Trace", "file": str(tmp_path / "log.npz")}, "costs": 1.0}
     plan = incfed.plan(tables, maximize="reward", budget=20, **SMALL)
     assert plan.case.steps == 120
-    fitted = incfed.FittedWorld(incfed.Trace.load(tmp_path / "log.npz"), length=120)
+    fitted = incfed.FittedWorld(incfed.Trace.load(tmp_path / "log.npz"), length=120, runs=2)
     runs = [incfed.simulate(fitted, plan.algorithm(), seed=seed) for seed in plan.held_out]
     assert plan.reward.mean == pytest.approx(statistics.fmean(run.reward[-1] for run in runs))
     _check_config(plan, tmp_path / "plan")

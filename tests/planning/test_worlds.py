@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import statistics
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import incfed
 from incfed.experiments import read
 from incfed.planning.case import JUDGE, SEARCH, read_case
 from incfed.planning.report import as_data
-from incfed.results.intervals import student
+from incfed.results.intervals import Interval
 from support.dask_cluster import cluster
 from support.movielens import Sample
 from support.planning import CASE, SMALL
@@ -44,13 +43,11 @@ def test_a_log_is_planned_in_the_world_fitted_to_it(tmp_path: Path) -> None:
     assert plan.goal.aim == plan.goal.performance == "reward"
     assert plan.case.steps == 300  # half as many as the log has events
     log = incfed.ReplayLog(world["file"], mode="replay")
-    fitted = incfed.FittedWorld(log, length=300)
+    fitted = incfed.FittedWorld(log, length=300, runs=2)
     runs = [incfed.simulate(fitted, plan.algorithm(), seed=seed) for seed in plan.held_out]
     rewards = [run.reward[-1] for run in runs]
     assert plan.reward.mean == pytest.approx(math.fsum(rewards) / len(rewards))
-    # What the log leaves open does not shrink with the number of seeds.
-    apart = statistics.stdev(rewards)
-    assert plan.reward.half == pytest.approx(student(0.975, len(runs) - 1) * apart)
+    assert plan.reward.half == pytest.approx(Interval.of_worlds(rewards, 2).half)
     assert plan.verdict in ("Share", "Do not share", "This log cannot tell")
     assert json.loads((tmp_path / "out/plan.json").read_text())["verdict"] == plan.verdict
     assert "a model that is fitted to the 600 events of the log" in " ".join(str(plan).split())

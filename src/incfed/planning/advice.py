@@ -162,7 +162,7 @@ def basis(plan: Plan) -> list[str]:
             tried,
             f"All figures come from {counted(seeds, 'run')} in worlds drawn from a model that is "
             f"fitted to the {seen} of the log, for {counted(case.steps, 'step')} each. ± is a 95 % "
-            "interval of what the log leaves open, and chance in the run.",
+            "interval of what the log leaves open; a single launch may differ by more.",
         ]
     if case.share is None:
         unused = f"{counted(seeds, 'seed')} that were not used to choose"

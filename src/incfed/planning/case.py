@@ -35,6 +35,7 @@ SHARE = 0.5  # of a recorded world, on which settings are chosen
 SEARCH, JUDGE = "search", "judge"  # what a run is for
 MANY = 1000  # seeds of each of the two
 LOOK = 100  # steps, to see how large arms are
+RUNS = 2  # in each world that a log leaves open, to tell these apart from chance in a run
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ def _fitted(log: Component, steps: object, folder: Path) -> Component:
     unless `steps` says otherwise. Its link is written down, so that no run has to find it again."""
     events: int = log.value.length
     length = max(events // 2, 1) if steps is None else integer("run.steps", steps, low=1)
-    table = {"kind": "FittedWorld", "log": dict(log.table), "length": length}
+    table = {"kind": "FittedWorld", "log": dict(log.table), "length": length, "runs": RUNS}
     found = build_world(table, folder).value
     return build_world({**table, "link": found.link}, folder)
 

@@ -26,17 +26,16 @@ class Judged:
     runs: Sequence[Figures]
     setting: Setting | None = None
     rules: Rules | None = None  # of clients that do not share
-    fitted: bool = False  # each run drew its own world, among those that a log leaves open
+    runs_a_world: int = 0  # of worlds that a log leaves open, drawn one after the other; 0: of one
 
     def __getitem__(self, metric: str) -> Interval:
         return self.interval(self.values(metric))
 
     def interval(self, values: Iterable[float]) -> Interval:
-        """The interval of the mean over seeds or, in a fitted world, of the worlds that the log
-        leaves open, which does not shrink with the number of seeds."""
-        found = list(values)
-        mean = Interval.of(found)
-        return Interval.bootstrap(mean.mean, found) if self.fitted else mean
+        """The interval of the mean over seeds or, of a log, of the worlds that it leaves open."""
+        if self.runs_a_world:
+            return Interval.of_worlds(values, self.runs_a_world)
+        return Interval.of(values)
 
     def values(self, metric: str) -> list[float]:
         return [run[metric] for run in self.runs]
@@ -167,12 +166,13 @@ def judge(
     groups += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
     groups.append(case.alone(found.alone, seeds, JUDGE))
     runs = iter(needed(run_groups(session, groups, progress)))
-    fitted = case.fitted is not None
+    runs_a_world = 0 if case.fitted is None else case.fitted.runs
     judged = {
-        setting: Judged(str(setting), next(runs), setting, fitted=fitted) for setting in settings
+        setting: Judged(str(setting), next(runs), setting, runs_a_world=runs_a_world)
+        for setting in settings
     }
     off = {
-        factor: Judged(f"costs x {factor:g}", next(runs), found.chosen, fitted=fitted)
+        factor: Judged(f"costs x {factor:g}", next(runs), found.chosen, runs_a_world=runs_a_world)
         for factor in FACTORS
     }
     chosen = judged[found.chosen]
@@ -181,7 +181,7 @@ def judge(
         references=(
             replace(judged[paid], label=f"everyone is paid, D_c {paid.threshold:g}"),
             replace(judged[free], label=f"nobody is paid, D_c {free.threshold:g}"),
-            Judged(named(found.alone), next(runs), rules=found.alone, fitted=fitted),
+            Judged(named(found.alone), next(runs), rules=found.alone, runs_a_world=runs_a_world),
         ),
         frontier=tuple(
             sorted(

@@ -40,6 +40,21 @@ class Interval:
             return cls(figure, math.nan, len(found))
         return cls(figure, student(0.975, len(found) - 1) * statistics.stdev(found), len(found))
 
+    @classmethod
+    def of_worlds(cls, values: Iterable[float], runs: int) -> Interval:
+        """The mean over worlds, each run `runs` times in a row, and how far a single world may be
+        away from it. It does not shrink with the number of worlds; what chance does in a run is
+        taken out, as far as that can be told (analysis of variance)."""
+        found = list(values)
+        worlds = [found[n : n + runs] for n in range(0, len(found) - runs + 1, runs)]
+        if runs < 2 or len(worlds) < 2 or not math.isfinite(math.fsum(found)):
+            return cls.bootstrap(cls.of(found).mean, found)
+        chance = statistics.fmean(map(statistics.variance, worlds)) / runs
+        apart = statistics.variance(map(statistics.fmean, worlds))
+        spread = max(apart - chance, 0.0) + chance / len(worlds)
+        half = student(0.975, len(worlds) - 1) * math.sqrt(spread)
+        return cls(statistics.fmean(found), half, len(found))
+
     @property
     def error(self) -> float:
         """The standard error."""

@@ -93,6 +93,16 @@ def test_seeds_draw_worlds_as_far_apart_as_the_log_leaves_open() -> None:
     assert spreads[1] < 0.5 * spreads[0]
 
 
+def test_seeds_in_a_row_may_share_their_parameters() -> None:
+    world = FittedWorld(made_log(400), runs=2)
+    streams = [world.open(np.random.SeedSequence(seed)) for seed in range(4)]
+    np.testing.assert_array_equal(streams[0].thetas, streams[1].thetas)
+    assert (streams[1].thetas != streams[2].thetas).all()
+    events = [stream.take(50) for stream in streams[:2]]
+    assert (events[0].clients != events[1].clients).any()
+    assert incfed.check_world(world) == 200
+
+
 def test_the_link_is_the_one_that_predicts_better() -> None:
     assert FittedWorld(made_log(2000, clicks=False)).link == LINEAR
     rng = np.random.default_rng(7)

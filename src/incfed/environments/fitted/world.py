@@ -29,6 +29,8 @@ class FittedWorld(World):
     clients: their number; None: those of the log. Of fewer, each seed draws which; of more, the
         others are new ones that act as some client of the log does and differ as its clients do.
     link: "linear", or for rewards of 0 and 1 "logistic"; None: which predicts better.
+    runs: how many seeds in a row (0 and 1, 2 and 3, ...) have the same parameters, and differ by
+        chance alone.
 
     >>> import numpy as np
     >>> rewards = np.eye(2)[[0, 1] * 50]
@@ -44,6 +46,7 @@ class FittedWorld(World):
         length: int | None = None,
         clients: int | None = None,
         link: str | None = None,
+        runs: int = 1,
     ) -> None:
         if not isinstance(log, ReplayLog | Trace):
             raise inputs.refuse("log", log, "a ReplayLog or a Trace")
@@ -56,6 +59,7 @@ class FittedWorld(World):
         self._seen = log.known_rewards()
         links = (LINEAR, LOGISTIC) if self._seen.binary else (LINEAR,)
         self._links = links if link is None else (inputs.choice("link", link, links),)
+        self.runs = inputs.integer("runs", runs, low=1, high=MOST)
 
     @property
     def count(self) -> int:
@@ -141,6 +145,7 @@ class FittedWorld(World):
             "dim": self.dim,
             "arms": self.arms_per_step,
             "length": self.length,
+            "runs": self.runs,
         }
 
 
@@ -150,12 +155,9 @@ class FittedStream(Stream):
 
     def __init__(self, world: FittedWorld, seed: np.random.SeedSequence) -> None:
         # Separate random streams; those of the log itself have other keys.
-        drawn, who, self._which, self._noise = (
-            np.random.default_rng(
-                np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
-            )
-            for key in range(2, 6)
-        )
+        who, self._which, self._noise = (_chance(seed, seed.entropy, key) for key in (3, 4, 5))
+        known_by = seed.entropy // world.runs if isinstance(seed.entropy, int) else seed.entropy
+        drawn = _chance(seed, known_by, 2)
         self._fit, self._binary = world.fit, world._seen.binary
         self._residuals = None if self._binary else world._residuals
         self._log = world.log.open(seed)
@@ -198,3 +200,8 @@ class FittedStream(Stream):
         before = self._ends[clients] - place  # 1 to the number of the client's steps
         sizes = np.diff(self._starts, append=len(self._steps))
         return clients, self._steps[self._starts[like] + sizes[like] - before]
+
+
+def _chance(seed: np.random.SeedSequence, entropy: Any, key: int) -> np.random.Generator:
+    """A random stream of its own."""
+    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(*seed.spawn_key, key)))
