@@ -260,7 +260,7 @@ def _shown(value: Any) -> str:
         return "not set"
     if isinstance(value, float) and math.isinf(value):
         return "inf"
-    if isinstance(value, Path):
+    if isinstance(value, Path | Limits):
         return str(value)
     return json.dumps(list(value) if isinstance(value, tuple) else value)
 

@@ -125,7 +125,9 @@ def _encoded(name: str, column: pl.Series, how: str | int) -> ColumnFeatures:
         places = list(range(len(values)))
     else:
         allowed = f"at most {MOST_VALUES} for one-hot: hash them, with categories = 32"
-        raise inputs.refuse(f"features, column {name!r}", f"{len(values):,} values", allowed)
+        raise inputs.refuse(
+            f"features, column {name!r}", inputs.counted(len(values), "value"), allowed
+        )
     found = texts.replace_strict(values, places, default=None, return_dtype=pl.Float64)
     return ColumnFeatures(found.fill_null(float("nan")).to_numpy()[:, None], names, encoded=True)
 

@@ -192,6 +192,7 @@ def _warm_up(options: TourOptions) -> None:
     """Compile what clients need; the coordinator compiles its own."""
     settings = options.settings
     more = {"federation": settings.name, "client": {"id": 0, "name": "shop-1"}, "epoch": 0}
+    more["answer_within"] = settings.answer_time
     warm_up(read(FederationView, settings.body() | more))
     options.world.open(np.random.SeedSequence(0)).take(1)
 
