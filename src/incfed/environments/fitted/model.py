@@ -17,6 +17,7 @@ where n' = n - 1 because of the flat prior; the best s2 is the bracket over n'.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +32,7 @@ MUS = np.geomspace(1e-8, 1e6, 113)
 REFINED = 12  # times that the interval around the best rho is halved
 RANK = 1e-10  # singular values below this share of the largest are rounding
 EXACT = 1e-12  # of the mean square of rewards: the least s2, where a model fits exactly
+TIE = 1e-6  # of -2 log evidence: as good, and the smaller variance counts; rounding must not decide
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,14 @@ class Model:
         found = {rho: _best_size(sums, rho, noise) for rho in (RHOS / sums.unit).tolist()}
         near = sorted(found)
         for _ in range(REFINED):
-            best = min(near, key=lambda rho: found[rho].score)
-            at = near.index(best)
+            at = _first_best([found[rho].score for rho in near])
+            best = near[at]
             low, high = near[max(at - 1, 0)], near[min(at + 1, len(near) - 1)]
             between = [_middle(low, best), _middle(best, high)]
             found |= {rho: _best_size(sums, rho, noise) for rho in between if rho not in found}
             near = sorted({low, best, high, *between})
-        return min(found.values(), key=lambda model: model.score)
+        tried = sorted(found)
+        return found[tried[_first_best([found[rho].score for rho in tried])]]
 
     @cached_property
     def common(self) -> Floats:
@@ -143,14 +146,14 @@ class Model:
 
     @cached_property
     def _posterior(self) -> tuple[Floats, Floats]:
-        """The mean of theta, and L with L L' its covariance."""
+        """The mean of theta, and the symmetric root of its covariance (eigenvectors have signs)."""
         precision, linear = _common(self.sums, self.spread / self.noise)
         prior = np.full(self.sums.dim + 1, self.noise / self.size)
         prior[-1] = 0.0
         values, vectors = np.linalg.eigh(precision + np.diag(prior))
         values = np.maximum(values, RANK**2 * values[-1])
         mean = vectors @ ((vectors.T @ linear) / values)
-        return mean, vectors * np.sqrt(self.noise / values)
+        return mean, (vectors * np.sqrt(self.noise / values)) @ vectors.T
 
     def _given(self, theta: Floats, normal: Floats | None = None) -> Floats:
         """theta_i given theta: their means or, with draws from N(0, tau2 I), draws. Along its
@@ -166,7 +169,13 @@ class Model:
 
 
 def _middle(low: float, high: float) -> float:
-    return high / 16 if low == 0.0 else float(np.sqrt(low * high))
+    """Halfway on a log scale; there is nothing between 0 and the smallest ratio that is tried."""
+    return high if low == 0.0 else float(np.sqrt(low * high))
+
+
+def _first_best(scores: Sequence[float] | Floats) -> int:
+    """The first score that is as good as the best."""
+    return int(np.flatnonzero(np.asarray(scores) <= np.min(scores) + TIE)[0])
 
 
 def _common(sums: Sums, rho: float) -> tuple[Floats, Floats]:
@@ -200,6 +209,6 @@ def _best_size(sums: Sums, rho: float, known: float | None) -> Model:
         + float(np.log1p(rho * sums.values).sum()) + np.log(own)
         + np.log(grown).sum(axis=0) + sums.dim * np.log(mus)
     )  # fmt: skip
-    at = int(scores.argmin())
+    at = _first_best(scores)
     s2 = float(noise[at])
     return Model(sums, s2, rho * s2, float(mus[at]) * s2, float(scores[at]))
