@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import incfed
+from incfed.experiments import read
+from incfed.planning import judging, planner
 from incfed.planning.case import read_case
-from incfed.planning.goals import Goal, Limit
+from incfed.planning.goals import Goal, Limit, loss
 from incfed.planning.judging import Judged, Judgement
-from incfed.planning.search import Update
+from incfed.planning.report import as_data
+from incfed.planning.search import SearchResult, Update
 from incfed.planning.selection import choose, promising, upper_excess
 from support.planning import CASE, SMALL, evidence, setting
 
@@ -108,3 +113,105 @@ def test_ties_are_broken_by_what_else_matters() -> None:
     assert promising(known, goal, 2, 5) == best
     while best:
         assert choose(known, sorted(best, key=known.settings.index), goal) == best.pop(0)
+
+
+GOALS: dict[str, dict[str, Any]] = {
+    "a budget": {"minimize": "regret", "budget": 60},
+    "no limit": {"maximize": "reward"},
+    "traffic": {"minimize": "regret", "budget": 60, "max_communication": 4000},
+    "money": {"minimize": "payment", "max_regret": 20},
+    "a share": {"minimize": "payment", "min_reward": "99%"},
+    "nothing fits": {"minimize": "payment", "max_regret": 0.1},
+}
+
+
+def _others(plan: incfed.Plan) -> list[Judged]:
+    """All settings that the page names beside the advice and that may be advised."""
+    made = plan.judgement
+    found = [*made.references, *made.frontier, made.leader, *made.easiest.values()]
+    found += [one for _, one in made.spending.values()]
+    found += [one for one in (made.runner_up, made.replaced) if one is not None]
+    return [one for one in found if one.setting is not None and plan.case.space.holds(one.setting)]
+
+
+def _check_that_nothing_better_fits(plan: incfed.Plan) -> None:
+    made, goal = plan.judgement, plan.goal
+    resources = [x.metric for x in goal.limits if x.metric in ("payment", "communication")]
+    mine = made.chosen.means()
+    for one in _others(plan):
+        means = one.means()
+        if made.violation(goal, one) == 0 and all(means[x] <= mine[x] for x in resources):
+            assert loss(goal.aim, means[goal.aim]) >= loss(goal.aim, mine[goal.aim])
+        sure = all(check.kept and check.sure for check in made.limits(goal, one))
+        if sure and not goal.counts_traffic:  # money within its limit is free
+            assert loss(goal.aim, means[goal.aim]) >= loss(goal.aim, mine[goal.aim])
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("goal", GOALS.values(), ids=GOALS)
+def test_nothing_better_that_fits_stands_beside_the_advice(goal: dict[str, Any], seed: int) -> None:
+    plan = incfed.plan(CASE, trials=16, held_out=4, jobs=1, seed=seed, **goal)
+    _check_that_nothing_better_fits(plan)
+    made = plan.judgement
+    second, above = made.runner_up, {plan.setting, *(one.setting for one in made.references)}
+    assert second is not None
+    assert second.setting not in above
+    rank = {
+        one.setting: (made.violation(plan.goal, one), *plan.goal.order(one.means()))
+        for one in _others(plan)
+        if one.setting not in above
+    }
+    assert rank[second.setting] == min(rank.values())  # the nearest, if none keeps the limits
+    assert list(as_data(plan)["references"]) == [one.label for one in made.references]
+
+
+@pytest.mark.parametrize("goal", ["a budget", "no limit", "traffic"])
+def test_held_out_runs_have_the_last_word(
+    goal: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A search that chose the worst of its frontier: the plan is another one, in all its parts."""
+    chosen = []
+
+    def judge(case: Any, session: Any, found: SearchResult, *rest: Any) -> Judgement:
+        aim, known = found.goal.aim, found.evidence
+        fitting = [one for one in found.frontier if known.violation(one, found.goal) == 0]
+        worst = max(fitting, key=lambda one: loss(aim, known.means(one)[aim]))
+        chosen.append(worst)
+        return judging.judge(case, session, replace(found, chosen=worst, leader=worst), *rest)
+
+    monkeypatch.setattr(planner, "judge", judge)
+    plan = incfed.plan(CASE, trials=32, held_out=4, jobs=1, output=tmp_path, **GOALS[goal])
+    _check_that_nothing_better_fits(plan)
+    made = plan.judgement
+    assert made.replaced is not None
+    assert [made.replaced.setting] == chosen != [plan.setting]
+    assert made.replaced.worse(made.chosen, plan.goal.aim).mean > 0
+    assert "so it is advised instead." in str(plan)
+    assert made.chosen.setting == plan.setting
+    assert {one.setting for one in made.sensitivity.values()} == {plan.setting}
+    assert made.sensitivity[1.0] is made.chosen
+    assert made.sensitivity[2.0].runs != made.sensitivity[0.5].runs
+    assert next(iter(read(tmp_path / "run.toml").algorithms.values())) == plan.algorithm()
+    assert all(one.setting != plan.setting for _, one in made.spending.values())
+
+
+def test_what_fits_beside_the_advice() -> None:
+    """Money within its limit is free if it is sure to be; traffic that is limited is not."""
+
+    def one(*paid: float, sent: float = 5.0) -> Judged:
+        runs = [{"payment": x, "communication": sent, "regret": 1.0, "reward": 1.0} for x in paid]
+        return Judged("", runs)
+
+    chosen = one(10.0, 12.0)
+    made = Judgement(chosen, (chosen,), (), {}, chosen, {}, {})
+    budget = Goal("regret", (Limit("payment", 100.0),))
+    both = Goal("regret", (Limit("payment", 100.0), Limit("communication", 9.0)))
+    assert made.fits(budget, one(80.0, 81.0))
+    assert not made.fits(budget, one(60.0, 110.0))  # by its mean only
+    assert not made.fits(budget, one(150.0, 150.0))
+    assert made.fits(budget, one(80.0, 81.0, sent=8.0))
+    assert made.fits(both, one(80.0, 81.0))
+    assert not made.fits(both, one(80.0, 81.0, sent=8.0))
+    tight = Goal("regret", (Limit("payment", 5.0),))  # the advice does not keep it either
+    assert made.fits(tight, one(9.0, 12.0))
+    assert not made.fits(tight, one(12.0, 12.0))

@@ -31,7 +31,6 @@ from incfed.planning.selection import RUNGS
 from incfed.planning.study import Study
 from incfed.planning.ties import PLAY_OFF, RIVALS
 from incfed.results import html
-from incfed.results.intervals import Interval
 from support.past import copied, refused, sentence
 from support.planning import CASE, SMALL, finished_trials, write_trace
 
@@ -108,7 +107,7 @@ def _bare(plan: incfed.Plan) -> incfed.Plan:
         one if one.setting is None else replace(one, setting=elsewhere)
         for one in judgement.references
     )
-    bare = replace(judgement, references=references, frontier=(), runner_up=None, play_off={})
+    bare = replace(judgement, references=references, frontier=(), runner_up=None)
     return replace(plan, judgement=bare)
 
 
@@ -163,7 +162,7 @@ def test_what_is_left_of_a_budget_and_why(made: incfed.Plan) -> None:
 
 def test_the_setting_that_the_advice_tied_with_is_named(made: incfed.Plan) -> None:
     def said(leader: Judged) -> list[str]:
-        plan = replace(made, judgement=replace(made.judgement, leader=leader))
+        plan = replace(made, judgement=replace(made.judgement, leader=leader, replaced=None))
         words = alternatives.tie_words(plan)
         assert all(text in str(plan) and text in _page(plan) for text in words)
         return words
@@ -176,39 +175,46 @@ def test_the_setting_that_the_advice_tied_with_is_named(made: incfed.Plan) -> No
     assert better.endswith(", better than the advice by 0.500.")
 
 
-def test_what_does_better_in_held_out_runs_is_named(made: incfed.Plan) -> None:
-    bare = _bare(made)
-
-    def said(*others: Judged) -> list[str]:
-        plan = replace(bare, judgement=replace(bare.judgement, frontier=others))
-        words = alternatives.better(plan)
-        assert all(text in str(plan) for text in words)
+def test_why_the_advice_is_not_what_the_search_chose(made: incfed.Plan) -> None:
+    def said(**change: Any) -> list[str]:
+        plan = replace(made, judgement=replace(made.judgement, **{"replaced": None, **change}))
+        words = alternatives.replaced(plan)
+        assert all(text in str(plan) and text in _page(plan) for text in words)
         return words
 
-    assert said(_plus(made, regret=0.5)) == said(_plus(made)) == []
-    [text] = said(_plus(made, regret=-0.5), replace(_plus(made, regret=-0.7), label="best"))
-    assert text.startswith("In the held-out runs best has 0.700 less regret than the advice: ")
-    assert said(_plus(made, regret=-0.5, payment=100.0)) == []  # outside the budget
-    elsewhere = replace(made.setting, ridge=9.0)
-    assert said(replace(_plus(made, regret=-0.5), setting=elsewhere)) == []  # not to be searched
-
-
-def test_why_a_cheaper_setting_is_not_advised(made: incfed.Plan) -> None:
-    def said(other: Judged, play_off: dict[Any, Interval]) -> list[str]:
-        judgement = replace(_bare(made).judgement, runner_up=other, play_off=play_off)
-        return alternatives.thrift(replace(made, judgement=judgement))
-
-    half = _times(made, communication=0.5)
-    assert said(half, {made.setting: Interval(0.1, 0.2, 64)}) == said(half, {})
-    [text] = said(half, {made.setting: Interval(0.3, 0.2, 64)})
-    assert text.startswith("About as good in the held-out runs, for 50% of the traffic: another, ")
-    assert text.endswith(
-        "had 0.300 ± 0.200 more regret than the best in 64 runs that decided ties."
+    assert said() == []
+    [text] = said(replaced=_plus(made, regret=0.5), leader=_plus(made, regret=0.5))
+    assert text.startswith(
+        "In the held-out runs the advice has 0.500 less regret for no more of what you limit than "
+        "what looked best in the search (another), so it is advised instead."
     )
-    [text] = said(replace(half, runs=_plus(replace(made, judgement=replace(
-        made.judgement, chosen=half)), regret=0.5).runs), {})  # fmt: skip
-    assert text.startswith("Not quite as good, for 50% of the traffic: another, with regret ")
-    assert text.endswith(": 0.500 more regret than the advice.")
+    dear = _plus(made, payment=5.0)
+    [text] = said(replaced=_plus(made, regret=0.5), chosen=dear)
+    assert " less regret within your limits than what looked best" in text
+    replaced = replace(made.judgement, replaced=dear, leader=dear)
+    assert alternatives.tie_words(replace(made, judgement=replaced)) == []
+    # Learning alone cannot be advised as a setting, and is named.
+    noisy = tuple(
+        {**run, "regret": run["regret"] + x}
+        for run, x in zip(made.judgement.chosen.runs, (-9.0, 9.0, -9.0, 9.0, -1.0), strict=True)
+    )
+    alone = replace(made.judgement.alone, runs=noisy)
+    [text] = said(references=(*made.judgement.references[:-1], alone))
+    assert text.startswith("Learning alone did better than the advice in these runs, if only ")
+
+
+def test_the_table_has_the_runner_up(made: incfed.Plan) -> None:
+    [(label, row)] = alternatives.runner_up(made)
+    assert row is made.judgement.runner_up
+    assert label == f"runner-up: {row.label}"
+    assert label in str(made)
+    assert label in _page(made)
+    assert as_data(made)["runner_up"]["regret"]["mean"] == row["regret"].mean
+    far = replace(made, judgement=replace(made.judgement, runner_up=_plus(made, payment=100.0)))
+    assert alternatives.runner_up(far)[0][0] == "runner-up: another; outside: at most 60 paid"
+    none = replace(made, judgement=replace(made.judgement, runner_up=None))
+    assert alternatives.runner_up(none) == []
+    assert as_data(none)["runner_up"] is None
 
 
 def test_a_fair_share_of_the_settings_pays_something_within_the_budget(made: incfed.Plan) -> None:

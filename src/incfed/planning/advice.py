@@ -152,9 +152,13 @@ def basis(plan: Plan) -> list[str]:
     case, seeds = plan.case, len(plan.held_out)
     tried = (
         f"Tried {counted(len(plan.tried), 'setting')} in {counted(plan.runs, 'run')} with up to "
-        f"{counted(RUNGS[-1], 'seed')} each; poor ones got fewer. Ties with the best were decided "
-        f"with up to {counted(PLAY_OFF[-1], 'other seed')}, for less traffic and then less money."
+        f"{counted(RUNGS[-1], 'seed')} each; poor ones got fewer. "
     )
+    again = f"with up to {counted(PLAY_OFF[-1], 'other seed')}"
+    if plan.goal.counts_traffic:
+        tried += f"Ties with the best were decided {again}, for less traffic and then less money."
+    else:
+        tried += f"The best met again {again}; the best mean of all their runs decided."
     means = "± is a 95 % interval of the mean, not the spread of single runs."
     if case.fitted is not None:
         seen = counted(case.fitted.log.length, "event")
@@ -165,7 +169,7 @@ def basis(plan: Plan) -> list[str]:
             "interval of what the log leaves open; a single launch may differ by more.",
         ]
     if case.share is None:
-        unused = f"{counted(seeds, 'seed')} that were not used to choose"
+        unused = f"{counted(seeds, 'seed')} that the search did not use"
         return [tried, f"All figures come from {unused}. {means}"]
     part = f"the first {case.share:.0%} of the log"
     if case.table.get("kind") == "MovieLens":  # see MovieLens.part

@@ -1,6 +1,6 @@
-"""What a plan says of settings that it does not advise: what using up a limit would bring, which
-setting the advice tied with, which did better in held-out runs, and which is about as good for
-less."""
+"""What a plan says of settings that it does not advise: what the search chose if held-out runs
+decided otherwise, the runner-up, what using up a limit would bring, which setting the advice tied
+with, and which is about as good for less."""
 
 from __future__ import annotations
 
@@ -54,10 +54,51 @@ def _why_unused(plan: Plan, metric: str) -> str:
     return f"More {what} {outcome}: {best} has {figures}, {apart}{sure} ({other.label})."
 
 
+def replaced(plan: Plan) -> list[str]:
+    """Why the advice is not what the search chose; and whether learning alone did better still."""
+    judgement, goal = plan.judgement, plan.goal
+    chosen, first, alone = judgement.chosen, judgement.replaced, judgement.alone
+    found, more = [], "more" if goal.aim in GAINS else "less"
+    if first is not None:
+        found.append(
+            f"In the held-out runs the advice has {first.worse(chosen, goal.aim)} {more} "
+            f"{goal.aim}{_no_more(plan, first)} than what looked best in the search "
+            f"({first.label}), so it is advised instead. As these runs decided, they may flatter "
+            "it a little."
+        )
+    behind = goal.aim == goal.performance and chosen.worse(alone, goal.aim).mean > 0
+    if behind and not plan.gain.high < 0 and not judgement.broken(goal, alone):
+        found.append(
+            "Learning alone did better than the advice in these runs, if only within chance, and "
+            "costs nothing."
+        )
+    return found
+
+
+def _no_more(plan: Plan, other: Judged) -> str:
+    """What the advice costs of what is limited, beside another setting."""
+    if not plan.goal.limits:
+        return ""
+    pairs = zip(plan.limits, plan.judgement.limits(plan.goal, other), strict=True)
+    if all(own.excess.mean <= theirs.excess.mean for own, theirs in pairs):
+        return " for no more of what you limit"
+    return " within your limits"
+
+
+def runner_up(plan: Plan) -> list[tuple[str, Judged]]:
+    """The row of the best other setting; none if no other was tried."""
+    other = plan.judgement.runner_up
+    if other is None:
+        return []
+    broken = plan.judgement.broken(plan.goal, other)
+    outside = f"; outside: {'; '.join(broken)}" if broken else ""
+    return [(f"runner-up: {other.label}{outside}", other)]
+
+
 def tie_words(plan: Plan) -> list[str]:
     """Which setting the advice tied with, and what that would cost."""
     aim, chosen, leader = plan.goal.aim, plan.judgement.chosen, plan.judgement.leader
-    if leader is chosen:
+    if not plan.judgement.tied:
         return []
     by = chosen.worse(leader, aim)
     apart = "no better than the advice, as far as these runs can tell"
@@ -67,27 +108,6 @@ def tie_words(plan: Plan) -> list[str]:
     return [
         f"The {best} {aim} in the search was that of another setting, which the advice tied with: "
         f"{leader.label}. It has {_figures(plan, leader)}, {apart}."
-    ]
-
-
-def better(plan: Plan) -> list[str]:
-    """The best other setting of the plan that keeps the limits, if it has a better aim than the
-    advice in the held-out runs for sure. It may be chance: there are many."""
-    judgement, aim = plan.judgement, plan.goal.aim
-    found = {
-        one.label: (judgement.chosen.worse(one, aim), one)
-        for one in (*judgement.references, *judgement.frontier)
-        if one is not judgement.leader and _fits(plan, one)
-    }
-    sure = [pair for pair in found.values() if pair[0].low > 0]
-    if not sure:
-        return []
-    by, other = max(sure, key=lambda pair: pair[0].mean)
-    more = "more" if aim in GAINS else "less"
-    return [
-        f"In the held-out runs {other.label} has {by} {more} {aim} than the advice: "
-        f"{_figures(plan, other)}. In the search it was no better, sent more, or was not sure to "
-        "keep the limits."
     ]
 
 
@@ -108,8 +128,7 @@ def _fits(plan: Plan, one: Judged) -> bool:
 
 def thrift(plan: Plan) -> list[str]:
     """Settings of the plan that do as well as the advice in the held-out runs, as far as these can
-    tell, with much less traffic and no more money, or with much less money. If none does with less
-    traffic, what the best of those costs that nearly did."""
+    tell, with much less traffic and no more money, or with much less money."""
     judgement, goal, aim = plan.judgement, plan.goal, plan.goal.aim
     chosen, last = judgement.chosen, judgement.runner_up
     if aim != goal.performance:  # as cheap is not as good
@@ -118,34 +137,17 @@ def thrift(plan: Plan) -> list[str]:
     known = (*judgement.references, *judgement.frontier, *([] if last is None else [last]))
     means = {one.label: (one, one.means()) for one in known if _fits(plan, one)}
     found = []
-    for metric in ("communication", "payment"):
-        less = [
+    for metric, word in (("communication", "traffic"), ("payment", "money")):
+        tied = [
             (each[metric], one)
             for one, each in means.values()
             if each[metric] < LESS * usual[metric]
             and (metric == "payment" or each["payment"] <= usual["payment"])
+            and one.worse(chosen, aim).low <= 0
         ]
-        tied = [pair for pair in less if pair[1].worse(chosen, aim).low <= 0]
-        near = [pair for pair in less if metric == "communication" and pair[1] is last]
-        if tied or near:
-            least, other = min(tied or near, key=lambda x: (x[0], loss(aim, x[1][aim].mean)))
-            found.append(_cheaper(plan, other, metric, least / usual[metric], tied=bool(tied)))
+        if tied:
+            least, other = min(tied, key=lambda x: (x[0], loss(aim, x[1][aim].mean)))
+            share = least / usual[metric]
+            part = f"{share:.0%} of the {word}" if share else f"no {word}"
+            found.append(f"About as good for {part}: {other.label}, with {_figures(plan, other)}.")
     return found
-
-
-def _cheaper(plan: Plan, other: Judged, metric: str, share: float, *, tied: bool) -> str:
-    """A setting that uses only this share of what the advice does, and how it compares."""
-    aim, word = plan.goal.aim, {"communication": "traffic", "payment": "money"}[metric]
-    worse = "less" if aim in GAINS else "more"
-    part = f"{share:.0%} of the {word}" if share else f"no {word}"
-    said = f"{other.label}, with {_figures(plan, other)}"
-    if not tied:
-        by = other.worse(plan.judgement.chosen, aim)
-        return f"Not quite as good, for {part}: {said}: {by} {worse} {aim} than the advice."
-    met = plan.judgement.play_off.get(other.setting) if other.setting is not None else None
-    if met is None or not met.low > 0:
-        return f"About as good for {part}: {said}."
-    return (
-        f"About as good in the held-out runs, for {part}: {said}. It is not advised because it had "
-        f"{met} {worse} {aim} than the best in {counted(met.n, 'run')} that decided ties."
-    )

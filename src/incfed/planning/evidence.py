@@ -50,6 +50,15 @@ class Evidence:
     def runs(self) -> int:
         return sum(map(len, self._runs.values()))
 
+    def joined(self, other: Evidence) -> Evidence:
+        """The runs of both, one after the other, of the settings that both have."""
+        found = Evidence((*self.seeds, *other.seeds))
+        found.everyone = (*self.everyone, *other.everyone)
+        for setting, runs in self._runs.items():
+            if setting in other._runs:
+                found.add(setting, (*runs, *other._runs[setting]))
+        return found
+
     def values(self, setting: Setting, metric: str, n: int | None = None) -> list[float]:
         return [run[metric] for run in self._runs[setting][:n]]
 

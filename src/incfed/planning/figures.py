@@ -32,8 +32,8 @@ def caption(plan: Plan) -> str:
     better = "higher" if plan.goal.bought in GAINS else "lower"
     broken = any(outside(plan, one) for one in plan.frontier)
     hollow = " Hollow: outside another limit." if broken else ""
-    ties = plan.judgement.leader is not plan.judgement.chosen
-    above = " The advice may lie off it: it ties with the best, and is cheaper." if ties else ""
+    tied = plan.judgement.tied
+    above = " The advice may lie off it: it ties with the best, and is cheaper." if tied else ""
     why = "are too optimistic" if plan.case.share is None else "come from the other part of the log"
     return (
         f"Held-out means with 95 % intervals; {better} is better. Dashed: limits. Pale dots are "

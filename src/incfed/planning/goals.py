@@ -82,6 +82,11 @@ class Goal:
         """What money buys, on the frontier."""
         return self.performance if self.aim == "payment" else self.aim
 
+    @property
+    def counts_traffic(self) -> bool:
+        """Whether traffic is limited, or the aim. If not, it is free."""
+        return "communication" in (self.aim, *(limit.metric for limit in self.limits))
+
     def order(self, means: Figures) -> tuple[float, ...]:
         """A sort key, the best first: by the aim, then (often several settings pay nothing) by what
         it is traded for, then by traffic."""

@@ -1,10 +1,10 @@
-"""Held-out runs: all figures that a plan states come from seeds (and, of a log, from steps) that
-were not used to choose settings."""
+"""Held-out runs: all figures that a plan states come from seeds (and, of MovieLens, from events)
+that the search did not use. They have the last word on what is advised."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ..experiments.engine import Session
 from ..results.intervals import Interval
@@ -13,6 +13,7 @@ from .case import JUDGE, Case
 from .evidence import EXTRA, means_of
 from .goals import GAINS, METRICS, Figures, Goal, Limit, loss
 from .search import SearchResult, needed, run_groups
+from .selection import spending
 from .space import Setting
 
 FACTORS = (0.5, 2.0)  # by which costs may be off
@@ -97,11 +98,11 @@ class Judgement:
     references: tuple[Judged, ...]  # everyone paid, nobody paid, nobody shares
     frontier: tuple[Judged, ...]  # the search's settings, by rising payment
     sensitivity: Mapping[float, Judged]  # by the factor that costs are off by, 1 included
-    leader: Judged  # of the search; the chosen one, or one that it tied with
+    leader: Judged  # has the best aim in the search
     spending: Mapping[str, tuple[int, Judged]]  # by resource: see `CostlierSettings`
     easiest: Mapping[str, Judged]  # by limited metric: closest to that limit, keeps the others
-    runner_up: Judged | None = None  # sends much less than the chosen one, and was not as good
-    play_off: Mapping[Setting, Interval] = field(default_factory=dict)  # worse than the leader by
+    runner_up: Judged | None = None  # the best of the others that keeps the limits
+    replaced: Judged | None = None  # what the search chose, if held-out runs decided otherwise
 
     @property
     def everyone(self) -> Judged:
@@ -112,6 +113,11 @@ class Judgement:
     def alone(self) -> Judged:
         """The reference in which clients do not share."""
         return self.references[-1]
+
+    @property
+    def tied(self) -> bool:
+        """Whether the search chose it because it ties with the leader, and is cheaper."""
+        return self.replaced is None and self.leader is not self.chosen
 
     def gain(self, goal: Goal) -> Interval:
         """How much better than alone clients do with the chosen setting, seed by seed: reward more,
@@ -147,23 +153,70 @@ class Judgement:
     def violation(self, goal: Goal, one: Judged) -> float:
         return goal.violation(one.runs, self.everyone.runs)
 
+    def fits(self, goal: Goal, one: Judged) -> bool:
+        """Whether nothing that is limited speaks against it: of each it costs no more than the
+        advice, or is sure to keep the limit. Traffic that is limited counts within its limit too:
+        for less of it, ties were decided."""
+        pairs = zip(self.limits(goal, one), self.limits(goal, self.chosen), strict=True)
+        return all(
+            own.excess.mean <= usual.excess.mean
+            or (own.limit.metric != "communication" and own.excess.high <= 0)
+            for own, usual in pairs
+        )
+
 
 def judge(
     case: Case,
     session: Session,
     found: SearchResult,
+    goal: Goal,
     seeds: Sequence[int],
     progress: Callable[[int, int], None],
 ) -> Judgement:
-    """Run everything that the plan mentions with the held-out seeds, all at once."""
+    """Run everything that the plan mentions with the held-out seeds. If another setting that fits
+    has a better mean there than what the search chose, that one is advised: a page must not advise
+    what its own table says is worse. Where that happens the runs that decide are also those that
+    are reported, so that the advice looks a little better than it is: it is the best of about a
+    dozen, which differ by little."""
+    first, chosen = None, found.chosen
+    while True:
+        made, others = _judge(case, session, found, chosen, seeds, progress)
+        asked = goal.settle(made.everyone.means())
+        better = _best(asked, [one for one in others if made.fits(asked, one)])
+        aims = [loss(goal.aim, one[goal.aim].mean) for one in (better or made.chosen, made.chosen)]
+        if better is None or better.setting is None or aims[0] >= aims[1]:
+            break
+        first, chosen = first or made.chosen, better.setting  # ends: the aim gets better each time
+    usual = {one.setting for one in made.references}
+    rest = [one for one in others if one.setting not in usual]
+    least = min((made.violation(asked, one) for one in rest), default=0.0)
+    second = _best(asked, [one for one in rest if made.violation(asked, one) <= least])
+    return replace(made, runner_up=second, replaced=first)
+
+
+def _best(goal: Goal, among: Sequence[Judged]) -> Judged | None:
+    return min(among, key=lambda one: goal.order(one.means()), default=None)
+
+
+def _judge(
+    case: Case,
+    session: Session,
+    found: SearchResult,
+    chosen: Setting,
+    seeds: Sequence[int],
+    progress: Callable[[int, int], None],
+) -> tuple[Judgement, list[Judged]]:
+    """All figures with this advice, and those of all other settings that may be advised. What was
+    run before is not run again."""
     paid, free = case.everyone, case.nobody
-    more = [found.leader, *(each.best for each in found.spending.values())]
-    more += [] if found.runner_up is None else [found.runner_up]
-    settings = dict.fromkeys(
-        [found.chosen, paid, free, *found.frontier, *more, *found.easiest.values()]
-    )
+    more = spending(found.evidence, found.evidence.settings, found.goal, chosen)
+    settings = dict.fromkeys([
+        chosen, paid, free, *found.frontier, found.chosen, found.leader,
+        *(each.best for each in more.values()), *([found.second] if found.second else []),
+        *found.easiest.values(),
+    ])  # fmt: skip
     groups = [case.cells(setting, seeds, JUDGE) for setting in settings]
-    groups += [case.cells(found.chosen, seeds, JUDGE, factor) for factor in FACTORS]
+    groups += [case.cells(chosen, seeds, JUDGE, factor) for factor in FACTORS]
     groups.append(case.alone(found.alone, seeds, JUDGE))
     runs = iter(needed(run_groups(session, groups, progress)))
     runs_a_world = 0 if case.fitted is None else case.fitted.runs
@@ -172,12 +225,11 @@ def judge(
         for setting in settings
     }
     off = {
-        factor: Judged(f"costs x {factor:g}", next(runs), found.chosen, runs_a_world=runs_a_world)
+        factor: Judged(f"costs x {factor:g}", next(runs), chosen, runs_a_world=runs_a_world)
         for factor in FACTORS
     }
-    chosen = judged[found.chosen]
-    return Judgement(
-        chosen=chosen,
+    made = Judgement(
+        chosen=judged[chosen],
         references=(
             replace(judged[paid], label=f"everyone is paid, D_c {paid.threshold:g}"),
             replace(judged[free], label=f"nobody is paid, D_c {free.threshold:g}"),
@@ -189,10 +241,10 @@ def judge(
                 key=lambda point: point["payment"].mean,
             )
         ),
-        sensitivity=dict(sorted({**off, 1.0: chosen}.items())),
+        sensitivity=dict(sorted({**off, 1.0: judged[chosen]}.items())),
         leader=judged[found.leader],
-        spending={name: (each.count, judged[each.best]) for name, each in found.spending.items()},
+        spending={name: (each.count, judged[each.best]) for name, each in more.items()},
         easiest={metric: judged[setting] for metric, setting in found.easiest.items()},
-        runner_up=None if found.runner_up is None else judged[found.runner_up],
-        play_off=found.play_off,
     )
+    allowed = [one for one in settings if one != chosen and case.space.holds(one)]
+    return made, [judged[one] for one in allowed]

@@ -42,8 +42,8 @@ TRIALS, HELD_OUT = 160, 20
 
 @dataclass(frozen=True)
 class Plan(Shown):
-    """Advice. All figures come from the `held_out` seeds (and, of a log, from its second part),
-    which were not used to choose settings. `str()` is the whole plan as text.
+    """Advice. All figures come from the `held_out` seeds (and, of MovieLens, from other events),
+    which the search did not use. `str()` is the whole plan as text.
 
     >>> plan  # of the example of `incfed.plan`
     <Plan: ...>
@@ -292,15 +292,16 @@ def plan(
         search = Search(case, session, search_seeds, progress or (lambda update: None), slow)
         try:
             found = search.run(goal, batches=batches, file=file, seed=seed)
-            judgement = judge(case, session, found, held, search.report)
+            judgement = judge(case, session, found, goal, held, search.report)
         except RunsFailed as error:
             raise inputs.InputError(f"no plan: the runs failed: {error}") from None
-        evidence = found.evidence
+        evidence, setting = found.evidence, judgement.chosen.setting
+        assert setting is not None  # an advice shares
         made = Plan(
             case=case,
             # A limit given as a share is stated by what paying everyone gives in the held-out runs.
             goal=goal.settle(judgement.everyone.means()),
-            setting=found.chosen,
+            setting=setting,
             within=found.within,
             judgement=judgement,
             tried=[(setting, evidence.means(setting)) for setting in evidence.settings],

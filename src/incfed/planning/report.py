@@ -61,11 +61,11 @@ def _header(plan: Plan) -> Iterator[doc.Block]:
 
 def _what_it_means(plan: Plan) -> list[str]:
     return [
+        *alternatives.replaced(plan),
         *alternatives.unused(plan),
         advice.explain(plan.setting),
         *advice.lie_words(plan),
         *alternatives.tie_words(plan),
-        *alternatives.better(plan),
         *alternatives.thrift(plan),
     ]
 
@@ -73,6 +73,7 @@ def _what_it_means(plan: Plan) -> list[str]:
 def _expectations(plan: Plan) -> Iterator[doc.Block]:
     rows = [("The advice", plan.judgement.chosen)]
     rows += [(reference.label, reference) for reference in plan.judgement.references]
+    rows += alternatives.runner_up(plan)
     yield doc.Heading("What to expect")
     note = (
         f"Held-out means over {counted(len(plan.held_out), 'seed')} with 95 % intervals. Learning "
@@ -181,6 +182,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "unused": alternatives.unused(plan),
         "sensitivity": {f"{k:g}": _figures(v) for k, v in judgement.sensitivity.items()},
         "references": {reference.label: _figures(reference) for reference in judgement.references},
+        "runner_up": None if judgement.runner_up is None else _figures(judgement.runner_up),
         "relax": advice.relax(plan),
         "settings_tried": len(plan.tried),
         "tried": [_tried(setting, means) for setting, means in plan.tried],

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ..experiments.cells import Cell
 from ..experiments.engine import Session
-from ..results.intervals import Interval
 from .alone import Rules, candidates
 from .case import SEARCH, Case
 from .evidence import Evidence, figures_of, means_of
@@ -17,18 +16,17 @@ from .goals import Figures, Goal, loss
 from .selection import (
     RESOURCES,
     RUNGS,
-    CostlierSettings,
     choose,
     easiest,
     front,
     promising,
-    spending,
+    ranked,
     survivors,
     thin,
 )
 from .space import Setting
 from .study import BATCH, Study
-from .ties import play_off, rivals, runner_up, worse
+from .ties import best, contenders, play_off, rivals
 
 FULL = RUNGS[-1]
 FINALISTS = 12  # settings that get all seeds before one is chosen
@@ -58,13 +56,12 @@ class SearchResult:
     """The result of a search; its figures come from the seeds that settings were chosen with."""
 
     evidence: Evidence
+    goal: Goal  # with its limits as numbers
     chosen: Setting
     within: bool  # it keeps all limits in the search
     frontier: list[Setting]
     leader: Setting  # has the best aim; the chosen one is as good, and cheaper, or the same
-    runner_up: Setting | None  # sends much less than the chosen one, and is not quite as good
-    play_off: dict[Setting, Interval]  # by how much each was worse than the leader, in the aim
-    spending: dict[str, CostlierSettings]  # by resource of which much is left
+    second: Setting | None  # the best other one
     easiest: dict[str, Setting]  # by limited metric: comes closest to that limit, keeps the others
     alone: Rules  # the best way to learn without sharing
 
@@ -147,27 +144,32 @@ class Search:
         self._run(list(dict.fromkeys(wanted)), FULL)
         full = [setting for setting in evidence.settings if evidence.count(setting) >= FULL]
         self._check(full)
-        leader = choose(evidence, full, goal)
-        again, usual = self.play_off, (self._case.nobody, self._case.everyone)
-        others, chosen = rivals(evidence, full, goal, leader, always=usual), leader
-        if others:
-            chosen = play_off(again, leader, others, goal, self._meet)
+        leader, chosen = self._decide(full, goal)
+        others = ranked(evidence, [one for one in full if one != chosen], goal)
         return SearchResult(
             evidence=evidence,
+            goal=goal,
             chosen=chosen,
             within=evidence.violation(chosen, goal) == 0,
             frontier=along(evidence, goal, full, FULL, FRONTIER),
             leader=leader,
-            runner_up=runner_up(again, goal, leader, chosen) if again.count(chosen) else None,
-            play_off={
-                setting: worse(again, setting, leader, goal.aim)
-                for setting in again.settings
-                if again.count(leader)  # none if a run of it failed
-            },
-            spending=spending(evidence, evidence.settings, goal, chosen),
+            second=others[0] if others else None,
             easiest=easiest(evidence, goal, full),
             alone=self._alone(goal, chosen),
         )
+
+    def _decide(self, full: Sequence[Setting], goal: Goal) -> tuple[Setting, Setting]:
+        """The setting with the best aim, and the one to choose: see `ties`."""
+        evidence, again = self.evidence, self.play_off
+        leader = choose(evidence, full, goal)
+        if goal.counts_traffic:
+            usual = (self._case.nobody, self._case.everyone)
+            others = rivals(evidence, full, goal, leader, always=usual)
+            chosen = play_off(again, leader, others, goal, self._meet) if others else leader
+            return leader, chosen
+        others = contenders(evidence, full, goal, leader)
+        chosen = best(evidence, again, leader, others, goal, self._meet) if others else leader
+        return chosen, chosen
 
     def _meet(self, settings: Sequence[Setting], seeds: int) -> None:
         """Run settings with the seeds of the play-off."""

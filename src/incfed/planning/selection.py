@@ -6,7 +6,7 @@ rung, a setting is given up if, on the same seeds,
 - another setting costs no more, is no further outside the limits, and has a better aim by more than
   two standard errors.
 
-Of the settings with all seeds, the best one leads; `ties` decides whether a cheaper one is as good.
+Of the settings with all seeds, the best one leads; in `ties` it meets its rivals again.
 """
 
 from __future__ import annotations
@@ -109,13 +109,18 @@ def upper_excess(evidence: Evidence, setting: Setting, goal: Goal) -> float:
 def choose(evidence: Evidence, settings: Sequence[Setting], goal: Goal) -> Setting:
     """The best of those that keep the limits safely; if none does, the safest of those that keep
     them; if none keeps them at all, the one that is least outside."""
+    return ranked(evidence, settings, goal)[0]
+
+
+def ranked(evidence: Evidence, settings: Sequence[Setting], goal: Goal) -> list[Setting]:
+    """The one to `choose` first, then the one to choose without it, ..."""
 
     def rank(setting: Setting) -> tuple[float, ...]:
         outside = evidence.violation(setting, goal)
         risk = max(0.0, upper_excess(evidence, setting, goal))
         return outside, risk, *goal.order(evidence.means(setting))
 
-    return min(settings, key=rank)
+    return sorted(settings, key=rank)
 
 
 def promising(evidence: Evidence, goal: Goal, seeds: int, count: int) -> list[Setting]:

@@ -1,9 +1,15 @@
-"""Ties go to the cheaper: which setting is advised instead of the one that looked best.
+"""The play-off: which of the settings that may be the best is chosen.
 
-The leader of a search was picked for looking best, and so looks better than it is. Its rivals,
-which are cheaper and may be as good, meet it again in a play-off with other seeds. As good means
-that the 95 % interval of the difference, seed by seed, reaches 0. Of those that are as good, the
-one that sends least is taken; of those that send about as little, the one that pays least.
+The leader of a search was picked for looking best, and so looks better than it is. It meets its
+rivals again with other seeds. Which are its rivals, and which is taken, depends on the goal.
+
+Where traffic is neither limited nor the aim, rivals are those that may be better, and the one with
+the best mean of all seeds is taken. What is not limited is free, and so is money within its limit:
+less of it decides between equals only.
+
+Where traffic counts, ties go to the cheaper. Rivals are cheaper settings that may be as good: the
+95 % interval of the difference, seed by seed, reaches 0. Of those that are as good, the one that
+sends least is taken; of those that send about as little, the one that pays least.
 
 With few seeds that would be too easy, as whatever is noisy ties, and too hard, as of many rivals
 some look worse than they are. So few seeds only rule out what is far from the leader. The one that
@@ -17,12 +23,13 @@ from collections.abc import Callable, Mapping, Sequence
 from ..results.intervals import Interval
 from .evidence import Evidence
 from .goals import Figures, Goal, loss
-from .selection import pareto, thin, upper_excess
+from .selection import pareto, ranked, thin, upper_excess
 from .space import Setting
 
-PLAY_OFF = (16, 64)  # seeds: of all rivals, and of the one that would be taken
+PLAY_OFF = (16, 64)  # seeds: of all rivals, and of those that may be taken
+FINAL = 4  # rivals that get all seeds, where the best mean decides
 NEAR = 3.0  # standard errors: one that is worse by more than this, in few seeds, is no rival
-RIVALS = 16  # by traffic and by money, half of them each
+RIVALS = 16  # where traffic counts, half of them by traffic, and half by money
 LESS = 0.8  # traffic below this share is much less
 Run = Callable[[Sequence[Setting], int], None]  # gives settings so many seeds of the play-off
 
@@ -44,6 +51,36 @@ def as_good(
         return False
     found = (worse(evidence, one, other, metric) for metric in (goal.aim, goal.partner))
     return all(by.mean <= (by.half if errors is None else errors * by.error) for by in found)
+
+
+def contenders(
+    evidence: Evidence, settings: Sequence[Setting], goal: Goal, leader: Setting
+) -> list[Setting]:
+    """Settings that may be better than the leader, by the runs of the race: the best of those that
+    are near, and keep the limits as safely."""
+    risk = max(0.0, upper_excess(evidence, leader, goal))
+    near = [
+        one
+        for one in settings
+        if one != leader
+        and upper_excess(evidence, one, goal) <= risk
+        and (by := worse(evidence, one, leader, goal.aim)).mean <= NEAR * by.error
+    ]
+    return ranked(evidence, near, goal)[:RIVALS]
+
+
+def best(
+    race: Evidence, evidence: Evidence, leader: Setting, others: Sequence[Setting], goal: Goal,
+    run: Run,
+) -> Setting:  # fmt: skip
+    """The best by all seeds, those of the race and of the play-off. `evidence` is of the play-off;
+    `run` adds to it."""
+    left = [leader, *others]
+    for seeds, count in zip(PLAY_OFF, (FINAL, 1), strict=True):
+        run(left, seeds)
+        left = [one for one in left if evidence.count(one) >= seeds]  # others have failed
+        left = ranked(race.joined(evidence), left, goal)[:count]
+    return left[0] if left else leader
 
 
 def cheaper(one: Figures, other: Figures) -> bool:
@@ -114,17 +151,3 @@ def cheapest(
     least = min(each["communication"] for each in means.values())
     light = [one for one in means if LESS * means[one]["communication"] <= least]
     return min(light, key=lambda one: (means[one]["payment"], means[one]["communication"]))
-
-
-def runner_up(evidence: Evidence, goal: Goal, leader: Setting, taken: Setting) -> Setting | None:
-    """Of the rivals that were not as good but send much less than the one that was taken, and pay
-    no more: the one that is least worse. None: there is none."""
-    sent, paid = (evidence.means(taken)[name] for name in ("communication", "payment"))
-    found = {
-        one: worse(evidence, one, leader, goal.aim).mean
-        for one in evidence.settings
-        if (means := evidence.means(one))["communication"] < LESS * sent
-        and means["payment"] <= paid
-        and evidence.violation(one, goal) <= evidence.violation(taken, goal)
-    }
-    return min(found, key=found.__getitem__, default=None)
