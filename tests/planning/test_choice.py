@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 import incfed
 from incfed.experiments import read
-from incfed.planning import judging, planner
+from incfed.planning import judging, planner, search
 from incfed.planning.case import read_case
 from incfed.planning.goals import Goal, Limit, loss
 from incfed.planning.judging import Judged, Judgement
@@ -143,8 +144,8 @@ def _check_that_nothing_better_fits(plan: incfed.Plan) -> None:
         if made.violation(goal, one) == 0 and all(means[x] <= mine[x] for x in resources):
             assert loss(goal.aim, means[goal.aim]) >= loss(goal.aim, mine[goal.aim])
         sure = all(check.kept and check.sure for check in made.limits(goal, one))
-        if sure and not goal.counts_traffic:  # money within its limit is free
-            assert loss(goal.aim, means[goal.aim]) >= loss(goal.aim, mine[goal.aim])
+        if sure and not goal.counts_traffic:  # money within its limit is free, if it buys something
+            assert not made.chosen.worse(one, goal.aim).low > 0
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -195,23 +196,51 @@ def test_held_out_runs_have_the_last_word(
     assert all(one.setting != plan.setting for _, one in made.spending.values())
 
 
-def test_what_fits_beside_the_advice() -> None:
-    """Money within its limit is free if it is sure to be; traffic that is limited is not."""
+def test_what_beats_the_advice() -> None:
+    """Money within its limit is free, if that is sure to be kept and the money buys something;
+    traffic that is limited is not."""
 
-    def one(*paid: float, sent: float = 5.0) -> Judged:
-        runs = [{"payment": x, "communication": sent, "regret": 1.0, "reward": 1.0} for x in paid]
-        return Judged("", runs)
+    def one(*paid: float, better: Sequence[float] = (2.0, 2.1), sent: float = 5.0) -> Judged:
+        pairs = zip(paid, better, strict=True)
+        return Judged("", [
+            {"payment": x, "communication": sent, "regret": 9.0 - y, "reward": y} for x, y in pairs
+        ])  # fmt: skip
 
-    chosen = one(10.0, 12.0)
+    chosen = one(10.0, 12.0, better=(0.0, 0.0))
     made = Judgement(chosen, (chosen,), (), {}, chosen, {}, {})
-    budget = Goal("regret", (Limit("payment", 100.0),))
-    both = Goal("regret", (Limit("payment", 100.0), Limit("communication", 9.0)))
-    assert made.fits(budget, one(80.0, 81.0))
-    assert not made.fits(budget, one(60.0, 110.0))  # by its mean only
-    assert not made.fits(budget, one(150.0, 150.0))
-    assert made.fits(budget, one(80.0, 81.0, sent=8.0))
-    assert made.fits(both, one(80.0, 81.0))
-    assert not made.fits(both, one(80.0, 81.0, sent=8.0))
-    tight = Goal("regret", (Limit("payment", 5.0),))  # the advice does not keep it either
-    assert made.fits(tight, one(9.0, 12.0))
-    assert not made.fits(tight, one(12.0, 12.0))
+    chance = (9.0, -8.0)
+    for aim in ("regret", "reward"):
+        budget = Goal(aim, (Limit("payment", 100.0),))
+        assert made.beats(budget, one(80.0, 81.0))
+        assert not made.beats(budget, one(80.0, 81.0, better=chance))  # buys nothing for sure
+        assert made.beats(budget, one(10.0, 12.0, better=chance))  # costs nothing
+        assert not made.beats(budget, one(0.0, 0.0, better=(0.0, 0.0)))  # the same
+        assert not made.beats(budget, one(60.0, 110.0))  # keeps the limit by its mean only
+        assert not made.beats(budget, one(150.0, 150.0))
+        assert made.beats(budget, one(80.0, 81.0, sent=8.0))
+        both = Goal(aim, (*budget.limits, Limit("communication", 9.0)))
+        assert made.beats(both, one(80.0, 81.0))
+        assert not made.beats(both, one(80.0, 81.0, sent=8.0))
+        assert made.beats(Goal(aim), one(150.0, 150.0, better=chance, sent=8.0))  # nothing asked
+        tight = Goal(aim, (Limit("payment", 5.0),))  # the advice does not keep it either
+        assert made.beats(tight, one(9.0, 12.0))
+        assert not made.beats(tight, one(12.0, 12.0))
+
+
+@pytest.mark.parametrize(
+    ("goal", "how"),
+    [
+        ({"budget": 60}, "contenders"),
+        ({"minimize": "payment"}, "contenders"),
+        ({"minimize": "communication", "max_regret": 20}, "rivals"),
+        ({"budget": 60, "max_communication": "50%"}, "rivals"),
+    ],
+)
+def test_less_traffic_decides_ties_only_where_it_was_asked_for(
+    goal: dict[str, Any], how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met = []
+    for name in ("contenders", "rivals"):
+        monkeypatch.setattr(search, name, lambda *given, _name=name, **named: met.append(_name))
+    incfed.plan(CASE, trials=16, held_out=2, jobs=1, **goal)
+    assert met == [how]

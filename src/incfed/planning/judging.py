@@ -153,15 +153,19 @@ class Judgement:
     def violation(self, goal: Goal, one: Judged) -> float:
         return goal.violation(one.runs, self.everyone.runs)
 
-    def fits(self, goal: Goal, one: Judged) -> bool:
-        """Whether nothing that is limited speaks against it: of each it costs no more than the
-        advice, or is sure to keep the limit. Traffic that is limited counts within its limit too:
-        for less of it, ties were decided."""
+    def beats(self, goal: Goal, one: Judged) -> bool:
+        """Whether `one` is to be advised instead: its mean is better, and it costs no more of
+        anything that is limited. More money is free if its limit is sure to be kept, but has to buy
+        something: a gain beyond the chance of these runs. Limited traffic is never free."""
+        own, usual = one.values(goal.aim), self.chosen.values(goal.aim)
+        gain = Interval.of(loss(goal.aim, y - x) for x, y in zip(own, usual, strict=True))
+        if not loss(goal.aim, one[goal.aim].mean) < loss(goal.aim, self.chosen[goal.aim].mean):
+            return False
         pairs = zip(self.limits(goal, one), self.limits(goal, self.chosen), strict=True)
-        return all(
-            own.excess.mean <= usual.excess.mean
-            or (own.limit.metric != "communication" and own.excess.high <= 0)
-            for own, usual in pairs
+        more = [new for new, old in pairs if new.excess.mean > old.excess.mean]
+        return not more or (
+            gain.low > 0
+            and all(x.excess.high <= 0 and x.limit.metric != "communication" for x in more)
         )
 
 
@@ -173,18 +177,16 @@ def judge(
     seeds: Sequence[int],
     progress: Callable[[int, int], None],
 ) -> Judgement:
-    """Run everything that the plan mentions with the held-out seeds. If another setting that fits
-    has a better mean there than what the search chose, that one is advised: a page must not advise
-    what its own table says is worse. Where that happens the runs that decide are also those that
-    are reported, so that the advice looks a little better than it is: it is the best of about a
-    dozen, which differ by little."""
+    """Run everything that the plan mentions with the held-out seeds. What `beats` the choice of the
+    search there is advised instead: a page must not advise what its own table says is worse. Where
+    that happens, the runs that decide are also those that are reported, so that the advice looks a
+    little better than it is: it is the best of about a dozen, which differ by little."""
     first, chosen = None, found.chosen
     while True:
         made, others = _judge(case, session, found, chosen, seeds, progress)
         asked = goal.settle(made.everyone.means())
-        better = _best(asked, [one for one in others if made.fits(asked, one)])
-        aims = [loss(goal.aim, one[goal.aim].mean) for one in (better or made.chosen, made.chosen)]
-        if better is None or better.setting is None or aims[0] >= aims[1]:
+        better = _best(asked, [one for one in others if made.beats(asked, one)])
+        if better is None or better.setting is None:
             break
         first, chosen = first or made.chosen, better.setting  # ends: the aim gets better each time
     usual = {one.setting for one in made.references}
