@@ -94,7 +94,9 @@ def small_worlds(seeds: tuple[int, ...] = (11, 12), fresh: int = 100) -> list[di
     found = []
     for name, case in SMALL.items():
         for seed in seeds:
-            plan = incfed.plan(case, budget=200, trials=48, seed=seed, jobs=1)
+            plan = incfed.plan(
+                case, budget=200, max_communication="100%", trials=48, seed=seed, jobs=1
+            )
             judgement = plan.judgement
             others = [*judgement.references, *judgement.frontier, judgement.leader]
             others += [] if judgement.runner_up is None else [judgement.runner_up]
