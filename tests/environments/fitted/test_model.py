@@ -21,16 +21,23 @@ def seen() -> tuple[Any, Any, Any, Any]:
     x = rng.normal(size=(EVENTS, DIM))
     thetas = rng.normal(size=DIM) + 0.5 * rng.normal(size=(COUNT, DIM))
     noise = 0.3 * rng.normal(size=EVENTS)
-    y = 0.7 + np.einsum("nd,nd->n", x, thetas[clients]) + noise
+    own = 0.7 + rng.normal(size=COUNT)
+    y = own[clients] + np.einsum("nd,nd->n", x, thetas[clients]) + noise
     return clients, x, y, np.ones(EVENTS)
 
 
-def literal(seen: tuple[Any, Any, Any, Any], s2: float, tau2: float, m2: float) -> float:
+def variances(model: Model) -> list[float]:
+    return [model.noise, model.spread, model.size, model.intercept_spread]
+
+
+def literal(
+    seen: tuple[Any, Any, Any, Any], s2: float, tau2: float, m2: float, intercept: float
+) -> float:
     """-2 log evidence: the density of all rewards at once."""
     clients, x, y, weights = seen
-    full = np.column_stack([x, np.ones(len(x))])
     same = clients[:, None] == clients
-    covariance = m2 * x @ x.T + FLAT + tau2 * same * (full @ full.T) + s2 * np.diag(1 / weights)
+    covariance = m2 * x @ x.T + FLAT + same * (tau2 * x @ x.T + intercept)
+    covariance += s2 * np.diag(1 / weights)
     value = np.linalg.slogdet(covariance)[1] + y @ np.linalg.solve(covariance, y)
     return float(value)
 
@@ -40,7 +47,7 @@ def joint(seen: tuple[Any, Any, Any, Any], model: Model) -> tuple[Any, Any]:
     clients, x, y, weights = seen
     full, size = np.column_stack([x, np.ones(len(x))]), DIM + 1
     precision, linear = np.zeros(((COUNT + 1) * size,) * 2), np.zeros((COUNT + 1) * size)
-    own = np.eye(size) / model.spread
+    own = np.diag([1 / model.spread] * DIM + [1 / model.intercept_spread])
     precision[:size, :size] = np.diag([1 / model.size] * DIM + [0.0]) + COUNT * own
     for client in range(COUNT):
         at = slice((client + 1) * size, (client + 2) * size)
@@ -55,16 +62,16 @@ def joint(seen: tuple[Any, Any, Any, Any], model: Model) -> tuple[Any, Any]:
 
 def test_the_fit_has_the_most_evidence(seen: tuple[Any, Any, Any, Any]) -> None:
     model = Model.fit(Sums.of(*seen, COUNT))
-    found = model.noise, model.spread, model.size
+    found = variances(model)
     best = literal(seen, *found)
-    for place in range(3):
+    for place in range(4):
         for factor in (0.5, 0.8, 1.25, 2.0):
             other = list(found)
             other[place] *= factor
             assert literal(seen, *other) > best
     # the score is the evidence up to a constant, also away from the best
     louder = Model.fit(Sums.of(*seen, COUNT), noise=0.2)
-    apart = literal(seen, louder.noise, louder.spread, louder.size) - best
+    apart = literal(seen, *variances(louder)) - best
     # FLAT is not quite flat
     assert louder.score - model.score == pytest.approx(apart, rel=1e-4)
 
@@ -99,7 +106,8 @@ def test_new_clients_are_drawn_around_what_is_common(seen: tuple[Any, Any, Any, 
     drawn = model.draw(np.random.default_rng(2), more=50_000)
     assert len(drawn) == COUNT + 50_000
     spread = np.cov(drawn[COUNT:].T)
-    np.testing.assert_allclose(spread, model.spread * np.eye(DIM + 1), atol=0.05 * model.spread)
+    wanted = [*[model.spread] * DIM, model.intercept_spread]
+    np.testing.assert_allclose(spread, np.diag(wanted), atol=0.05 * max(wanted))
 
 
 def test_clients_that_are_alike_are_found_alike() -> None:
@@ -110,6 +118,20 @@ def test_clients_that_are_alike_are_found_alike() -> None:
     assert model.disagreement < 0.1
     assert model.noise == pytest.approx(1.0, rel=0.1)
     np.testing.assert_allclose(model.common[:-1], [1.0, -1.0, 0.5, 0.0], atol=0.1)
+
+
+def test_tastes_may_differ_where_rates_do_not_and_the_other_way_round() -> None:
+    rng = np.random.default_rng(6)
+    clients, x = rng.integers(20, size=8000), rng.normal(size=(8000, 4))
+    tastes, rates = rng.normal(size=(20, 4)), rng.normal(size=20)
+    noise = rng.normal(size=8000)
+    for away, spread, own in ((1.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
+        taste = np.einsum("nd,nd->n", x, [1.0, -1.0, 0.5, 0.0] + away * tastes[clients])
+        y = taste + own * rates[clients] + noise
+        model = Model.fit(Sums.of(clients, x, y, np.ones(8000), 20))
+        assert model.spread == pytest.approx(spread, abs=0.2)
+        assert model.intercept_spread == pytest.approx(own, abs=0.5)
+        assert model.intercept_spread < 0.01 or own
 
 
 def test_rewards_that_are_all_the_same_need_no_noise() -> None:

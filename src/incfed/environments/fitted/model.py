@@ -1,25 +1,29 @@
 """The model behind a fitted world: clients whose parameters vary around a common one.
 
 Rewards of client i are y = x'theta_i + noise of variance s2, with theta_i ~ N(theta, tau2 I) and
-theta ~ N(0, m2 I). x has an intercept as its last feature, whose common part has a flat prior. The
-three variances are those of maximum evidence.
+theta ~ N(0, m2 I). x has an intercept as its last feature, whose common part has a flat prior and
+whose variance between clients is its own, c^2 tau2: clients that are clicked equally often may have
+different tastes. The intercept is c instead of 1, and so all of theta_i varies by the same tau2.
+The variances are those of maximum evidence.
 
-With G_i = sum w x x' = U_i diag(g) U_i' of client i and c = U_i' sum w x y, all that the fit needs
-of the clients is their eigenvectors side by side, B = [U_1 U_2 ...], and g and c. In terms of the
+With G_i = sum w x x' = U_i diag(g) U_i' of client i and p = U_i' sum w x y, all that the fit needs
+of the clients is their eigenvectors side by side, B = [U_1 U_2 ...], and g and p. In terms of the
 ratios rho = tau2 / s2 and mu = m2 / s2:
 
-    P = diag(1/mu, ..., 1/mu, 0) + B diag(g / (1 + rho g)) B'       q = B (c / (1 + rho g))
+    P = diag(1/mu, ..., 1/mu, 0) + B diag(g / (1 + rho g)) B'       q = B (p / (1 + rho g))
     -2 log evidence = n' log s2 + sum log(1 + rho g) + d log mu + log det P
-                      + (sum w y^2 - sum rho c^2 / (1 + rho g) - q'P^-1 q) / s2 + constant
+                      + (sum w y^2 - sum rho p^2 / (1 + rho g) - q'P^-1 q) / s2 - log c^2 + constant
 
-where n' = n - 1 because of the flat prior; the best s2 is the bracket over n'.
+where n' = n - 1 because of the flat prior, which is flat in units of 1 and not of c; the best s2 is
+the bracket over n'.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,65 +31,76 @@ from ...types import Floats, Ints
 
 # Ratios of variances that are tried, times the mean square of a feature. rho = 0: all clients are
 # alike. The smallest mu: features say nothing.
-RHOS = np.concatenate([[0.0], np.geomspace(1e-6, 1e3, 37)])
+RHOS = np.concatenate([[0.0], np.geomspace(1e-6, 1e3, 19)])
 MUS = np.geomspace(1e-8, 1e6, 113)
-REFINED = 12  # times that the interval around the best rho is halved
+INTERCEPTS = np.geomspace(1e-2, 1e2, 9)  # c, times the root of the mean square of a feature
+REFINED = 8  # times that the interval around the best ratio is halved
 RANK = 1e-10  # singular values below this share of the largest are rounding
 EXACT = 1e-12  # of the mean square of rewards: the least s2, where a model fits exactly
 TIE = 1e-6  # of -2 log evidence: as good, and the smaller variance counts; rounding must not decide
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Weighted sums of observations, by the eigenvectors of each client's sum of x x'."""
+class Spectrum(NamedTuple):
+    """The eigenvectors of all clients' sums of x x', side by side."""
 
     vectors: Floats  # [d + 1, R]  B
     values: Floats  # [R]  g
-    products: Floats  # [R]  c
+    products: Floats  # [R]  p
     owner: Ints  # [R]  whose eigenvector it is, ascending
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Weighted sums of observations. Of each client they are a triangle R and a vector t with
+    R'R = sum w x x' and R't = sum w x y: the sums themselves would lose half the digits."""
+
+    clients: tuple[tuple[int, Floats, Floats], ...]  # who, R [r, d + 1], t [r]
     squares: float  # sum w y^2
     weight: float  # sum w
     count: int  # N
+    intercept: float = 1.0  # c
 
     @classmethod
     def of(cls, clients: Ints, x: Floats, y: Floats, weights: Floats, count: int) -> Sums:
         """The sums of observations x [n, d] and y [n] of clients 0 to count - 1."""
         order = np.argsort(clients, kind="stable")
         bounds = np.searchsorted(clients[order], np.arange(count + 1))
-        parts = [
-            (client, *_eigen(x[rows], y[rows], weights[rows]))
-            for client in range(count)
-            if len(rows := order[bounds[client] : bounds[client + 1]])
-        ]
-        return cls(
-            vectors=np.concatenate([vectors for _, vectors, _, _ in parts], axis=1),
-            values=np.concatenate([values for _, _, values, _ in parts]),
-            products=np.concatenate([products for _, _, _, products in parts]),
-            owner=np.repeat([part[0] for part in parts], [len(part[2]) for part in parts]),
-            squares=float(weights @ (y * y)),
-            weight=float(weights.sum()),
-            count=count,
-        )
+        parts = []
+        for client in range(count):
+            if len(rows := order[bounds[client] : bounds[client + 1]]):
+                root = np.sqrt(weights[rows])
+                turn, triangle = np.linalg.qr(
+                    np.column_stack([x[rows], np.ones(len(rows))]) * root[:, None]
+                )
+                parts.append((client, triangle, turn.T @ (root * y[rows])))
+        return cls(tuple(parts), float(weights @ (y * y)), float(weights.sum()), count)
 
     @property
     def dim(self) -> int:
         """d, without the intercept."""
-        return len(self.vectors) - 1
+        return int(self.clients[0][1].shape[1]) - 1
 
     @cached_property
     def unit(self) -> float:
         """The mean square of a feature."""
-        squares = np.square(self.vectors[:-1]).sum(axis=0) @ self.values
-        return float(squares) / (self.weight * self.dim) or 1.0
+        squares = sum(float(np.square(triangle[:, :-1]).sum()) for _, triangle, _ in self.clients)
+        return squares / (self.weight * self.dim) or 1.0
 
-
-def _eigen(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """U, g and c of one client, from its rows: their squares would lose half the digits."""
-    root = np.sqrt(weights)
-    rows = np.column_stack([x, np.ones(len(x))]) * root[:, None]
-    left, singular, right = np.linalg.svd(rows, full_matrices=False)
-    kept = singular > RANK * singular[0]
-    return right[kept].T, singular[kept] ** 2, (singular * (left.T @ (root * y)))[kept]
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        scale = np.append(np.ones(self.dim), self.intercept)
+        parts = []
+        for client, triangle, target in self.clients:
+            left, singular, right = np.linalg.svd(triangle * scale, full_matrices=False)
+            kept = singular > RANK * singular[0]
+            products = singular * (left.T @ target)
+            parts.append((client, right[kept].T, singular[kept] ** 2, products[kept]))
+        return Spectrum(
+            vectors=np.concatenate([vectors for _, vectors, _, _ in parts], axis=1),
+            values=np.concatenate([values for _, _, values, _ in parts]),
+            products=np.concatenate([products for _, _, _, products in parts]),
+            owner=np.repeat([part[0] for part in parts], [len(part[2]) for part in parts]),
+        )
 
 
 @dataclass(frozen=True)
@@ -94,34 +109,29 @@ class Model:
 
     sums: Sums
     noise: float  # s2
-    spread: float  # tau2: of clients around the common parameter
+    spread: float  # tau2: of clients around the common parameter, but for the intercept
     size: float  # m2: of the common parameter around 0
     score: float  # -2 log evidence, without its constant
 
     @classmethod
     def fit(cls, sums: Sums, noise: float | None = None) -> Model:
         """The model of maximum evidence; `noise`: s2, where it is known."""
-        found = {rho: _best_size(sums, rho, noise) for rho in (RHOS / sums.unit).tolist()}
-        near = sorted(found)
-        for _ in range(REFINED):
-            at = _first_best([found[rho].score for rho in near])
-            best = near[at]
-            low, high = near[max(at - 1, 0)], near[min(at + 1, len(near) - 1)]
-            between = [_middle(low, best), _middle(best, high)]
-            found |= {rho: _best_size(sums, rho, noise) for rho in between if rho not in found}
-            near = sorted({low, best, high, *between})
-        tried = sorted(found)
-        return found[tried[_first_best([found[rho].score for rho in tried])]]
+
+        def at(intercept: float) -> Model:
+            scaled = replace(sums, intercept=intercept)
+            return _least(lambda rhos: _models(scaled, rhos, noise), RHOS / sums.unit)
+
+        return _least(lambda tried: [at(c) for c in tried], INTERCEPTS * np.sqrt(sums.unit))
 
     @cached_property
     def common(self) -> Floats:
         """The posterior mean of theta, its intercept last. [d + 1]"""
-        return self._posterior[0]
+        return self._posterior[0] * self._scale
 
     @cached_property
     def means(self) -> Floats:
         """The posterior mean of each theta_i. [N, d + 1]"""
-        return self._given(self.common)
+        return self._given(self._posterior[0]) * self._scale
 
     @property
     def disagreement(self) -> float:
@@ -142,12 +152,23 @@ class Model:
         theta = mean + root @ chance.standard_normal(len(mean))
         normal = np.sqrt(self.spread) * chance.standard_normal((self.sums.count, len(mean)))
         new = theta + np.sqrt(self.spread) * chance.standard_normal((more, len(mean)))
-        return np.concatenate([self._given(theta, normal), new])
+        return np.concatenate([self._given(theta, normal), new]) * self._scale
+
+    @property
+    def intercept_spread(self) -> float:
+        """The variance of clients' intercepts around the common one."""
+        return self.spread * self.sums.intercept**2
+
+    @property
+    def _scale(self) -> Floats:
+        """From parameters with the intercept c to those with the intercept 1. [d + 1]"""
+        return np.append(np.ones(self.sums.dim), self.sums.intercept)
 
     @cached_property
     def _posterior(self) -> tuple[Floats, Floats]:
-        """The mean of theta, and the symmetric root of its covariance (eigenvectors have signs)."""
-        precision, linear = _common(self.sums, self.spread / self.noise)
+        """The mean of theta, and the symmetric root of its covariance (eigenvectors have signs);
+        with the intercept c, as in `_given`."""
+        [precision], [linear] = _common(self.sums, np.array([self.spread / self.noise]))
         prior = np.full(self.sums.dim + 1, self.noise / self.size)
         prior[-1] = 0.0
         values, vectors = np.linalg.eigh(precision + np.diag(prior))
@@ -158,14 +179,32 @@ class Model:
     def _given(self, theta: Floats, normal: Floats | None = None) -> Floats:
         """theta_i given theta: their means or, with draws from N(0, tau2 I), draws. Along its
         eigenvectors a client is known by rho g / (1 + rho g)."""
-        sums, rho = self.sums, self.spread / self.noise
-        left = 1.0 / (1.0 + rho * sums.values)  # of the variance tau2
-        pull = rho * left * (sums.products - sums.values * (theta @ sums.vectors))
-        away = np.zeros((sums.count, len(theta))) if normal is None else normal
-        pull += (np.sqrt(left) - 1.0) * np.einsum("dr,rd->r", sums.vectors, away[sums.owner])
+        vectors, values, products, owner = self.sums.spectrum
+        rho = self.spread / self.noise
+        left = 1.0 / (1.0 + rho * values)  # of the variance tau2
+        pull = rho * left * (products - values * (theta @ vectors))
+        away = np.zeros((self.sums.count, len(theta))) if normal is None else normal
+        pull += (np.sqrt(left) - 1.0) * np.einsum("dr,rd->r", vectors, away[owner])
         found = theta + away
-        np.add.at(found, sums.owner, (sums.vectors * pull).T)
+        np.add.at(found, owner, (vectors * pull).T)
         return found
+
+
+def _least(models: Callable[[list[float]], list[Model]], grid: Floats) -> Model:
+    """The model with the most evidence, over a ratio of variances: on the grid, then between the
+    best and its neighbours."""
+    near: list[float] = grid.tolist()
+    found = dict(zip(near, models(near), strict=True))
+    for _ in range(REFINED):
+        at = _first_best([found[ratio].score for ratio in near])
+        best = near[at]
+        low, high = near[max(at - 1, 0)], near[min(at + 1, len(near) - 1)]
+        between = {_middle(low, best), _middle(best, high)}
+        new = sorted(between - found.keys())
+        found |= zip(new, models(new), strict=True)
+        near = sorted({low, best, high, *between})
+    tried = sorted(found)
+    return found[tried[_first_best([found[ratio].score for ratio in tried])]]
 
 
 def _middle(low: float, high: float) -> float:
@@ -178,37 +217,48 @@ def _first_best(scores: Sequence[float] | Floats) -> int:
     return int(np.flatnonzero(np.asarray(scores) <= np.min(scores) + TIE)[0])
 
 
-def _common(sums: Sums, rho: float) -> tuple[Floats, Floats]:
-    """P without its prior, and q."""
-    left = 1.0 / (1.0 + rho * sums.values)
-    precision = (sums.vectors * (sums.values * left)) @ sums.vectors.T
-    return precision, sums.vectors @ (sums.products * left)
+def _common(sums: Sums, rhos: Floats) -> tuple[Floats, Floats]:
+    """P without its prior, and q, for each rho. [R, d + 1, d + 1], [R, d + 1]"""
+    vectors, values, products, _ = sums.spectrum
+    left = 1.0 / (1.0 + rhos[:, None] * values)
+    return (vectors * (values * left)[:, None]) @ vectors.T, (products * left) @ vectors.T
 
 
-def _best_size(sums: Sums, rho: float, known: float | None) -> Model:
-    """The best model with this rho, over all mu at once: the eigenvectors of P do not depend on mu
+def _models(sums: Sums, ratios: list[float], known: float | None) -> list[Model]:
+    """The best model with each rho, over all mu at once: the eigenvectors of P do not depend on mu
     once the intercept, whose prior is flat, is eliminated."""
-    precision, linear = _common(sums, rho)
-    across, own = precision[:-1, -1], precision[-1, -1]
-    values, vectors = np.linalg.eigh(precision[:-1, :-1] - np.outer(across, across) / own)
-    turned = vectors.T @ (linear[:-1] - across * (linear[-1] / own))
-    rest = (
+    rhos = np.array(ratios)
+    _, grams, products, _ = sums.spectrum
+    precision, linear = _common(sums, rhos)
+    across, own = precision[:, :-1, -1], precision[:, -1, -1]
+    inner = precision[:, :-1, :-1] - across[:, :, None] * (across / own[:, None])[:, None]
+    values, vectors = np.linalg.eigh(inner)
+    rest = linear[:, :-1] - across * (linear[:, -1] / own)[:, None]
+    turned = np.einsum("rij,ri->rj", vectors, rest)
+    alone = (
         sums.squares
-        - float((rho * sums.products**2 / (1.0 + rho * sums.values)).sum())
-        - linear[-1] ** 2 / own
+        - (rhos[:, None] * products**2 / (1.0 + rhos[:, None] * grams)).sum(axis=1)
+        - linear[:, -1] ** 2 / own
     )
     mus = MUS / sums.unit
-    grown = np.maximum(values, 0.0)[:, None] + 1.0 / mus  # [d, mu]
-    rests = np.maximum(rest - (turned[:, None] ** 2 / grown).sum(axis=0), EXACT * sums.squares)
+    grown = np.maximum(values, 0.0)[:, :, None] + 1.0 / mus  # [R, d, mu]
+    explained = (turned[:, :, None] ** 2 / grown).sum(axis=1)
+    rests = np.maximum(alone[:, None] - explained, EXACT * sums.squares)
     degrees = max(sums.weight - 1.0, 1.0)
     noise = np.maximum(rests / degrees, np.finfo(float).tiny)
     if known is not None:
         noise = np.full_like(noise, known)
     scores = (
         degrees * np.log(noise) + rests / noise
-        + float(np.log1p(rho * sums.values).sum()) + np.log(own)
-        + np.log(grown).sum(axis=0) + sums.dim * np.log(mus)
+        + np.log1p(rhos[:, None] * grams).sum(axis=1)[:, None]
+        + np.log(own / sums.intercept**2)[:, None]
+        + np.log(grown).sum(axis=1) + sums.dim * np.log(mus)
     )  # fmt: skip
-    at = _first_best(scores)
-    s2 = float(noise[at])
-    return Model(sums, s2, rho * s2, float(mus[at]) * s2, float(scores[at]))
+    found = []
+    for rho, score, s2 in zip(ratios, scores, noise, strict=True):
+        at = _first_best(score)
+        variance = float(s2[at])
+        found.append(
+            Model(sums, variance, rho * variance, float(mus[at]) * variance, float(score[at]))
+        )
+    return found
