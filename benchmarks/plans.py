@@ -94,6 +94,27 @@ class ShopStream(incfed.Stream):
 
 
 def measure(logs: int = LOGS) -> dict[str, Any]:
+    """Plans of logs that can tell, and of logs that cannot."""
+    return {**_plans(logs), "refused": {name: _refused(name) for name in ("noise", "few clicks")}}
+
+
+def _refused(name: str, logs: int = 10) -> int:
+    """How many logs are refused of shops whose clicks have nothing to do with what is shown."""
+    count = 0
+    for n in range(logs):
+        chance = np.random.default_rng([n, 4])
+        few = name == "few clicks"
+        rate, events = (0.0046, 10_000) if few else (chance.uniform(0.05, 0.5), 2_000 * (1 + n))
+        shops = Shops(kind="alike", logistic=True, rate=rate, count=12 + 2 * n, seed=n)
+        clicks = pl.Series("reward", (chance.random(events) < rate).astype(float))
+        frame = shops.log(events, seed=n, skewed=n % 5 == 4).with_columns(clicks)
+        fitted = incfed.FittedWorld(incfed.ReplayLog(frame, mode="replay"))
+        count += not fitted.held_out.predicts
+    print(f"  {name}: {count} of {logs} logs are refused")
+    return count
+
+
+def _plans(logs: int) -> dict[str, Any]:
     rows = [row for n in range(logs) if (row := _one(n)) is not None]
     telling = [row for row in rows if row["verdict"] != "This log cannot tell"]
     signs = sum((row["gain"] > 0) == (row["truth"] > 0) for row in telling)
@@ -186,7 +207,8 @@ def _fresh(
     fitted = plan.case.fitted
     assert fitted is not None
     world = incfed.FittedWorld(log, length=plan.case.steps, link=fitted.link, runs=fitted.runs)
-    both = [_rewards(world, one, plan.case.steps, HELD_OUT) for one in (plan.algorithm(), alone)]
+    seeds = HELD_OUT * fitted.runs
+    both = [_rewards(world, one, plan.case.steps, seeds) for one in (plan.algorithm(), alone)]
     return float((both[0] - both[1]).mean())
 
 

@@ -42,8 +42,9 @@ def test_chance_in_a_run_is_taken_out_of_what_a_log_leaves_open() -> None:
     found = Interval.of_worlds([0.0, 2.0, 2.0, 4.0, 4.0, 6.0], 2)
     assert found.mean == pytest.approx(3.0)
     assert found.half == pytest.approx(4.302653 * math.sqrt(3.0 + 1.0 / 3.0), rel=1e-5)
-    # worlds that differ by no more than chance
-    alike = Interval.of_worlds([0.0, 2.0, 0.0, 2.0, 0.0, 2.0], 2)
-    assert alike.half == pytest.approx(4.302653 * math.sqrt(1.0 / 3.0), rel=1e-5)
+    # means of worlds that vary by 1 / 3, less than chance explains: half the standard error of
+    # that, which is (1 / 3) sqrt(2 / 2), counts as what they differ by
+    alike = Interval.of_worlds([0.0, 2.0, 0.0, 2.0, 1.0, 3.0], 2)
+    assert alike.half == pytest.approx(4.302653 * math.sqrt(1.0 / 6.0 + 1.0 / 3.0), rel=1e-5)
     # one run a world tells no more than that they differ
     assert Interval.of_worlds([1.0, 2.0, 3.0], 1) == Interval.bootstrap(2.0, [1.0, 2.0, 3.0])

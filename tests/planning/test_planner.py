@@ -233,11 +233,14 @@ def test_where_more_money_buys_nothing(made: incfed.Plan) -> None:
 
 
 @settings(max_examples=40)
-@given(st.integers(0, 10**6), st.integers(0, 10**6))
-def test_no_seed_is_used_for_both(one: int, two: int) -> None:
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.sampled_from([1, 4]))
+def test_no_seed_is_used_for_both(one: int, two: int, runs: int) -> None:
     def ranges(seed: int) -> tuple[set[int], set[int]]:
-        search, held = planner.seeds_of(seed, 1000)
-        return set(search), set(held)
+        """Worlds to choose with and to judge by."""
+        search, held = planner.seeds_of(seed, 1000, runs)
+        assert len({n // runs for n in search}) == len(search)  # each is run once
+        assert len(held) == 1000 * runs
+        return {n // runs for n in search}, {n // runs for n in held}
 
     assert not ranges(one)[0] & ranges(one)[1]
     assert len(ranges(one)[1]) == 1000
@@ -402,7 +405,7 @@ def test_a_trace_is_planned_in_the_world_fitted_to_it(tmp_path: Path) -> None:
     tables = {"world": {"kind": "Trace", "file": str(tmp_path / "log.npz")}, "costs": 1.0}
     plan = incfed.plan(tables, maximize="reward", budget=20, **SMALL)
     assert plan.case.steps == 120
-    fitted = incfed.FittedWorld(incfed.Trace.load(tmp_path / "log.npz"), length=120, runs=2)
+    fitted = incfed.FittedWorld(incfed.Trace.load(tmp_path / "log.npz"), length=120, runs=4)
     runs = [incfed.simulate(fitted, plan.algorithm(), seed=seed) for seed in plan.held_out]
     assert plan.reward.mean == pytest.approx(statistics.fmean(run.reward[-1] for run in runs))
     _check_config(plan, tmp_path / "plan")

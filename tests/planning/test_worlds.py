@@ -43,11 +43,12 @@ def test_a_log_is_planned_in_the_world_fitted_to_it(tmp_path: Path) -> None:
     assert plan.goal.aim == plan.goal.performance == "reward"
     assert plan.case.steps == 300  # half as many as the log has events
     log = incfed.ReplayLog(world["file"], mode="replay")
-    fitted = incfed.FittedWorld(log, length=300, runs=2)
+    fitted = incfed.FittedWorld(log, length=300, runs=4)
     runs = [incfed.simulate(fitted, plan.algorithm(), seed=seed) for seed in plan.held_out]
     rewards = [run.reward[-1] for run in runs]
     assert plan.reward.mean == pytest.approx(math.fsum(rewards) / len(rewards))
-    assert plan.reward.half == pytest.approx(Interval.of_worlds(rewards, 2).half)
+    assert plan.reward.half == pytest.approx(Interval.of_worlds(rewards, 4).half)
+    assert len(rewards) == 4 * SMALL["held_out"]  # worlds, each run four times
     assert plan.verdict in ("Share", "Do not share", "This log cannot tell")
     assert json.loads((tmp_path / "out/plan.json").read_text())["verdict"] == plan.verdict
     assert "a model that is fitted to the 600 events of the log" in " ".join(str(plan).split())

@@ -58,7 +58,9 @@ def plan(
     trials: Annotated[
         int, option("N", "Settings to try, rounded up to batches of 16.", min=1)
     ] = 160,
-    held_out: Annotated[int, option("N", "Seeds for the final figures.", min=2)] = 20,
+    held_out: Annotated[
+        int, option("N", "Seeds for the final figures; of a log, worlds, each run 4 times.", min=2)
+    ] = 20,
     seed: Annotated[int, option("N", "Seed of the search.", min=0)] = 0,
     output: Output = Path("plan"),
     jobs: Jobs = None,

@@ -164,9 +164,10 @@ def basis(plan: Plan) -> list[str]:
         seen = counted(case.fitted.log.length, "event")
         return [
             tried,
-            f"All figures come from {counted(seeds, 'run')} in worlds drawn from a model that is "
-            f"fitted to the {seen} of the log, for {counted(case.steps, 'step')} each. ± is a 95 % "
-            "interval of what the log leaves open; a single launch may differ by more.",
+            f"All figures come from {counted(seeds // case.fitted.runs, 'world')} drawn from a "
+            f"model that is fitted to the {seen} of the log, each run {case.fitted.runs} times for "
+            f"{counted(case.steps, 'step')}. ± is a 95 % interval of what the log leaves open; a "
+            "single launch may differ by more.",
         ]
     if case.share is None:
         unused = f"{counted(seeds, 'seed')} that the search did not use"

@@ -35,7 +35,7 @@ SHARE = 0.5  # of a recorded world, on which settings are chosen
 SEARCH, JUDGE = "search", "judge"  # what a run is for
 MANY = 1000  # seeds of each of the two
 LOOK = 100  # steps, to see how large arms are
-RUNS = 2  # in each world that a log leaves open, to tell these apart from chance in a run
+RUNS = 4  # in each world that a log leaves open, to tell these apart from chance in a run
 
 
 @dataclass(frozen=True)

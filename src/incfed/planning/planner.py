@@ -246,10 +246,11 @@ def plan(
     `clients_may_lie`, only mechanisms are tried with a bound on what lying about costs gains.
 
     `trials` settings are tried (rounded up to whole batches of 16) and the advice is judged with
-    `held_out` seeds that were not used for choosing. The same `seed` gives the same plan on any
-    number of processes (`jobs`) or on a Dask cluster (`dask`). With `output`, the plan is written
-    to that folder, and a search that was stopped there is continued. `progress` is told how far it
-    is. With several processes, a script must call this under `if __name__ == "__main__":`.
+    `held_out` seeds that were not used for choosing (of a log, in as many worlds that it allows,
+    each run four times). The same `seed` gives the same plan on any number of processes (`jobs`) or
+    on a Dask cluster (`dask`). With `output`, the plan is written to that folder, and a search that
+    was stopped there is continued. `progress` is told how far it is. With several processes, a
+    script must call this under `if __name__ == "__main__":`.
 
     >>> case = {
     ...     "run": {"steps": 200},
@@ -273,7 +274,8 @@ def plan(
     check_telling(case)
     batches = -(-integer("--trials", trials, low=1, high=100_000) // BATCH)
     judges = integer("--held-out", held_out, low=2, high=MANY)
-    search_seeds, held = seeds_of(integer("--seed", seed, low=0, high=10**9), judges)
+    start = integer("--seed", seed, low=0, high=10**9)
+    search_seeds, held = seeds_of(start, judges, 1 if case.fitted is None else case.fitted.runs)
     executor = executor_for(jobs, dask)
     check_optuna()
     folder = None if output is None else inputs.path("output", output).absolute()
@@ -334,13 +336,15 @@ def check_telling(case: Case) -> None:
     )
 
 
-def seeds_of(seed: int, judges: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def seeds_of(seed: int, judges: int, runs: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The seeds to choose with, and the held-out ones. No seed is in both, or comes from two values
-    of `seed`."""
-    start = 2 * MANY * seed
+    of `seed`. Of worlds that have several runs, as those that a log leaves open, those to choose
+    with are run once, and `judges` others as often as may be."""
+    start, width = 2 * MANY * runs * seed, MANY * runs
+    searched = runs * (RUNGS[-1] + PLAY_OFF[-1])
     return (
-        tuple(range(start, start + RUNGS[-1] + PLAY_OFF[-1])),
-        tuple(range(start + MANY, start + MANY + judges)),
+        tuple(range(start, start + searched, runs)),
+        tuple(range(start + width, start + width + runs * judges)),
     )
 
 

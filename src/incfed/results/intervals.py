@@ -44,14 +44,16 @@ class Interval:
     def of_worlds(cls, values: Iterable[float], runs: int) -> Interval:
         """The mean over worlds, each run `runs` times in a row, and how far a single world may be
         away from it. It does not shrink with the number of worlds; what chance does in a run is
-        taken out, as far as that can be told (analysis of variance)."""
+        taken out, as far as that can be told (analysis of variance). Worlds that seem no further
+        apart than chance explains may still differ: half a standard error is the least."""
         found = list(values)
         worlds = [found[n : n + runs] for n in range(0, len(found) - runs + 1, runs)]
         if runs < 2 or len(worlds) < 2 or not math.isfinite(math.fsum(found)):
             return cls.bootstrap(cls.of(found).mean, found)
         chance = statistics.fmean(map(statistics.variance, worlds)) / runs
         apart = statistics.variance(map(statistics.fmean, worlds))
-        spread = max(apart - chance, 0.0) + chance / len(worlds)
+        least = apart * math.sqrt(2 / (len(worlds) - 1)) / 2
+        spread = max(apart - chance, least) + chance / len(worlds)
         half = student(0.975, len(worlds) - 1) * math.sqrt(spread)
         return cls(statistics.fmean(found), half, len(found))
 
