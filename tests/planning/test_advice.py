@@ -16,7 +16,8 @@ from incfed.planning import advice, figures, judging, planner
 from incfed.planning.advice import TWO, lie_words, offer, relax
 from incfed.planning.goals import Limit
 from incfed.planning.judging import Judged, LimitCheck
-from incfed.planning.report import as_data, plan_document
+from incfed.planning.page import plan_document
+from incfed.planning.report import as_data
 from incfed.planning.search import SearchResult
 from incfed.results import html
 from incfed.results import terminal as documents

@@ -14,7 +14,8 @@ from incfed.experiments import read
 from incfed.experiments.config import build_algorithm
 from incfed.planning.alone import candidates, named, rules_of
 from incfed.planning.case import Case, read_case
-from incfed.planning.report import as_data, plan_document
+from incfed.planning.page import plan_document
+from incfed.planning.report import as_data
 from incfed.planning.space import CONSTANT, MIXTURE, PATIENT
 from incfed.results import html
 from support.planning import CASE, SMALL, setting

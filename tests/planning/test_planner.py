@@ -25,7 +25,8 @@ from incfed.planning import advice, alternatives, planner
 from incfed.planning.case import read_case
 from incfed.planning.goals import Goal, Limit
 from incfed.planning.judging import Judged
-from incfed.planning.report import as_data, plan_document
+from incfed.planning.page import plan_document
+from incfed.planning.report import as_data
 from incfed.planning.search import Update
 from incfed.planning.selection import RUNGS
 from incfed.planning.study import Study

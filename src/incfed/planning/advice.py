@@ -4,7 +4,7 @@ figures come from held-out runs."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,9 @@ from ..protocol.protocols import EVERYONE
 from ..protocol.trust import AUTO
 from ..results.document import Tone
 from ..results.intervals import Interval
-from ..results.numbers import human, human_spread
+from ..results.numbers import human
 from ..support.inputs import counted
+from .answer import worth
 from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit, loss
 from .judging import Judged, LimitCheck
 from .selection import RUNGS
@@ -32,46 +33,13 @@ TWO = "No single limit is in the way: relax at least two of them."
 
 def advice(plan: Plan) -> str:
     """Whether sharing pays, what to run and what to expect, in a few sentences."""
-    return f"{worth(plan)} {_what_to_run(plan)}"
+    return f"{worth(plan)} {what_to_run(plan)}"
 
 
-def verdict(plan: Plan) -> str:
-    """The answer in two to four words."""
-    if plan.gain.low > 0:
-        return "Share"
-    if plan.gain.high < 0:
-        return "Do not share"
-    return "These runs cannot tell" if plan.case.fitted is None else "This log cannot tell"
-
-
-def worth(plan: Plan) -> str:
-    """Whether sharing pays here at all."""
-    gain, metric = plan.gain, plan.goal.performance
-    chosen, alone = plan.judgement.chosen, plan.judgement.alone
-    better = "higher" if (gain.mean > 0) == (metric in GAINS) else "lower"
-    said = (
-        f"{metric} is {replace(gain, mean=abs(gain.mean))} {better} than if nobody shares, seed by "
-        f"seed ({human(chosen[metric].mean)} instead of {human(alone[metric].mean)})."
-    )
-    if gain.low > 0:
-        said = f"Sharing pays here: {said}"
-    elif gain.high < 0:
-        said = f"Sharing does not pay here: {said}"
-    else:
-        what = "These runs cannot show" if plan.case.fitted is None else "This log cannot show"
-        mean, half, unit = human_spread(gain.mean, gain.half)
-        said = (
-            f"{what} whether sharing pays: the difference is {mean}{unit}, and chance alone "
-            f"explains {half}{unit}."
-        )
-    if plan.goal.aim != metric and not plan.judgement.broken(plan.goal, alone):
-        said += " Without sharing all limits are kept too, for no money and no traffic."
-    return said
-
-
-def _what_to_run(plan: Plan) -> str:
+def what_to_run(plan: Plan) -> str:
+    """The setting, what to expect of it, and whether that keeps the limits."""
     setting = str(plan.setting)
-    first = f"{setting[:1].upper()}{setting[1:]}: expect {expectation(plan)}."
+    first = f"{setting[:1].upper()}{setting[1:]}. {pay(plan)} {expectation(plan)}"
     broken = plan.judgement.broken(plan.goal, plan.judgement.chosen)
     if not plan.within:
         said = f"No setting was found that keeps all limits. The nearest: {first}"
@@ -84,18 +52,37 @@ def _what_to_run(plan: Plan) -> str:
     return first
 
 
+def warning(plan: Plan) -> str:
+    """What is said beside the answer, because the advice breaks a limit."""
+    broken = "; ".join(plan.judgement.broken(plan.goal, plan.judgement.chosen))
+    if not plan.within:
+        outside = f": {broken}" if broken else ""
+        return f"No setting was found that keeps all limits. The nearest may break{outside}."
+    return f"The advice did not keep all limits: {broken}." if broken else ""
+
+
+def pay(plan: Plan) -> str:
+    """What is paid, and for what."""
+    payment = plan.judgement.chosen["payment"]
+    if plan.setting.mechanism == FREE:
+        return "Nobody is paid."
+    if payment.high == 0:
+        return "Shares are paid only where data does not cover the cost; we expect no payments."
+    return f"We expect payments of {payment}."
+
+
 def expectation(plan: Plan) -> str:
-    """ "8,000 ± 900 paid over 5,000 steps, regret 33 ± 1, 3.0 M scalars"."""
+    """ "Over 5,000 steps, we expect regret 33 ± 1, 3.0 M scalars."."""
     chosen, goal = plan.judgement.chosen, plan.goal
     asked = (goal.aim, *(limit.metric for limit in goal.limits))
     limited = [name for name in METRICS if name in asked and name != "payment"]
     metrics = dict.fromkeys([goal.performance, *limited, "communication"])
-    paid = f"{_paid(chosen['payment'])} over {counted(plan.case.steps, 'step')}"
-    return ", ".join([paid, *(UNITS[name].format(chosen[name]) for name in metrics)])
+    figures = ", ".join(UNITS[name].format(chosen[name]) for name in metrics)
+    return f"Over {counted(plan.case.steps, 'step')}, we expect {figures}."
 
 
 def _paid(payment: Interval) -> str:
-    return "nothing paid" if payment.high == 0 else f"{payment} paid"
+    return "no payments" if payment.high == 0 else f"{payment} paid"
 
 
 def tone(kept: LimitCheck) -> Tone:
@@ -182,6 +169,18 @@ def basis(plan: Plan) -> list[str]:
         f"{counted(case.steps, 'step')}, with {how}. {means}"
     )
     return [tried, fresh]
+
+
+def table_note(plan: Plan) -> str:
+    """What ± means in the table of what to expect."""
+    seeds, fitted = len(plan.held_out), plan.case.fitted
+    whose = f"of {counted(seeds, 'run')} that the search did not use"
+    if fitted is not None:
+        whose = f"in {counted(seeds // fitted.runs, 'world')} that the log allows"
+    return (
+        f"Means {whose}, ± a 95 % interval. Learning alone uses the best alpha and lambda found "
+        "for it."
+    )
 
 
 def explain(setting: Setting) -> str:

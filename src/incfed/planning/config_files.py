@@ -29,6 +29,7 @@ from .space import Setting
 if TYPE_CHECKING:
     from .planner import Plan
 
+CONFIG, FEDERATION = "run.toml", "federation.toml"
 WHOLE = "# The part that the plan's figures come from; for all of it, leave out steps and part."
 LOOK = 1000  # steps to look through at once; in all, if the world has no end
 ROOM = 10.0  # times the largest cost: what a client may ask for

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from ..results import axes as style
 from ..results.axes import TITLES
-from ..results.numbers import tick
 from ..results.palette import GRID, INK, LIGHT
 from ..results.plots import new_figure
+from ..results.sketches import chart
 from ..support.inputs import counted
 from .advice import outside
 from .goals import GAINS
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 LINE, CHOSEN, REFERENCE = LIGHT[0], LIGHT[1], LIGHT[6]
 MARKERS = ("D", "s")  # of the references
 FAR_APART = 50.0  # a log scale, if payments differ by more than this factor
-HEIGHT = 9  # lines of a chart as text
 
 
 def caption(plan: Plan) -> str:
@@ -146,36 +145,4 @@ def sketch(plan: Plan, width: int) -> list[str]:
     legend = "◆ the advice   ● best for the money   □ everyone, nobody is paid"
     legend += "   · no better than a cheaper one" if rest else ""
     legend += "   ○ outside another limit" if broken else ""
-    return [*chart(dots, width=width, across="paid to clients"), legend]
-
-
-def chart(dots: Sequence[tuple[float, float, str]], *, width: int, across: str) -> list[str]:
-    """Lines of text with a mark at each (x, y); later ones cover earlier ones. The x axis has a
-    square-root scale, to tell small sums apart."""
-    low, high = min(y for _, y, _ in dots), max(y for _, y, _ in dots)
-    most = max(x for x, _, _ in dots)
-    labels = [tick(float(f"{value:.4g}")) for value in (high, (high + low) / 2, low)]
-    margin = max(map(len, labels))
-    inner = max(width - margin - 3, 20)
-    rows = [[" "] * inner for _ in range(HEIGHT)]
-    for x, y, mark in dots:
-        column = round(math.sqrt(x / most) * (inner - 1)) if most > 0 else 0
-        share = (y - low) / (high - low) if high > low else 0.5
-        rows[round((1 - share) * (HEIGHT - 1))][column] = mark
-    said = {HEIGHT // 2: labels[1]}
-    if high > low:
-        said |= {0: labels[0], HEIGHT - 1: labels[2]}
-    lines = [f"{said.get(n, ''):>{margin}} │{''.join(row)}".rstrip() for n, row in enumerate(rows)]
-    indent = " " * (margin + 2)
-    lines += [f"{'':{margin}} └{'─' * inner}", indent + _scale(most, inner), indent + across]
-    return lines
-
-
-def _scale(most: float, width: int) -> str:
-    """The numbers below the x axis."""
-    line = [" "] * width
-    for share in (0.0, 0.25, 0.5, 1.0) if most else (0.0,):
-        text = tick(float(f"{most * share**2:.2g}"))
-        at = width - len(text) if share == 1.0 else round(share * (width - 1))
-        line[at : at + len(text)] = text
-    return "".join(line).rstrip()
+    return [*chart(dots, width=width, across="paid to clients", root=True), legend]

@@ -12,6 +12,7 @@ from .alone import Rules, named
 from .case import JUDGE, Case
 from .evidence import EXTRA, means_of
 from .goals import GAINS, METRICS, Figures, Goal, Limit, loss
+from .launch import Launch
 from .search import SearchResult, needed, run_groups
 from .selection import spending
 from .space import Setting
@@ -103,6 +104,7 @@ class Judgement:
     easiest: Mapping[str, Judged]  # by limited metric: closest to that limit, keeps the others
     runner_up: Judged | None = None  # the best of the others that keeps the limits
     replaced: Judged | None = None  # what the search chose, if held-out runs decided otherwise
+    launch: Launch | None = None  # the chosen setting and clients that do not share, step by step
 
     @property
     def everyone(self) -> Judged:
@@ -122,9 +124,13 @@ class Judgement:
     def gain(self, goal: Goal) -> Interval:
         """How much better than alone clients do with the chosen setting, seed by seed: reward more,
         or regret less."""
-        pair = self.chosen, self.alone
-        one, other = pair if goal.performance in GAINS else pair[::-1]
-        return one.more(other, goal.performance)
+        return self.chosen.interval(self.gains(goal))
+
+    def gains(self, goal: Goal) -> list[float]:
+        """The same with each seed."""
+        metric = goal.performance
+        pairs = zip(self.chosen.values(metric), self.alone.values(metric), strict=True)
+        return [loss(metric, alone - own) for own, alone in pairs]
 
     def improving(self, metric: str) -> list[Judged]:
         """Those points of the frontier that are better than all cheaper ones, by their means."""
@@ -193,7 +199,20 @@ def judge(
     rest = [one for one in others if one.setting not in usual]
     least = min((made.violation(asked, one) for one in rest), default=0.0)
     second = _best(asked, [one for one in rest if made.violation(asked, one) <= least])
-    return replace(made, runner_up=second, replaced=first)
+    launch = _launch(case, session, made, seeds, goal.performance)
+    return replace(made, runner_up=second, replaced=first, launch=launch)
+
+
+def _launch(
+    case: Case, session: Session, made: Judgement, seeds: Sequence[int], metric: str
+) -> Launch:
+    """The launch from the records of runs that were made before: none is run again."""
+    chosen, alone = made.chosen, made.alone
+    assert chosen.setting is not None
+    assert alone.rules is not None
+    cells = [*case.cells(chosen.setting, seeds, JUDGE), *case.alone(alone.rules, seeds, JUDGE)]
+    records = session.run(session.check(cells)).records
+    return Launch.of(metric, records[: len(seeds)], records[len(seeds) :], chosen.interval)
 
 
 def _best(goal: Goal, among: Sequence[Judged]) -> Judged | None:

@@ -22,12 +22,14 @@ from ..results.settings import plain
 from ..support import inputs
 from ..support.files import fingerprint
 from ..support.inputs import counted, integer
-from .advice import advice, verdict
+from .advice import advice
+from .answer import verdict
 from .case import MANY, Case, read_case
 from .config_files import config_text, federation_text
 from .goals import Figures, Goal, read_goal
 from .judging import Judged, Judgement, LimitCheck, judge
-from .report import PAGE, as_data, check_free, plan_document, publish
+from .page import plan_document
+from .report import PAGE, as_data, check_free, publish
 from .search import RunsFailed, Search, Watch
 from .selection import RUNGS
 from .space import Setting

@@ -1,28 +1,25 @@
-"""How a plan is reported: as a document, on the terminal, and as files."""
+"""How a plan is reported: as files, and on the terminal."""
 
 from __future__ import annotations
 
 import json
 import math
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
-from ..experiments.outputs import footer
 from ..experiments.show import PLAN, PLAN_VERSION, read_plan
-from ..results import document as doc
 from ..results import html
 from ..results.numbers import finite, human
-from ..results.plots import can_plot
 from ..results.terminal import show
 from ..support.files import write_text
-from ..support.inputs import counted
 from ..support.toml import check_sealed, write_sealed
-from . import advice, alternatives, figures
+from . import advice, alternatives, reliability
+from .config_files import CONFIG, FEDERATION
 from .goals import GAINS, UNITS
+from .page import plan_document
 from .space import Setting
 
 if TYPE_CHECKING:
@@ -34,99 +31,7 @@ if TYPE_CHECKING:
     from .planner import Plan
     from .search import Update
 
-PAGE, CONFIG, FEDERATION = "plan.html", "run.toml", "federation.toml"
-
-
-def plan_document(plan: Plan, *, configs: bool = False) -> doc.Document:
-    """With `configs`, the page: it has a title, and shows the configs that are saved beside it."""
-    blocks: list[doc.Block] = [*_header(plan), *_expectations(plan), *_frontier(plan)]
-    blocks += _sensitivity(plan)
-    if configs:
-        blocks += _configs(plan)
-    blocks.append(doc.Heading("Where the figures come from"))
-    blocks += map(doc.Text, (*advice.basis(plan), *plan.case.notes))
-    title = f"Plan for {Path(plan.case.name).stem}"
-    return doc.Document(title, blocks, footer()) if configs else doc.Document("", blocks)
-
-
-def _header(plan: Plan) -> Iterator[doc.Block]:
-    yield doc.Callout(plan.advice, "plain" if plan.within and not plan.gain.high < 0 else "bad")
-    yield doc.Text(f"{plan.case}. Asked for: {plan.goal}.")
-    yield from (doc.Verdict(advice.tone(check), advice.limit_words(check)) for check in plan.limits)
-    if ways := advice.relax(plan):
-        yield doc.Heading("What to relax", level=3)
-        yield doc.Bullets(tuple(ways))
-    yield from map(doc.Text, _what_it_means(plan))
-
-
-def _what_it_means(plan: Plan) -> list[str]:
-    return [
-        *alternatives.replaced(plan),
-        *alternatives.unused(plan),
-        advice.explain(plan.setting),
-        *advice.lie_words(plan),
-        *alternatives.tie_words(plan),
-        *alternatives.thrift(plan),
-    ]
-
-
-def _expectations(plan: Plan) -> Iterator[doc.Block]:
-    rows = [("The advice", plan.judgement.chosen)]
-    rows += [(reference.label, reference) for reference in plan.judgement.references]
-    rows += alternatives.runner_up(plan)
-    yield doc.Heading("What to expect")
-    note = (
-        f"Held-out means over {counted(len(plan.held_out), 'seed')} with 95 % intervals. Learning "
-        "alone uses the best alpha and lambda found for it."
-    )
-    yield _table(plan, "", [*advice.shown_metrics(plan), "rounds"], rows, note)
-
-
-def _frontier(plan: Plan) -> Iterator[doc.Block]:
-    yield doc.Heading(f"What money buys: {plan.goal.bought}")
-    yield doc.Figure(
-        figures.caption(plan),
-        draw=(lambda: figures.frontier(plan)) if can_plot() else None,
-        sketch=lambda width: figures.sketch(plan, width),
-    )
-    rows = [(advice.point_label(plan, point), point) for point in plan.frontier]
-    yield _table(plan, "Setting", ["payment", plan.goal.bought], rows)
-    yield doc.Bullets(tuple(advice.money_words(plan)))
-
-
-def _sensitivity(plan: Plan) -> Iterator[doc.Block]:
-    yield doc.Heading("If costs are off by a factor of 2")
-    yield from map(doc.Text, advice.sensitivity_words(plan))
-    rows = [
-        (advice.COSTLY[factor], judged) for factor, judged in plan.judgement.sensitivity.items()
-    ]
-    yield _table(plan, "Cost of sharing", advice.shown_metrics(plan), rows)
-
-
-def _configs(plan: Plan) -> Iterator[doc.Block]:
-    yield doc.Heading("How to use it")
-    yield doc.Text("The configs are saved beside this page.")
-    yield doc.Code(plan.config, "To simulate it:", f"incfed run {CONFIG}")
-    if plan.federation is not None:
-        yield doc.Code(plan.federation, "To serve it:", f"incfed serve --config {FEDERATION}")
-
-
-def _table(
-    plan: Plan,
-    title: str,
-    metrics: Sequence[str],
-    rows: Iterable[tuple[str, Judged]],
-    note: str = "",
-) -> doc.Table:
-    """A row for each label, with the advice in bold."""
-    columns = [doc.Column(title, "left")]
-    columns += [doc.Column(name.capitalize(), drop=int(name == "rounds")) for name in metrics]
-    lines = []
-    for label, judged in rows:
-        texts = (str(judged[name]).partition(" ± ") for name in metrics)
-        cells = [doc.TableCell(mean, half) for mean, _, half in texts]
-        lines.append(doc.TableRow.of(label, *cells, emphasis=judged is plan.judgement.chosen))
-    return doc.Table(tuple(columns), tuple(lines), note)
+PAGE = "plan.html"
 
 
 def check_free(folder: Path) -> None:
@@ -169,6 +74,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
             for x in plan.limits
         ],
         "gain": _interval(plan.gain),
+        "gain_is_positive": finite(plan.gain.positive),
         "figures": _figures(judgement.chosen),
         "frontier": [
             {
@@ -184,6 +90,8 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "references": {reference.label: _figures(reference) for reference in judgement.references},
         "runner_up": None if judgement.runner_up is None else _figures(judgement.runner_up),
         "relax": advice.relax(plan),
+        "reliability": reliability.as_data(plan),
+        "launch": None if judgement.launch is None else judgement.launch.as_data(),
         "settings_tried": len(plan.tried),
         "tried": [_tried(setting, means) for setting, means in plan.tried],
         "runs": plan.runs,

@@ -38,11 +38,36 @@ class Heading:
     text: str
     level: Literal[2, 3] = 2
     anchor: str = ""  # what a tile links to
+    folded: bool = False  # on a page, the section opens when it is asked for
 
 
 @dataclass(frozen=True)
 class Bullets:
     items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The answer in a few words, in large type."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """A large figure: what it is of, and a few words on it."""
+
+    title: str
+    figure: str
+    text: str
+
+
+@dataclass(frozen=True)
+class KeyFigures:
+    """Large figures, side by side where there is room."""
+
+    figures: tuple[KeyFigure, ...]
 
 
 @dataclass(frozen=True)
@@ -161,7 +186,18 @@ class Tiles:
 
 
 Block = (
-    Text | Heading | Bullets | Callout | Verdict | Table | Figure | DefinitionList | Code | Tiles
+    Text
+    | Heading
+    | Bullets
+    | Headline
+    | KeyFigures
+    | Callout
+    | Verdict
+    | Table
+    | Figure
+    | DefinitionList
+    | Code
+    | Tiles
 )
 
 

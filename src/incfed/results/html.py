@@ -36,6 +36,7 @@ def render(document: Document) -> str:
         return [inline_svg(one, f"f{next(numbers)}") for one in block.drawings()]
 
     overview = any(isinstance(block, Tiles) for block in header)
+    overview = overview or any(section.heading.folded for section in sections)  # all are in sight
     return _template("page.html").render(
         title=document.title,
         header=header,

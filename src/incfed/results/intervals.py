@@ -21,6 +21,7 @@ class Interval:
     mean: float
     half: float  # NaN for one run
     n: int
+    freedom: int | None = None  # of Student's t, where it is not n - 1
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Interval:
@@ -55,12 +56,24 @@ class Interval:
         least = apart * math.sqrt(2 / (len(worlds) - 1)) / 2
         spread = max(apart - chance, least) + chance / len(worlds)
         half = student(0.975, len(worlds) - 1) * math.sqrt(spread)
-        return cls(statistics.fmean(found), half, len(found))
+        return cls(statistics.fmean(found), half, len(found), len(worlds) - 1)
 
     @property
     def error(self) -> float:
         """The standard error."""
-        return self.half / student(0.975, self.n - 1) if self.n > 1 else math.nan
+        return self.half / student(0.975, self._freedom) if self._freedom > 0 else math.nan
+
+    @property
+    def positive(self) -> float:
+        """The probability that what it is of is above 0; 1/2 for a 0 without spread."""
+        if not self.half:
+            return 0.5 + 0.5 * (self.mean > 0) - 0.5 * (self.mean < 0)
+        t = self.mean / self.error
+        return _cumulative(t, self._freedom) if t >= 0 else 1 - _cumulative(-t, self._freedom)
+
+    @property
+    def _freedom(self) -> int:
+        return self.n - 1 if self.freedom is None else self.freedom
 
     @property
     def low(self) -> float:

@@ -85,6 +85,13 @@ def _block(block: doc.Block) -> str:
             return f"{'#' * block.level} {escape(block.text)}"
         case doc.Bullets():
             return "\n".join(f"- {_paragraph(item)}" for item in block.items)
+        case doc.Headline():
+            return f"**{escape(block.text)}**"
+        case doc.KeyFigures():
+            return "\n".join(
+                f"- {_paragraph(one.title)}: **{escape(one.figure)}** {escape(one.text)}"
+                for one in block.figures
+            )
         case doc.Callout():
             return _paragraph(block.text)
         case doc.Verdict():

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 METRICS = ("regret", "reward", "communication", "packed", "payment", "participation")
 PANEL = (5.2, 3.3)  # inches of a figure that stands beside others on a page
 SINGLE = (6.2, 3.9)  # of one that stands alone; both fit a telephone
+LABELLED = (7.6, 4.0)  # of one with labels beside it
 FORMS: dict[str, dict[str, Any]] = {
     "curve": {"linewidth": 1.8, "solid_capstyle": "round"},
     "points": {"linewidth": 1.8, "marker": "o", "markersize": 4.5},
@@ -43,11 +44,24 @@ def plot(runs: Runs, metric: str, *, pens: Pens | None = None, ax: Axes | None =
     """
     choice("metric", metric, METRICS)
     chosen = {**pens_for(checked(runs)), **(pens or {})}
-    axes = new_figure(7.6, 4.0).add_subplot() if ax is None else ax
+    return labelled(_curves(runs, metric), metric, chosen, ax=ax)
+
+
+def labelled(
+    lines: Mapping[str, Curve],
+    metric: str,
+    pens: Pens,
+    *,
+    ax: Axes | None = None,
+    size: tuple[float, float] = LABELLED,
+    among: Sequence[Curve] = (),
+) -> Figure:
+    """Lines of one metric, labelled at their ends; `among`: see `axes.dress`."""
+    axes = new_figure(*size).add_subplot() if ax is None else ax
     figure = axes.get_figure(root=True)
     assert figure is not None
-    lines = panel(axes, _curves(runs, metric), metric, chosen)
-    style.label_ends(figure, axes, lines, chosen)
+    drawn = panel(axes, lines, metric, pens, among=among)
+    style.label_ends(figure, axes, drawn, pens)
     return figure
 
 

@@ -53,6 +53,11 @@ def _block(console: Console, block: doc.Block) -> None:
         case doc.Bullets():
             for item in block.items:
                 console.print(_hanging("•", "", item))
+        case doc.Headline():
+            console.print(_text(block.text, f"bold {STYLES[block.tone]}".strip()))
+        case doc.KeyFigures():
+            for one in block.figures:
+                console.print(_hanging("•", "", f"{one.title}: {one.figure} {one.text}"))
         case doc.Callout():
             console.print(_text(block.text, f"bold {STYLES[block.tone]}".strip()))
         case doc.Verdict():
