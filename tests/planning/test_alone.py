@@ -98,28 +98,41 @@ def with_regret(plan: incfed.Plan, *more: float, **goal: Any) -> incfed.Plan:
 
 
 @pytest.mark.parametrize(
-    ("more", "said", "tone"),
+    ("more", "verdict", "said", "tone"),
     [
-        ([-3.0] * 5, "Sharing pays here: regret is 3 lower than if nobody shares, ", "plain"),
-        ([2.0] * 5, "Sharing does not pay here: regret is 2 higher than if nobody", "bad"),
+        (
+            [-3.0] * 5,
+            "Share",
+            "Sharing pays here: regret is 3 lower than if nobody shares, ",
+            "good",
+        ),
+        (
+            [2.0] * 5,
+            "Do not share",
+            "Sharing does not pay here: regret is 2 higher than if nobody",
+            "bad",
+        ),
         (
             [-9.0, 9.0, 0.0, 1.0, -6.0],
-            "These runs cannot show whether sharing pays: the difference is ",
+            "These runs cannot tell",
+            "These runs cannot show whether sharing pays: the difference is 1.00, and chance alone "
+            "explains 8.65.",
             "plain",
         ),
     ],
 )
 def test_a_plan_says_first_whether_sharing_pays(
-    more: list[float], said: str, tone: str, made: incfed.Plan
+    more: list[float], verdict: str, said: str, tone: str, made: incfed.Plan
 ) -> None:
     plan = with_regret(made, *more)
+    assert plan.verdict == verdict
     assert plan.advice.startswith(said)
-    assert ": expect " in plan.advice
-    assert str(plan).startswith(said)
+    assert "we expect " in plan.advice
+    assert str(plan).startswith(f"**{verdict}**\n\n{said}")
     assert said in plan._repr_html_()
     page = html.render(plan_document(plan, configs=True))
-    assert f'<p class="callout {tone}">{said}' in page
-    assert page.index(said) < page.index("Asked for")
+    assert f'<p class="headline {tone}">{verdict}</p>' in page
+    assert page.index(verdict) < page.index(said) < page.index("Asked for")
     assert as_data(plan)["gain"]["mean"] == pytest.approx(-statistics.fmean(more))
 
 

@@ -7,8 +7,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import polars as pl
 import pytest
 
 import incfed
@@ -18,22 +16,7 @@ from incfed.planning.report import as_data
 from incfed.results.intervals import Interval
 from support.dask_cluster import cluster
 from support.movielens import Sample
-from support.planning import CASE, SMALL
-
-
-def write_log(folder: Path, *, scale: float = 0.4, events: int = 600) -> dict[str, Any]:
-    """A log of four shops that are alike, whose picks were random; its [world]."""
-    rng = np.random.default_rng(1)
-    items = rng.normal(size=(events, 3, 2))
-    chosen = rng.integers(3, size=events)
-    means = 0.4 + scale * items[np.arange(events), chosen, 0] / 2
-    pl.DataFrame({
-        "client": [f"shop {n}" for n in rng.integers(4, size=events)],
-        "features": items.tolist(),
-        "chosen": chosen,
-        "reward": (rng.random(events) < means).astype(float),
-    }).write_parquet(folder / "log.parquet")  # fmt: skip
-    return {"kind": "ReplayLog", "file": str(folder / "log.parquet"), "mode": "replay"}
+from support.planning import CASE, SMALL, write_log
 
 
 def test_a_log_is_planned_in_the_world_fitted_to_it(tmp_path: Path) -> None:

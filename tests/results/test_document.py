@@ -22,6 +22,9 @@ from incfed.results.document import (
     Document,
     Figure,
     Heading,
+    Headline,
+    KeyFigure,
+    KeyFigures,
     Table,
     TableCell,
     TableRow,
@@ -70,6 +73,8 @@ def blocks(words: str) -> dict[str, Block]:
         "heading": Heading(words),
         "small heading": Heading(words, level=3),
         "bullets": Bullets((words, words)),
+        "headline": Headline(words, "good"),
+        "key figures": KeyFigures((KeyFigure(words, words, words),)),
         "callout": Callout(words, "close"),
         "verdict": Verdict("good", words),
         "table": table(words, words),
@@ -249,6 +254,16 @@ def test_sections_and_links() -> None:
     assert page.startswith("<!doctype html>")
     tiles = Tiles((Tile("two", "Second", "here"),))
     assert "<nav>" not in html.render(Document("Title", [tiles, *some]))
+
+
+def test_folded_sections_open_on_a_page_and_are_headings_elsewhere() -> None:
+    some: list[Block] = [Headline("Yes"), Heading("One", folded=True), Text("1"), Heading("Two")]
+    page = html.render(Document("Title", some))
+    assert '<details class="section" id="section-1"><summary><h2>One</h2></summary>' in page
+    assert '<section id="section-2"><h2>Two</h2>' in page
+    assert "<nav>" not in page  # the list of sections is one of links
+    assert markdown.render(Document("", some)) == "**Yes**\n\n## One\n\n1\n\n## Two\n"
+    assert printed(*some).split() == ["Yes", "One", "1", "Two"]
 
 
 def test_a_page_without_a_drawing_has_no_figure() -> None:

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 import incfed
 from incfed.planning.evidence import Evidence
@@ -49,6 +50,21 @@ def write_trace(file: Path, length: int = 240, *, expected: bool = False) -> Pat
     )
     trace.save(file)
     return file
+
+
+def write_log(folder: Path, *, scale: float = 0.4, events: int = 600) -> dict[str, Any]:
+    """A log of four shops that are alike, whose picks were random; its [world]."""
+    rng = np.random.default_rng(1)
+    items = rng.normal(size=(events, 3, 2))
+    chosen = rng.integers(3, size=events)
+    means = 0.4 + scale * items[np.arange(events), chosen, 0] / 2
+    pl.DataFrame({
+        "client": [f"shop {n}" for n in rng.integers(4, size=events)],
+        "features": items.tolist(),
+        "chosen": chosen,
+        "reward": (rng.random(events) < means).astype(float),
+    }).write_parquet(folder / "log.parquet")  # fmt: skip
+    return {"kind": "ReplayLog", "file": str(folder / "log.parquet"), "mode": "replay"}
 
 
 def finished_trials(folder: Path) -> list[Any]:

@@ -56,8 +56,8 @@ def warning(plan: Plan) -> str:
     """What is said beside the answer, because the advice breaks a limit."""
     broken = "; ".join(plan.judgement.broken(plan.goal, plan.judgement.chosen))
     if not plan.within:
-        outside = f": {broken}" if broken else ""
-        return f"No setting was found that keeps all limits. The nearest may break{outside}."
+        nearest = f"The nearest breaks: {broken}." if broken else LUCKY
+        return f"No setting was found that keeps all limits. {nearest}"
     return f"The advice did not keep all limits: {broken}." if broken else ""
 
 
@@ -66,8 +66,10 @@ def pay(plan: Plan) -> str:
     payment = plan.judgement.chosen["payment"]
     if plan.setting.mechanism == FREE:
         return "Nobody is paid."
-    if payment.high == 0:
+    if payment.high == 0 and plan.setting.mechanism in (ALL, PAID):
         return "Shares are paid only where data does not cover the cost; we expect no payments."
+    if payment.high == 0:
+        return "We expect no payments."
     return f"We expect payments of {payment}."
 
 
@@ -96,8 +98,8 @@ def limit_words(kept: LimitCheck) -> str:
     """A limit, and whether the held-out figures keep it."""
     if kept.sure:
         return f"{kept.limit}: {'kept' if kept.kept else 'not kept'} ({kept.said})"
-    side = "inside" if kept.kept else "outside"
-    return f"{kept.limit}: close ({kept.said}): the mean is {side}, but not the whole interval"
+    mean = "kept" if kept.kept else "not kept"
+    return f"{kept.limit}: close ({kept.said}): {mean} on average, but that is not sure"
 
 
 def point_label(plan: Plan, one: Judged) -> str:
@@ -200,26 +202,26 @@ def explain(setting: Setting) -> str:
             f"times that of all data (PaymentEfficient, beta {setting.beta:g})."
         )
     if setting.news is None:
-        when = f"Clients ask for a round at D_c = {setting.threshold:g}"
+        when = f"Clients ask for a round when they have enough new data (D_c {setting.threshold:g})"
     else:
         when = (
-            "The server opens a round when it will succeed for data alone and brings "
-            f"{setting.news:g} nats of news (Patient, signal {setting.signal})"
+            "The server opens a round when enough clients share for data alone and it brings "
+            f"enough news ({setting.news:g} nats; Patient, signal {setting.signal})"
         )
     if setting.download != EVERYONE:
         when += "; only clients that share get the new model (one-for-one)"
-    how = f"ridge regression with lambda = {setting.ridge:g}"
+    how = f"Clients learn by ridge regression (lambda {setting.ridge:g})"
     if setting.exploration is not None:
-        how += f", alpha = {setting.exploration:g}"
+        how += f" and explore with a fixed alpha of {setting.exploration:g}"
     elif setting.width == MIXTURE:
-        how += ", the confidence radius of the method of mixtures"
+        how += " and explore as the method of mixtures says"
     if setting.width_scale != 1.0:
-        how += f", alpha {setting.width_scale:g} times its formula"
+        how += f", with {setting.width_scale:g} times the alpha of the formula"
     if setting.trust == AUTO:
-        how += "; each client finds out how far to trust others"
+        how += "; each finds out how far to trust others"
     elif setting.trust != math.inf:
         how += f"; others' data counts for at most {setting.trust:g} of their observations (trust)"
-    return f"{who} {when}; {how}."
+    return f"{who} {when}. {how}."
 
 
 def lie_words(plan: Plan) -> list[str]:

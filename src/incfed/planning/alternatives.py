@@ -17,8 +17,7 @@ from .ties import LESS
 if TYPE_CHECKING:
     from .planner import Plan
 
-USES = {"payment": "paid", "communication": "sent"}
-RESOURCE_WORDS = {"payment": "payment", "communication": "traffic"}
+USES = {"payment": ("pay", "paid"), "communication": ("send", "sent")}
 
 
 def unused(plan: Plan) -> list[str]:
@@ -30,7 +29,9 @@ def unused(plan: Plan) -> list[str]:
             continue
         if plan.within and left > SPARE * limit.value:
             whole = human(limit.value)
-            said = f"{human(left)} of the {whole} that may be {USES[limit.metric]} are not needed."
+            said = (
+                f"{human(left)} of the {whole} that may be {USES[limit.metric][1]} are not needed."
+            )
             if left == limit.value and limit.metric == "payment":
                 said = f"None of the budget of {whole} is needed."
             found.append(f"{said} {_why_unused(plan, limit.metric)}")
@@ -38,20 +39,23 @@ def unused(plan: Plan) -> list[str]:
 
 
 def _why_unused(plan: Plan, metric: str) -> str:
-    what, aim = RESOURCE_WORDS[metric], plan.goal.aim
+    use, aim = USES[metric][0], plan.goal.aim
     if metric not in plan.judgement.spending:
-        return f"No setting was found that keeps the limits and uses more {what}."
+        return f"No setting was found that keeps the limits and {use}s more."
     count, other = plan.judgement.spending[metric]
     by = other.worse(plan.judgement.chosen, aim)
     more = "more" if (by.mean > 0) != (aim in GAINS) else "less"
-    apart = f"{replace(by, mean=abs(by.mean))} {more} than the advice, seed by seed"
+    apart = f"{replace(by, mean=abs(by.mean))} {more} than the advice"
     figures = f"{UNITS[aim].format(other[aim])} for {UNITS[metric].format(other[metric])}"
-    best = f"the best of {counted(count, 'setting')} with more {what} within the limits"
+    best = f"the best of {counted(count, 'setting')} {use}ing more within the limits"
     if by.high < 0:
-        return f"In held-out runs more {what} helps, {best} has {figures}: {apart} ({other.label})."
-    outcome = f"bought no {'more' if aim in GAINS else 'less'} {aim}"
-    sure = "" if by.low > 0 else ", within chance"
-    return f"More {what} {outcome}: {best} has {figures}, {apart}{sure} ({other.label})."
+        return (
+            f"In the held-out runs it helps to {use} more: {best} has {figures}, {apart} "
+            f"({other.label})."
+        )
+    outcome = f"brings no {'more' if aim in GAINS else 'less'} {aim}"
+    sure = "" if by.low > 0 else ", which may be chance"
+    return f"To {use} more {outcome}: {best} has {figures}, {apart}{sure} ({other.label})."
 
 
 def replaced(plan: Plan) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..results.document import Headline, KeyFigure, KeyFigures, Tone
@@ -35,8 +36,8 @@ def worth(plan: Plan) -> str:
     """Whether sharing pays here at all."""
     gain, metric = plan.gain, plan.goal.performance
     chosen, alone = plan.judgement.chosen, plan.judgement.alone
-    mean, half, unit = human_spread(gain.mean, gain.half)
     if gain.low <= 0 <= gain.high:
+        mean, half, unit = human_spread(gain.mean, gain.half)
         what = "These runs cannot show" if plan.case.fitted is None else "This log cannot show"
         said = (
             f"{what} whether sharing pays: the difference is {mean}{unit}, and chance alone "
@@ -44,11 +45,10 @@ def worth(plan: Plan) -> str:
         )
     else:
         better = "higher" if (gain.mean > 0) == (metric in GAINS) else "lower"
-        apart = mean.lstrip("-") + (f" ± {half}" if half else "") + unit
         said = (
-            f"Sharing {'pays' if gain.mean > 0 else 'does not pay'} here: {metric} is {apart} "
-            f"{better} than if nobody shares ({human(chosen[metric].mean)} instead of "
-            f"{human(alone[metric].mean)})."
+            f"Sharing {'pays' if gain.mean > 0 else 'does not pay'} here: {metric} is "
+            f"{replace(gain, mean=abs(gain.mean))} {better} than if nobody shares, "
+            f"{human(chosen[metric].mean)} instead of {human(alone[metric].mean)}."
         )
     if plan.goal.aim != metric and not plan.judgement.broken(plan.goal, alone):
         said += " Without sharing all limits are kept too, for no money and no traffic."
@@ -96,7 +96,7 @@ def _sure(plan: Plan) -> KeyFigure:
         gains = plan.judgement.gains(plan.goal)
         seen = sum(x > 0 if word == "better" else x < 0 for x in gains)
         runs = counted(len(gains), "run")
-        text = f"chances that sharing is {word} on average; it is in {seen} of {runs}"
+        text = f"chances that sharing is {word} on average; it was in {seen} of {runs}"
     return KeyFigure("How sure that is", f"{hundred(better)} of 100", text)
 
 

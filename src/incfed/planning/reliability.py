@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from .planner import Plan
 
 SHARES = {  # of what clients have in common
-    0.1: "a tenth of",
-    0.2: "a fifth of",
-    0.25: "a quarter of",
-    1 / 3: "a third of",
-    0.5: "half of",
-    2 / 3: "two thirds of",
-    0.75: "three quarters of",
+    0.1: "a tenth of what",
+    0.2: "a fifth of what",
+    0.25: "a quarter of what",
+    1 / 3: "a third of what",
+    0.5: "half of what",
+    2 / 3: "two thirds of what",
+    0.75: "three quarters of what",
     1.0: "as much as",
-    1.5: "one and a half times",
-    2.0: "twice",
+    1.5: "one and a half times what",
+    2.0: "twice what",
 }
-LEAST, MOST = 0.05, 10.0  # below and above, no share is named
+LEAST, MOST = 0.07, 10.0  # below and above, no share is named
 
 
 def blocks(plan: Plan) -> Iterator[doc.Block]:
@@ -73,12 +73,12 @@ def differing(disagreement: float) -> str:
     if disagreement == math.inf:
         return "The log shows nothing that clients have in common."
     if disagreement > MOST:
-        share = "more than ten times"
+        share = "more than ten times what"
     elif disagreement > 2.5:
-        share = f"{disagreement:.0f} times"
+        share = f"{disagreement:.0f} times what"
     else:
         share = SHARES[min(SHARES, key=lambda one: abs(math.log(one / disagreement)))]
-    return f"Clients differ by {share} what they have in common."
+    return f"Clients differ by {share} they have in common."
 
 
 def calibrated(found: HeldOut) -> str:

@@ -65,7 +65,9 @@ class Interval:
 
     @property
     def positive(self) -> float:
-        """The probability that what it is of is above 0; 1/2 for a 0 without spread."""
+        """How likely it is that the true figure is above 0; 1/2 for a 0 without spread."""
+        if math.isnan(self.error):
+            return math.nan
         if not self.half:
             return 0.5 + 0.5 * (self.mean > 0) - 0.5 * (self.mean < 0)
         t = self.mean / self.error
