@@ -181,6 +181,17 @@ class World(Described, ABC):
 
         return Bootstrap(self, steps, resample)
 
+    def without(self, clients: float | Sequence[str | int]) -> World:
+        """The same runs without the steps of some clients: a share of them that each seed draws, or
+        a list of names (of numbers, where they have no names). The others are numbered anew.
+
+        >>> recorded.without([0]).count, recorded.without([0]).length
+        (1, 50)
+        """
+        from .without import Without
+
+        return Without(self, clients)
+
     @property
     def notes(self) -> Sequence[str]:
         """Notes to show with results, such as rows that could not be used.

@@ -44,7 +44,8 @@ from ..support.inputs import InputError, choice, integer, refuse
 from ..support.kinds import Kinds, public
 from .commands import read_tables
 
-CUT = ("part", "turn", "bootstrap", "resample")  # keys that any recorded world may have
+# Keys that any recorded world may have, and the last of them any world.
+CUT = ("part", "turn", "bootstrap", "resample", "without")
 LONGEST_LABEL = 80  # characters
 RUN_KEYS = ("steps", "seeds", "bootstrap", "resample", "output")
 MANY = 100_000  # seeds: more is a typing error
@@ -197,7 +198,8 @@ def _labelled(value: object) -> dict[str, dict[str, Any]]:
 
 
 def build_world(table: Mapping[str, Any], folder: Path, place: str = "world") -> Component:
-    """The world of a [world] table; of a recorded one perhaps a part, see `World.part`."""
+    """The world of a [world] table, perhaps without some clients; of a recorded one perhaps a part,
+    see `World.part`."""
     table = places.table(place, table, '[world] with kind = "Synthetic"')
     rest = {key: value for key, value in table.items() if key not in CUT}
     sources: dict[str, str] = {}
@@ -221,6 +223,8 @@ def build_world(table: Mapping[str, Any], folder: Path, place: str = "world") ->
                 world = world.bootstrap(table["bootstrap"], table.get("resample", EVENTS))
             elif "resample" in table:
                 raise refuse("resample", table["resample"], "left out, or bootstrap given too")
+            if "without" in table:
+                world = world.without(table["without"])
     return Component(world, sources, table)
 
 
