@@ -39,6 +39,26 @@ def test_a_record_is_what_the_simulator_says(tmp_path: Path) -> None:
         assert np.array_equal(record.curve[name], getattr(result, name)[step.astype(int) - 1])
 
 
+def test_figures_of_clients_are_kept_where_they_are_asked_for(tmp_path: Path) -> None:
+    """A run that is known without them is made again, once; of equal runs one keeps them."""
+    [cell] = cells(tmp_path, betas=[0.7], seeds=1)
+    asked = replace(cell, by_client=True)
+    with Session(CellsFile(tmp_path / "out" / NAME), Local(1)) as session:
+        [plain] = session.run(session.check([cell])).records
+        outcome = session.run(session.check([asked, cell]))
+        assert outcome.kept == 0
+        [full, same] = outcome.records
+        assert session.run(session.check([asked])).kept == 1
+    assert (plain.clients, full) == ({}, same)
+    assert full.figures == plain.figures
+    for name, total in (("reward", "reward"), ("regret", "regret"), ("paid", "payment")):
+        assert len(full.clients[name]) == 4
+        assert sum(full.clients[name]) == pytest.approx(full.figures[total])
+    with Session(CellsFile(tmp_path / "out" / NAME), Local(1)) as session:
+        again = session.run(session.check([asked]))
+        assert (again.kept, again.records[0].clients) == (1, full.clients)
+
+
 def test_one_process_or_two_in_the_order_of_the_cells(tmp_path: Path) -> None:
     some = cells(tmp_path)
     seen: list[tuple[int, int]] = []

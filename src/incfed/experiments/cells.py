@@ -18,6 +18,7 @@ from ..results.records import CURVES, Result
 from ..results.settings import plain
 
 POINTS = 200  # of a curve: as many as a plot shows
+BY_CLIENT = ("reward", "regret", "paid")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Cell:
     steps: int | None = None  # None: all of a recorded world
     folder: Path = field(default_factory=Path.cwd)  # paths in the tables start here
     point: Mapping[str, Any] = field(default_factory=dict)  # what names it: columns of a table
+    by_client: bool = False  # keep the figures of each client, too
 
     @property
     def name(self) -> str:
@@ -65,6 +67,7 @@ class Record:
     figures: Mapping[str, float]  # final values: steps, regret, reward, communication, ...
     curve: Mapping[str, list[float]]  # "step" and the four metrics at up to POINTS steps
     setting: str = ""  # what the run has in common with other seeds of the same
+    clients: Mapping[str, list[float]] = field(default_factory=dict)  # if asked for: BY_CLIENT
     result: Result | None = None  # all of it, if that was asked for
 
     @classmethod
@@ -82,6 +85,7 @@ class Record:
             figures={key: float(value) for key, value in figures.items()},
             curve={name: [float(x) for x in values] for name, values in curve.items()},
             setting=setting,
+            clients=_by_client(result) if cell.by_client else {},
             result=result if full else None,
         )
 
@@ -100,9 +104,22 @@ class Record:
             seed=int(given["seed"]),
             fingerprint=str(given["fingerprint"]),
             figures={key: float(value) for key, value in given["figures"].items()},
-            curve={key: [float(x) for x in values] for key, values in given["curve"].items()},
+            curve=_columns(given["curve"]),
             setting=str(given["setting"]),
+            clients=_columns(given.get("clients", {})),
         )
+
+    def answers(self, cell: Cell) -> bool:
+        """Whether it has all that the cell asks for."""
+        return bool(self.clients) or not cell.by_client
+
+
+def _by_client(result: Result) -> dict[str, list[float]]:
+    return {name: getattr(result.clients, name).tolist() for name in BY_CLIENT}
+
+
+def _columns(given: Mapping[str, Any]) -> dict[str, list[float]]:
+    return {name: [float(x) for x in values] for name, values in given.items()}
 
 
 def named(point: Mapping[str, Any]) -> str:

@@ -137,7 +137,8 @@ class Session:
                 built = self.runner.build(cell)
                 key = built.fingerprint
                 order.append(key)
-                tasks.setdefault(key, Task(cell, built.steps, built.world_id, key, full))
+                if key not in tasks or cell.by_client:  # of equal runs, one that keeps more
+                    tasks[key] = Task(cell, built.steps, built.world_id, key, full)
                 kinds.setdefault(type(built.algorithm), built.algorithm)
         return Batch(cells, order, tasks, list(kinds.values()))
 
@@ -153,10 +154,14 @@ class Session:
         checkpoint = self.checkpoint
         checkpoint.expect(batch.cells, batch.order)
         known = checkpoint.records
-        outcome = Outcome(len(batch.cells), kept=sum(key in known for key in batch.order))
+
+        def kept(key: str) -> bool:
+            return key in known and known[key].answers(batch.tasks[key].cell)
+
+        outcome = Outcome(len(batch.cells), kept=sum(map(kept, batch.order)))
         if begin is not None:
             begin(outcome.total, outcome.kept)
-        todo = _in_order([task for key, task in batch.tasks.items() if key not in known])
+        todo = _in_order([task for key, task in batch.tasks.items() if not kept(key)])
         failures: dict[str, str] = {}
         total, done, told = sum(task.steps for task in todo), 0, 0
 
@@ -182,7 +187,7 @@ class Session:
             outcome.interrupted = True
             checkpoint.recover()  # it may have struck while a record was being written
         for cell, key in zip(batch.cells, batch.order, strict=True):
-            if key in known:
+            if kept(key):
                 outcome.records.append(replace(known[key], point=dict(cell.point)))
             elif key in failures:
                 outcome.failures.append((cell, failures[key]))
