@@ -25,7 +25,7 @@ from incfed.experiments.config import (
 )
 from incfed.ledger.settings import Settings
 from incfed.mechanisms.registry import MECHANISMS
-from incfed.planning.case import FIXED, SHARE
+from incfed.planning.case import FIXED, LEAVE, SHARE
 from incfed.planning.costs import DISTRIBUTIONS
 from incfed.planning.space import CHOICES, KEYS, read_space
 from incfed.protocol.limits import Limits, safe_limits
@@ -86,6 +86,11 @@ def tables() -> dict[str, list[Table]]:
                 _template("planning", "run", {"steps": _run_defaults()["steps"]}),
             ),
             Table("`costs`", "A number, a list with one for each client, or one of", _costs()),
+            Table(
+                "Beside `costs`",
+                "Before the first table.",
+                _template("planning", "", {"value_per_reward": "not set", "leave": _shown(LEAVE)}),
+            ),
             Table("`[algorithm]` of a plan", "What is not searched, as in a run.", _fixed()),
             Table(
                 "`[search]`",

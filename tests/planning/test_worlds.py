@@ -21,7 +21,7 @@ from support.planning import CASE, SMALL, write_log
 
 def test_a_log_is_planned_in_the_world_fitted_to_it(tmp_path: Path) -> None:
     world = write_log(tmp_path)
-    tables = {"world": world, "costs": 1.0}
+    tables = {"world": world, "costs": 1.0, "leave": ["shop 1"]}
     plan = incfed.plan(tables, budget=30, output=tmp_path / "out", **SMALL)
     assert plan.goal.aim == plan.goal.performance == "reward"
     assert plan.case.steps == 300  # half as many as the log has events
@@ -35,6 +35,13 @@ def test_a_log_is_planned_in_the_world_fitted_to_it(tmp_path: Path) -> None:
     assert plan.verdict in ("Share", "Do not share", "This log cannot tell")
     assert json.loads((tmp_path / "out/plan.json").read_text())["verdict"] == plan.verdict
     assert "a model that is fitted to the 600 events of the log" in " ".join(str(plan).split())
+    # Shops have their names.
+    assert sorted(shop.name for shop in plan.shops) == [f"shop {n}" for n in range(4)]
+    assert math.fsum(shop.gain.mean for shop in plan.shops) == pytest.approx(plan.gain.mean)
+    assert plan.leaving is not None
+    assert plan.leaving.names == ("shop 1",)
+    others = [shop.gain.mean for shop in plan.shops if shop.name != "shop 1"]
+    assert plan.leaving.gain_with_all.mean == pytest.approx(math.fsum(others))
     # run.toml gives the same figures
     experiment = read(tmp_path / "out/run.toml")
     assert isinstance(experiment.world, incfed.FittedWorld)
@@ -49,6 +56,15 @@ def test_a_plan_of_a_log_may_be_longer_than_the_log(tmp_path: Path) -> None:
     case = read_case(tables)
     assert (case.steps, case.world.length) == (900, 900)
     assert case.scene(SEARCH) == case.scene(JUDGE)
+
+
+@pytest.mark.parametrize(("clients", "names"), [(2, []), (5, ["shop 2", "shop 3", "client 4"])])
+def test_clients_of_a_log_that_differ_by_seed_have_no_names(
+    tmp_path: Path, clients: int, names: list[str]
+) -> None:
+    world = {"kind": "FittedWorld", "log": write_log(tmp_path), "clients": clients, "runs": 4}
+    case = read_case({"world": world, "costs": 1.0, "run": {"steps": 100}})
+    assert case.client_names[2:] == names
 
 
 def test_regret_of_a_log_is_the_models(tmp_path: Path) -> None:

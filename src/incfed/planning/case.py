@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..environments import FittedWorld, ReplayLog, Trace, World
+from ..environments.without import client_names, leaving
 from ..experiments.cells import Cell
 from ..experiments.config import (
     CUT,
@@ -24,17 +25,19 @@ from ..experiments.config import (
 from ..mechanisms.registry import BUILT_IN, Pinned, load_mechanism
 from ..support import places
 from ..support.inputs import InputError, counted, integer, number, refuse
-from .costs import ALLOWED, Costs, read_costs
+from .costs import ALLOWED, HIGHEST, Costs, read_costs
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
 
 FIXED = (
     "noise", "delta", "exploration", "width", "width_scale", "reads", "clocks", "download",
     "availability", "trust",
 )  # fmt: skip
+KEYS = ("run", "world", "costs", "value_per_reward", "leave", "algorithm", "search")
 SHARE = 0.5  # of a recorded world, on which settings are chosen
 SEARCH, JUDGE = "search", "judge"  # what a run is for
 MANY = 1000  # seeds of each of the two
 LOOK = 100  # steps, to see how large arms are
+LEAVE = 0.25  # of the clients, to see what is left if they leave
 RUNS = 4  # in each world that a log leaves open, to tell these apart from chance in a run
 
 
@@ -51,6 +54,8 @@ class Case:
     fixed: Mapping[str, Any]  # [algorithm]
     space: Space
     share: float | None  # of a recorded world, to choose on; None: its seeds differ enough
+    leave: float | Sequence[str | int] | None = None  # who might leave: a share, or by name
+    value_per_reward: float | None = None  # in money
     sources: Sequence[str] = ()  # SHA-256 of the user's own files
     notes: Sequence[str] = ()
 
@@ -84,6 +89,15 @@ class Case:
     def fitted(self) -> FittedWorld | None:
         """The world that is fitted to a log, if that is what the case is about."""
         return self.world if isinstance(self.world, FittedWorld) else None
+
+    @property
+    def client_names(self) -> list[str]:
+        """What to call the clients; empty if each run has other ones of a log."""
+        fitted = self.fitted
+        if fitted is not None and fitted.count < fitted.log.count:
+            return []
+        names = client_names(self.world)
+        return [name if isinstance(name, str) else f"client {name}" for name in names]
 
     def scene(self, use: str) -> dict[str, Any]:
         """The [world] to choose in, or the one to judge by."""
@@ -157,7 +171,7 @@ def _searched(recipe: Recipe, more: Mapping[str, Any]) -> Recipe:
 def build_case(recipe: Recipe) -> Case:
     tables = recipe.tables
     with places.at(recipe.name):
-        places.known("", tables, ["run", "world", "costs", "algorithm", "search"])
+        places.known("", tables, KEYS)
         if "world" not in tables:
             raise places.missing("world", 'given, such as [world] with kind = "Synthetic"')
         if "costs" not in tables:
@@ -170,6 +184,9 @@ def build_case(recipe: Recipe) -> Case:
         )
         places.known("run", run, ["steps"])
         places.known("algorithm", fixed, [*FIXED, "ridge"])
+        if "without" in places.table("world", tables["world"], '[world] with kind = "Synthetic"'):
+            allowed = "left out: leave says who might leave"
+            raise refuse("world.without", tables["world"]["without"], allowed)
         built = build_world(tables["world"], recipe.folder)
         if isinstance(built.value, ReplayLog | Trace):
             built = _fitted(built, run.get("steps"), recipe.folder)
@@ -185,6 +202,12 @@ def build_case(recipe: Recipe) -> Case:
         )
         usual = usual_threshold(steps, world.count, world.dim)
         costs = read_costs(tables["costs"], world.count)
+        leave = tables.get("leave", LEAVE if world.count > 1 else None)
+        if leave is not None:
+            leaving("leave", leave, world)
+        value = tables.get("value_per_reward")
+        if value is not None:
+            value = number("value_per_reward", value, low=0.0, high=HIGHEST, open_low=True)
         case = Case(
             name=recipe.name,
             folder=recipe.folder,
@@ -195,6 +218,8 @@ def build_case(recipe: Recipe) -> Case:
             fixed={key: value for key, value in fixed.items() if key != "ridge"},
             space=read_space(search, fixed, usual, recipe.folder, _norm(world), costs.highest()),
             share=share,
+            leave=leave,
+            value_per_reward=value,
         )
         sources = dict(built.sources)
         for setting in (case.nobody, *case.space.first(usual)):  # every mechanism once

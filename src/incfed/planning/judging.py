@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from ..experiments.engine import Session
 from ..results.intervals import Interval
 from .alone import Rules, named
+from .by_client import cells_by_client
 from .case import JUDGE, Case
 from .evidence import EXTRA, means_of
 from .goals import GAINS, METRICS, Figures, Goal, Limit, loss
@@ -65,6 +66,12 @@ class Judged:
         ratio = self[metric].mean / whole
         rest = self.more(other, metric, ratio)
         return Interval(100 * ratio, 100 * rest.half / whole, rest.n)
+
+
+def gains(shared: Judged, alone: Judged, performance: str) -> list[float]:
+    """How much better clients do that share, seed by seed: reward more, or regret less."""
+    pairs = zip(shared.values(performance), alone.values(performance), strict=True)
+    return [loss(performance, theirs - own) for own, theirs in pairs]
 
 
 @dataclass(frozen=True)
@@ -128,9 +135,7 @@ class Judgement:
 
     def gains(self, goal: Goal) -> list[float]:
         """The same with each seed."""
-        metric = goal.performance
-        pairs = zip(self.chosen.values(metric), self.alone.values(metric), strict=True)
-        return [loss(metric, alone - own) for own, alone in pairs]
+        return gains(self.chosen, self.alone, goal.performance)
 
     def improving(self, metric: str) -> list[Judged]:
         """Those points of the frontier that are better than all cheaper ones, by their means."""
@@ -236,9 +241,12 @@ def _judge(
         *(each.best for each in more.values()), *([found.second] if found.second else []),
         *found.easiest.values(),
     ])  # fmt: skip
-    groups = [case.cells(setting, seeds, JUDGE) for setting in settings]
+    advised, alone = cells_by_client(case, chosen, found.alone, seeds)
+    groups = [
+        advised if setting == chosen else case.cells(setting, seeds, JUDGE) for setting in settings
+    ]
     groups += [case.cells(chosen, seeds, JUDGE, factor) for factor in FACTORS]
-    groups.append(case.alone(found.alone, seeds, JUDGE))
+    groups.append(alone)
     runs = iter(needed(run_groups(session, groups, progress)))
     runs_a_world = 0 if case.fitted is None else case.fitted.runs
     judged = {

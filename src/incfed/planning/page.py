@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..experiments.outputs import footer
 from ..results import document as doc
 from ..results.plots import can_plot
-from . import advice, alternatives, answer, figures, reliability
+from . import advice, alternatives, answer, figures, leaving, reliability, worth
 from .config_files import CONFIG, FEDERATION
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ SECTIONS: tuple[Section, ...] = (  # in the order of the page
     _expectations,
     _sensitivity,
     _frontier,
+    worth.blocks,
+    leaving.blocks,
     reliability.blocks,
     _configs,
     _basis,

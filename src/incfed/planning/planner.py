@@ -24,10 +24,12 @@ from ..support.files import fingerprint
 from ..support.inputs import counted, integer
 from .advice import advice
 from .answer import verdict
+from .by_client import ByClient, ClientWorth, each_client, judge_by_client
 from .case import MANY, Case, read_case
 from .config_files import config_text, federation_text
 from .goals import Figures, Goal, read_goal
 from .judging import Judged, Judgement, LimitCheck, judge
+from .leaving import Leaving, judge_leaving
 from .page import plan_document
 from .report import PAGE, as_data, check_free, publish
 from .search import RunsFailed, Search, Watch
@@ -35,6 +37,7 @@ from .selection import RUNGS
 from .space import Setting
 from .study import BATCH, check_optuna
 from .ties import PLAY_OFF
+from .worth import net
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -60,6 +63,9 @@ class Plan(Shown):
     runs: int
     search_seeds: tuple[int, ...]
     held_out: tuple[int, ...]
+    by_client: ByClient
+    leaving: Leaving | None  # what is left of the gain if clients leave
+    leaving_fault: str = ""  # why that cannot be told
 
     @property
     def figures(self) -> dict[str, Interval]:
@@ -124,6 +130,28 @@ class Plan(Shown):
         True
         """
         return self.judgement.gain(self.goal)
+
+    @property
+    def net(self) -> Interval | None:
+        """What sharing is worth after payments, in money: the gain at the case's
+        `value_per_reward`, less the payments. None if the case does not have it.
+
+        >>> print(plan.net)
+        None
+        """
+        value = self.case.value_per_reward
+        return None if value is None else net(self.judgement, self.goal.performance, value)
+
+    @cached_property
+    def shops(self) -> list[ClientWorth]:
+        """What sharing is worth to each client: `name`, `gain` and `payment`. Those that lose for
+        sure come first. Empty if each run has other clients of a log.
+
+        >>> gains = [shop.gain.mean for shop in plan.shops]
+        >>> len(gains), abs(sum(gains) - plan.gain.mean) < 1e-9
+        (5, True)
+        """
+        return each_client(self.case.client_names, self.by_client, self.judgement)
 
     @property
     def limits(self) -> list[LimitCheck]:
@@ -297,6 +325,9 @@ def plan(
         try:
             found = search.run(goal, batches=batches, file=file, seed=seed)
             judgement = judge(case, session, found, goal, held, search.report)
+            judged = (case, session, judgement, goal.performance)
+            by_client = judge_by_client(*judged, held, search.report)
+            leaving, fault = judge_leaving(*judged, by_client, held, search.report)
         except RunsFailed as error:
             raise inputs.InputError(f"no plan: the runs failed: {error}") from None
         evidence, setting = found.evidence, judgement.chosen.setting
@@ -312,6 +343,9 @@ def plan(
             runs=evidence.runs + search.play_off.runs,
             search_seeds=search_seeds,
             held_out=held,
+            by_client=by_client,
+            leaving=leaving,
+            leaving_fault=fault,
         )
         if folder is not None:
             made.save(folder)

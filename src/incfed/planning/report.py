@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._version import __version__
 from ..experiments.show import PLAN, PLAN_VERSION, read_plan
 from ..results import html
+from ..results.intervals import Interval
 from ..results.numbers import finite, human
 from ..results.terminal import show
 from ..support.files import write_text
@@ -23,11 +24,11 @@ from .page import plan_document
 from .space import Setting
 
 if TYPE_CHECKING:
-    from ..results.intervals import Interval
     from ..support.terminal import Bar, Terminal
     from .case import Case
     from .goals import Figures, Goal
     from .judging import Judged
+    from .leaving import Leaving
     from .planner import Plan
     from .search import Update
 
@@ -76,6 +77,12 @@ def as_data(plan: Plan) -> dict[str, Any]:
         "gain": _interval(plan.gain),
         "gain_is_positive": finite(plan.gain.positive),
         "figures": _figures(judgement.chosen),
+        "net": None if plan.net is None else _interval(plan.net),
+        "shops": [
+            {"name": one.name, "gain": _interval(one.gain), "payment": one.payment}
+            for one in plan.shops
+        ],
+        "leaving": _leaving(plan.leaving),
         "frontier": [
             {
                 **_figures(point),
@@ -103,6 +110,14 @@ def as_data(plan: Plan) -> dict[str, Any]:
 def _figures(one: Judged) -> dict[str, Any]:
     found: dict[str, Any] = {name: _interval(x) for name, x in one.figures().items()}
     return {"setting": None if one.setting is None else _setting(one.setting), **found}
+
+
+def _leaving(found: Leaving | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    means = {name: one for name, one in vars(found).items() if isinstance(one, Interval)}
+    who = {"clients": found.count, "names": list(found.names)}
+    return {**who, **{name: _interval(one) for name, one in means.items()}}
 
 
 def _setting(setting: Setting) -> dict[str, Any]:

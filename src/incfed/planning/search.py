@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..experiments.cells import Cell
-from ..experiments.engine import Session
+from ..experiments.engine import Outcome, Session
 from .alone import Rules, candidates
 from .case import SEARCH, Case
 from .evidence import Evidence, figures_of, means_of
@@ -230,9 +230,7 @@ def run_groups(
 ) -> list[list[Figures] | str]:
     """Run all cells of all groups at once; the figures of each group's runs, or why one failed."""
     cells = [cell for group in groups for cell in group]
-    outcome = session.run(session.check(cells), progress=progress, slow=slow)
-    if outcome.interrupted:
-        raise KeyboardInterrupt
+    outcome = run_cells(session, cells, progress, slow)
     faults = {id(cell): fault for cell, fault in outcome.failures}
     records = iter(outcome.records)
     figures = {id(cell): figures_of(next(records)) for cell in cells if id(cell) not in faults}
@@ -241,6 +239,19 @@ def run_groups(
         or [figures[id(cell)] for cell in group]
         for group in groups
     ]
+
+
+def run_cells(
+    session: Session,
+    cells: Sequence[Cell],
+    progress: Callable[[int, int], None],
+    slow: Callable[[], None] | None = None,
+) -> Outcome:
+    """Run all cells at once; KeyboardInterrupt if that was interrupted."""
+    outcome = session.run(session.check(cells), progress=progress, slow=slow)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    return outcome
 
 
 def needed(found: Sequence[list[Figures] | str]) -> list[list[Figures]]:

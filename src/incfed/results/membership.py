@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..support.inputs import InputError, counted, noun
+from ..support.inputs import InputError, counted, joined, noun
 from ..types import Floats
 from . import axes as style
 from .curves import Curve, mean_and_sd
@@ -235,15 +235,11 @@ def _losing(found: Sequence[Membership]) -> Iterator[Block]:
         steps = np.sum([gains.steps for gains in membership.gains], axis=0)
         share = steps[[client for client, _, _ in losers]].sum() / steps.sum()
         lines.append(
-            f"{membership.label}: {_listed(names)} {verb} worse off{seeds}; {who} in "
+            f"{membership.label}: {joined(names)} {verb} worse off{seeds}; {who} in "
             f"{100 * share:.0f} % of the steps"
         )
     if lines:
         yield Bullets(tuple(lines))
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _alike(one: Result, other: Result) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +151,11 @@ def array(
 def counted(count: int, singular: str, plural: str | None = None) -> str:
     """A number and what it counts: "1 seed", "2,000 seeds"."""
     return f"{count:,} {noun(count, singular, plural)}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """ "a, b and c"."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def noun(count: int, singular: str, plural: str | None = None) -> str:
