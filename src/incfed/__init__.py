@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .environments import Events as Events
     from .environments import FittedWorld as FittedWorld
     from .environments import MovieLens as MovieLens
+    from .environments import RepeatedEvents as RepeatedEvents
     from .environments import ReplayLog as ReplayLog
     from .environments import Stream as Stream
     from .environments import Synthetic as Synthetic

@@ -1,4 +1,4 @@
-"""Bootstrapped logs: steps drawn with replacement by the seed, near their places."""
+"""Bootstrapped logs: steps drawn by the seed, near their places, and repeated only if asked for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import incfed
 from incfed.environments.base import Events, Stream, World
@@ -47,10 +49,63 @@ class Own(World):
         return {}
 
 
+def repeated(world: World, steps: int, resample: str = "events") -> World:
+    """A bootstrapped log with repeats, which warns."""
+    with pytest.warns(incfed.RepeatedEvents, match="learning alone looks better than it is"):
+        return world.bootstrap(steps, resample, repeats=True)
+
+
 def drawn(world: World, steps: int, seed: int, pieces: int = 1) -> Any:
-    stream = world.bootstrap(steps).open(np.random.SeedSequence(seed))
+    """The numbers of the steps that are drawn, with repeats."""
+    stream = repeated(world, steps).open(np.random.SeedSequence(seed))
     parts = [stream.take(steps // pieces).rewards[:, 0] for _ in range(pieces)]
     return np.concatenate(parts)
+
+
+@given(
+    clients=st.lists(st.integers(0, 4), min_size=1, max_size=40),
+    share=st.floats(0.0, 1.0),
+    resample=st.sampled_from(["events", "clients"]),
+    seed=st.integers(0, 99),
+)
+def test_no_client_sees_a_step_twice(
+    clients: list[int], share: float, resample: str, seed: int
+) -> None:
+    """Rewards are the numbers of the steps."""
+    number = np.arange(float(len(clients)))[:, None]
+    recorded = incfed.Trace(clients, np.ones((len(clients), 1, 1)), number)
+    steps = max(round(share * len(clients)), 1)
+    events = recorded.bootstrap(steps, resample).open(np.random.SeedSequence(seed)).take(steps)
+    seen = list(zip(events.clients.tolist(), events.rewards[:, 0].astype(int), strict=True))
+    assert len(set(seen)) == len(seen) == steps
+    if resample == "events":
+        assert all(clients[step] == who for who, step in seen)
+    for who in set(events.clients.tolist()):  # all of one client of the log
+        assert len({clients[step] for client, step in seen if client == who}) == 1
+
+
+def test_without_repeats_steps_stay_near_their_places_too() -> None:
+    stream = trace().bootstrap(STEPS // 2).open(np.random.SeedSequence(1))
+    rows = stream.take(STEPS // 2).rewards[:, 0]
+    assert 0 < np.abs(rows - np.sort(rows)).max() <= 4 * JITTER * STEPS
+    whole = trace().bootstrap(STEPS).open(np.random.SeedSequence(1)).take(STEPS).rewards[:, 0]
+    assert set(whole) == set(range(STEPS))
+
+
+def test_more_steps_than_recorded_ask_for_repeats() -> None:
+    with pytest.warns(incfed.RepeatedEvents, match=r"at most 200 steps, or FittedWorld\(log, len"):
+        longer = trace().bootstrap(STEPS + 1)
+    assert longer.repeats
+    assert not trace().bootstrap(STEPS).repeats
+    assert not trace().bootstrap(STEPS).notes
+    [note] = longer.notes
+    assert note.startswith("bootstrap: events are drawn several times")
+
+
+def test_settings_say_whether_events_are_repeated() -> None:
+    assert "repeats" not in repeated(trace(), 5).settings()  # as in results of earlier versions
+    found = trace().bootstrap(5).settings()
+    assert (found["repeats"], found["recorded"], found["length"]) == (False, STEPS, 5)
 
 
 def test_steps_are_drawn_with_replacement_near_their_places() -> None:
@@ -68,14 +123,14 @@ def test_the_same_seed_draws_the_same_log() -> None:
     np.testing.assert_array_equal(one, drawn(trace(), STEPS, 1, pieces=8))
     np.testing.assert_array_equal(one, drawn(Own(), STEPS, 1))
     assert (one != drawn(trace(), STEPS, 2)).any()
-    skipped = trace().bootstrap(STEPS).open(np.random.SeedSequence(1))
+    skipped = repeated(trace(), STEPS).open(np.random.SeedSequence(1))
     skipped.skip(50)
     np.testing.assert_array_equal(one[50:], skipped.take(150).rewards[:, 0])
 
 
 def test_longer_and_of_a_part() -> None:
     world = trace().part(0.25, 0.5)
-    assert world.bootstrap(500).length == 500
+    assert repeated(world, 500).length == 500
     rows = drawn(world, 500, 3)
     assert set(rows) == set(range(50, 100))
 
@@ -86,7 +141,7 @@ def test_clients_are_drawn_and_keep_their_events() -> None:
     steps_of = {who: set(np.flatnonzero(recorded.clients == who)) for who in range(3)}
     shares = []
     for seed in range(60):
-        drawn = recorded.bootstrap(2000, "clients")
+        drawn = repeated(recorded, 2000, "clients")
         events = drawn.open(np.random.SeedSequence(seed)).take(2000)
         numbers = events.rewards[:, 0].astype(int)
         sources = {}
@@ -122,7 +177,7 @@ def test_drawn_clients_stay_near_their_times_and_places() -> None:
 def test_clients_that_never_act_are_not_drawn() -> None:
     few = incfed.Trace([2, 2, 7], np.ones((3, 1, 1)), [[0.0], [1.0], [2.0]], count=9)
     for seed in range(20):
-        events = few.bootstrap(30, "clients").open(np.random.SeedSequence(seed)).take(30)
+        events = repeated(few, 30, "clients").open(np.random.SeedSequence(seed)).take(30)
         assert set(events.clients) <= {2, 7}
 
 
@@ -136,7 +191,7 @@ def test_intervals_for_other_clients_are_wider_where_clients_differ() -> None:
     log = incfed.Trace(who, np.ones((2000, 1, 1)), rewards[:, None])
 
     def spread(resample: str) -> float:
-        drawn = log.bootstrap(2000, resample)
+        drawn = repeated(log, 2000, resample)
         means = [
             drawn.open(np.random.SeedSequence(seed)).take(2000).rewards.mean() for seed in range(80)
         ]
@@ -149,7 +204,7 @@ def test_intervals_for_other_clients_are_wider_where_clients_differ() -> None:
 def test_a_log_keeps_events_together(tmp_path: Any) -> None:
     sample = Sample.random(events=60)
     log = incfed.ReplayLog(sample.events, mode="replay", items=sample.table)
-    events = log.bootstrap(60).open(np.random.SeedSequence(0)).take(60)
+    events = repeated(log, 60).open(np.random.SeedSequence(0)).take(60)
     known = {
         (who, round(reward, 3)) for who, reward in zip(sample.clients, sample.rewards, strict=True)
     }
@@ -167,3 +222,5 @@ def test_what_cannot_be_bootstrapped() -> None:
         trace().bootstrap(0)
     with pytest.raises(InputError, match=r"resample: got 'users', must be .*events.*clients"):
         trace().bootstrap(5, "users")
+    with pytest.raises(InputError, match="repeats: got 1, must be true or false"):
+        trace().bootstrap(5, repeats=1)  # type: ignore[arg-type]

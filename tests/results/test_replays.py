@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import incfed
+from incfed.environments.bootstrap import Bootstrap
 from incfed.results.curves import curve
 from incfed.results.intervals import Interval, student
 from incfed.results.membership import memberships
@@ -38,7 +39,7 @@ def test_a_log_is_run_once_and_bootstrapped(
     assert own.settings["world"] == log.settings()
     for seed, one in enumerate(again, 1):
         assert one.settings["world"]["bootstrap"] == "events"
-        drawn = incfed.simulate(log.bootstrap(400), PAID, seed=seed)
+        drawn = incfed.simulate(Bootstrap(log, 400, repeats=True), PAID, seed=seed)
         np.testing.assert_array_equal(one.reward, drawn.reward)
     assert len({one.reward[-1] for one in again}) == 4
 
@@ -77,7 +78,7 @@ def test_tables_say_what_they_show(found: incfed.Comparison) -> None:
 def test_clients_may_be_drawn(log: incfed.ReplayLog) -> None:
     made = incfed.compare(log, {"paid": PAID}, bootstrap=2, resample="clients")
     for seed, one in enumerate(made["paid"][1:], 1):
-        drawn = incfed.simulate(log.bootstrap(400, "clients"), PAID, seed=seed)
+        drawn = incfed.simulate(Bootstrap(log, 400, "clients", repeats=True), PAID, seed=seed)
         np.testing.assert_array_equal(one.reward, drawn.reward)
     assert "2 bootstrapped logs (clients drawn with replacement)" in str(made)
 
@@ -129,6 +130,28 @@ def test_who_gains_on_a_log_is_uncertain_too(found: incfed.Comparison) -> None:
     assert (len(one.gains), len(one.again)) == (1, 4)
     own = found["paid"][0]
     assert one.gains[0].paid.sum() == pytest.approx(own.payment[-1] * 400 / own.matched[-1])
+
+
+def test_logs_without_repeats_have_events_in_common(log: incfed.ReplayLog) -> None:
+    """Of 300 of 400 events, another log is sqrt(300 / 100) times further away than they lie apart;
+    all events tell nothing."""
+    found = incfed.compare(log.bootstrap(300), BOTH, seeds=4)
+    rewards = [1000 * one.reward[-1] / one.matched[-1] for one in found["paid"]]
+    half = math.sqrt(3) * student(0.975, 3) * statistics.stdev(rewards)
+    row = found.rows[1]
+    assert row.reward.times * row.reward.sd == pytest.approx(half)
+    gaps = [1000 * one.payment[-1] / one.matched[-1] for one in found["paid"]]
+    gap = found.difference("paid", "payment")
+    assert gap.half == pytest.approx(math.sqrt(3) * student(0.975, 3) * statistics.stdev(gaps))
+    assert "4 bootstrapped logs (events drawn without replacement)" in str(found)
+    [one] = memberships(found.runs)
+    assert one.spread_of("mean").times == pytest.approx(math.sqrt(3) * student(0.975, 3))
+    every = incfed.compare(log.bootstrap(400), BOTH, seeds=4)
+    assert math.isnan(every.rows[1].reward.times)
+    assert math.isnan(every.difference("paid", "reward").half)
+    clients = incfed.compare(log.bootstrap(300, "clients"), BOTH, seeds=4)
+    assert clients.rows[1].reward.times == student(0.975, 3)
+    assert "(clients drawn with replacement, events without replacement)" in str(clients)
 
 
 def test_several_seeds_of_a_log_are_no_certainty(log: incfed.ReplayLog) -> None:

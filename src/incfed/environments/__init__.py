@@ -1,6 +1,7 @@
 """Worlds: which client acts, which arms it sees, and the reward of each arm."""
 
 from .base import Events, Stream, World
+from .bootstrap import RepeatedEvents
 from .checks import check_world
 from .env import Env
 from .fitted import FittedWorld
@@ -15,6 +16,7 @@ __all__ = [
     "Events",
     "FittedWorld",
     "MovieLens",
+    "RepeatedEvents",
     "ReplayLog",
     "Stream",
     "Synthetic",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,9 @@ from numpy.typing import ArrayLike
 from ..support import inputs
 from ..support.described import Described
 from ..types import Floats, Ints
+
+if TYPE_CHECKING:
+    from .bootstrap import Bootstrap
 
 PIECE = 1024  # number of steps skipped at a time
 MOST = 10_000_000  # clients or items: more would not fit into memory
@@ -170,16 +174,22 @@ class World(Described, ABC):
 
         return Part(self, first, last, turn=turn)
 
-    def bootstrap(self, steps: int, resample: str = "events") -> World:
-        """Bootstrapped logs: `steps` steps of a recorded world without randomness, drawn with
-        replacement by the seed; with `resample` "clients", its clients are drawn first.
+    def bootstrap(
+        self, steps: int, resample: str = "events", *, repeats: bool = False
+    ) -> Bootstrap:
+        """Bootstrapped logs: `steps` steps of a recorded world without randomness, drawn by the
+        seed; with `resample` "clients", its clients are drawn first, with replacement. No client
+        sees a step twice, unless `repeats` or more steps than recorded are asked for: this warns.
 
         >>> recorded.bootstrap(steps=80).length
         80
         """
-        from .bootstrap import Bootstrap
+        from .bootstrap import Bootstrap, RepeatedEvents
 
-        return Bootstrap(self, steps, resample)
+        drawn = Bootstrap(self, steps, resample, repeats)
+        if drawn.repeats:
+            warnings.warn(drawn.warning, RepeatedEvents, stacklevel=2)
+        return drawn
 
     def without(self, clients: float | Sequence[str | int]) -> World:
         """The same runs without the steps of some clients: a share of them that each seed draws, or

@@ -1,8 +1,8 @@
-"""Bootstrapped logs: a recorded world with its steps drawn again, to see how much another log would
-differ."""
+"""Bootstrapped logs: steps drawn from a recorded world, to see how much another log would differ."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,10 +16,27 @@ from .wrapped import Wrapped
 
 JITTER = 0.05  # of the log: how far a drawn step may move from its place, either way
 EVENTS, CLIENTS = "events", "clients"  # what is drawn
+REPEATED = (
+    "bootstrap: events are drawn several times, so that learning alone looks better than it is: "
+    "whoever learns from little data learns their noise by heart. Without repeats: at most "
+    "{recorded}, or FittedWorld(log, length={steps})"
+)
+
+
+class RepeatedEvents(UserWarning):
+    """A bootstrapped log has events several times.
+
+    >>> import warnings
+    >>> log = incfed.Trace(clients=[0, 1], arms=[[[1.0], [0.5]]] * 2, rewards=[[1, 0], [0, 1]])
+    >>> with warnings.catch_warnings(action="ignore", category=incfed.RepeatedEvents):
+    ...     longer = log.bootstrap(steps=100)
+    >>> longer.repeats, log.bootstrap(steps=2).repeats
+    (True, False)
+    """
 
 
 class Bootstrap(Wrapped):
-    """`steps` steps of `world`, drawn with replacement by the seed.
+    """`steps` steps of `world`, drawn by the seed.
 
     They stay near their places in the log, so that slow changes in it stay; but each moves by up to
     5 % of its length, so that the copies of a step do not follow each other.
@@ -27,9 +44,13 @@ class Bootstrap(Wrapped):
     resample: "events" draws steps one by one, of the clients as they are. "clients" first draws as
     many clients as act in the log, with replacement, and then steps of those: another log would
     have other clients. A client that is drawn twice is two clients, which act like it.
+    repeats: whether a client may see a step twice. It does if there are more `steps` than the log
+        has.
     """
 
-    def __init__(self, world: World, steps: int, resample: str = EVENTS) -> None:
+    def __init__(
+        self, world: World, steps: int, resample: str = EVENTS, repeats: bool = False
+    ) -> None:
         if world.length is None or world.chance:
             raise inputs.refuse(
                 "bootstrap", steps, "left out: runs of this world already differ by seed"
@@ -38,6 +59,18 @@ class Bootstrap(Wrapped):
         self._recorded = world.length
         self._length = inputs.integer("bootstrap", steps, low=1, high=ranges.MOST_STEPS)
         self.resample = inputs.choice("resample", resample, (EVENTS, CLIENTS))
+        self.repeats = inputs.flag("repeats", repeats) or self._length > self._recorded
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return [*self.world.notes, *([self.warning] if self.repeats else [])]
+
+    @property
+    def warning(self) -> str:
+        """What to mind if steps are repeated."""
+        return REPEATED.format(
+            recorded=inputs.counted(self._recorded, "step"), steps=self._length
+        )
 
     @property
     def length(self) -> int:
@@ -53,7 +86,7 @@ class Bootstrap(Wrapped):
         if self.resample == CLIENTS:
             drawn, clients = self._of_drawn_clients(chance)
         else:
-            drawn, clients = chance.integers(self._recorded, size=self._length), None
+            drawn, clients = self._draw(chance, self._recorded), None
         moved = drawn + JITTER * self._recorded * chance.uniform(-1.0, 1.0, self._length)
         order = np.argsort(moved)
         return BootstrapStream(
@@ -63,6 +96,12 @@ class Bootstrap(Wrapped):
             None if clients is None else clients[order],
         )
 
+    def _draw(self, chance: np.random.Generator, count: int) -> Ints:
+        """As many of `count` things as there are steps."""
+        if self.repeats:
+            return chance.integers(count, size=self._length)
+        return chance.permutation(count)[: self._length]
+
     @cached_property
     def _clients(self) -> Ints:
         """Who acts in each recorded step."""
@@ -71,19 +110,25 @@ class Bootstrap(Wrapped):
         return np.concatenate([stream.take(size).clients for size in sizes])
 
     def _of_drawn_clients(self, chance: np.random.Generator) -> tuple[Ints, Ints]:
-        """Steps of clients that are drawn first, and who acts in each."""
+        """Steps of clients that are drawn first, and who acts in each. Unless steps are repeated,
+        clients are drawn until they have enough of them."""
         active, sizes = np.unique(self._clients, return_counts=True)
         steps = np.argsort(self._clients, kind="stable")  # those of a client follow each other
         starts = sizes.cumsum() - sizes
-        source = chance.integers(len(active), size=len(active))  # each acts like one of them
-        ends = sizes[source].cumsum()
-        place = chance.integers(ends[-1], size=self._length)  # among the steps of all of those
+        while True:
+            source = chance.integers(len(active), size=len(active))  # each acts like one of them
+            ends = sizes[source].cumsum()
+            if self.repeats or ends[-1] >= self._length:
+                break
+        place = self._draw(chance, int(ends[-1]))  # among the steps of all of those
         who = np.searchsorted(ends, place, side="right")
         within = place - (ends - sizes[source])[who]
         return steps[starts[source[who]] + within], active[who]
 
     def settings(self) -> dict[str, Any]:
-        return {**super().settings(), "length": self.length, "bootstrap": self.resample}
+        drawn = {"length": self.length, "bootstrap": self.resample}
+        once = {} if self.repeats else {"repeats": False, "recorded": self._recorded}
+        return {**super().settings(), **drawn, **once}
 
 
 class BootstrapStream(Stream):

@@ -29,7 +29,7 @@ from typing import Any
 from .. import algorithms, environments
 from ..algorithms import thresholds
 from ..environments.base import World
-from ..environments.bootstrap import CLIENTS, EVENTS
+from ..environments.bootstrap import CLIENTS, EVENTS, Bootstrap
 from ..environments.trace import Trace
 from ..mechanisms.registry import build_mechanism
 from ..protocol.limits import build_limits
@@ -45,7 +45,7 @@ from ..support.kinds import Kinds, public
 from .commands import read_tables
 
 # Keys that any recorded world may have, and the last of them any world.
-CUT = ("part", "turn", "bootstrap", "resample", "without")
+CUT = ("part", "turn", "bootstrap", "resample", "repeats", "without")
 LONGEST_LABEL = 80  # characters
 RUN_KEYS = ("steps", "seeds", "bootstrap", "resample", "output")
 MANY = 100_000  # seeds: more is a typing error
@@ -141,9 +141,9 @@ def check_outline(recipe: Recipe) -> Outline:
 
 
 def redrawn(steps: int, resample: str) -> dict[str, Any]:
-    """The keys that make a [world] one of bootstrapped logs."""
+    """The keys that make a [world] one of bootstrapped logs, for intervals."""
     more = {} if resample == EVENTS else {"resample": resample}
-    return {"bootstrap": steps, **more}
+    return {"bootstrap": steps, **more, "repeats": True}
 
 
 def _seeds(value: object) -> tuple[int, ...]:
@@ -220,9 +220,10 @@ def build_world(table: Mapping[str, Any], folder: Path, place: str = "world") ->
             if "part" in table or "turn" in table:
                 world = world.part(*shares, turn=table.get("turn", False))
             if "bootstrap" in table:
-                world = world.bootstrap(table["bootstrap"], table.get("resample", EVENTS))
-            elif "resample" in table:
-                raise refuse("resample", table["resample"], "left out, or bootstrap given too")
+                drawn = table.get("resample", EVENTS), table.get("repeats", False)
+                world = Bootstrap(world, table["bootstrap"], *drawn)
+            elif alone := [key for key in ("resample", "repeats") if key in table]:
+                raise refuse(alone[0], table[alone[0]], "left out, or bootstrap given too")
             if "without" in table:
                 world = world.without(table["without"])
     return Component(world, sources, table)

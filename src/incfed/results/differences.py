@@ -12,7 +12,7 @@ from .document import Block, Column, Table, TableCell, TableRow
 from .intervals import Interval
 from .numbers import human_spread
 from .records import Result
-from .replays import PER, bootstrapped, finals_of
+from .replays import PER, bootstrapped, finals_of, widening
 from .tables import Runs, compare, known_metrics, metric_columns
 
 
@@ -28,7 +28,8 @@ def paired_difference(first: Sequence[Result], second: Sequence[Result], metric:
     if not again:
         return Interval.of(own)
     centre = own or again
-    return Interval.bootstrap(math.fsum(centre) / len(centre), again)
+    wider = widening(second[-1].settings)
+    return Interval.bootstrap(math.fsum(centre) / len(centre), again, wider)
 
 
 def _key(result: Result) -> tuple[bool, str]:

@@ -33,13 +33,17 @@ class Interval:
         return cls(mean, student(0.975, len(found) - 1) * error, len(found))
 
     @classmethod
-    def bootstrap(cls, figure: float, replicas: Iterable[float]) -> Interval:
-        """The figure of a log. How far bootstrapped logs lie apart is how far another log would be
-        away: it does not shrink with their number, as the error of a mean does."""
+    def bootstrap(
+        cls, figure: float, replicas: Iterable[float], widening: float = 1.0
+    ) -> Interval:
+        """The figure of a log. How far bootstrapped logs lie apart, times `widening`, is how far
+        another log would be away: it does not shrink with their number, as the error of a mean
+        does."""
         found = list(replicas)
         if len(found) < 2 or not math.isfinite(figure + math.fsum(found)):
             return cls(figure, math.nan, len(found))
-        return cls(figure, student(0.975, len(found) - 1) * statistics.stdev(found), len(found))
+        spread = widening * statistics.stdev(found)
+        return cls(figure, student(0.975, len(found) - 1) * spread, len(found))
 
     @classmethod
     def of_worlds(cls, values: Iterable[float], runs: int) -> Interval:

@@ -20,7 +20,7 @@ from .numbers import human
 from .palette import GRID, INK, MUTED, Pens, pens_for
 from .plots import SINGLE, can_plot, new_figure, visible
 from .records import Result
-from .replays import originals, replicas
+from .replays import originals, replicas, widening
 from .tables import Runs, Spread, log_spread, spread
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Membership:
     label: str
     gains: Sequence[Gains]
     again: Sequence[Gains] = ()
+    widening: float = 1.0  # see `replays`
 
     @property
     def measure(self) -> str:
@@ -55,7 +56,9 @@ class Membership:
         found, again = (
             [_figures(gains)[figure] for gains in some] for some in (self.gains, self.again)
         )
-        return log_spread(found, again, share) if again else spread(found, share)
+        if not again:
+            return spread(found, share)
+        return log_spread(found, again, share, self.widening)
 
     def losers(self) -> list[tuple[int, float, float]]:
         """Clients that lose in the mean over seeds, the worst first: (client, gain, paid)."""
@@ -76,7 +79,8 @@ def memberships(runs: Runs) -> list[Membership]:
         base = max(bases.values(), key=lambda other: _alike(found[0], other[0]))
         own, again = (_gains(some(found), some(base)) for some in (originals, replicas))
         if own or again:
-            compared.append(Membership(label, own or again, again))
+            wider = widening(found[-1].settings)
+            compared.append(Membership(label, own or again, again, wider))
     return compared
 
 

@@ -13,6 +13,7 @@ from .records import CURVES, Result
 
 PER = 1000  # matched steps
 BANDS = "Mean over seeds; the bands are one standard deviation wide on each side."
+EVENTS = "events"  # that bootstrapped logs drew, and not clients first
 SUMS = (*CURVES, "packed", "rounds", "paid")
 
 
@@ -31,8 +32,22 @@ def bootstrapped(settings: Mapping[str, Any]) -> bool:
 
 
 def resampled(settings: Mapping[str, Any]) -> str:
-    """The units that a bootstrapped log drew with replacement: "events" or "clients"."""
-    return str(dict(settings.get("world") or {}).get("bootstrap", "events"))
+    """What a bootstrapped log drew: "events drawn with replacement"."""
+    world = dict(settings.get("world") or {})
+    drawn = world.get("bootstrap", EVENTS)
+    once = "without" if drawn == EVENTS else "with replacement, events without"
+    return f"{drawn} drawn {once if 'repeats' in world else 'with'} replacement"
+
+
+def widening(settings: Mapping[str, Any]) -> float:
+    """By how much further another log would be away than bootstrapped logs lie apart. Such as draw
+    m of n events without replacement have the rest in common with each other: by sqrt(m / (n - m)).
+    NaN if they draw all events, and tell nothing."""
+    world = dict(settings.get("world") or {})
+    if "repeats" not in world or world["bootstrap"] != EVENTS:
+        return 1.0
+    left = world["recorded"] - world["length"]
+    return math.sqrt(world["length"] / left) if left else math.nan
 
 
 def depends_on_seed(settings: Mapping[str, Any]) -> bool:

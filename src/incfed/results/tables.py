@@ -16,7 +16,15 @@ from .intervals import student
 from .numbers import human_spread, percent_spread
 from .palette import Pens
 from .records import Result
-from .replays import PER, bootstrapped, depends_on_seed, finals_of, resampled, skips
+from .replays import (
+    PER,
+    bootstrapped,
+    depends_on_seed,
+    finals_of,
+    resampled,
+    skips,
+    widening,
+)
 
 Runs = Mapping[str, Sequence[Result]]
 """Results by label: the same algorithm with several seeds under one label."""
@@ -54,10 +62,15 @@ def spread(values: Sequence[float], share: bool = False) -> Spread:
     return Spread(mean, sd, share)
 
 
-def log_spread(figures: Sequence[float], replicas: Sequence[float], share: bool = False) -> Spread:
-    """A figure of a log, and how far bootstrapped logs lie apart."""
+def log_spread(
+    figures: Sequence[float],
+    replicas: Sequence[float],
+    share: bool = False,
+    wider: float = 1.0,
+) -> Spread:
+    """A figure of a log, and how far bootstrapped logs lie apart; see `replays.widening`."""
     times = student(0.975, len(replicas) - 1) if len(replicas) > 1 else math.nan
-    return Spread(spread(figures).mean, spread(replicas).sd, share, times)
+    return Spread(spread(figures).mean, spread(replicas).sd, share, wider * times)
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,7 @@ class ComparisonRow:
     participation: Spread
     matched: Spread | None = None
     bootstrap: int = 0  # number of bootstrapped logs
-    resample: str = "events"  # what they drew with replacement
+    resample: str = "events drawn with replacement"  # what they drew
     repeated: bool = False  # the same run with several seeds, which do not change it
 
 
@@ -90,13 +103,17 @@ def compare(runs: Runs) -> list[ComparisonRow]:
         own = [final for final, again in zip(found, drawn, strict=True) if not again]
         again = [final for final, again in zip(found, drawn, strict=True) if again]
         repeated = len(own) > 1 and not depends_on_seed(results[0].settings)
-        what = resampled(results[-1].settings)
-        rows.append(replace(row(label, own or again, again), repeated=repeated, resample=what))
+        last = results[-1].settings
+        made = row(label, own or again, again, widening(last))
+        rows.append(replace(made, repeated=repeated, resample=resampled(last)))
     return rows
 
 
 def row(
-    label: str, finals: Sequence[Mapping[str, Any]], again: Sequence[Mapping[str, Any]] = ()
+    label: str,
+    finals: Sequence[Mapping[str, Any]],
+    again: Sequence[Mapping[str, Any]] = (),
+    wider: float = 1.0,
 ) -> ComparisonRow:
     """The row of some runs with these final figures (see `Result.summary`), `again` those of
     bootstrapped logs; on one scale, see `replays`."""
@@ -108,7 +125,7 @@ def row(
     def summarised(name: str) -> Spread:
         share = name == "participation"
         if again:
-            return log_spread(figures(finals, name), figures(again, name), share)
+            return log_spread(figures(finals, name), figures(again, name), share, wider)
         return spread(figures(finals, name), share)
 
     spreads: dict[str, Any] = {name: summarised(name) for name in METRICS}
@@ -163,7 +180,7 @@ def metric_columns(shown: Sequence[str]) -> list[Column]:
 
 
 def spread_note(
-    counts: Collection[int], logs: Sequence[int] = (), drawn: Collection[str] = ("events",)
+    counts: Collection[int], logs: Sequence[int] = (), drawn: Collection[str] = ()
 ) -> str:
     """The note below a table with these numbers of seeds, or of bootstrapped logs."""
     if max(logs, default=0) > 1:
@@ -171,7 +188,7 @@ def spread_note(
         many = most if min(logs) == max(logs) else f"up to {most}"
         return (
             f"Final figures of the log, ± half of their 95 % interval from {many} "
-            f"({' or '.join(sorted(drawn))} drawn with replacement)."
+            f"({' or '.join(sorted(drawn))})."
         )
     if max(counts, default=0) < 2:
         return "Final figures."

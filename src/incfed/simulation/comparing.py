@@ -7,6 +7,7 @@ from functools import partial
 
 from ..algorithms.base import Algorithm
 from ..environments.base import World
+from ..environments.bootstrap import Bootstrap
 from ..results.comparison import Comparison
 from ..results.records import Result
 from ..support import inputs
@@ -32,8 +33,8 @@ def compare(
     steps of a recorded world. On a terminal, a bar shows the time left.
 
     A log (or trace) has one order, which seeds do not change: it is run once, with seed 0, and
-    intervals come from `bootstrap` bootstrapped logs (0: none), drawn by seeds 1, 2, ... With
-    `resample` "clients", clients are drawn with replacement too, and not only their events: the
+    intervals come from `bootstrap` bootstrapped logs (0: none), whose events seeds 1, 2, ... draw
+    with replacement. With `resample` "clients", clients are drawn with replacement too: the
     intervals are then for other clients.
 
     >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
@@ -51,7 +52,7 @@ def compare(
     if world.chance:
         scenes = [(world, seed) for seed in range(seeds)]
     else:
-        drawn = world.bootstrap(length, resample)
+        drawn = Bootstrap(world, length, resample, repeats=True)
         scenes = [(world, 0), *((drawn, seed) for seed in range(1, bootstrap + 1))]
     results: dict[str, list[Result]] = {label: [] for label in algorithms}
     with Terminal().progress(len(scenes) * len(algorithms)) as bar:

@@ -250,6 +250,7 @@ def test_a_config_may_draw_clients(tmp_path: Path) -> None:
     for before, after, said in (
         ("[run]\n", '[run]\nresample = "users"\n', "run.resample: got 'users', must be one of"),
         ("[world]\n", '[world]\nresample = "clients"\n', "got 'clients', must be left out, or"),
+        ("[world]\n", "[world]\nrepeats = true\n", "repeats: got True, must be left out, or"),
     ):
         file.write_text(CONFIG.replace(before, after))
         with pytest.raises(InputError, match=said):
