@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..experiments.outputs import footer
 from ..results import document as doc
 from ..results.plots import can_plot
-from . import advice, alternatives, answer, figures, leaving, reliability, worth
+from . import advice, alternatives, answer, cross_check, figures, leaving, reliability, worth
 from .config_files import CONFIG, FEDERATION
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ SECTIONS: tuple[Section, ...] = (  # in the order of the page
     worth.blocks,
     leaving.blocks,
     reliability.blocks,
+    cross_check.blocks,
     _configs,
     _basis,
 )

@@ -27,6 +27,7 @@ from .answer import verdict
 from .by_client import ByClient, ClientWorth, each_client, judge_by_client
 from .case import MANY, Case, read_case
 from .config_files import config_text, federation_text
+from .cross_check import CrossCheck, cross_check
 from .goals import Figures, Goal, read_goal
 from .judging import Judged, Judgement, LimitCheck, judge
 from .leaving import Leaving, judge_leaving
@@ -66,6 +67,7 @@ class Plan(Shown):
     by_client: ByClient
     leaving: Leaving | None  # what is left of the gain if clients leave
     leaving_fault: str = ""  # why that cannot be told
+    cross_check: CrossCheck | None = None  # of a log: what one pass of replay says
 
     @property
     def figures(self) -> dict[str, Interval]:
@@ -328,6 +330,7 @@ def plan(
             judged = (case, session, judgement, goal.performance)
             by_client = judge_by_client(*judged, held, search.report)
             leaving, fault = judge_leaving(*judged, by_client, held, search.report)
+            checked = cross_check(case, session, judgement, held, search.report)
         except RunsFailed as error:
             raise inputs.InputError(f"no plan: the runs failed: {error}") from None
         evidence, setting = found.evidence, judgement.chosen.setting
@@ -346,6 +349,7 @@ def plan(
             by_client=by_client,
             leaving=leaving,
             leaving_fault=fault,
+            cross_check=checked,
         )
         if folder is not None:
             made.save(folder)

@@ -17,7 +17,7 @@ from ..results.numbers import finite, human
 from ..results.terminal import show
 from ..support.files import write_text
 from ..support.toml import check_sealed, write_sealed
-from . import advice, alternatives, reliability
+from . import advice, alternatives, cross_check, reliability
 from .config_files import CONFIG, FEDERATION
 from .goals import GAINS, UNITS
 from .page import plan_document
@@ -163,4 +163,4 @@ def show_plan(terminal: Terminal, plan: Plan, folder: Path) -> None:
 
 
 def _interval(one: Interval) -> dict[str, float | None]:
-    return {"mean": finite(one.mean), "low": finite(one.low), "high": finite(one.high)}
+    return one.ends()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from .numbers import human, human_spread
+from .numbers import finite, human, human_spread
 
 ROUNDING = 1e-12  # relative: a smaller spread is none
 
@@ -88,6 +88,10 @@ class Interval:
     @property
     def high(self) -> float:
         return self.mean + self.half
+
+    def ends(self) -> dict[str, float | None]:
+        """For JSON: the mean and both ends; null if unknown."""
+        return {"mean": finite(self.mean), "low": finite(self.low), "high": finite(self.high)}
 
     def __str__(self) -> str:
         mean, half, unit = human_spread(self.mean, self.half)
