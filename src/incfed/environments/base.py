@@ -246,3 +246,11 @@ class World(Described, ABC):
         >>> world.settings()["pool"]
         1000
         """
+
+
+def chance_of(seed: np.random.SeedSequence, key: int, runs: int = 1) -> np.random.Generator:
+    """A random stream of its own; the same for so many seeds in a row."""
+    entropy = seed.entropy
+    if isinstance(entropy, int):
+        entropy //= runs
+    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(*seed.spawn_key, key)))

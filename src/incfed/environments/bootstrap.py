@@ -11,7 +11,7 @@ import numpy as np
 from .. import ranges
 from ..support import inputs
 from ..types import Ints
-from .base import PIECE, Events, Stream, World
+from .base import PIECE, Events, Stream, World, chance_of
 from .wrapped import Wrapped
 
 JITTER = 0.05  # of the log: how far a drawn step may move from its place, either way
@@ -46,10 +46,16 @@ class Bootstrap(Wrapped):
     have other clients. A client that is drawn twice is two clients, which act like it.
     repeats: whether a client may see a step twice. It does if there are more `steps` than the log
         has.
+    orders: how many seeds in a row (0 and 1, 2 and 3, ...) draw the same steps, in other orders.
     """
 
     def __init__(
-        self, world: World, steps: int, resample: str = EVENTS, repeats: bool = False
+        self,
+        world: World,
+        steps: int,
+        resample: str = EVENTS,
+        repeats: bool = False,
+        orders: int = 1,
     ) -> None:
         if world.length is None or world.chance:
             raise inputs.refuse(
@@ -59,6 +65,7 @@ class Bootstrap(Wrapped):
         self._recorded = world.length
         self._length = inputs.integer("bootstrap", steps, low=1, high=ranges.MOST_STEPS)
         self.resample = inputs.choice("resample", resample, (EVENTS, CLIENTS))
+        self.orders = inputs.integer("orders", orders, low=1, high=ranges.MOST_STEPS)
         self.repeats = inputs.flag("repeats", repeats) or self._length > self._recorded
 
     @property
@@ -68,9 +75,7 @@ class Bootstrap(Wrapped):
     @property
     def warning(self) -> str:
         """What to mind if steps are repeated."""
-        return REPEATED.format(
-            recorded=inputs.counted(self._recorded, "step"), steps=self._length
-        )
+        return REPEATED.format(recorded=inputs.counted(self._recorded, "step"), steps=self._length)
 
     @property
     def length(self) -> int:
@@ -81,12 +86,13 @@ class Bootstrap(Wrapped):
         return True
 
     def open(self, seed: np.random.SeedSequence) -> BootstrapStream:
-        own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2))
-        chance = np.random.default_rng(own)
+        chance = chance_of(seed, 2, self.orders)
         if self.resample == CLIENTS:
             drawn, clients = self._of_drawn_clients(chance)
         else:
             drawn, clients = self._draw(chance, self._recorded), None
+        if self.orders > 1:
+            chance = chance_of(seed, 3)
         moved = drawn + JITTER * self._recorded * chance.uniform(-1.0, 1.0, self._length)
         order = np.argsort(moved)
         return BootstrapStream(

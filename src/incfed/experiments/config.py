@@ -44,8 +44,9 @@ from ..support.inputs import InputError, choice, integer, refuse
 from ..support.kinds import Kinds, public
 from .commands import read_tables
 
+DRAWN = ("resample", "repeats", "orders")  # how steps are drawn
 # Keys that any recorded world may have, and the last of them any world.
-CUT = ("part", "turn", "bootstrap", "resample", "repeats", "without")
+CUT = ("part", "turn", "bootstrap", *DRAWN, "without")
 LONGEST_LABEL = 80  # characters
 RUN_KEYS = ("steps", "seeds", "bootstrap", "resample", "output")
 MANY = 100_000  # seeds: more is a typing error
@@ -220,9 +221,9 @@ def build_world(table: Mapping[str, Any], folder: Path, place: str = "world") ->
             if "part" in table or "turn" in table:
                 world = world.part(*shares, turn=table.get("turn", False))
             if "bootstrap" in table:
-                drawn = table.get("resample", EVENTS), table.get("repeats", False)
-                world = Bootstrap(world, table["bootstrap"], *drawn)
-            elif alone := [key for key in ("resample", "repeats") if key in table]:
+                drawn = {key: table[key] for key in DRAWN if key in table}
+                world = Bootstrap(world, table["bootstrap"], **drawn)
+            elif alone := [key for key in DRAWN if key in table]:
                 raise refuse(alone[0], table[alone[0]], "left out, or bootstrap given too")
             if "without" in table:
                 world = world.without(table["without"])

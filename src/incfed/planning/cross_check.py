@@ -4,9 +4,8 @@ in which no event comes twice, beside what the fitted world says of as many step
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ..environments import FittedWorld
 from ..experiments.cells import Cell, Record
 from ..experiments.engine import Session
 from ..results import document as doc
-from ..results.intervals import Interval, student
+from ..results.intervals import Interval
 from ..results.numbers import human
 from ..support.inputs import counted
 from .alone import Rules
@@ -56,10 +55,11 @@ class CrossCheck:
 
     @property
     def apart(self) -> Interval:
-        """By how much more sharing brings in the fitted world than in replay."""
-        ours, theirs = self.fitted.gain, self.replay.gain
-        half = math.hypot(ours.half, theirs.half)
-        return Interval(ours.mean - theirs.mean, half, min(ours.n, theirs.n))
+        """By how much more sharing brings in the fitted world than in replay. Both come from one
+        log, and a model that is right makes more of it: its figure may differ by what replay leaves
+        open, and not by the chance of both (Hausman's test)."""
+        replay = self.replay.gain
+        return replace(replay, mean=self.fitted.gain.mean - replay.mean)
 
     @property
     def agree(self) -> bool:
@@ -109,19 +109,23 @@ def cross_check(
     steps; `seeds` are those of the held-out runs. None if there is an `obstacle`.
 
     The figures are means over passes whose events are shuffled, but stay near their places. How far
-    such passes lie apart says nothing about another log: they have the same events. So intervals
-    come from passes of half the events, drawn without replacement. Two such halves have nothing in
-    common or a lot, as chance has it, and are on average as far from the whole log as that is from
-    the truth (the delete-d jackknife).
+    these lie apart says nothing about another log: they have the same events. So intervals come
+    from halves of the log, drawn without replacement: they are as far from all of it as that is
+    from the truth (delete-d jackknife). Each half is run in several orders, since one run of a
+    learner is far more a matter of luck than the mean of many.
     """
     fitted, setting, rules = case.fitted, judgement.chosen.setting, judgement.alone.rules
     if fitted is None or setting is None or rules is None or obstacle(case):
         return None
     length, recorded = supported(case, fitted), fitted.log.length
-    events = min(recorded, math.ceil(length / fitted.log.match_rate))
+    events = recorded
+    if length == case.steps:  # the plan ends before the log does
+        events = min(events, math.ceil(length / fitted.log.match_rate))
     half = min(events, recorded // 2)
     passes = seeds[: len(seeds) // fitted.runs]
-    groups = [_passes(case, way, passes, n) for n in (events, half) for way in (rules, setting)]
+    ways: list[Rules | Setting] = [rules, setting]
+    groups = [_passes(case, way, passes, events) for way in ways]
+    groups += [_passes(case, way, seeds, half, fitted.runs) for way in ways]
     groups += [case.alone(rules, seeds, JUDGE), case.cells(setting, seeds, JUDGE)]
     found = _records(session, groups, progress)
     replayed = [[_scaled(record, length) for record in records] for records in found[:4]]
@@ -132,17 +136,20 @@ def cross_check(
         length=length,
         events=events,
         replay=Rewards(
-            *(_of_passes(own, some, apart) for own, some in zip(whole, halves, strict=True))
+            *(
+                _of_passes(own, some, fitted.runs, apart)
+                for own, some in zip(whole, halves, strict=True)
+            )
         ),
-        fitted=Rewards(
-            *(Interval.of_worlds(values, fitted.runs) for values in _with_gain(*drawn))
-        ),
+        fitted=Rewards(*(Interval.of_worlds(values, fitted.runs) for values in _with_gain(*drawn))),
     )
 
 
-def _passes(case: Case, way: Rules | Setting, seeds: Sequence[int], events: int) -> list[Cell]:
+def _passes(
+    case: Case, way: Rules | Setting, seeds: Sequence[int], events: int, orders: int = 1
+) -> list[Cell]:
     """Runs on so many events of the log, none of them twice."""
-    world = {**case.table["log"], "bootstrap": events}
+    world = {**case.table["log"], "bootstrap": events, "orders": orders}
     point = {"setting": "alone", "use": USE, "steps": events}
     if isinstance(way, Setting):
         point["setting"] = str(way)
@@ -159,7 +166,9 @@ def _records(
     session: Session, groups: Sequence[Sequence[Cell]], progress: Callable[[int, int], None]
 ) -> list[list[Record]]:
     """The records of each group; RunsFailed if any run failed."""
-    outcome = session.run(session.check([cell for group in groups for cell in group]), progress=progress)
+    outcome = session.run(
+        session.check([cell for group in groups for cell in group]), progress=progress
+    )
     if outcome.interrupted:
         raise KeyboardInterrupt
     if outcome.failures:
@@ -187,14 +196,14 @@ def _with_gain(
     return alone, advice, [own - other for other, own in zip(alone, advice, strict=True)]
 
 
-def _of_passes(whole: Sequence[float], halves: Sequence[float], apart: float) -> Interval:
+def _of_passes(
+    whole: Sequence[float], halves: Sequence[float], orders: int, apart: float
+) -> Interval:
     """The mean over passes. `apart`: how far the log is from the truth, in standard deviations of
     passes of half its events; to this comes the chance that is left in the mean."""
-    if not math.isfinite(math.fsum((*whole, *halves))):
-        return Interval(statistics.fmean(whole), math.nan, len(whole))
-    chance = statistics.variance(whole) / len(whole)
-    spread = math.sqrt(apart**2 * statistics.variance(halves) + chance)
-    return Interval(statistics.fmean(whole), student(0.975, len(halves) - 1) * spread, len(whole))
+    mean = Interval.of(whole)
+    of_log = Interval.of_worlds(halves, orders)
+    return replace(mean, half=math.hypot(apart * of_log.half, mean.half))
 
 
 def blocks(plan: Plan) -> Iterator[doc.Block]:
@@ -248,9 +257,7 @@ def _beyond(plan: Plan, found: CrossCheck) -> str:
     late = plan.judgement.chosen.more(plan.judgement.alone, "reward")
     early = found.fitted.gain
     if early.low > 0 > late.high or early.high < 0 < late.low:
-        said += (
-            f" So it is here: in the fitted world sharing brings {early} by then, and {late} in all."
-        )
+        said += f" So it is here: in the fitted world sharing brings {early} by then, and {late} in all."
     return said
 
 

@@ -33,9 +33,7 @@ class Interval:
         return cls(mean, student(0.975, len(found) - 1) * error, len(found))
 
     @classmethod
-    def bootstrap(
-        cls, figure: float, replicas: Iterable[float], widening: float = 1.0
-    ) -> Interval:
+    def bootstrap(cls, figure: float, replicas: Iterable[float], widening: float = 1.0) -> Interval:
         """The figure of a log. How far bootstrapped logs lie apart, times `widening`, is how far
         another log would be away: it does not shrink with their number, as the error of a mean
         does."""

@@ -11,7 +11,7 @@ import numpy as np
 from ... import ranges
 from ...support import inputs
 from ...types import Floats, Ints
-from ..base import MOST, Events, Stream, World
+from ..base import MOST, Events, Stream, World, chance_of
 from ..logs import ReplayLog
 from ..trace import Trace
 from .fit import LINEAR, LOGISTIC, Fit, HeldOut
@@ -155,9 +155,8 @@ class FittedStream(Stream):
 
     def __init__(self, world: FittedWorld, seed: np.random.SeedSequence) -> None:
         # Separate random streams; those of the log itself have other keys.
-        who, self._which, self._noise = (_chance(seed, seed.entropy, key) for key in (3, 4, 5))
-        known_by = seed.entropy // world.runs if isinstance(seed.entropy, int) else seed.entropy
-        drawn = _chance(seed, known_by, 2)
+        who, self._which, self._noise = (chance_of(seed, key) for key in (3, 4, 5))
+        drawn = chance_of(seed, 2, world.runs)
         self._fit, self._binary = world.fit, world._seen.binary
         self._residuals = None if self._binary else world._residuals
         self._log = world.log.open(seed)
@@ -200,8 +199,3 @@ class FittedStream(Stream):
         before = self._ends[clients] - place  # 1 to the number of the client's steps
         sizes = np.diff(self._starts, append=len(self._steps))
         return clients, self._steps[self._starts[like] + sizes[like] - before]
-
-
-def _chance(seed: np.random.SeedSequence, entropy: Any, key: int) -> np.random.Generator:
-    """A random stream of its own."""
-    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(*seed.spawn_key, key)))
