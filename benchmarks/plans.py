@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 import incfed
+from incfed.environments.bootstrap import Bootstrap
 from incfed.experiments.config import build_algorithm
 from incfed.types import Floats
 
@@ -121,6 +122,7 @@ def _plans(logs: int) -> dict[str, Any]:
     unknown = [row for row in rows if row not in telling]
     excused = sum(abs(row["truth"]) < 2 * row["spread"] for row in unknown)
     held = sum(abs(row["gain"] - row["truth"]) <= row["half"] for row in rows)
+    agree = sum(row["replay agrees"] for row in rows)
     widths = float(np.mean([row["half"] / (1.96 * row["spread"]) for row in rows]))
     errors = {
         name: float(np.mean([abs(row[name] - row["live alone"]) for row in rows]))
@@ -130,9 +132,17 @@ def _plans(logs: int) -> dict[str, Any]:
         f"  {len(rows)} plans of {logs} logs: the sign is right in {signs} of {len(telling)} that "
         f"tell; of {len(unknown)} that cannot, {excused} differences are within chance; intervals "
         f"hold in {held}, {widths:.2f} times as wide as fresh logs lie apart; value of learning "
-        f"alone off by {errors['alone']:.1f}, bootstrapped {errors['bootstrapped alone']:.1f}"
+        f"alone off by {errors['alone']:.1f}, bootstrapped {errors['bootstrapped alone']:.1f}; one "
+        f"pass of replay agrees in {agree}"
     )
-    return {"rows": rows, "signs": signs, "excused": excused, "held": held, "widths": widths}
+    return {
+        "rows": rows,
+        "signs": signs,
+        "excused": excused,
+        "held": held,
+        "widths": widths,
+        "replay agrees": agree,
+    }
 
 
 def _one(n: int) -> dict[str, Any] | None:
@@ -173,6 +183,7 @@ def _one(n: int) -> dict[str, Any] | None:
         "spread": float(np.std(fresh, ddof=1)),
         "alone": plan.judgement.alone["reward"].mean,
         "live alone": float(live["alone"].mean()),
+        "replay agrees": plan.cross_check is None or plan.cross_check.agree,
         "bootstrapped alone": bootstrapped["alone"],
         "bootstrapped gain": bootstrapped["advised"] - bootstrapped["alone"],
     }
@@ -216,7 +227,7 @@ def _bootstrapped(log: incfed.ReplayLog, plan: incfed.Plan) -> dict[str, float]:
     """What bootstrapped replay of the second half says of the same two."""
     steps = plan.case.steps
     drawn = max(steps, min(int(np.ceil(steps / log.match_rate)), 100_000))
-    world = log.part(0.5, 1.0).bootstrap(drawn)
+    world = Bootstrap(log.part(0.5, 1.0), drawn, repeats=True)
     found = {}
     for name, algorithm in (("advised", plan.algorithm()), ("alone", _alone(plan, log))):
         runs = [incfed.simulate(world, algorithm, seed=seed) for seed in range(HELD_OUT)]

@@ -13,6 +13,7 @@ import polars as pl
 
 import incfed
 import plans
+from incfed.environments.bootstrap import Bootstrap
 from incfed.types import Floats, Ints
 
 READERS, DIM, SLATE = 10, 5, 4
@@ -188,7 +189,7 @@ def _launch(repeats: int = 20) -> dict[str, Any]:
             chance = np.random.default_rng(500 + n)
             log = incfed.ReplayLog(_logged(chance, *_shop(chance, EVENTS, slate)), mode="replay")
             rows["scaled"].append(_totals(incfed.simulate(log, PAID)))
-            drawn = log.bootstrap(round(EVENTS / log.match_rate))
+            drawn = Bootstrap(log, round(EVENTS / log.match_rate), repeats=True)
             rows["bootstrapped"].append(_totals(incfed.simulate(drawn, PAID, seed=1)))
         found[str(slate)] = {name: np.mean(each, axis=0).tolist() for name, each in rows.items()}
         for name, (reward, payment, sent) in found[str(slate)].items():

@@ -41,6 +41,8 @@ CUT_DEFAULTS = dict.fromkeys(CUT, "not set") | {
     "part": "[0.0, 1.0]",
     "turn": "false",
     "resample": '"events"',
+    "repeats": "false",
+    "orders": "1",
 }
 
 

@@ -1,4 +1,4 @@
-"""Bootstrapped logs: steps drawn from a recorded world, to see how much another log would differ."""
+"""Bootstrapped logs: steps drawn from a recorded world, to see how far another log would differ."""
 
 from __future__ import annotations
 

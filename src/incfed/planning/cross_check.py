@@ -64,14 +64,14 @@ class CrossCheck:
     @property
     def agree(self) -> bool:
         """Whether chance may be all that is between the two."""
-        return self.apart.low <= 0 <= self.apart.high
+        return not (self.apart.low > 0 or self.apart.high < 0)
 
 
 def obstacle(case: Case) -> str:
     """Why a plan cannot be checked by replay, in a sentence; empty if it can. Of a world that is
     not fitted to a log there is nothing to check."""
     fitted = case.fitted
-    if fitted is None or (length := supported(case, fitted)) >= LEAST:
+    if fitted is None:
         return ""
     if getattr(fitted.log, "mode", "") == "zero":
         return (
@@ -83,19 +83,17 @@ def obstacle(case: Case) -> str:
             "Replay cannot check the fitted world here: it has "
             f"{counted(fitted.count, 'client')}, and the log {fitted.log.count:,}."
         )
-    return (
-        "Replay cannot check the fitted world here: one pass of the log has about "
-        f"{counted(length, 'matched step')}, and {LEAST} are needed."
-    )
+    if (matched := _matched(fitted)) < LEAST:
+        return (
+            "Replay cannot check the fitted world here: one pass of the log has about "
+            f"{counted(matched, 'matched step')}, and {LEAST} are needed."
+        )
+    return ""
 
 
-def supported(case: Case, fitted: FittedWorld) -> int:
-    """How many steps of the plan one pass of the log supports: as many as match, on average. 0 if
-    replay would be biased, or is of other clients."""
-    log = fitted.log
-    if getattr(log, "mode", "") == "zero" or fitted.count != log.count:
-        return 0
-    return min(case.steps, int(log.match_rate * log.length))
+def _matched(fitted: FittedWorld) -> int:
+    """How many steps of one pass of the log match, on average."""
+    return int(fitted.log.match_rate * fitted.log.length)
 
 
 def cross_check(
@@ -117,7 +115,7 @@ def cross_check(
     fitted, setting, rules = case.fitted, judgement.chosen.setting, judgement.alone.rules
     if fitted is None or setting is None or rules is None or obstacle(case):
         return None
-    length, recorded = supported(case, fitted), fitted.log.length
+    length, recorded = min(case.steps, _matched(fitted)), fitted.log.length
     events = recorded
     if length == case.steps:  # the plan ends before the log does
         events = min(events, math.ceil(length / fitted.log.match_rate))
@@ -217,7 +215,7 @@ def blocks(plan: Plan) -> Iterator[doc.Block]:
         yield doc.Text(why_not)
         return
     yield doc.Text(
-        f"One pass of replay, in which no event of the log comes twice, needs no model. It supports "
+        "One pass of replay, in which no event of the log comes twice, needs no model. It supports "
         f"{counted(found.length, 'step')}: rewards of as many in the fitted world stand beside it."
     )
     if found.agree:
@@ -238,10 +236,10 @@ def _agreement(found: CrossCheck) -> str:
 
 def _disagreement(found: CrossCheck) -> str:
     return (
-        f"Replay and the fitted world disagree: over {counted(found.length, 'step')} sharing brings "
-        f"{found.replay.gain} in replay and {found.fitted.gain} in the fitted world, more apart than "
-        "chance explains. Do not rely on this plan yet. Either rewards are not as the model says, "
-        "or the log's picks were not as random as assumed (see its propensities)."
+        f"Replay and the fitted world disagree: over {counted(found.length, 'step')} sharing "
+        f"brings {found.replay.gain} in replay and {found.fitted.gain} in the fitted world, more "
+        "apart than chance explains. Do not rely on this plan yet. Either rewards are not as the "
+        "model says, or the log's picks were not as random as assumed (see its propensities)."
     )
 
 
@@ -257,7 +255,9 @@ def _beyond(plan: Plan, found: CrossCheck) -> str:
     late = plan.judgement.chosen.more(plan.judgement.alone, "reward")
     early = found.fitted.gain
     if early.low > 0 > late.high or early.high < 0 < late.low:
-        said += f" So it is here: in the fitted world sharing brings {early} by then, and {late} in all."
+        said += (
+            f" So it is here: in the fitted world sharing brings {early} by then, {late} in all."
+        )
     return said
 
 

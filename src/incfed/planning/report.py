@@ -83,6 +83,7 @@ def as_data(plan: Plan) -> dict[str, Any]:
             for one in plan.shops
         ],
         "leaving": _leaving(plan.leaving),
+        "cross_check": cross_check.as_data(plan),
         "frontier": [
             {
                 **_figures(point),
