@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.environments.base import Events, Stream, World
-from incfed.environments.bootstrap import JITTER
+from incfed.environments.bootstrap import JITTER, Bootstrap
 from incfed.support.inputs import InputError
 from support.logs import Sample
 
@@ -90,6 +90,18 @@ def test_without_repeats_steps_stay_near_their_places_too() -> None:
     assert 0 < np.abs(rows - np.sort(rows)).max() <= 4 * JITTER * STEPS
     whole = trace().bootstrap(STEPS).open(np.random.SeedSequence(1)).take(STEPS).rewards[:, 0]
     assert set(whole) == set(range(STEPS))
+
+
+def test_several_seeds_may_draw_the_same_steps_in_other_orders() -> None:
+    """Seeds 0 to 3 and seeds 4 to 7, half of the steps each."""
+    half = Bootstrap(trace(), STEPS // 2, orders=4)
+    rows = [
+        half.open(np.random.SeedSequence(seed)).take(STEPS // 2).rewards[:, 0].tolist()
+        for seed in range(8)
+    ]
+    assert len({tuple(one) for one in rows}) == 8
+    assert len({frozenset(one) for one in rows}) == 2
+    assert set(rows[0]) == set(rows[3]) != set(rows[4])
 
 
 def test_more_steps_than_recorded_ask_for_repeats() -> None:

@@ -257,6 +257,19 @@ def test_a_config_may_draw_clients(tmp_path: Path) -> None:
             read(file)
 
 
+def test_a_run_that_repeats_events_says_so(tmp_path: Path) -> None:
+    """On the terminal and on its page; without repeats there is nothing to say."""
+    Sample.random().open("csv ids", tmp_path)
+    for steps, repeats in ((400, True), (20, False)):
+        text = CONFIG.replace("[world]\n", f"[world]\nbootstrap = {steps}\n")
+        (tmp_path / "study.toml").write_text(text)
+        done = invoke(tmp_path, "run", "study.toml", "--jobs", "1", "--output", f"out-{steps}")
+        assert done.returncode == 0, done.stderr
+        page = (tmp_path / f"out-{steps}" / "report.html").read_text()
+        for said in (" ".join(done.stderr.split()), page):
+            assert ("learning alone looks better than it is" in said) == repeats
+
+
 def test_a_sweep_of_a_log_has_one_run_a_point(tmp_path: Path) -> None:
     Sample.random().open("csv ids", tmp_path)
     text = CONFIG.replace("[run]", "[run]\nseeds = 3")
