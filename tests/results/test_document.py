@@ -256,6 +256,18 @@ def test_sections_and_links() -> None:
     assert "<nav>" not in html.render(Document("Title", [tiles, *some]))
 
 
+def test_all_of_a_key_figure_is_shown() -> None:
+    block = KeyFigures((KeyFigure("Gain", "+5", "a day"), KeyFigure("Cost", "2", "in all")))
+    page = html.render(Document("", [block]))
+    assert "<small>Gain</small> <b>+5</b> a day" in page
+    assert markdown.render(Document("", [block])) == "- Gain: **+5** a day\n- Cost: **2** in all\n"
+    assert [line.split("•")[1].strip() for line in printed(block).splitlines()] == [
+        "Gain: +5 a day",
+        "Cost: 2 in all",
+    ]
+    assert html.render_fragment(Document("", [block])).count("<b>") == 2
+
+
 def test_folded_sections_open_on_a_page_and_are_headings_elsewhere() -> None:
     some: list[Block] = [Headline("Yes"), Heading("One", folded=True), Text("1"), Heading("Two")]
     page = html.render(Document("Title", some))
