@@ -122,7 +122,7 @@ def _plans(logs: int) -> dict[str, Any]:
     unknown = [row for row in rows if row not in telling]
     excused = sum(abs(row["truth"]) < 2 * row["spread"] for row in unknown)
     held = sum(abs(row["gain"] - row["truth"]) <= row["half"] for row in rows)
-    agree = sum(row["replay agrees"] for row in rows)
+    checked = [row["replay agrees"] for row in rows if row["replay agrees"] is not None]
     widths = float(np.mean([row["half"] / (1.96 * row["spread"]) for row in rows]))
     errors = {
         name: float(np.mean([abs(row[name] - row["live alone"]) for row in rows]))
@@ -133,7 +133,7 @@ def _plans(logs: int) -> dict[str, Any]:
         f"tell; of {len(unknown)} that cannot, {excused} differences are within chance; intervals "
         f"hold in {held}, {widths:.2f} times as wide as fresh logs lie apart; value of learning "
         f"alone off by {errors['alone']:.1f}, bootstrapped {errors['bootstrapped alone']:.1f}; one "
-        f"pass of replay agrees in {agree}"
+        f"pass of replay agrees in {sum(checked)} of {len(checked)}"
     )
     return {
         "rows": rows,
@@ -141,7 +141,7 @@ def _plans(logs: int) -> dict[str, Any]:
         "excused": excused,
         "held": held,
         "widths": widths,
-        "replay agrees": agree,
+        "replay agrees": f"{sum(checked)} of {len(checked)}",
     }
 
 
@@ -183,7 +183,7 @@ def _one(n: int) -> dict[str, Any] | None:
         "spread": float(np.std(fresh, ddof=1)),
         "alone": plan.judgement.alone["reward"].mean,
         "live alone": float(live["alone"].mean()),
-        "replay agrees": plan.cross_check is None or plan.cross_check.agree,
+        "replay agrees": None if plan.cross_check is None else plan.cross_check.agree,
         "bootstrapped alone": bootstrapped["alone"],
         "bootstrapped gain": bootstrapped["advised"] - bootstrapped["alone"],
     }

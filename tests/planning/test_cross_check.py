@@ -150,6 +150,14 @@ def test_what_cannot_be_checked(tmp_path: Path, world: dict[str, Any], why: str)
     assert as_data(plan) == {"not_checked": obstacle(case)}
 
 
+def test_small_propensities_leave_too_few_steps(tmp_path: Path) -> None:
+    file = write_log(tmp_path)
+    pl.read_parquet(file).with_columns(propensity=pl.lit(0.01)).write_parquet(file)
+    world = {"kind": "ReplayLog", "file": str(file), "mode": "replay"}
+    assert "about 4 matched steps, and 100 are needed. Its prop" in obstacle(case_of(world))
+    assert not obstacle(case_of({**world, "clip": 0.3}))
+
+
 def test_other_clients_than_those_of_the_log(tmp_path: Path) -> None:
     log = {"kind": "ReplayLog", "file": str(write_log(tmp_path)), "mode": "replay"}
     case = case_of({"kind": "FittedWorld", "log": log, "clients": 9})

@@ -84,9 +84,12 @@ def obstacle(case: Case) -> str:
             f"{counted(fitted.count, 'client')}, and the log {fitted.log.count:,}."
         )
     if (matched := _matched(fitted)) < LEAST:
+        rare = "least_propensity" in fitted.log.settings()
         return (
             "Replay cannot check the fitted world here: one pass of the log has about "
             f"{counted(matched, 'matched step')}, and {LEAST} are needed."
+            + " Its propensities are too small; with a higher `clip` more steps match."
+            * rare
         )
     return ""
 
