@@ -72,16 +72,16 @@ def test_what_sharing_brings(made: incfed.Plan) -> None:
 def test_what_it_costs(made: incfed.Plan) -> None:
     sent = {"communication": [2000.0] * 5}
     plan = changed(made, payment=[0.0] * 5, **sent)
-    free = ("Nothing", "is paid of a budget of 60; 2,000 numbers are sent")
+    free = ("Nothing", "is paid of a budget of 60; 2,000 scalars are sent")
     assert key(plan)["What it costs"] == free
     plan = changed(made, payment=[41.0, 42.0, 43.0, 42.0, 42.0], **sent)
     unlimited = replace(plan, goal=replace(plan.goal, limits=()))
     assert key(plan)["What it costs"][1] == (
-        "paid to clients of a budget of 60; 2,000 numbers are sent"
+        "paid to clients of a budget of 60; 2,000 scalars are sent"
     )
     assert key(unlimited)["What it costs"] == (
         "42",
-        "paid to clients; 2,000 numbers are sent",
+        "paid to clients; 2,000 scalars are sent",
     )
 
 
@@ -181,4 +181,4 @@ def test_everything_after_the_answer_opens(made: incfed.Plan) -> None:
     assert "<section" not in page
     blocks = plan_document(made, configs=True).blocks
     sections = [one for one in blocks if isinstance(one, doc.Heading) and one.level == 2]
-    assert page.count('<details class="section"') == len(sections) == 6
+    assert page.count('<details class="section"') == len(sections) == 8

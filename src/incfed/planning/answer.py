@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..results.document import Headline, KeyFigure, KeyFigures, Tone
 from ..results.numbers import human, human_spread
 from ..support.inputs import counted
-from .goals import GAINS
+from .goals import GAINS, UNITS
 
 if TYPE_CHECKING:
     from .planner import Plan
@@ -80,7 +80,11 @@ def _costs(plan: Plan) -> KeyFigure:
     of = f" of a budget of {human(budget[0])}" if budget else ""
     figure = "Nothing" if paid.high == 0 else human(paid.mean)
     text = f"is paid{of}" if paid.high == 0 else f"paid to clients{of}"
-    return KeyFigure("What it costs", figure, f"{text}; {human(sent.mean)} numbers are sent")
+    return KeyFigure(
+        "What it costs",
+        figure,
+        f"{text}; {UNITS['communication'].format(human(sent.mean))} are sent",
+    )
 
 
 def _sure(plan: Plan) -> KeyFigure:

@@ -224,7 +224,7 @@ def blocks(plan: Plan) -> Iterator[doc.Block]:
     if found.agree:
         yield doc.Verdict("good", _agreement(found))
     else:
-        yield doc.Callout(_disagreement(found), "bad")
+        yield doc.Verdict("bad", disagreement(plan))
     yield _table(found)
     yield doc.Text(_beyond(plan, found))
 
@@ -237,7 +237,11 @@ def _agreement(found: CrossCheck) -> str:
     )
 
 
-def _disagreement(found: CrossCheck) -> str:
+def disagreement(plan: Plan) -> str:
+    """The warning that replay and the fitted world disagree; empty if they do not."""
+    found = plan.cross_check
+    if found is None or found.agree:
+        return ""
     return (
         f"Replay and the fitted world disagree: over {counted(found.length, 'step')} sharing "
         f"brings {found.replay.gain} in replay and {found.fitted.gain} in the fitted world, more "

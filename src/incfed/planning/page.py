@@ -35,8 +35,12 @@ def _folded(block: doc.Block) -> doc.Block:
 def _answer(plan: Plan) -> Iterator[doc.Block]:
     yield answer.headline(plan)
     yield doc.Text(answer.worth(plan))
+    if in_money := worth.net_words(plan):
+        yield doc.Text(in_money)
     if warning := advice.warning(plan):
         yield doc.Callout(warning, "bad")
+    if disagreement := cross_check.disagreement(plan):
+        yield doc.Callout(disagreement, "bad")
     yield answer.key_figures(plan)
     if plan.judgement.launch is not None:
         yield plan.judgement.launch.block()

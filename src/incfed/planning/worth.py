@@ -31,13 +31,10 @@ def net(judgement: Judgement, performance: str, value: float) -> Interval:
 
 
 def blocks(plan: Plan) -> list[doc.Block]:
-    """What sharing is worth in money, if the case says what reward is worth, and to each client."""
-    found: list[doc.Block] = []
-    if said := net_words(plan):
-        found += [doc.Heading("What sharing is worth in money"), doc.Text(said)]
-    if plan.shops:
-        found += [doc.Heading("What sharing is worth to each client"), *_clients(plan)]
-    return found
+    """What sharing is worth to each client."""
+    if not plan.shops:
+        return []
+    return [doc.Heading("What sharing is worth to each client"), *_clients(plan)]
 
 
 def net_words(plan: Plan) -> str:
