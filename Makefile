@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 LOCK := requirements/test.txt
 READY := $(VENV)/.ready
 PARALLEL := -n $(JOBS) --maxprocesses 8 --dist worksteal
-NUMERICAL := $(addprefix tests/,algorithms frozen kernels mechanisms protocol reference simulation \
+NUMERICAL := $(addprefix tests/,algorithms frozen kernels mechanisms protocol reference rules simulation \
   end_to_end/test_paper_facts.py service/coordinator/test_rounds.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 

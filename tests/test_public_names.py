@@ -20,9 +20,14 @@ def test_a_name_is_loaded_when_it_is_used() -> None:
     assert printed_by(code + "print(before, 'numpy' in sys.modules)") == "False True"
 
 
-def test_worlds_and_results_do_not_load_the_compiler() -> None:
+def test_worlds_and_results_load_neither_the_compiler_nor_the_rules() -> None:
     code = "import sys, incfed; incfed.Synthetic(); incfed.ReplayLog; incfed.load; "
-    assert printed_by(code + "print('numba' in sys.modules)") == "False"
+    assert printed_by(code + "print({'numba', 'pydantic'} & set(sys.modules))") == "set()"
+
+
+def test_the_package_itself_loads_neither_numpy_nor_pydantic() -> None:
+    code = "import sys, incfed; print({'numpy', 'pydantic'} & set(sys.modules))"
+    assert printed_by(code) == "set()"
 
 
 def test_every_name_is_there_and_keeps_its_own() -> None:

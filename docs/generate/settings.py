@@ -28,10 +28,11 @@ from incfed.mechanisms.registry import MECHANISMS
 from incfed.planning.case import FIXED, LEAVE, SHARE
 from incfed.planning.costs import DISTRIBUTIONS
 from incfed.planning.space import CHOICES, KEYS, read_space
-from incfed.protocol.limits import Limits, safe_limits
-from incfed.protocol.privacy import Privacy
 from incfed.protocol.strategy import BEHAVIOURS, COSTS
 from incfed.protocol.triggers import TRIGGERS
+from incfed.rules import rule
+from incfed.rules.limits import Limits, safe_limits
+from incfed.rules.privacy import Privacy
 from incfed.service.coordinator.config import ServerConfig
 
 from .docstrings import meanings
@@ -153,16 +154,13 @@ def said_of(make: Callable[..., Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in reversed(inspect.getmro(make)) if inspect.isclass(make) else [make]:
         if one.__module__.startswith("incfed"):
-            found |= _comments(one) | meanings(one.__doc__ or "")
+            found |= meanings(one.__doc__ or "") | _declared(one)
     return found
 
 
-def _comments(one: Any) -> dict[str, str]:
-    """The comments beside the fields of a dataclass."""
-    if not (inspect.isclass(one) and dataclasses.is_dataclass(one)):
-        return {}
-    pattern = r"(?m)^    (\w+): [^#\n]*?  # (?!type:|fmt:)(.+)$"
-    return dict(re.findall(pattern, inspect.getsource(one)))
+def _declared(one: Any) -> dict[str, str]:
+    """What a rule says of its settings."""
+    return rule.meanings(one) if inspect.isclass(one) and dataclasses.is_dataclass(one) else {}
 
 
 def _kinds(kinds: Any, title: str) -> Iterator[Table]:
@@ -183,7 +181,7 @@ def _about(make: Callable[..., Any]) -> str:
 
 
 def _federation() -> list[Setting]:
-    found = [one for one in of(Settings) if one.name != "identity"]
+    found = [one for one in of(Settings) if one.name in rule.served(Settings)]
     said = {"budget": REQUIRED, "limits": "safe ones", "threshold": "required, unless `trigger` is"}
     return [one._replace(default=said.get(one.name, one.default)) for one in found]
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .environments import Trace as Trace
     from .environments import World as World
     from .environments import check_world as check_world
+    from .errors import InputError as InputError
     from .experiments import sweep as sweep
     from .mechanisms import BudgetFeasible as BudgetFeasible
     from .mechanisms import CostAware as CostAware
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
     from .simulation import Simulation as Simulation
     from .simulation import compare as compare
     from .simulation import simulate as simulate
-    from .support.inputs import InputError as InputError
 else:
     from ._lazy import lazy_names
 

@@ -30,7 +30,7 @@ def test_help_teaches_and_loads_nothing_heavy(tmp_path: Path) -> None:
         "from incfed.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'numba', 'numpy', 'polars', 'matplotlib', 'pandas', 'sklearn'}\n"
+        "heavy = {'numba', 'numpy', 'polars', 'pydantic', 'matplotlib', 'pandas', 'sklearn'}\n"
         "heavy &= set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

@@ -23,7 +23,7 @@ from incfed.ledger.explaining import explain
 from incfed.ledger.federation import change_settings, create, prune
 from incfed.ledger.settings import Settings
 from incfed.mechanisms import registry
-from incfed.protocol.limits import Limits
+from incfed.rules.limits import Limits
 from support.console import app_of, asking, play, served, small
 from support.federation import Federation, made
 

@@ -14,7 +14,7 @@ from sqlalchemy import func, insert, select, update
 
 import incfed
 from incfed.ledger import tables
-from incfed.protocol.limits import Limits
+from incfed.rules.limits import Limits
 from support.console import app_of, drawn, served, small, token_of
 from support.federation import Federation
 

@@ -12,7 +12,7 @@ import pytest
 
 import incfed
 from incfed import ranges
-from incfed.support.inputs import InputError
+from incfed.errors import InputError
 
 FREE = incfed.PayEveryone()
 
@@ -287,7 +287,15 @@ def test_the_limits_themselves_are_allowed() -> None:
     run(world=incfed.Synthetic(clients=1, dim=1, arms=1, pool=1, noise=0, activity=0), steps=3)
 
 
-EXTREMES = {name: ends for name, ends in ranges.RANGES.items() if name != "budget"}
+EXTREMES = {
+    "ridge": ranges.RIDGE,
+    "noise": ranges.NOISE,
+    "delta": ranges.DELTA,
+    "exploration": ranges.EXPLORATION,
+    "width_scale": ranges.WIDTH_SCALE,
+    "trust": ranges.TRUST,
+    "costs": ranges.COST,
+}
 
 
 @pytest.mark.filterwarnings("error")
@@ -298,9 +306,9 @@ def test_nothing_overflows_at_the_ends_of_the_ranges(mechanism: incfed.Mechanism
     usual = {"threshold": 0.1, "costs": 10.0}
     cases: list[dict[str, Any]] = [{"ridge": 1e-6}, {"ridge": 1e6}]
     trusts: tuple[Any, ...] = (1e-300, 1.0, 1e100, "auto")
-    for name, ends in EXTREMES.items():
-        value = math.nextafter(ends[end], 0.0) if name == "delta" and end else ends[end]
-        cases.append({"costs" if name == "cost" else name: value})
+    for name, number in EXTREMES.items():
+        value = number.high if end else number.low
+        cases.append({name: math.nextafter(value, 0.0) if end and number.below else value})
     together = {name: value for case in cases[2:] for name, value in case.items()}
     del together["width_scale"]  # exploration takes the place of the formula
     cases += [together, *({**together, "trust": trust} for trust in trusts)]

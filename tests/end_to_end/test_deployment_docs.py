@@ -18,6 +18,7 @@ import incfed
 from incfed.ledger.database import Database
 from incfed.ledger.settings import Settings
 from incfed.ranges import MOST_DIM
+from incfed.rules.rule import served
 from incfed.service.coordinator.app import largest_body
 from incfed.service.coordinator.config import ServerConfig, read_config
 from incfed.service.coordinator.connections import RESERVED
@@ -136,8 +137,8 @@ def test_all_settings_are_listed_with_their_defaults() -> None:
     for row in re.findall(r"(?m)^\| (`.*?) \| (.*?) \|", table):
         names, defaults = (cell.replace("`", "").split(", ") for cell in row)
         listed.update(zip(names, defaults, strict=True))
-    fields = {one.name: one.default for one in dataclasses.fields(Settings)}
-    del fields["identity"]
+    known = {one.name: one.default for one in dataclasses.fields(Settings)}
+    fields = {name: known[name] for name in served(Settings)}
     assert listed.keys() == fields.keys()
     assert (listed.pop("budget"), listed.pop("limits")) == ("required", "safe ones")  # of a config
     del fields["budget"], fields["limits"]

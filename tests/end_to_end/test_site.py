@@ -23,6 +23,7 @@ from incfed.experiments.engine import Local, run_cells
 from incfed.ledger.settings import Settings
 from incfed.planning.case import FIXED
 from incfed.planning.space import KEYS
+from incfed.rules.rule import served
 from incfed.service.coordinator.config import ServerConfig
 from support.docs import ROOT
 from support.fake_coordinator import Fake
@@ -140,8 +141,7 @@ def test_every_setting_is_listed() -> None:
         for part in settings.tables().values()
         for table in part
     }
-    own = {one.name for one in dataclasses.fields(Settings)} - {"identity"}
-    assert listed["`[federation]`"] == own
+    assert listed["`[federation]`"] == set(served(Settings))
     assert listed["`[server]`"] == {one.name for one in dataclasses.fields(ServerConfig)}
     assert listed["`limits`"] == {one.name for one in dataclasses.fields(incfed.Limits)}
     assert listed["`[search]`"] == set(KEYS)

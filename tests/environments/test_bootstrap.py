@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import incfed
 from incfed.environments.base import Events, Stream, World
 from incfed.environments.bootstrap import JITTER, Bootstrap
-from incfed.support.inputs import InputError
+from incfed.errors import InputError
 from support.logs import Sample
 
 STEPS = 200

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.environments import Events
-from incfed.support.inputs import InputError
+from incfed.errors import InputError
 
 ALGORITHM = incfed.IncFedUCB(incfed.PaymentEfficient(0.7), threshold=0.3, costs=1.0)
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from incfed.errors import InputError
 from incfed.experiments.cells import Record
 from incfed.experiments.checkpoint import HEAD, NAME, CellsFile, read_cells
 from incfed.experiments.engine import Local, Session, run_cells
-from incfed.support.inputs import InputError
 from support.past import copied, refused, sentence
 from support.sweeps import cells, figures
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import incfed
+from incfed.errors import InputError
 from incfed.experiments import Recipe, build, read
-from incfed.support.inputs import InputError
 from incfed.support.toml import write_template
 from support.experiments import OWN, TOML, experiment, fingerprints, own, refused, tables, trace
 

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 import incfed
+from incfed.errors import InputError
 from incfed.experiments import run
 from incfed.experiments.checkpoint import NAME, CellsFile, read_cells
 from incfed.experiments.dask_executor import Dask
 from incfed.experiments.engine import Local, run_cells
 from incfed.results.records import Result
 from incfed.support.extras import install
-from incfed.support.inputs import InputError
 from support.cli import incfed as command
 from support.cli import incfed as incfed_command
 from support.cli import invoke

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import incfed
+from incfed.errors import InputError
 from incfed.experiments.cells import Cell
 from incfed.experiments.checkpoint import NAME, CellsFile, read_cells
 from incfed.experiments.engine import Local, Session, run_cells
 from incfed.experiments.points import summarise
-from incfed.support.inputs import InputError
 from support.experiments import OWN, WORLD, trace
 from support.sweeps import cells, figures, mine
 
@@ -45,9 +45,9 @@ def test_figures_of_clients_are_kept_where_they_are_asked_for(tmp_path: Path) ->
     asked = replace(cell, by_client=True)
     with Session(CellsFile(tmp_path / "out" / NAME), Local(1)) as session:
         [plain] = session.run(session.check([cell])).records
-        outcome = session.run(session.check([asked, cell]))
+        outcome = session.run(session.check([cell, asked]))
         assert outcome.kept == 0
-        [full, same] = outcome.records
+        [same, full] = outcome.records
         assert session.run(session.check([asked])).kept == 1
     assert (plain.clients, full) == ({}, same)
     assert full.figures == plain.figures

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from incfed.errors import InputError
 from incfed.experiments.sweeps import Sweep, read_sweep
-from incfed.support.inputs import InputError
 from support.experiments import OWN, tables
 
 

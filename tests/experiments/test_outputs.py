@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from incfed.errors import InputError
 from incfed.experiments import demo
 from incfed.experiments.outputs import Chapter, draw, publish
 from incfed.results import Comparison, Result
 from incfed.results.terminal import show
 from incfed.support.files import replacing, write_text
-from incfed.support.inputs import InputError
 from incfed.support.terminal import Terminal
 from support.results import sample, silent
 

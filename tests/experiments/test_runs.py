@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import incfed
+from incfed.errors import InputError
 from incfed.experiments import Experiment, Outcome, Recipe, build, executors, run, run_folders
 from incfed.experiments.engine import Local
 from incfed.experiments.run_folders import RunFolders, last_earlier
 from incfed.results import Result
 from incfed.results.collection import collect
-from incfed.support.inputs import InputError
 from incfed.support.terminal import short
 from support.experiments import experiment, own, tables
 from support.past import copied, refused, sentence

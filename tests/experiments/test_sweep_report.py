@@ -12,6 +12,7 @@ import polars
 import pytest
 
 import incfed
+from incfed.errors import InputError
 from incfed.experiments import sweep_report
 from incfed.experiments.cells import Cell, Record, named, shown
 from incfed.experiments.grid import axes
@@ -21,7 +22,6 @@ from incfed.experiments.sweep_figures import SweepLayout, layout_of
 from incfed.experiments.sweep_report import cells_frame, curves_frame
 from incfed.experiments.sweeps import Swept
 from incfed.results.document import Figure, Table
-from incfed.support.inputs import InputError
 from support.experiments import tables
 from support.past import copied, refused, sentence
 

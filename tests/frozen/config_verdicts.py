@@ -49,7 +49,8 @@ def _plan(file: Path) -> Mapping[str, Any]:
 def _serve(file: Path) -> Mapping[str, Any]:
     config = read_config(file)
     config.settings.check()
-    return {"federation": config.settings, "server": config.server}
+    federation = {name: getattr(config.settings, name) for name in config.settings.body()}
+    return {"federation": federation, "server": config.server}
 
 
 def _experiment(found: Experiment) -> Mapping[str, Any]:

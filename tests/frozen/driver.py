@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from incfed.errors import InputError
 from incfed.ledger.audit import audit
 from incfed.ledger.clients import enrol, revoke
 from incfed.ledger.federation import change_settings, set_paused
@@ -47,7 +48,6 @@ from incfed.protocol.messages import Answer, Delivery, Signal, Upload
 from incfed.protocol.money import to_units
 from incfed.protocol.packing import FACTOR, Packed, pack_matrix
 from incfed.protocol.statements import ANSWERED, DELIVERED, UPLOADED, statement, upload_fields
-from incfed.support.inputs import InputError
 from incfed.support.signing import digest, public_key, sign
 from support.federation import Clock
 from support.single_messages import SingleCoordinator

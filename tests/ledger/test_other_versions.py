@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
+from incfed.errors import InputError
 from incfed.ledger import tables
 from incfed.ledger.database import Database
 from incfed.ledger.full_export import reading, write_full
 from incfed.support.formats import FormatError
-from incfed.support.inputs import InputError
 from support.cli import invoke
 from support.federation import eventful
 from support.postgres import Postgres

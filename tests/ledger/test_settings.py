@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import incfed
+from incfed.errors import InputError
 from incfed.ledger.settings import Settings
-from incfed.protocol.limits import safe_limits
-from incfed.support.inputs import InputError
+from incfed.rules.limits import safe_limits
+from incfed.rules.rule import served
 
 BASE: dict[str, Any] = {"dim": 2, "mechanism": "PayEveryone", "budget": "none"}
 
@@ -22,7 +22,7 @@ def read(**given: Any) -> Settings:
 
 def test_every_setting_is_recorded() -> None:
     body = read(threshold=1.0).body()
-    assert body.keys() == {setting.name for setting in fields(Settings)}
+    assert body.keys() == {*served(Settings), "identity"}
     assert Settings.of(body) == read(threshold=1.0, download="everyone", width="paper")
 
 
@@ -58,7 +58,8 @@ def test_privacy_is_recorded_and_read_again() -> None:
             read(threshold=1.0, **given)
         assert str(refused.value).startswith(error)
     with pytest.raises(
-        InputError, match=r"federation.privacy: got 4.0, must be left out with News"
+        InputError,
+        match=r"federation.privacy: got Privacy\(epsilon=4.0\), must be left out with News",
     ):
         read(trigger={"kind": "News", "above": 1.0}, privacy={"epsilon": 4})
 
@@ -77,7 +78,7 @@ def test_the_papers_trigger_is_its_threshold() -> None:
         ({}, "federation.threshold: is missing, must be given, unless trigger is"),
         (
             {"threshold": 1.0, "trigger": {"kind": "GrowthRatio", "gamma": 2.0}},
-            "federation.threshold: got 1.0, must be left out: federation.trigger says",
+            "federation.threshold: got 1.0, must be left out: trigger says",
         ),
         (
             {"trigger": {"kind": "GrowthRatio", "gamma": 0.5}},

@@ -11,7 +11,7 @@ import pytest
 
 import incfed
 from incfed import Decision, Mechanism, MechanismError, PayEveryone, Round, check_mechanism
-from incfed.support.inputs import InputError
+from incfed.errors import InputError
 
 BUILT_IN = [
     incfed.PayEveryone(),

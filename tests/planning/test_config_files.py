@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed import ranges
+from incfed.ledger.settings import Settings
 from incfed.planning import config_files
 from incfed.service.coordinator.config import Config, read_config
 from incfed.support import toml
@@ -112,7 +112,11 @@ def test_what_cannot_be_served_is_not_written(
 ) -> None:
     plan = incfed.plan(CASE, budget=60, **QUICK)
     plan.save(tmp_path)
-    monkeypatch.setattr(ranges, "MOST_DIM", 2)
+
+    def refused(settings: Settings) -> None:
+        raise incfed.InputError("breaks a rule", "mechanism")
+
+    monkeypatch.setattr(Settings, "check", refused)
     plan = replace(plan)  # without what it remembers
     assert plan.federation is None
     page = plan.save(tmp_path)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from incfed.errors import InputError
 from incfed.planning.costs import read_costs
-from incfed.support.inputs import InputError
 
 DRAWN = [
     {"kind": "uniform", "low": 5, "high": 50},

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from incfed.errors import InputError
 from incfed.planning.goals import Goal, Limit, read_goal
-from incfed.support.inputs import InputError
 
 
 def test_a_goal_is_read() -> None:

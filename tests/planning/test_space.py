@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incfed
+from incfed.errors import InputError
 from incfed.experiments.config import LONGEST_LABEL
 from incfed.experiments.runs import read
 from incfed.planning.case import read_case
 from incfed.planning.config_files import short
 from incfed.planning.space import Candidate, Range, read_space
 from incfed.service.coordinator.config import read_config
-from incfed.support.inputs import InputError
 from support.planning import SMALL, TOML
 
 

@@ -20,7 +20,8 @@ from incfed.planning.by_client import ByClient, ClientWorth, each_client
 from incfed.planning.case import read_case
 from incfed.planning.judging import Judged, Judgement
 from incfed.planning.leaving import Leaving
-from incfed.planning.report import as_data, plan_document
+from incfed.planning.page import plan_document
+from incfed.planning.report import as_data
 from incfed.planning.search import RunsFailed
 from incfed.results import html
 from incfed.results.document import Table
@@ -99,7 +100,7 @@ def test_money_in_words(made: incfed.Plan) -> None:
 def test_without_a_value_there_is_no_net_figure(made: incfed.Plan) -> None:
     bare = replace(made, case=replace(made.case, value_per_reward=None))
     assert (bare.net, worth.net_words(bare), as_data(bare)["net"]) == (None, "", None)
-    assert "worth in money" not in str(bare)
+    assert "after payments" not in str(bare)
 
 
 def test_regret_saved_is_worth_as_much_as_reward(made: incfed.Plan) -> None:
@@ -110,13 +111,13 @@ def test_regret_saved_is_worth_as_much_as_reward(made: incfed.Plan) -> None:
 
 
 def test_who_loses_for_sure_comes_first() -> None:
-    """By hand: client a gains -2 or -2.1, b -9 or 5, c 4 or 4.1."""
-    found = ByClient(np.array([[4.0, -9.0, -2.0], [4.1, 5.0, -2.1]]), np.array([[0, 1, 0]] * 2))
+    """By hand: client a gains -2 or -2.1, b -9 or 4, c 4 or 4.1."""
+    found = ByClient(np.array([[4.0, -9.0, -2.0], [4.1, 4.0, -2.1]]), np.array([[0, 1, 0]] * 2))
     first, second, third = each_client("cba", found, judgement([0, 0], [0, 0], [0, 0]))
     assert (first.name, second.name, third.name) == ("a", "b", "c")
     assert (first.loses, second.loses, third.loses) == (True, False, False)
     assert [one.wins for one in (first, second, third)] == [False, False, True]
-    assert (first.gain.mean, second.gain.mean) == pytest.approx((-2.05, -2.0))
+    assert (first.gain.mean, second.gain.mean) == pytest.approx((-2.05, -2.5))
     assert [one.payment for one in (first, second, third)] == [0.0, 1.0, 0.0]
 
 
@@ -226,7 +227,7 @@ def test_the_page_and_the_file_say_so(made: incfed.Plan) -> None:
     page = html.render(plan_document(made, configs=True))
     assert made.leaving is not None
     for text in (
-        "What sharing is worth in money", "What sharing is worth to each client",
+        "What sharing is worth to each client",
         "If clients leave", worth.client_words(made), worth.net_words(made),
         leaving.leaving_words(made, made.leaving), "client 4",
     ):  # fmt: skip
@@ -273,7 +274,7 @@ def test_a_quarter_leaves_unless_the_case_says_otherwise() -> None:
 
 
 def test_settings_with_a_value_for_each_client_follow_those_who_stay() -> None:
-    run = leaving.Run(0, np.array([0, 2]), 9)
+    run = leaving.WithoutRun(0, np.array([0, 2]), 9)
     assert run.only([0.1, 0.2, 0.3]) == [0.1, 0.3]
     assert run.only(0.5) == 0.5
     assert run.only([100.0, 20.0]) == [100.0, 20.0]  # mean lengths of spells

@@ -12,8 +12,8 @@ import pytest
 
 import incfed
 from incfed.kernels.step import triggered
-from incfed.protocol.protocols import check_availability
-from incfed.protocol.triggers import TRIGGERS, build_trigger
+from incfed.protocol.triggers import TRIGGERS
+from incfed.rules.members import Members
 
 BAD: list[tuple[Any, dict[str, Any], str]] = [
     (incfed.Threshold, {"D_c": -1.0}, "D_c: got -1.0"),
@@ -80,9 +80,10 @@ def test_as_many_probabilities_as_clients() -> None:
 
 
 def test_availability() -> None:
-    assert check_availability(1) == 1.0
-    assert check_availability([1, 0.5]) == (1.0, 0.5)
-    assert check_availability(np.array([50.0, 10.0])) == (50.0, 10.0)
+    assert Members(availability=1).availability == 1.0
+    assert Members(availability=[1, 0.5]).availability == (1.0, 0.5)
+    given: Any = np.array([50.0, 10.0])
+    assert Members(availability=given).availability == (50.0, 10.0)
 
 
 def test_by_hand() -> None:
@@ -130,15 +131,15 @@ def test_the_news_of_those_who_share_counts(news: float, rounds: list[int]) -> N
 
 def test_in_a_config(tmp_path: Path) -> None:
     table = {"kind": "Patient", "news": 4, "signal": "growth"}
-    built = build_trigger(table, "algorithm[1].trigger", tmp_path)
+    built = TRIGGERS.build(table, "algorithm[1].trigger", tmp_path).value
     assert built == incfed.Patient(4, "growth")
-    assert build_trigger("Patient", "trigger", tmp_path) == incfed.Patient()
+    assert TRIGGERS.build("Patient", "trigger", tmp_path).value == incfed.Patient()
     for name, kind in TRIGGERS.makers.items():
         assert getattr(incfed, name) is kind
     with pytest.raises(incfed.InputError, match=r"trigger.kind: got 'Patience'"):
-        build_trigger("Patience", "trigger", tmp_path)
+        TRIGGERS.build("Patience", "trigger", tmp_path)
     with pytest.raises(incfed.InputError, match=r"trigger.news: got -1"):
-        build_trigger({"kind": "Patient", "news": -1}, "algorithm[1].trigger", tmp_path)
+        TRIGGERS.build({"kind": "Patient", "news": -1}, "algorithm[1].trigger", tmp_path)
 
 
 def test_settings_record_every_field() -> None:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incfed
+from incfed.errors import InputError
 from incfed.results import Clients, Rounds
-from incfed.support.inputs import InputError
 from support.results import three_rounds
 from support.worlds import traces
 

@@ -12,9 +12,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import incfed
+from incfed.errors import InputError
 from incfed.results import Comparison
 from incfed.results.differences import paired_difference
-from incfed.support.inputs import InputError
 from support.results import sample, settings, silent
 
 # Final regret of 10 / 3 times the scale: 1, 2 and 4 against 1, 1 and 1, seed by seed.

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incfed
+from incfed.errors import InputError
 from incfed.results import Gains
-from incfed.support.inputs import InputError
 from support.results import ALL_ALONE, STEPS, TOGETHER, by_client
 from support.worlds import traces
 

@@ -7,6 +7,7 @@ import matplotlib
 import numpy as np
 import pytest
 
+from incfed.errors import InputError
 from incfed.results import (
     METRICS,
     Pen,
@@ -19,7 +20,6 @@ from incfed.results import (
 )
 from incfed.results.axes import _apart
 from incfed.results.curves import DOTS, POINTS, curve
-from incfed.support.inputs import InputError
 from support.results import bare, round_record, sample, silent
 
 RUNS: Runs = {"a": [sample(scale=s) for s in (1.0, 2.0, 6.0)], "b": [sample(scale=3.0)]}

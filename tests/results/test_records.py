@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from incfed.errors import InputError
 from incfed.results import Rounds, plain
 from incfed.support.extras import needs
-from incfed.support.inputs import InputError
 from support.results import bare, made_up, sample, settings, silent, three_rounds
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import matplotlib
 import pytest
 
+from incfed.errors import InputError
 from incfed.results import Runs, Section, compare, pens_for, plot, write_report
 from incfed.results.report import common_settings
-from incfed.support.inputs import InputError
 from support.results import sample, silent
 
 RUNS: Runs = {

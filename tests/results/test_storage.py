@@ -8,9 +8,9 @@ import numpy as np
 import polars
 import pytest
 
+from incfed.errors import InputError
 from incfed.results import Result, Rounds, load, save, storage
 from incfed.support.files import digest
-from incfed.support.inputs import InputError
 from support.past import copied, refused, sentence
 from support.results import bare, round_record, sample, silent
 

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from incfed.errors import InputError
 from incfed.results import compare, human, to_markdown
 from incfed.results.numbers import human_spread, tick
-from incfed.support.inputs import InputError
 from support.results import sample, silent
 
 NAN = math.nan

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
+from incfed.errors import InputError
 from incfed.protocol.messages import Answer, Download
 from incfed.protocol.packing import Packed
 from incfed.service import codec, requests, wire
-from incfed.support.inputs import InputError
 
 FACTOR = Packed("factor", 2, np.array([1.0, 0.0]))
 TRIANGLE = Packed("triangle", 2, np.array([1.0, 0.5, 1.0]))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 import incfed
-from incfed.protocol.limits import safe_limits
+from incfed.rules.limits import safe_limits
 
 HONEST, DIM = 3, 4
 LEARNED = 80  # steps of each honest client before the attack

@@ -10,7 +10,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import incfed
-from incfed.protocol.privacy import Privacy
+from incfed.rules.privacy import Privacy
 from incfed.simulation.sharing import noise_stream
 from reference import simulation as reference
 from support.worlds import (

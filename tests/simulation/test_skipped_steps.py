@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.environments import Events
+from incfed.errors import InputError
 from incfed.results import Rounds
-from incfed.support.inputs import InputError
 from support.results import made_up, sample
 from support.worlds import MECHANISMS, Kind, mechanisms, settings_of_a_run, traces
 

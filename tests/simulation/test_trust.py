@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,11 @@ def test_what_is_shared_and_paid_does_not_depend_on_trust_given_the_choices(trus
     """With one arm a step there is nothing to choose: then everything else is equal."""
     world = incfed.Synthetic(clients=6, dim=4, arms=1, pool=50, spread=0.5)
     ours, theirs = run(world=world, trust=trust), run(world=world)
-    assert ours.rounds == theirs.rounds
+    for field in fields(ours.rounds):  # processors round payments differently
+        pair = (getattr(found.rounds, field.name) for found in (ours, theirs))
+        np.testing.assert_allclose(*pair, rtol=1e-12)
     for name in ("reward", "regret", "payment", "communication", "packed"):
-        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12)
 
 
 def test_each_client_has_its_own_trust() -> None:
@@ -117,16 +120,16 @@ def test_baselines_take_trust_where_others_data_comes_in(never: incfed.Algorithm
 @pytest.mark.parametrize(
     ("trust", "said"),
     [
-        (-1.0, "trust: got -1.0, must be a number from 0 to 1e+100, inf, or"),
-        (np.nan, "trust: got nan, must be a number from 0 to 1e+100, inf, or"),
-        (True, "trust: got True, must be a number from 0 to 1e+100, inf, or"),
-        ("some", "trust: got 'some', must be a number from 0 to 1e+100, inf, or \"auto\""),
-        ([], "trust: got [], must be a number from 0 to"),
-        (None, "trust: got None, must be a number from 0 to"),
-        (b"auto", "trust: got b'auto', must be a number from 0 to 1e+100"),
-        (1e101, "trust: got 1e+101, must be a number from 0 to 1e+100"),
-        ([1.0, -2.0], "trust[1]: got -2.0, must be a number from 0 to 1e+100"),
-        ([1.0, "auto"], "trust[1]: got 'auto', must be a number from 0 to 1e+100"),
+        (-1.0, "trust: got -1.0, must be a number (or inf) from 0 to 1e+100, or"),
+        (np.nan, "trust: got nan, must be a number (or inf) from 0 to 1e+100, or"),
+        (True, "trust: got True, must be a number (or inf) from 0 to 1e+100, or"),
+        ("some", "trust: got 'some', must be a number (or inf) from 0 to 1e+100, or \"auto\""),
+        ([], "trust: got [], must be a number (or inf) from 0 to"),
+        (None, "trust: got None, must be a number (or inf) from 0 to"),
+        (b"auto", "trust: got b'auto', must be a number (or inf) from 0 to 1e+100"),
+        (1e101, "trust: got 1e+101, must be a number (or inf) from 0 to 1e+100"),
+        ([1.0, -2.0], "trust[1]: got -2.0, must be a number (or inf) from 0 to 1e+100"),
+        ([1.0, "auto"], "trust[1]: got 'auto', must be a number (or inf) from 0 to 1e+100"),
     ],
 )
 def test_bad_input(trust: Any, said: str) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from incfed import Trace
+from incfed.errors import InputError
 from incfed.experiments import Experiment, Recipe, build, read
 from incfed.experiments.engine import Session
-from incfed.support.inputs import InputError
 
 WORLD = {"kind": "Synthetic", "clients": 4, "dim": 3, "arms": 3, "pool": 10}
 TOML = """\

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from incfed.support.inputs import InputError
+from incfed.errors import InputError
 
 TESTS = Path(__file__).parents[1]
 

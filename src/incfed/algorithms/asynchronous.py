@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Annotated
 
-from ..protocol.costs import check_costs, costs_of
+from .. import ranges
+from ..protocol.costs import costs_of
 from ..protocol.protocols import Asynchronous, Protocol
-from ..support import inputs
 from ..types import Floats
-from .trust import Trusting
+from ..values import Number, Word
+from .trust import TrustingAlgorithm
 
 
 @dataclass(frozen=True)
-class AsyncLinUCB(Trusting):
+class AsyncLinUCB(TrustingAlgorithm):
     """Uploads and downloads are triggered apart (Li and Wang, 2022).
 
     upload: gamma_U. A client uploads its pending data dV_i when det V_i > upload * det(V_i - dV_i).
@@ -29,16 +30,10 @@ class AsyncLinUCB(Trusting):
     regret 1.3, 26 paid
     """
 
-    upload: float = 1.1
-    download: float = 3.0
-    costs: float | Sequence[float] = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("upload", self.upload, low=1.0, finite=False)
-        inputs.number("download", self.download, low=1.0, finite=False)
-        inputs.choice("reads", self.reads, ("fresh",))
-        object.__setattr__(self, "costs", check_costs(self.costs))
+    upload: Annotated[float, Number(1.0, or_inf=True)] = 1.1
+    download: Annotated[float, Number(1.0, or_inf=True)] = 3.0
+    costs: ranges.Costs = 0.0
+    reads: Annotated[str, Word(("fresh",))] = field(default="fresh", kw_only=True)
 
     @property
     def protocol(self) -> Protocol:
@@ -49,7 +44,7 @@ class AsyncLinUCB(Trusting):
 
 
 @dataclass(frozen=True)
-class FedLinUCB(Trusting):
+class FedLinUCB(TrustingAlgorithm):
     """A client exchanges its pending data for the model (He et al., 2022).
 
     growth: it does so when det V_i > (1 + growth) det(V_i - dV_i). It is paid what the downloaded
@@ -63,14 +58,9 @@ class FedLinUCB(Trusting):
     regret 4.9, 0 paid
     """
 
-    growth: float = 0.1
-    costs: float | Sequence[float] = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("growth", self.growth, low=0.0, finite=False)
-        inputs.choice("reads", self.reads, ("fresh",))
-        object.__setattr__(self, "costs", check_costs(self.costs))
+    growth: Annotated[float, Number(0.0, or_inf=True)] = 0.1
+    costs: ranges.Costs = 0.0
+    reads: Annotated[str, Word(("fresh",))] = field(default="fresh", kw_only=True)
 
     @property
     def protocol(self) -> Protocol:

@@ -8,23 +8,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from .. import ranges
 from ..kernels.store import thin_limit
 from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
-from ..mechanisms.base import Mechanism
-from ..protocol.limits import Limits
-from ..protocol.privacy import Privacy
 from ..protocol.protocols import Alone, Protocol, Synchronous
-from ..protocol.strategy import Behaviour, VaryingCosts
-from ..protocol.triggers import Threshold, Trigger
-from ..support import inputs
-from ..support.described import Configured
+from ..protocol.triggers import Threshold
+from ..rules.learning import Learning
+from ..rules.limits import Limits
+from ..rules.plugins import Plugin
+from ..rules.privacy import Privacy
 from ..types import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class Algorithm(Configured):
+class Algorithm(Learning):
     """How each client learns and chooses: ridge regression and an upper confidence bound (Eq. 2).
 
     ridge: lambda of the paper.
@@ -41,27 +38,6 @@ class Algorithm(Configured):
     >>> algorithm
     Independent(ridge=1.0, exploration=0.5)
     """
-
-    ridge: float = 0.1
-    noise: float = 0.1
-    delta: float = 0.1
-    exploration: float | None = None
-    reads: str = "fresh"
-    width: str = "paper"
-    width_scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("ridge", "noise", "delta"):
-            ranges.check(name, getattr(self, name))
-        if self.exploration is not None:
-            ranges.check("exploration", self.exploration)
-        inputs.choice("reads", self.reads, ("fresh", "stale"))
-        inputs.choice("width", self.width, ("paper", "mixture"))
-        ranges.check("width_scale", self.width_scale)
-        if self.exploration is not None and self.width_scale != 1.0:
-            allowed = "left out: exploration takes the place of the formula"
-            raise inputs.refuse("width_scale", self.width_scale, allowed)
 
     @property
     def protocol(self) -> Protocol:
@@ -96,7 +72,7 @@ class Algorithm(Configured):
         >>> paid.check(3)
         Traceback (most recent call last):
             ...
-        incfed.support.inputs.InputError: costs: got '2 costs', must be one number, or 3 (one each)
+        incfed.errors.InputError: costs: got '2 costs', must be one number, or 3 (one each)
         """
         self.prices(count)
 
@@ -144,5 +120,4 @@ class Algorithm(Configured):
 def _described(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(map(_described, value))
-    described = isinstance(value, Behaviour | Limits | Mechanism | Privacy | Trigger | VaryingCosts)
-    return value.settings() if described else value
+    return value.settings() if isinstance(value, Limits | Plugin | Privacy) else value

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Annotated, Self
 
 from ..mechanisms.pay_everyone import PayEveryone
 from ..protocol.protocols import Pooled, Protocol, Synchronous
 from ..protocol.triggers import Threshold
+from ..rules.rounds import D_C
 from . import thresholds
 from .base import Algorithm
-from .trust import Trusting
+from .trust import TrustingAlgorithm
 
 
 @dataclass(frozen=True)
-class DisLinUCB(Trusting):
+class DisLinUCB(TrustingAlgorithm):
     """Everyone shares for free whenever a client's trigger fires (Wang et al., 2020).
 
     threshold: D_c, a number or the name of a formula, as of `IncFedUCB`.
@@ -25,11 +26,7 @@ class DisLinUCB(Trusting):
     19 rounds, 0 paid
     """
 
-    threshold: float | str
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        thresholds.check(self.threshold)
+    threshold: Annotated[float | str, D_C]
 
     @property
     def protocol(self) -> Protocol:

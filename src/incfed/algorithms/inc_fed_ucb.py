@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Self
 
-from .. import ranges
+from ..errors import missing, refuse
 from ..mechanisms.base import Mechanism
-from ..protocol.costs import check_costs, costs_of
-from ..protocol.limits import Limits
-from ..protocol.money import check_digits
-from ..protocol.privacy import Privacy
-from ..protocol.protocols import (
-    EVERYONE,
-    ONE_FOR_ONE,
-    Synchronous,
-    check_availability,
-    each_available,
-)
+from ..protocol.costs import costs_of
+from ..protocol.protocols import Synchronous, each_available
 from ..protocol.strategy import Behaviour, VaryingCosts, check_reports, groups
 from ..protocol.triggers import Threshold, Trigger
-from ..protocol.trust import AUTO
-from ..support import inputs, places
+from ..rules.members import COSTS, Members
+from ..rules.rounds import ALL, RoundRules
 from ..types import Floats
 from . import thresholds
-from .trust import Trusting
+from .trust import TrustingAlgorithm
+
+PRICES = replace(COSTS, changing=VaryingCosts)
 
 
 @dataclass(frozen=True)
-class IncFedUCB(Trusting):
+class IncFedUCB(Members, RoundRules, TrustingAlgorithm):
     """An incentive mechanism, a trigger and the clients' costs.
 
     mechanism: who takes part in a round and what each is paid, such as PaymentEfficient(beta=0.7).
@@ -66,76 +58,28 @@ class IncFedUCB(Trusting):
     """
 
     mechanism: Mechanism
-    threshold: float | str | None = None
-    costs: float | Sequence[float] | VaryingCosts = 0.0
-    clocks: str = "all"
+    costs: Annotated[float | Sequence[float] | VaryingCosts, PRICES] = 0.0
+    _: KW_ONLY
     trigger: Trigger | None = None
-    download: str = EVERYONE
-    budget: float = math.inf
-    availability: float | Sequence[float] = 1.0
-    reports: Behaviour | Sequence[Behaviour] = ()
-    money_digits: int | None = None
-    limits: Limits | None = None
-    share_from: int = 1
-    privacy: Privacy | None = None
+    reports: Behaviour | Sequence[Behaviour] = ()  # type: ignore[assignment]  # kept as a tuple
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.mechanism, Mechanism):
-            allowed = "a Mechanism, such as PaymentEfficient(beta=0.7)"
-            raise inputs.refuse("mechanism", self.mechanism, allowed)
-        if isinstance(self.threshold, Trigger):
-            allowed = "a number; pass a trigger as trigger="
-            raise inputs.refuse("threshold", self.threshold, allowed)
-        if self.trigger is None:
-            if self.threshold is None:
-                allowed = "given, unless trigger is: IncFedUCB needs one of them"
-                raise places.missing("threshold", allowed)
-            thresholds.check(self.threshold)
-        else:
-            if not isinstance(self.trigger, Trigger):
-                raise inputs.refuse("trigger", self.trigger, "a Trigger, such as Patient(news=5)")
-            if self.threshold is not None:
-                allowed = "left out: trigger= says when rounds open"
-                raise inputs.refuse("threshold", self.threshold, allowed)
-        inputs.choice("clocks", self.clocks, ("all", "participants"))
-        inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
-        if not (isinstance(self.budget, float) and self.budget == math.inf):
-            ranges.check("budget", self.budget)
-        if not isinstance(self.costs, VaryingCosts):
-            object.__setattr__(self, "costs", check_costs(self.costs))
-        object.__setattr__(self, "availability", check_availability(self.availability))
         object.__setattr__(self, "reports", check_reports(self.reports))
-        object.__setattr__(self, "money_digits", check_digits(self.money_digits))
-        if self.limits is not None and not isinstance(self.limits, Limits):
-            raise inputs.refuse("limits", self.limits, "Limits(), such as Limits(per_round=100)")
-        for behaviour in check_reports(self.reports):
-            if behaviour.holds_back and self._streams is not None:
+        super().__post_init__()
+        if self.trigger is None and self.threshold is None:
+            allowed = "given, unless trigger is: IncFedUCB needs one of them"
+            raise missing("threshold", allowed)
+        for behaviour in self._behaviours:
+            if behaviour.holds_back and self.trigger is not None and self.trigger.streams:
                 allowed = (
                     f"left out with {type(self.trigger).__name__}: its clients stream every step, "
                     "so none can hold its data back"
                 )
-                raise inputs.refuse("reports", type(behaviour).__name__, allowed)
-        inputs.integer("share_from", self.share_from, low=1, high=ranges.MOST_STEPS)
-        self._check_privacy()
-
-    def _check_privacy(self) -> None:
-        if not (self.privacy is None or isinstance(self.privacy, Privacy)):
-            raise inputs.refuse("privacy", self.privacy, "a Privacy, such as Privacy(epsilon=4)")
-        for name, default in (("share_from", 1), ("privacy", None)):
-            if getattr(self, name) != default and self._streams is not None:
-                allowed = f"left out with {type(self.trigger).__name__}: clients stream every step"
-                raise inputs.refuse(name, getattr(self, name), allowed)
-        if self.share_from > 1 and self.trust == AUTO:
-            allowed = 'left out with trust "auto", whose scores are of all pending steps'
-            raise inputs.refuse("share_from", self.share_from, allowed)
-        if self.privacy is not None and self.trust != math.inf:
-            allowed = "left out with privacy, whose noise hides what is a client's own"
-            raise inputs.refuse("trust", self.trust, allowed)
+                raise refuse("reports", type(behaviour).__name__, allowed)
 
     @property
-    def _streams(self) -> str | None:
-        return None if self.trigger is None else self.trigger.streams
+    def _behaviours(self) -> tuple[Behaviour, ...]:
+        return check_reports(self.reports)
 
     @property
     def protocol(self) -> Synchronous:
@@ -147,11 +91,11 @@ class IncFedUCB(Trusting):
             trigger=trigger,
             mechanism=self.mechanism,
             download=self.download,
-            all_clocks=self.clocks == "all",
+            all_clocks=self.clocks == ALL,
             budget=float(self.budget),
-            availability=check_availability(self.availability),
+            availability=self.availability,
             varying=self.costs if isinstance(self.costs, VaryingCosts) else None,
-            behaviours=check_reports(self.reports),
+            behaviours=self._behaviours,
             money_digits=self.money_digits,
             limits=self.limits,
             share_from=self.share_from,
@@ -160,8 +104,8 @@ class IncFedUCB(Trusting):
 
     def check(self, count: int) -> None:
         super().check(count)
-        each_available(check_availability(self.availability), count)
-        groups(check_reports(self.reports), count)
+        each_available(self.availability, count)
+        groups(self._behaviours, count)
 
     def for_run(self, *, steps: int, clients: int, dim: int) -> Self:
         if not isinstance(self.threshold, str):

@@ -11,15 +11,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import ranges
+from .. import errors, ranges
 from .._version import __version__
+from ..configured import Described
 from ..protocol.client import Learner, Observations
-from ..protocol.trust import AUTO
+from ..rules.learning import AUTO
 from ..support import inputs
-from ..support.described import Described
 from ..support.files import replacing
 from ..support.formats import FormatError, check_format
 from ..types import Floats
+from ..values import Whole
 from .base import Algorithm
 from .baselines import Independent
 
@@ -62,7 +63,7 @@ class LinUCB(Described):
         width: str = "paper",
         width_scale: float = 1.0,
     ) -> None:
-        dim = inputs.integer("dim", dim, low=1, high=10_000)
+        dim = Whole(1, 10_000).of("dim", dim)
         self._algorithm: Algorithm = Independent(
             ridge=ridge, noise=noise, delta=delta, exploration=exploration, width=width,
             width_scale=width_scale,
@@ -86,14 +87,14 @@ class LinUCB(Described):
         """
         if np.ndim(arm) == 0:  # what `choose` returned
             allowed = f"the {inputs.counted(self.dim, 'feature')} of the arm: arms[k], not k"
-            raise inputs.refuse("arm", arm, allowed)
+            raise errors.refuse("arm", arm, allowed)
         single = np.ndim(arm) == 1
         arms = self._checked([arm] if single else arm, "arm")
         rewards = np.reshape(reward, 1) if single and np.ndim(reward) == 0 else reward
         checked = inputs.array("reward", rewards, ndim=1, most=ranges.LARGEST, booleans=True)
         if len(checked) != len(arms):
             allowed = f"{inputs.counted(len(arms), 'number')}, one for each arm"
-            raise inputs.refuse("reward", inputs.counted(len(checked), "number"), allowed)
+            raise errors.refuse("reward", inputs.counted(len(checked), "number"), allowed)
         for x, y in zip(arms, checked.tolist(), strict=True):
             self._learn(x, y)
 
@@ -179,12 +180,12 @@ class LinUCB(Described):
                 made = cls(about["dim"], **about["settings"])
                 made._resume(about, {name: found[name] for name in found.files})
         except FileNotFoundError:
-            raise inputs.InputError(f"path: file not found: {file}") from None
+            raise errors.InputError(f"path: file not found: {file}") from None
         except FormatError:
             raise
         except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile):
             allowed = "a file that LinUCB.save wrote"
-            raise inputs.refuse("path", str(file), allowed) from None
+            raise errors.refuse("path", str(file), allowed) from None
         return made
 
     def _resume(self, about: dict[str, Any], saved: dict[str, Floats]) -> None:
@@ -208,7 +209,7 @@ class LinUCB(Described):
         )
         checked = inputs.array(name, arms, ndim=2, allowed=allowed, most=ranges.LARGEST)
         if checked.shape[1] != self.dim or not len(checked):
-            raise inputs.refuse(name, f"an array of shape {checked.shape}", allowed)
+            raise errors.refuse(name, f"an array of shape {checked.shape}", allowed)
         return checked
 
     def _facts(self) -> dict[str, Any]:

@@ -66,8 +66,8 @@ OpenConsole = Annotated[bool, flag("--open", "Then look at it in a browser: see 
 
 def show_in_console(terminal: Terminal, folder: Path) -> None:
     """Serve what was written to `folder` until Ctrl-C."""
+    from ..errors import missing
     from ..support.extras import install
-    from ..support.places import missing
 
     try:
         from ..console.serve import serve
@@ -103,7 +103,7 @@ def _incfed(
 @contextmanager
 def report_errors(stopped: str = "stopped") -> Iterator[Terminal]:
     """Report input errors in one line, without a traceback; and Ctrl-C, with the text `stopped`."""
-    from ..support.inputs import InputError
+    from ..errors import InputError
     from ..support.terminal import Terminal
 
     terminal = Terminal()

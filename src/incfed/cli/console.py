@@ -38,7 +38,7 @@ def console(
         with service_installed("console"):
             from ..console.serve import serve
             from ..ledger.database import Database
-        from ..support.inputs import InputError
+        from ..errors import InputError
 
         if "://" in what:
             store = Database(what, new=False)

@@ -232,9 +232,9 @@ def reproduce(
     Each run is saved as it finishes. After Ctrl-C, continue with --resume.
     """
     with report_errors(TOO_EARLY) as terminal:
+        from ..errors import InputError
         from ..experiments.paper.reproduce import paper_suite
         from ..experiments.paper.settings import Mode
-        from ..support.inputs import InputError
 
         if as_published and fresh_reads:
             raise InputError("--as-published and --fresh-reads: got both, must be one of them")
@@ -300,7 +300,7 @@ def init(
 ) -> None:
     """Write a commented config: a small experiment, ready to run."""
     with report_errors() as terminal:
-        from ..support.inputs import InputError
+        from ..errors import InputError
         from ..support.toml import write_new, write_template
 
         if plan and federation:

@@ -264,9 +264,9 @@ def verify(
     Exits with 1 if it does not, and with 2 if it cannot tell.
     """
     with report_errors() as terminal, service_installed():
+        from ..errors import refuse
         from ..ledger.database import translate_errors
         from ..service.client.verification import over_http, verify_folder
-        from ..support.inputs import refuse
 
         if source.startswith(("http://", "https://")):
             if token_file is None or not token_file.is_file():
@@ -312,14 +312,15 @@ def export(
 ) -> None:
     """Export payments, offers, rounds or entries: to a file, or as a table (CSV, if piped)."""
     with opened(config) as (terminal, store, _):
+        from ..errors import missing
         from ..ledger.full_export import SUFFIX, write_full
         from ..ledger.views import TABLES, listing
         from ..ledger.views import export as write
         from ..results.listing import show_listing
-        from ..support.inputs import choice, counted
-        from ..support.places import missing
+        from ..support.inputs import counted
+        from ..values import Word
 
-        choice("kind", kind, (*TABLES, FULL))
+        Word((*TABLES, FULL)).of("kind", kind)
         if kind == FULL and file is None:
             raise missing("file", f"a name that ends in {SUFFIX}, for a full export")
         with store.read() as connection:
@@ -342,8 +343,9 @@ def mark_paid_out(
     import time
 
     with opened(config) as (terminal, store, _):
+        from ..errors import refuse
         from ..ledger.payouts import mark_paid_out as mark
-        from ..support.inputs import counted, refuse
+        from ..support.inputs import counted
 
         if round is not None and through is not None:
             raise refuse("--through", through, "left out with --round")
@@ -363,8 +365,8 @@ def prune(
     from datetime import UTC, datetime
 
     with opened(config) as (terminal, store, _):
+        from ..errors import refuse
         from ..ledger.federation import prune as delete
-        from ..support.inputs import refuse
 
         try:
             moment = datetime.fromisoformat(before)

@@ -24,8 +24,8 @@ DEFAULT = Path("federation.toml")
 @contextmanager
 def service_installed(extra: str = "service") -> Iterator[None]:
     """Say how to install what an import of the service lacks."""
+    from ..errors import missing
     from ..support.extras import install
-    from ..support.places import missing
 
     try:
         yield
@@ -95,8 +95,8 @@ def up(
     with report_errors() as terminal:
         from importlib.util import find_spec
 
+        from ..errors import missing
         from ..support.extras import install
-        from ..support.places import missing
 
         for name in ("httpx", "fastapi", "prometheus_client", "sqlalchemy", "alembic", "uvicorn"):
             if find_spec(name) is None:  # the processes' needs, looked for without loading them

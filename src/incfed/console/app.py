@@ -21,9 +21,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .._version import __version__
+from ..errors import InputError, refuse
 from ..ledger.database import Database, DatabaseError
 from ..ledger.operators import Operator
-from ..support.inputs import InputError, refuse
 from .access import PATH, Console, ConsoleDep, Viewer, check_origin, log_in, log_out
 from .changes import changing
 from .federation import reading

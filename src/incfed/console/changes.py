@@ -7,12 +7,14 @@ from typing import Any
 
 from fastapi import APIRouter
 
+from ..errors import InputError
 from ..ledger import clients
 from ..ledger.federation import change_settings, set_paused, settings_in_force, too_small
 from ..ledger.overview import isolated
 from ..ledger.payouts import mark_paid_out
 from ..ledger.withdrawal import withdraw
-from ..support.inputs import InputError, choice, counted
+from ..support.inputs import counted
+from ..values import Word
 from .access import At, Changer, Viewer
 from .federation import Done, Id, Store
 
@@ -60,7 +62,7 @@ def set_settings(store: Store, at: At, who: Changer, new: dict[str, float | None
     """Change those that are named, from the next round on. They stay in force until the config is
     changed."""
     for name in new:
-        choice("setting", name, CHANGEABLE)
+        Word(CHANGEABLE).of("setting", name)
     if new.get("threshold", 0.0) is None:
         raise InputError("threshold: must be a number. To stop rounds, pause them")
     with store.change() as connection:

@@ -20,7 +20,7 @@ from ..ledger.entries import EntriesPage, page_of_entries
 from ..ledger.explaining import Explained, explain, version_of
 from ..ledger.overview import Now
 from ..ledger.roster import ClientHistory, Roster
-from ..support.inputs import choice
+from ..values import Word
 from .access import At, Changer, ConsoleDep, viewer
 from .auditing import AuditJob
 
@@ -236,7 +236,7 @@ def start_audit(store: Store, console: ConsoleDep, who: Changer) -> Done:
 @reading.get("/export/{what}.csv")
 def export(store: Store, what: str) -> FileResponse:
     """Payments, offers, rounds or entries as a CSV file; money also in whole minor units."""
-    choice("what", what, views.TABLES)
+    Word(views.TABLES).of("what", what)
     target = Path(tempfile.mkdtemp(prefix="incfed-")) / f"{what}.csv"
     with store.read() as connection:
         views.export(connection, target, what)

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Response
 
+from ..errors import InputError
 from ..experiments.checkpoint import NAME as CELLS
 from ..experiments.checkpoint import read_cells
 from ..experiments.points import PointSummary, summarise
@@ -28,7 +29,8 @@ from ..results.storage import INDEX as RUN
 from ..results.storage import load
 from ..results.tables import METRICS, ComparisonRow, comparison_table
 from ..support.files import write_text
-from ..support.inputs import InputError, choice, counted
+from ..support.inputs import counted
+from ..values import Word
 from .access import Changer, ConsoleDep, viewer
 
 KINDS = {PLAN: "plan", INDEX: "experiment", CELLS: "sweep", RUN: "run"}  # a plan has cells, too
@@ -334,7 +336,7 @@ def _sweep_chart(folder: Path, name: str) -> dict[str, Any]:
     points = _points(folder)
     if name == "tradeoff":
         return interactive.tradeoff([summary.row for summary in points])
-    metric, points = _maps(points)[choice("name", name, _maps(points))]
+    metric, points = _maps(points)[Word(_maps(points)).of("name", name)]
     axes = _axes(points)
     across, down = (_values(points, axis) for axis in axes)
     cells = {
@@ -393,7 +395,7 @@ def _words(figures: Mapping[str, Any], metrics: Sequence[str]) -> dict[str, str]
 
 def _plan_chart(folder: Path, name: str) -> dict[str, Any]:
     plan = read_plan(folder)
-    choice("name", name, ("search", "frontier"))
+    Word(("search", "frontier")).of("name", name)
     if name == "search":
         tried = plan["tried"]
         columns = {

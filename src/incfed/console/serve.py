@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import uvicorn
 from fastapi import FastAPI
 
+from ..errors import InputError
 from ..ledger.database import Database
 from ..ledger.operators import OPERATOR, Operator
-from ..support.inputs import InputError, integer
+from ..values import Whole
 from .access import PATH
 from .app import make_console
 
@@ -35,7 +36,7 @@ def serve(
     browser: bool = True,
 ) -> None:
     """Until Ctrl-C."""
-    integer("--port", port, low=0, high=65535)
+    Whole(0, 65535).of("--port", port)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     made = make_console(store, folder, login=False)
     made.state.console.local = Operator(getpass.getuser(), OPERATOR)  # what changes are recorded by

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..configured import Described
 from ..support import inputs
-from ..support.described import Described
 from ..types import Floats, Ints
 
 if TYPE_CHECKING:

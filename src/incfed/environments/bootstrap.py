@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import ranges
+from .. import errors, ranges
 from ..support import inputs
 from ..types import Ints
+from ..values import Flag, Whole, Word
 from .base import PIECE, Events, Stream, World, chance_of
 from .wrapped import Wrapped
 
@@ -58,15 +59,15 @@ class Bootstrap(Wrapped):
         orders: int = 1,
     ) -> None:
         if world.length is None or world.chance:
-            raise inputs.refuse(
+            raise errors.refuse(
                 "bootstrap", steps, "left out: runs of this world already differ by seed"
             )
         super().__init__(world)
         self._recorded = world.length
-        self._length = inputs.integer("bootstrap", steps, low=1, high=ranges.MOST_STEPS)
-        self.resample = inputs.choice("resample", resample, (EVENTS, CLIENTS))
-        self.orders = inputs.integer("orders", orders, low=1, high=ranges.MOST_STEPS)
-        self.repeats = inputs.flag("repeats", repeats) or self._length > self._recorded
+        self._length = Whole(1, ranges.MOST_STEPS).of("bootstrap", steps)
+        self.resample = Word((EVENTS, CLIENTS)).of("resample", resample)
+        self.orders = Whole(1, ranges.MOST_STEPS).of("orders", orders)
+        self.repeats = Flag().of("repeats", repeats) or self._length > self._recorded
 
     @property
     def notes(self) -> Sequence[str]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import ranges
+from .. import errors, ranges
 from ..support import inputs
 from ..types import Floats
+from ..values import Whole
 from .base import Events, Stream, World
 
 SEEDS = 2  # other seeds to try, to see whether runs depend on them
@@ -29,16 +30,16 @@ def check_world(world: World, *, steps: int = 200, seed: int = 0) -> int:
     """
     if not isinstance(world, World):
         allowed = "an instance of a class that derives from incfed.World"
-        raise inputs.refuse("world", world, allowed)
-    steps = inputs.integer("steps", steps, low=4, high=10**7)
-    seed = inputs.integer("seed", seed, low=0)
+        raise errors.refuse("world", world, allowed)
+    steps = Whole(4, 10**7).of("steps", steps)
+    seed = Whole(0).of("seed", seed)
     faults = list(_sizes(world))
     if not faults:
         steps = steps if world.length is None else min(steps, world.length)
         faults = [*_settings(world), *_Trial(world, steps, seed).faults()]
     if faults:
         broken = f"{type(world).__name__} broke {inputs.counted(len(faults), 'rule')}"
-        raise inputs.InputError("\n".join([f"{broken}:", *(f"- {fault}" for fault in faults)]))
+        raise errors.InputError("\n".join([f"{broken}:", *(f"- {fault}" for fault in faults)]))
     return steps
 
 
@@ -47,7 +48,7 @@ def check_items(world: World, stream: Stream) -> Floats:
     items = inputs.array("items", stream.items, ndim=2, most=ranges.LARGEST)
     if items.shape[1] != world.dim:
         allowed = f"{inputs.counted(world.dim, 'feature')} wide, the dim of the world"
-        raise inputs.refuse("items", f"an array of shape {items.shape}", allowed)
+        raise errors.refuse("items", f"an array of shape {items.shape}", allowed)
     return items
 
 
@@ -63,12 +64,12 @@ def check_events(world: World, events: Events, n: int, items: int) -> None:
     ):
         if not isinstance(field, np.ndarray) or field.shape != form or field.dtype != kind:
             got = getattr(field, "shape", None), str(getattr(field, "dtype", type(field).__name__))
-            raise inputs.refuse(name, got, f"{kind.__name__} of shape {form}, from Stream.take")
+            raise errors.refuse(name, got, f"{kind.__name__} of shape {form}, from Stream.take")
         if not field.flags.c_contiguous:
-            raise inputs.refuse(name, "strided", "C-contiguous, from Stream.take")
+            raise errors.refuse(name, "strided", "C-contiguous, from Stream.take")
         if n and top is not None and not (field.min() >= 0 and field.max() < top):
             wrong = int(field.min() if field.min() < 0 else field.max())
-            raise inputs.refuse(name, wrong, f"from 0 to {top - 1}")
+            raise errors.refuse(name, wrong, f"from 0 to {top - 1}")
 
 
 def _sizes(world: World) -> Iterator[str]:
@@ -76,7 +77,7 @@ def _sizes(world: World) -> Iterator[str]:
         try:
             value: Any = getattr(world, name)
             if name != "length" or value is not None:
-                inputs.integer(name, value, low=1)
+                Whole(1).of(name, value)
         except Exception as error:  # show the author whatever the world raises
             yield _said(name, error)
 
@@ -172,13 +173,13 @@ class _Trial:
     def _open(self, seed: int) -> Stream:
         stream = self._world.open(np.random.SeedSequence(seed))
         if not isinstance(stream, Stream):
-            raise inputs.refuse("open()", stream, "an incfed.Stream")
+            raise errors.refuse("open()", stream, "an incfed.Stream")
         return stream
 
     def _take(self, stream: Stream, n: int) -> Events:
         events = stream.take(n)
         if not isinstance(events, Events):
-            raise inputs.refuse("take()", type(events).__name__, "incfed.Events")
+            raise errors.refuse("take()", type(events).__name__, "incfed.Events")
         check_events(self._world, events, n, len(stream.items))
         return _joined(
             [events]
@@ -186,7 +187,7 @@ class _Trial:
 
 
 def _said(where: str, error: Exception) -> str:
-    kind = "" if isinstance(error, inputs.InputError) else f"{type(error).__name__}: "
+    kind = "" if isinstance(error, errors.InputError) else f"{type(error).__name__}: "
     return f"{where}: {kind}{error}"
 
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..support import inputs
-from ..support.described import Described
+from .. import errors
+from ..configured import Described
+from ..values import Whole
 from .base import PIECE, Events, Stream, World
 
 Observation = dict[str, Any]
@@ -32,7 +33,7 @@ class Env(Described):
 
     def __init__(self, world: World) -> None:
         if not isinstance(world, World):
-            raise inputs.refuse("world", world, "a World, such as Synthetic() or Trace(...)")
+            raise errors.refuse("world", world, "a World, such as Synthetic() or Trace(...)")
         self.world = world
         self._seed = -1
         self._stream: Stream | None = None  # before the first reset
@@ -46,7 +47,7 @@ class Env(Described):
         >>> info
         {'seed': 0}
         """
-        self._seed = self._seed + 1 if seed is None else inputs.integer("seed", seed, low=0)
+        self._seed = self._seed + 1 if seed is None else Whole(0).of("seed", seed)
         self._stream = self.world.open(np.random.SeedSequence(self._seed))
         self._taken = self._at = 0
         self._more()
@@ -60,10 +61,10 @@ class Env(Described):
         (['expected', 'regret'], False)
         """
         if self._stream is None:
-            raise inputs.InputError("step: call reset() first")
+            raise errors.InputError("step: call reset() first")
         if self._at == len(self._events.clients):
-            raise inputs.InputError("step: this run is over, call reset()")
-        k = inputs.integer("action", action, low=0, high=self.world.arms_per_step - 1)
+            raise errors.InputError("step: this run is over, call reset()")
+        k = Whole(0, self.world.arms_per_step - 1).of("action", action)
         reward, expected = self._events.rewards[self._at, k], self._events.expected[self._at]
         info = {"expected": float(expected[k]), "regret": float(expected.max() - expected[k])}
         self._at += 1

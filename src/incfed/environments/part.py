@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..support import inputs
 from ..types import Ints
+from ..values import Flag, Number
 from .base import Events, Stream, World
 from .wrapped import Wrapped
 
@@ -17,9 +19,9 @@ class Part(Wrapped):
 
     def __init__(self, world: World, first: float, last: float, *, turn: bool = False) -> None:
         if world.length is None:
-            raise inputs.refuse("part", [first, last], "left out: this world has no fixed length")
-        if inputs.flag("turn", turn) and world.chance:
-            raise inputs.refuse("turn", turn, "left out: runs of this world already differ by seed")
+            raise errors.refuse("part", [first, last], "left out: this world has no fixed length")
+        if Flag().of("turn", turn) and world.chance:
+            raise errors.refuse("turn", turn, "left out: runs of this world already differ by seed")
         super().__init__(world)
         self.first, self.last = ends(first, last)
         self.turn = turn
@@ -27,7 +29,7 @@ class Part(Wrapped):
         self._length = to - self._from
         if self._length < 1:
             steps = inputs.counted(world.length, "step")
-            raise inputs.refuse("part", [first, last], f"at least one of {steps}")
+            raise errors.refuse("part", [first, last], f"at least one of {steps}")
 
     @property
     def length(self) -> int:
@@ -78,10 +80,10 @@ class PartStream(Stream):
 
 def ends(first: object, last: object) -> tuple[float, float]:
     """Two shares, the first below the last."""
-    low = inputs.number("part[0]", first, low=0.0, high=1.0, open_high=True)
-    high = inputs.number("part[1]", last, low=0.0, high=1.0, open_low=True)
+    low = float(Number(0.0, 1.0, below=True).of("part[0]", first))
+    high = float(Number(0.0, 1.0, above=True).of("part[1]", last))
     if low >= high:
-        raise inputs.refuse("part", [first, last], "two shares, the first below the last")
+        raise errors.refuse("part", [first, last], "two shares, the first below the last")
     return low, high
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from .. import ranges
+from .. import errors
+from ..configured import check_fields
 from ..support import inputs
 from ..types import Floats, Ints
+from ..values import Number, Whole
 from .base import MOST, Events, Stream, World
 
 
@@ -34,32 +36,23 @@ class Synthetic(World):
     [0.5, 0.167, 0.167, 0.167]
     """
 
-    clients: int = 50
-    dim: int = 25
-    arms: int = 25
-    pool: int = 1000
-    noise: float = 0.1
+    clients: Annotated[int, Whole(1, MOST)] = 50
+    dim: Annotated[int, Whole(1, 10_000)] = 25
+    arms: Annotated[int, Whole(1)] = 25
+    pool: Annotated[int, Whole(1, MOST)] = 1000
+    noise: Annotated[float, Number(0.0, 1e12, as_float=True)] = 0.1
     activity: float | Sequence[float] | None = None
-    spread: float = 0.0
+    spread: Annotated[float, Number(0.0, 1e12, as_float=True)] = 0.0
 
     def __post_init__(self) -> None:
-        checked = {  # Python numbers: products of small numpy integers overflow
-            "clients": inputs.integer("clients", self.clients, low=1, high=MOST),
-            "dim": inputs.integer("dim", self.dim, low=1, high=10_000),
-            "arms": inputs.integer("arms", self.arms, low=1),
-            "pool": inputs.integer("pool", self.pool, low=1, high=MOST),
-            "noise": ranges.check("noise", self.noise),
-            "spread": inputs.number("spread", self.spread, low=0.0, high=1e12),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
+        check_fields(self)
         object.__setattr__(self, "activity", _activity(self.activity, self.clients))
         if self.arms > self.pool:
             allowed = f"at most the pool ({self.pool}), from which they are drawn"
-            raise inputs.refuse("arms", self.arms, allowed)
+            raise errors.refuse("arms", self.arms, allowed)
         if self.dim == 1 and self.spread == 1.0:
             allowed = "another number if dim is 1: theta + spread * delta_i may be 0"
-            raise inputs.refuse("spread", self.spread, allowed)
+            raise errors.refuse("spread", self.spread, allowed)
 
     @property
     def count(self) -> int:
@@ -144,10 +137,10 @@ def _activity(value: object, clients: int) -> float | tuple[float, ...] | None:
     if value is None:
         return None
     if isinstance(value, int | float | np.number):
-        return inputs.number("activity", value, low=0.0)
+        return float(Number(0.0).of("activity", value))
     allowed = "a number of at least 0, or one weight per client"
     weights = inputs.array("activity", value, ndim=1, allowed=allowed)
     if len(weights) != clients or (weights < 0).any() or not 0 < weights.sum() < np.inf:
         allowed = f"{inputs.counted(clients, 'weight')} of at least 0 (one per client), not all 0"
-        raise inputs.refuse("activity", weights.tolist(), allowed)
+        raise errors.refuse("activity", weights.tolist(), allowed)
     return tuple(weights.tolist())

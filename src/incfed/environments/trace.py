@@ -10,10 +10,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import ranges
+from .. import errors, ranges
 from ..support import inputs
 from ..support.files import replacing
 from ..types import Floats, Ints
+from ..values import Whole
 from .base import MOST, Events, Stream, World
 from .known_rewards import KnownRewards
 
@@ -54,7 +55,7 @@ class Trace(World):
         steps, choices = self.rewards.shape
         if steps == 0 or choices == 0:
             allowed = "T x K, at least one step and one arm"
-            raise inputs.refuse("rewards", f"an array of shape {self.rewards.shape}", allowed)
+            raise errors.refuse("rewards", f"an array of shape {self.rewards.shape}", allowed)
         _same_steps("clients", self.clients, (steps,), "rewards")
         _same_steps("arms", self.arms, (steps, choices), "rewards")
         self.expected = None
@@ -63,14 +64,14 @@ class Trace(World):
             _same_steps("expected", self.expected, (steps, choices), "rewards")
         for wrong in (int(self.clients.min()), int(self.clients.max())):
             if not 0 <= wrong < MOST:
-                raise inputs.refuse("clients", wrong, f"ids from 0 to {MOST - 1:,}")
+                raise errors.refuse("clients", wrong, f"ids from 0 to {MOST - 1:,}")
         seen = int(self.clients.max()) + 1
         if count is None:
             count = seen
-        self._count = inputs.integer("count", count, low=1, high=MOST)
+        self._count = Whole(1, MOST).of("count", count)
         if self._count < seen:
             allowed = f"at least {seen}: clients holds the id {seen - 1}"
-            raise inputs.refuse("count", count, allowed)
+            raise errors.refuse("count", count, allowed)
 
     @classmethod
     def from_frame(
@@ -165,7 +166,7 @@ class Trace(World):
         """
         target = Path(path)
         if target.suffix != ".npz":
-            raise inputs.refuse("path", str(path), "a name that ends in .npz")
+            raise errors.refuse("path", str(path), "a name that ends in .npz")
         arrays: dict[str, Any] = {
             "clients": self.clients,
             "arms": self.arms,
@@ -193,14 +194,14 @@ class Trace(World):
                 _all_listed(file, len(found.files))
                 arrays = dict(found)
         except FileNotFoundError:
-            raise inputs.refuse("path", str(path), "an existing .npz file") from None
+            raise errors.refuse("path", str(path), "an existing .npz file") from None
         except Exception as error:  # numpy, zipfile and zlib raise many types for damaged files
-            raise inputs.refuse("path", str(path), f"a readable .npz file ({error})") from None
+            raise errors.refuse("path", str(path), f"a readable .npz file ({error})") from None
         known = {"clients", "arms", "rewards", "expected", "count", "items"}
         unknown, missing = set(arrays) - known, {"clients", "arms", "rewards"} - set(arrays)
         if unknown or missing:
             allowed = f"a file of the arrays {sorted(known)} (expected, count, items optional)"
-            raise inputs.refuse(f"arrays in {path}", sorted(arrays), allowed)
+            raise errors.refuse(f"arrays in {path}", sorted(arrays), allowed)
         if "count" in arrays:
             arrays["count"] = arrays["count"].tolist()
         return cls(**arrays)
@@ -246,16 +247,16 @@ def _arms(arms: ArrayLike, items: ArrayLike | None) -> tuple[Ints, Floats]:
         features = inputs.array("arms", arms, ndim=3, allowed=allowed, most=ranges.LARGEST)
         steps, choices, dim = features.shape
         if dim == 0:
-            raise inputs.refuse("arms", f"an array of shape {features.shape}", "d >= 1 deep")
+            raise errors.refuse("arms", f"an array of shape {features.shape}", "d >= 1 deep")
         ids = np.arange(steps * choices).reshape(steps, choices)
         return ids, features.reshape(steps * choices, dim)
     table = inputs.array("items", items, ndim=2, most=ranges.LARGEST)
     if table.shape[1] == 0:
-        raise inputs.refuse("items", f"an array of shape {table.shape}", "d >= 1 wide")
+        raise errors.refuse("items", f"an array of shape {table.shape}", "d >= 1 wide")
     ids = inputs.array("arms", arms, ndim=2, dtype=np.int64)
     if ids.size and not (ids.min() >= 0 and ids.max() < len(table)):
         wrong = int(ids.min() if ids.min() < 0 else ids.max())
-        raise inputs.refuse("arms", wrong, f"rows of items, 0 to {len(table) - 1}")
+        raise errors.refuse("arms", wrong, f"rows of items, 0 to {len(table) - 1}")
     return ids, table
 
 
@@ -265,4 +266,4 @@ def _rewards(name: str, given: ArrayLike) -> Floats:
 
 def _same_steps(name: str, array: np.ndarray, shape: tuple[int, ...], other: str) -> None:
     if array.shape != shape:
-        raise inputs.refuse(name, f"an array of shape {array.shape}", f"{shape}, to match {other}")
+        raise errors.refuse(name, f"an array of shape {array.shape}", f"{shape}, to match {other}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..support import inputs
 from ..types import Ints
 from .base import PIECE, Events, Stream, World
@@ -109,7 +110,7 @@ class WithoutStream(Stream):
             piece = next(self._pieces, None)
             if piece is None:
                 steps = inputs.counted(ready, "step")
-                raise inputs.refuse("steps", n, f"at most the {steps} left of the clients who stay")
+                raise errors.refuse("steps", n, f"at most the {steps} left of the clients who stay")
             found.append(piece)
             ready += len(piece.clients)
         whole = Events(*(np.concatenate(fields) for fields in zip(*found, strict=True)))
@@ -127,7 +128,7 @@ class WithoutStream(Stream):
             kept = clients >= 0
             silent = 0 if kept.any() else silent + 1
             if silent == PATIENCE:
-                raise inputs.InputError(
+                raise errors.InputError(
                     f"without: the clients who stay did not act in {PATIENCE * PIECE:,} steps"
                 )
             yield _only(piece._replace(clients=clients), np.flatnonzero(kept))
@@ -142,24 +143,24 @@ def leaving(name: str, value: object, world: World) -> Leave:
     """Who leaves, checked: a share, or clients by name (of a world without names, by number).
     `name` is that of the setting, for errors."""
     if world.count == 1:
-        raise inputs.refuse(name, value, "left out: the world has only one client")
+        raise errors.refuse(name, value, "left out: the world has only one client")
     if isinstance(value, bool | str) or not isinstance(value, float | int | Sequence):
-        raise inputs.refuse(name, value, ALLOWED)
+        raise errors.refuse(name, value, ALLOWED)
     if not isinstance(value, Sequence):
         if not 0 < value < 1:
-            raise inputs.refuse(name, value, ALLOWED)
+            raise errors.refuse(name, value, ALLOWED)
         return float(value)
     numbers = {str(known): n for n, known in enumerate(client_names(world))}
     found: list[int] = []
     for n, one in enumerate(value, 1):
         if str(one) not in numbers:
             some = ", ".join([*numbers][:5]) + (", ..." if len(numbers) > 5 else "")
-            raise inputs.refuse(f"{name}[{n}]", one, f"a client: {some}")
+            raise errors.refuse(f"{name}[{n}]", one, f"a client: {some}")
         if numbers[str(one)] in found:
-            raise inputs.refuse(f"{name}[{n}]", one, "another client: this one is named twice")
+            raise errors.refuse(f"{name}[{n}]", one, "another client: this one is named twice")
         found.append(numbers[str(one)])
     if not 0 < len(found) < world.count:
-        raise inputs.refuse(name, value, f"at least one client, and not all {world.count}")
+        raise errors.refuse(name, value, f"at least one client, and not all {world.count}")
     return tuple(sorted(found))
 
 

@@ -15,17 +15,18 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from .. import errors
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
 from ..environments.remembered import Remembered
+from ..errors import InputError
 from ..mechanisms.base import MechanismError
 from ..results.settings import plain
 from ..simulation import simulate
-from ..support import places
 from ..support.files import fingerprint
-from ..support.inputs import InputError, integer
 from ..support.plugins import explain
+from ..values import Whole
 from .cells import Cell, Failure, Record, Task, named
 from .config import Component, build_algorithm, build_world, check_steps
 
@@ -60,14 +61,14 @@ class CellRunner:
     def build(self, cell: Cell, *, world_id: str | None = None) -> BuiltCell:
         """The cell, or an InputError that says of which point and place; a world in memory is used
         if its id is `world_id`, or if that is not given."""
-        with self._lock, places.at(named(cell.point) or "cell"):
+        with self._lock, errors.at(named(cell.point) or "cell"):
             world, found = self.world(cell.world, cell.folder, world_id)
             steps = check_steps(cell.steps, world.value)
             table = {key: value for key, value in cell.algorithm.items() if key != "label"}
             label = cell.algorithm.get("label")
             place = "algorithm" if label is None else f"algorithm[{label!r}]"
             algorithm = build_algorithm(table, place, world.value, steps, cell.folder)
-            seed = integer("seed", cell.seed, low=0)
+            seed = Whole(0).of("seed", cell.seed)
         setting = fingerprint([__version__, steps, found, algorithm.identity])
         return BuiltCell(
             world=world.value,
@@ -87,7 +88,7 @@ class CellRunner:
         kept = self._worlds.pop(key, None)
         if kept is None or world_id not in (None, kept[1]):
             world = build_world(table, folder)
-            with places.at("world"):
+            with errors.at("world"):
                 kept = world, fingerprint(world.identity)
         self._worlds[key] = kept
         while len(self._worlds) > WORLDS:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
+from ..errors import InputError
 from ..support.files import alone_in, claim, write_text
 from ..support.formats import FormatError, check_format
-from ..support.inputs import InputError
 from .cells import Cell, Record
 
 NAME = "cells.jsonl"

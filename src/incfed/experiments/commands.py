@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..errors import InputError
 from ..support import toml
-from ..support.inputs import InputError
 
 
 def read_tables(path: Path, hint: str, commands: Sequence[str]) -> dict[str, Any]:

@@ -26,22 +26,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .. import algorithms, environments
+from .. import algorithms, environments, errors
 from ..algorithms import thresholds
 from ..environments.base import World
 from ..environments.bootstrap import CLIENTS, EVENTS, Bootstrap
 from ..environments.trace import Trace
-from ..mechanisms.registry import build_mechanism
-from ..protocol.limits import build_limits
-from ..protocol.privacy import build_privacy
+from ..errors import InputError, refuse
+from ..mechanisms.registry import MECHANISMS
 from ..protocol.strategy import build_costs, build_reports
-from ..protocol.triggers import build_trigger
+from ..protocol.triggers import TRIGGERS
 from ..ranges import MOST_STEPS
 from ..results.settings import plain
+from ..rules.limits import build_limits
+from ..rules.plugins import Kinds, public
+from ..rules.privacy import build_privacy
 from ..simulation.comparing import BOOTSTRAP
-from ..support import kinds, places
-from ..support.inputs import InputError, choice, integer, refuse
-from ..support.kinds import Kinds, public
+from ..values import Whole, Word
 from .commands import read_tables
 
 DRAWN = ("resample", "repeats", "orders")  # how steps are drawn
@@ -123,20 +123,20 @@ class Outline:
 
 def check_outline(recipe: Recipe) -> Outline:
     tables = recipe.tables
-    places.known("", tables, ["run", "world", "algorithm", "sweep"])
-    run = places.table("run", tables.get("run", {}), "[run]")
-    places.known("run", run, RUN_KEYS)
+    errors.known("", tables, ["run", "world", "algorithm", "sweep"])
+    run = errors.table("run", tables.get("run", {}), "[run]")
+    errors.known("run", run, RUN_KEYS)
     seeds = _seeds(run.get("seeds", 1))
     output = run.get("output", "results")
     if not isinstance(output, str) or not output.strip() or "\0" in output:
         raise refuse("run.output", output, "the name of a folder")
     example = '[world] with kind = "Synthetic"'
     if "world" not in tables:
-        raise places.missing("world", f"given, such as {example}")
-    world = places.table("world", tables["world"], example)
+        raise errors.missing("world", f"given, such as {example}")
+    world = errors.table("world", tables["world"], example)
     algorithms = _labelled(tables.get("algorithm"))
-    bootstrap = integer("run.bootstrap", run.get("bootstrap", BOOTSTRAP), low=0, high=MANY)
-    resample = choice("run.resample", run.get("resample", EVENTS), (EVENTS, CLIENTS))
+    bootstrap = Whole(0, MANY).of("run.bootstrap", run.get("bootstrap", BOOTSTRAP))
+    resample = Word((EVENTS, CLIENTS)).of("run.resample", run.get("resample", EVENTS))
     where = recipe.folder / output
     return Outline(run.get("steps"), seeds, where, world, algorithms, bootstrap, resample)
 
@@ -151,8 +151,8 @@ def _seeds(value: object) -> tuple[int, ...]:
     if not isinstance(value, list):
         if not isinstance(value, int):
             raise refuse("run.seeds", value, "a whole number, or a list of seeds such as [0, 7, 9]")
-        return tuple(range(integer("run.seeds", value, low=1, high=MANY)))
-    seeds = tuple(integer(f"run.seeds[{n}]", seed, low=0) for n, seed in enumerate(value, 1))
+        return tuple(range(Whole(1, MANY).of("run.seeds", value)))
+    seeds = tuple(Whole(0).of(f"run.seeds[{n}]", seed) for n, seed in enumerate(value, 1))
     if not seeds or len(set(seeds)) < len(seeds):
         raise refuse("run.seeds", value, "at least one seed, each named once")
     return seeds
@@ -162,9 +162,9 @@ def check_steps(value: object, world: World) -> int:
     """T: as given, or all that a recorded world has."""
     if value is None:
         if world.length is None:
-            raise places.missing("run.steps", "given: this world has no length of its own")
-        return integer("the length of the trace", world.length, low=1)
-    steps = integer("run.steps", value, low=1, high=MOST_STEPS)
+            raise errors.missing("run.steps", "given: this world has no length of its own")
+        return Whole(1).of("the length of the trace", world.length)
+    steps = Whole(1, MOST_STEPS).of("run.steps", value)
     if world.length is not None and steps > world.length:
         raise refuse("run.steps", steps, f"at most {world.length}, the length of the trace")
     return steps
@@ -173,7 +173,7 @@ def check_steps(value: object, world: World) -> int:
 def _labelled(value: object) -> dict[str, dict[str, Any]]:
     example = '[[algorithm]] with kind = "IncFedUCB"'
     if value is None:
-        raise places.missing("algorithm", f"given at least once, such as {example}")
+        raise errors.missing("algorithm", f"given at least once, such as {example}")
     if isinstance(value, Mapping):
         raise InputError("algorithm: is one table, must be a list of them: write [[algorithm]]")
     if not isinstance(value, list) or not value:
@@ -181,10 +181,10 @@ def _labelled(value: object) -> dict[str, dict[str, Any]]:
     entries: dict[str, dict[str, Any]] = {}
     for n, entry in enumerate(value, 1):
         place = f"algorithm[{n}]"
-        table = places.table(place, entry, example)
+        table = errors.table(place, entry, example)
         label = table.get("label", table.get("kind"))
         if label is None:
-            raise places.missing(f"{place}.label", "a short text, such as 'beta 0.7'")
+            raise errors.missing(f"{place}.label", "a short text, such as 'beta 0.7'")
         if not isinstance(label, str) or not label.strip() or not label.isprintable():
             raise refuse(f"{place}.label", label, "a short text, such as 'beta 0.7'")
         if len(label) > LONGEST_LABEL:
@@ -201,7 +201,7 @@ def _labelled(value: object) -> dict[str, dict[str, Any]]:
 def build_world(table: Mapping[str, Any], folder: Path, place: str = "world") -> Component:
     """The world of a [world] table, perhaps without some clients; of a recorded one perhaps a part,
     see `World.part`."""
-    table = places.table(place, table, '[world] with kind = "Synthetic"')
+    table = errors.table(place, table, '[world] with kind = "Synthetic"')
     rest = {key: value for key, value in table.items() if key not in CUT}
     sources: dict[str, str] = {}
     if rest.get("kind") == "FittedWorld" and "log" in rest:  # a world itself
@@ -210,11 +210,11 @@ def build_world(table: Mapping[str, Any], folder: Path, place: str = "world") ->
         sources.update(log.sources)
     with warnings.catch_warnings():  # the world's notes say it once for all
         warnings.simplefilter("ignore", environments.BadRows)
-        built = kinds.build(WORLDS, rest, place, folder)
+        built = WORLDS.build(rest, place, folder)
     world = built.value
     sources.update(built.sources)
     if rest.keys() != table.keys():
-        with places.at(place, CUT):
+        with errors.at(place, CUT):
             shares = table.get("part", [0.0, 1.0])
             if not isinstance(shares, list) or len(shares) != 2:
                 raise refuse("part", shares, "two shares of the steps, such as [0.5, 1.0]")
@@ -236,15 +236,14 @@ def _trace(file: Path) -> Trace:
     file: the .npz file that Trace.save wrote.
     """
     if not isinstance(file, Path):
-        raise InputError(f"file: got {file!r}, must be the path of an .npz file")
+        raise InputError(f"got {file!r}, must be the path of an .npz file", "file")
     if file.is_file() and not zipfile.is_zipfile(file):
-        raise InputError(f"file: got '{file}', must be a readable .npz file")
+        raise InputError(f"got '{file}', must be a readable .npz file", "file")
     try:
         return Trace.load(file)
     except InputError as error:
-        said = str(error)
-        what = said.removeprefix("path: ") if said.startswith("path: ") else f"{file}: {said}"
-        raise InputError(f"file: {what}") from None
+        what = error.said if error.place == "path" else f"{file}: {error}"
+        raise InputError(what, "file") from None
 
 
 WORLDS = Kinds(
@@ -260,15 +259,15 @@ def build_algorithm(
 ) -> Component:
     """The algorithm of a table; the threshold may depend on the world and the steps."""
     given = {key: value for key, value in table.items() if key != "label"}
-    maker = kinds.find(ALGORITHMS, given, place, folder)
+    maker = ALGORITHMS.find(given, place, folder)
     maker.check(given, place, extra=("label",))
     sources: dict[str, str] = {}
     if "mechanism" in given:
-        mechanism = build_mechanism(given["mechanism"], f"{place}.mechanism", folder)
+        mechanism = MECHANISMS.build(given["mechanism"], f"{place}.mechanism", folder)
         given["mechanism"] = mechanism.value
         sources.update(mechanism.sources)
     if "trigger" in given:
-        given["trigger"] = build_trigger(given["trigger"], f"{place}.trigger", folder)
+        given["trigger"] = TRIGGERS.build(given["trigger"], f"{place}.trigger", folder).value
     if "reports" in given:
         given["reports"] = build_reports(given["reports"], f"{place}.reports", folder)
     if "limits" in given:
@@ -281,14 +280,14 @@ def build_algorithm(
         default = maker.parameters.get("ridge")
         ridge = given.get("ridge", default.default if default else None)
         beta = given["mechanism"].beta if "mechanism" in given else 1.0
-        with places.at(place, given):
+        with errors.at(place, given):
             given["threshold"] = thresholds.named(
                 given["threshold"], steps=steps, clients=world.count, dim=world.dim, beta=beta,
                 ridge=ridge,
             )  # fmt: skip
     made = maker(given, place, folder)
     sources.update(made.sources)
-    with places.at(place, given):
+    with errors.at(place, given):
         made.value.check(world.count)
         plain(made.value.settings())  # can it be saved?
     return Component(made.value, sources, table)

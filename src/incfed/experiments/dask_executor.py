@@ -16,8 +16,8 @@ from functools import cache
 from typing import Any
 
 from ..algorithms.base import Algorithm
+from ..errors import InputError, refuse
 from ..support.extras import install
-from ..support.inputs import InputError, refuse
 from .cell_runner import CellRunner
 from .cells import Failure, Record, Task
 from .executors import Answers, Executor, Slow, Watch

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 
+from .. import errors
 from ..algorithms.base import Algorithm
+from ..errors import InputError
 from ..results.records import Result
-from ..support import places
-from ..support.inputs import InputError, counted
+from ..support.inputs import counted
 from .cell_runner import CellRunner
 from .cells import Cell, Failure, Record, Task
 from .checkpoint import Checkpoint
@@ -132,7 +133,7 @@ class Session:
         tasks: dict[str, Task] = {}
         kinds: dict[type, Algorithm] = {}
         full = self.checkpoint.full
-        with places.at(self.source) if self.source else nullcontext():
+        with errors.at(self.source) if self.source else nullcontext():
             for cell in cells:
                 built = self.runner.build(cell)
                 key = built.fingerprint

@@ -20,7 +20,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from ..algorithms.base import Algorithm
-from ..support.inputs import integer
+from ..values import Whole
 from .cell_runner import CellRunner
 from .cells import Failure, Record, Task
 from .warm_up import warm_up
@@ -71,7 +71,7 @@ class Local(Executor):
     """
 
     def __init__(self, jobs: int | None = None) -> None:
-        self.jobs = cores() if jobs is None else integer("jobs", jobs, low=1)
+        self.jobs = cores() if jobs is None else Whole(1).of("jobs", jobs)
         self._pool: WorkerPool | None = None
         self._runner = CellRunner()
         self._warm: set[type[Algorithm]] = set()

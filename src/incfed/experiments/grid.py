@@ -19,11 +19,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from .. import errors
+from ..errors import InputError, refuse
 from ..mechanisms.registry import MECHANISMS
 from ..protocol.triggers import TRIGGERS
-from ..support import places
-from ..support.inputs import InputError, counted, refuse
-from ..support.kinds import Kinds, find
+from ..rules.plugins import Kinds
+from ..support.inputs import counted
 from .cells import Cell
 from .config import ALGORITHMS, WORLDS, Outline
 
@@ -62,8 +63,8 @@ def axes(table: object, labels: Sequence[str]) -> list[SweepAxis]:
     """The axes of a [sweep] table, for algorithms with these labels."""
     example = '[sweep] with "world.noise" = [0.1, 0.3]'
     if table is None:
-        raise places.missing("sweep", f"given, such as {example}; without it: incfed run")
-    given = dict(_flat(places.table("sweep", table, example)))
+        raise errors.missing("sweep", f"given, such as {example}; without it: incfed run")
+    given = dict(_flat(errors.table("sweep", table, example)))
     if not given:
         raise refuse("sweep", {}, f"at least one parameter, such as {example}")
     found = [_axis(path, values, labels) for path, values in given.items()]
@@ -140,7 +141,7 @@ def _axis(path: str, values: object, labels: Sequence[str]) -> SweepAxis:
             raise refuse(place, values, f"a list that has {value!r} once")
     match = re.fullmatch(r"(run|world|algorithm)(?:\[(.+)\])?\.([\w-]+(?:\.[\w-]+)*)", path)
     if match is None or (match[2] and match[1] != "algorithm"):
-        close = places.hint(path.partition(".")[0], ("run", "world", "algorithm"))
+        close = errors.hint(path.partition(".")[0], ("run", "world", "algorithm"))
         raise InputError(
             f"{place}: there is no such parameter{close}; write it like 'world.noise', "
             "'algorithm.costs', 'algorithm[label].mechanism.beta' or 'run.steps'"
@@ -166,9 +167,9 @@ def _label(place: str, which: str, labels: Sequence[str]) -> str:
         return bare
     if which.isdecimal() and 1 <= int(which) <= len(labels):
         return labels[int(which) - 1]
-    close = places.hint(bare, labels)
+    close = errors.hint(bare, labels)
     raise InputError(
-        f"{place}: there is no algorithm {bare!r}{close}; they are {places.listed(labels)}"
+        f"{place}: there is no algorithm {bare!r}{close}; they are {errors.listed(labels)}"
     )
 
 
@@ -196,8 +197,8 @@ def _unknown(axis: SweepAxis, outline: Outline, folder: Path) -> InputError:
     what = f"{who} does not take" if who else "no algorithm takes"
     name = ".".join(axis.keys)
     return InputError(
-        f"sweep.{axis.path}: {what} {name!r}{places.hint(name, known)}; "
-        f"allowed are {places.listed(known)}"
+        f"sweep.{axis.path}: {what} {name!r}{errors.hint(name, known)}; "
+        f"allowed are {errors.listed(known)}"
     )
 
 
@@ -212,7 +213,7 @@ def _paths(
 ) -> Iterator[str]:
     keys = list(table)
     if among is not None:
-        maker = find(among, table, place, folder)
+        maker = among.find(table, place, folder)
         keys = ["kind", *maker.keys, *keys]
         if maker.open:
             yield ANY

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from .. import errors
+from ..errors import InputError, refuse
 from ..protocol.strategy import EXAMPLE, Behaviour, Shading, build_reports
 from ..results import markdown
 from ..results.document import Document, Figure, Heading, Text
@@ -19,9 +21,7 @@ from ..results.plots import can_plot
 from ..results.records import Result
 from ..results.report import Section, write_report
 from ..results.terminal import show
-from ..support import places
 from ..support.files import write_text
-from ..support.inputs import InputError, refuse
 from ..support.terminal import Terminal
 from .config import Recipe, load, override
 from .demo import PAPER, QUICK
@@ -134,7 +134,7 @@ def compare_mechanisms(
     if "bootstrap" not in recipe.tables.get("run", {}):  # a log is run once: there are many runs
         recipe = override(recipe, None, None, 0)
     given = build(recipe)
-    with places.at(recipe.name):
+    with errors.at(recipe.name):
         for n, one in enumerate(given.algorithms.values(), 1):
             _check_can_lie(n, one)
     tables = [
@@ -150,7 +150,7 @@ def compare_mechanisms(
 
 def _check_can_lie(n: int, algorithm: Any) -> None:
     """Name the place in the user's file; the runs with liars have others."""
-    with places.at(f"algorithm[{n}]", {"kind", "reports", "costs"}):
+    with errors.at(f"algorithm[{n}]", {"kind", "reports", "costs"}):
         if not hasattr(algorithm, "reports"):
             kind = type(algorithm).__name__
             raise refuse("kind", kind, "IncFedUCB, whose clients can be made to lie")
@@ -166,7 +166,7 @@ def _with_reports(tables: list[dict[str, Any]], reports: str, count: int) -> lis
     if value.keys() != {"reports"}:
         raise refuse("--reports", reports, f"a list of tables, such as {EXAMPLE}")
     for n, one in enumerate(build_reports(value["reports"], "--reports", Path())):
-        with places.at(f"--reports[{n}]", {"clients"}):
+        with errors.at(f"--reports[{n}]", {"clients"}):
             one.members(count)
     for table in tables:
         if table.get("reports"):

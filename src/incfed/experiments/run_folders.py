@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._version import __version__
+from ..errors import InputError
 from ..results.collection import FORMAT, INDEX, VERSION, list_runs, load_run
 from ..results.records import Result
 from ..results.storage import FILES, read_index, save
 from ..support.files import alone_in, claim, write_text
 from ..support.formats import FormatError
-from ..support.inputs import InputError
 from .cells import Cell, Record
 from .checkpoint import OURS, Checkpoint
 

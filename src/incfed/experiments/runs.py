@@ -11,15 +11,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from .. import errors
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
+from ..errors import InputError
 from ..results.collection import INDEX
 from ..results.comparison import Comparison
 from ..results.terminal import show
-from ..support import places
 from ..support.files import fingerprint, slugs
-from ..support.inputs import InputError, counted
+from ..support.inputs import counted
 from ..support.terminal import Terminal, short
 from . import grid
 from .cell_runner import CellRunner
@@ -127,7 +128,7 @@ def read(
 
 def build(recipe: Recipe) -> Experiment:
     """The experiment of a recipe, or an InputError that names the file and the place in it."""
-    with places.at(recipe.name):
+    with errors.at(recipe.name):
         if "sweep" in recipe.tables:
             raise InputError("sweep: is for `incfed sweep`; `incfed run` takes no such table")
         outline = check_outline(recipe)

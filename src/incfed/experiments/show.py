@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ..errors import InputError
 from ..results.collection import INDEX, collect
 from ..results.comparison import Comparison
 from ..results.document import DefinitionList, Document, Text
@@ -22,7 +23,7 @@ from ..results.storage import INDEX as RUN
 from ..results.storage import load
 from ..results.terminal import show
 from ..support.formats import FormatError, check_format
-from ..support.inputs import InputError, counted
+from ..support.inputs import counted
 from ..support.terminal import Terminal, short
 from .checkpoint import NAME as CELLS
 from .checkpoint import read_cells

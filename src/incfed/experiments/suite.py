@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..support.inputs import InputError, counted
+from ..errors import InputError
+from ..support.inputs import counted
 from ..support.terminal import Terminal
 from .cell_runner import CellRunner
 from .cells import Cell, named

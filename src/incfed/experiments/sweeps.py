@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import errors
+from ..errors import refuse
 from ..results.document import Block, Document, Text
 from ..results.notebook import Shown
 from ..results.plots import can_plot
-from ..support import inputs, places
+from ..support import inputs
 from ..support.extras import needs
-from ..support.inputs import counted, noun, refuse
+from ..support.inputs import counted, noun
 from ..support.terminal import Terminal
 from . import grid
 from .cells import Cell, Record
@@ -224,7 +226,7 @@ def read_sweep(
 
 def build_sweep(recipe: Recipe, *, title: str = "sweep") -> Sweep:
     """The sweep of a recipe, or an InputError that names the file and the place in it."""
-    with places.at(recipe.name):
+    with errors.at(recipe.name):
         outline = check_outline(recipe)
         axes = grid.axes(recipe.tables.get("sweep"), list(outline.algorithms))
         cells = grid.cells(axes, outline, recipe.folder)

@@ -14,9 +14,9 @@ from functools import cached_property
 from sqlalchemy import Connection
 
 from ..protocol.checks import Refusal, check_delivery, check_upload
-from ..protocol.protocols import EVERYONE
 from ..protocol.resale import Downloaded
 from ..protocol.statements import ANSWERED, DELIVERED, FIELDS, UPLOADED
+from ..rules.rounds import EVERYONE
 from . import tables
 from .money import fractions
 from .records import OFFERED, OPEN, RUNNING, from_bytes, read_own, read_upload

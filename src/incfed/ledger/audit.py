@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Table, select
 
+from ..errors import InputError
 from ..mechanisms.registry import MissingCode
 from ..protocol.money import DIGITS
 from ..protocol.statements import FIELDS
-from ..support.inputs import InputError, counted
+from ..support.inputs import counted
 from . import tables
 from .acts import Acts, round_settings
 from .chain import START, LastEntry, canonical, digest, head, link

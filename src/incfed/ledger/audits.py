@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from ..support.inputs import InputError
+from ..errors import InputError
 from .audit import AuditReport
 from .tables import audits
 

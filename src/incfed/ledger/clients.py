@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from ..support import inputs
+from .. import errors
 from .chain import append, said_by
 from .tables import clients, presence, signals, starts
 
@@ -51,9 +51,9 @@ def hashed(token: str) -> str:
 def enrol(connection: Connection, name: str, at: float) -> tuple[int, str]:
     """Enrol a new client. Returns its id and its token, which is not kept."""
     if not isinstance(name, str) or not re.fullmatch(r"[\w.@-][\w.@ -]{0,79}", name):
-        raise inputs.refuse("name", name, "1 to 80 letters, digits, blanks and . _ - @")
+        raise errors.refuse("name", name, "1 to 80 letters, digits, blanks and . _ - @")
     if connection.scalar(select(clients.c.id).where(clients.c.name == name)) is not None:
-        raise inputs.refuse("name", name, "a name that no client has had yet")
+        raise errors.refuse("name", name, "a name that no client has had yet")
     count = connection.scalar(select(func.count()).select_from(clients)) or 0
     token = PREFIX + secrets.token_urlsafe(32)
     row = {"id": count, "name": name, "token": hashed(token), "revoked": False, "enrolled": at}
@@ -87,7 +87,7 @@ def reset_key(connection: Connection, who: str, at: float) -> EnrolledClient:
     """Forget the key of a client that has lost it: the next one that it sends is registered."""
     found = find(connection, who)
     if found.key is None:
-        raise inputs.refuse("client", who, "one that has registered a key")
+        raise errors.refuse("client", who, "one that has registered a key")
     set_key(connection, found.id, None)
     append(connection, "key", at, client=found.id, key=None)
     return found
@@ -100,7 +100,7 @@ def find(connection: Connection, who: int | str) -> EnrolledClient:
     same = same if isinstance(who, int) else same | (clients.c.name == who)
     found = connection.execute(ALL.where(same).order_by(clients.c.id)).all()
     if not found:
-        raise inputs.refuse("client", who, "the id or name of a client: see incfed client list")
+        raise errors.refuse("client", who, "the id or name of a client: see incfed client list")
     if len(found) > 1:
         [by_id] = [row for row in found if row.id == int(who)]
         [by_name] = [row for row in found if row.name == who]
@@ -108,7 +108,7 @@ def find(connection: Connection, who: int | str) -> EnrolledClient:
             f"one client: it is the id of {by_id.name!r}, and the name of client {by_name.id}. "
         )
         allowed += f"Write {by_id.name!r} or {by_name.id}"
-        raise inputs.refuse("client", who, allowed)
+        raise errors.refuse("client", who, allowed)
     return _member(found[0])
 
 

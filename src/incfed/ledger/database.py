@@ -33,8 +33,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from ..errors import InputError, refuse
 from ..support.formats import check_format
-from ..support.inputs import InputError, refuse
 from .migrations.versions.v0004 import revision as REVISION
 from .tables import federation
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, exists, select
 
+from ..errors import refuse
 from ..mechanisms.base import Round
 from ..mechanisms.registry import MissingCode
 from ..protocol.money import from_units
-from ..support.inputs import refuse
 from . import tables
 from .overview import version
 from .records import CLOSED, RUNNING, VOID, Pruned, read_body, read_round_inputs, read_settings

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from ..errors import InputError, refuse
 from ..mechanisms.registry import HASH, MissingCode
-from ..protocol.limits import SMALL, Limits
-from ..support.inputs import InputError, counted, refuse
+from ..rules.limits import SMALL, Limits
+from ..support.inputs import counted
 from . import tables
 from .chain import append, canonical, digest, said_by
 from .clients import members
@@ -31,7 +32,7 @@ def apply_settings(connection: Connection, settings: Settings, at: float) -> Non
     present = read_body(connection, row.settings)
     settings = replace(settings, identity=present["identity"])
     if not _in_force(connection, _configured(connection), settings):
-        settings.check(present)
+        settings.check()
         _put_in_force(connection, settings, at)
     running = connection.execute(
         select(tables.rounds.c.settings).where(tables.rounds.c.stage.in_(RUNNING))
@@ -48,7 +49,7 @@ def change_settings(
     number = connection.scalar(select(tables.federation.c.settings)) or 0
     present = read_body(connection, number)
     settings = replace(read_settings(connection, number), **changes)
-    settings.check(present)
+    settings.check()
     if settings.body() == present:
         raise InputError("nothing would change: these settings are in force")
     _put_in_force(connection, settings, at, by)

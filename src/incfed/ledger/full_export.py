@@ -20,9 +20,10 @@ from sqlalchemy import Connection, LargeBinary, Table, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from .._version import __version__
+from ..errors import InputError, refuse
 from ..support.files import replacing
 from ..support.formats import FormatError, check_format
-from ..support.inputs import InputError, counted, refuse
+from ..support.inputs import counted
 from .database import Database
 from .tables import metadata
 

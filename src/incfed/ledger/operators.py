@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, insert, select, update
 
-from ..support import inputs
+from .. import errors
+from ..values import Word
 from .chain import append
 from .clients import hashed
 from .tables import operators, session_key
@@ -32,10 +33,10 @@ class Operator:
 def add(connection: Connection, name: str, role: str, at: float) -> str:
     """Add an operator. Returns the token, which is not kept."""
     if not isinstance(name, str) or not re.fullmatch(r"[\w.@-][\w.@ -]{0,79}", name):
-        raise inputs.refuse("name", name, "1 to 80 letters, digits, blanks and . _ - @")
-    inputs.choice("role", role, ROLES)
+        raise errors.refuse("name", name, "1 to 80 letters, digits, blanks and . _ - @")
+    Word(ROLES).of("role", role)
     if connection.scalar(select(operators.c.name).where(operators.c.name == name)) is not None:
-        raise inputs.refuse("name", name, "a name that no operator has had yet")
+        raise errors.refuse("name", name, "a name that no operator has had yet")
     token = PREFIX + secrets.token_urlsafe(32)
     row = {"name": name, "token": hashed(token), "role": role, "revoked": False}
     connection.execute(insert(operators).values(row))
@@ -48,7 +49,7 @@ def revoke(connection: Connection, name: str, at: float) -> None:
     chosen = operators.c.name == name
     found = connection.execute(select(operators).where(chosen)).first()
     if found is None:
-        raise inputs.refuse("name", name, "that of an operator: see incfed operator list")
+        raise errors.refuse("name", name, "that of an operator: see incfed operator list")
     if not found.revoked:
         connection.execute(update(operators).where(chosen).values(revoked=True))
         row = {"name": name, "role": found.role, "revoked": True}

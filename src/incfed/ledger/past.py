@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from ..protocol.limits import Limits, Past
 from ..protocol.money import from_units, next_unit, to_units
+from ..rules.limits import Limits, Past
 from . import tables
 
 _past, _uploads = tables.past, tables.uploads.c

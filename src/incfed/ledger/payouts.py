@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select
 
-from ..support import inputs
+from .. import errors
 from . import money, tables
 from .chain import append
 from .clients import find
@@ -34,7 +34,7 @@ def mark_paid_out(
     """Mark the payment to a client in one round, or all that are not marked yet, through a round
     (None: the last one)."""
     if not by.strip() or not by.isprintable() or len(by) > 80:
-        raise inputs.refuse("by", by, "the name of who paid: 1 to 80 characters")
+        raise errors.refuse("by", by, "the name of who paid: 1 to 80 characters")
     member = find(connection, who)
     client, name = member.id, member.name
     owed = _payments(connection, client)
@@ -46,7 +46,7 @@ def mark_paid_out(
             payment for payment in owed.values() if payment.round <= last and payment.by is None
         ]
     if not chosen:
-        raise inputs.InputError(f"{name}: has no payment that is not marked as paid out yet")
+        raise errors.InputError(f"{name}: has no payment that is not marked as paid out yet")
     row = {"client": client, "by": by, "at": at}
     marks = [row | {"federation": payment.federation, "round": payment.round} for payment in chosen]
     connection.execute(insert(tables.payouts), marks)
@@ -70,9 +70,9 @@ def _payments(connection: Connection, client: int) -> dict[int, Any]:
 
 def _not_marked(payment: Any, name: str, round: int) -> Any:
     if payment is None:
-        raise inputs.refuse("round", round, f"a closed round in which {name} is paid")
+        raise errors.refuse("round", round, f"a closed round in which {name} is paid")
     if payment.by is not None:
         when = datetime.fromtimestamp(payment.at, UTC)
         allowed = f"one not paid out yet: {payment.by} marked it on {when:%Y-%m-%d at %H:%M} UTC"
-        raise inputs.refuse("round", round, allowed)
+        raise errors.refuse("round", round, allowed)
     return payment

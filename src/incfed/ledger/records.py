@@ -17,11 +17,11 @@ from ..protocol.deciding import RoundInputs
 from ..protocol.floats import from_bytes as from_bytes
 from ..protocol.floats import to_bytes as to_bytes
 from ..protocol.global_statistics import GlobalStatistics
-from ..protocol.limits import NO_PAST, Past
 from ..protocol.messages import Upload
 from ..protocol.money import from_units, to_units
 from ..protocol.packing import TRIANGLE, Packed, pack_matrix
-from ..protocol.trust import AUTO
+from ..rules.learning import AUTO
+from ..rules.limits import NO_PAST, Past
 from ..types import Floats
 from . import tables
 from .chain import digest

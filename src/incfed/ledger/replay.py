@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..protocol.limits import Limits, Past
 from ..protocol.money import DIGITS, from_units
+from ..rules.limits import Limits, Past
 from .chain import canonical
 from .clients import is_barred
 from .money import amounts

@@ -7,8 +7,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 
+from ..errors import refuse
 from ..protocol.money import from_units
-from ..support.inputs import choice, counted, integer, refuse
+from ..support.inputs import counted
+from ..values import Whole, Word
 from . import money, tables
 from .explaining import FAILURES, LIMITS, ClientInRound, explain
 from .overview import STATES, isolated, member_state, version
@@ -93,13 +95,13 @@ def roster(
     page: int = 1,
 ) -> Roster:
     digits = money.digits_in_force(connection)
-    choice("sort", sort, SORTS)
-    integer("page", page, low=1, high=10**6)
+    Word(SORTS).of("sort", sort)
+    Whole(1, 10**6).of("page", page)
     query = _rows(connection, at)
     if search:
         query = query.where(_clients.name.icontains(search, autoescape=True))
     if state is not None:
-        choice("state", state, STATES)
+        Word(STATES).of("state", state)
         query = query.where(query.selected_columns.state == state)
     total = connection.scalar(select(func.count()).select_from(query.subquery())) or 0
     key = SORTS[sort].desc() if descending else SORTS[sort].asc()

@@ -4,161 +4,107 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
-from .. import ranges
+from .. import errors, ranges
+from ..errors import at, missing, refuse
 from ..mechanisms.base import Mechanism
 from ..mechanisms.payment_free import PaymentFree
 from ..mechanisms.registry import (
     BUILT_IN,
+    MECHANISMS,
     Pinned,
     load_mechanism,
-    mechanism_table,
     recorded_mechanism,
 )
 from ..protocol.checks import MessageBounds
-from ..protocol.limits import NONE, Limits, build_limits, safe_limits
-from ..protocol.money import DIGITS, MOST_DIGITS, MOST_UNITS, from_units
-from ..protocol.privacy import Privacy, build_privacy
-from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
-from ..protocol.statements import REGISTERED, REQUIRED
+from ..protocol.money import DIGITS, MOST_UNITS, from_units
 from ..protocol.triggers import (
     TRIGGERS,
     Threshold,
     Trigger,
-    build_trigger,
-    recorded_trigger,
 )
-from ..protocol.trust import AUTO, Auto, check_trust
-from ..support import inputs, places
+from ..rules.conduct import Conduct
+from ..rules.learning import AUTO, Auto, Trusting
+from ..rules.limits import NONE, Limits, build_limits, safe_limits
+from ..rules.privacy import Privacy, build_privacy
+from ..rules.rounds import MOST_DIGITS, RoundRules
+from ..rules.rule import rule, served, setting
+from ..values import Number, String, Whole
 
 SAFE = safe_limits(None)  # stands for those of the budget in settings that name no limits
-BURST = 1.0  # seconds' worth of steps that are allowed at once
+BUDGET_IN_CONFIG = replace(ranges.BUDGET, words=(NONE,))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
+@rule(kw_only=True)
+class Settings(Conduct, RoundRules, Trusting):
     """Times are in seconds, money in the units of the clients' costs."""
 
-    dim: int  # d: the number of features of an arm
-    mechanism: Mechanism  # who takes part in a round, and what each is paid
-    threshold: float | None = None  # D_c; None: another trigger, or clients never ask for a round
-    name: str = "federation"  # shown to clients and in the ledger
-    ridge: float = 0.1  # lambda
-    noise: float = 0.1  # sigma, the noise of rewards that the confidence bound assumes
-    delta: float = 0.1  # the probability with which the confidence bound may fail
-    exploration: float | None = None  # a number to use as alpha instead of its formula
-    arm_norm: float = 1.0  # L: no arm is longer
-    reward_bound: float = 1.0  # Y: no reward is larger, up or down
-    cost_limit: float = 1e6  # no cost is larger
-    budget: float | None = None  # for all payments ever; None, in a config "none": no limit
-    upload_time: float = 10.0  # seconds to upload, after a round opens
-    answer_time: float = 10.0  # seconds to answer and deliver, after an offer
-    live_time: float = 90.0  # clients seen within this time are awaited
-    attempts: int = 3  # decisions of a round, before it closes with those who delivered
-    barred_time: float = 300.0  # seconds out after failing to deliver; 0: it is not barred
-    silent_rounds: int = 2  # silent ones after which a client is not awaited; 0: it always is
-    round_interval: float = 0.5  # seconds between two rounds that the same client calls for
-    rounds_per_second: float = 2.0  # the most, whoever calls for them; 0: no limit
-    false_calls: int = 3  # in a row, after which a client's calls are ignored; 0: never
-    ignored_time: float = 60.0  # seconds that false calls are ignored
-    steps_per_second: float = 1000.0  # the most that a client can learn; 0: no limit
-    lag: int = 16  # epochs that an upload may be behind
-    identity: str = ""  # the name and a random part: made with the federation, in no config
-    trigger: Trigger | None = None  # if it is not the paper's, which `threshold` describes
-    download: Literal["everyone", "one-for-one"] = "everyone"  # who gets the new model
-    width: Literal["paper", "mixture"] = "paper"  # of the confidence set
-    width_scale: float = 1.0  # multiplies the formula of alpha
-    trust: float | Auto | None = None  # of clients that say nothing; None: infinite
-    limits: Limits = SAFE  # by default, safe ones for this budget
-    money_digits: int = DIGITS  # decimal digits of money, which is in whole minor units
-    privacy: Privacy | None = None  # the noise that clients add; its bounds are those above
-    signatures: Literal["registered", "required"] = "registered"  # who signs: who has a key, or all
+    dim: Annotated[int, Whole(1, ranges.MOST_DIM)] = setting("d: the number of features of an arm")
+    mechanism: Mechanism = setting("who takes part in a round, and what each is paid")
+    trigger: Trigger | None = setting(
+        "when a round opens, if not by the paper's trigger: threshold or trigger is given",
+        default=None,
+        example={"kind": "Patient", "news": 5.0},
+    )
+    threshold: Annotated[float, Number(0.0, or_inf=True)] | None = setting(
+        "D_c; None: another trigger, or clients never ask for a round", default=None
+    )
+    name: Annotated[str, String(80)] = setting(
+        "shown to clients and in the ledger", default="federation"
+    )
+    arm_norm: ranges.Bound = setting("L: no arm is longer", default=1.0)
+    reward_bound: ranges.Bound = setting("Y: no reward is larger, up or down", default=1.0)
+    cost_limit: ranges.Bound = setting("no cost is larger", default=1e6)
+    budget: ranges.Budget | None = setting(  # type: ignore[assignment]  # in JSON
+        'for all payments ever; None, in a config "none": no limit', default=None
+    )
+    identity: str = setting(
+        "the name and a random part: made with the federation, in no config",
+        default="",
+        served=False,
+    )
+    trust: Annotated[float | Auto, ranges.TRUST] | None = setting(  # type: ignore[assignment]
+        "of clients that say nothing; None: infinite", default=None, example=AUTO
+    )
+    limits: Limits = setting("by default, safe ones for this budget", default=SAFE)
+    money_digits: Annotated[int, Whole(0, MOST_DIGITS)] = setting(
+        "decimal digits of money, which is in whole minor units", default=DIGITS
+    )
 
     def __post_init__(self) -> None:
-        inputs.integer("dim", self.dim, low=1, high=ranges.MOST_DIM)
+        super().__post_init__()
         kind = type(self.mechanism)
         if kind is not Pinned and BUILT_IN.get(kind.__name__) is not kind:
             allowed = f"one of {', '.join(BUILT_IN)}, or one that a config names"
-            raise inputs.refuse("mechanism", self.mechanism, allowed)
-        named = isinstance(self.name, str) and self.name.strip() and self.name.isprintable()
-        if not named or len(self.name) > 80:
-            raise inputs.refuse("name", self.name, "a text of 1 to 80 characters")
-        inputs.number("ridge", self.ridge, low=0.0, open_low=True)
-        inputs.number("noise", self.noise, low=0.0)
-        inputs.number("delta", self.delta, low=0.0, high=1.0, open_low=True, open_high=True)
-        for name in ("threshold", "exploration", "budget"):
-            if getattr(self, name) is not None:
-                inputs.number(name, getattr(self, name), low=0.0)
-        for name in ("arm_norm", "reward_bound", "cost_limit"):
-            inputs.number(name, getattr(self, name), low=0.0, high=1e100, open_low=True)
-        for name in ("upload_time", "answer_time", "live_time"):
-            inputs.number(name, getattr(self, name), low=0.0, high=1e7, open_low=True)
-        inputs.integer("attempts", self.attempts, low=1, high=1000)
-        inputs.number("barred_time", self.barred_time, low=0.0, high=1e7)
-        inputs.integer("silent_rounds", self.silent_rounds, low=0, high=10**6)
-        inputs.number("round_interval", self.round_interval, low=0.0, high=1e7)
-        inputs.number("rounds_per_second", self.rounds_per_second, low=0.0, high=1e6)
-        if 0.0 < self.rounds_per_second < 1e-7:  # the gap between two is no number of seconds
-            allowed = "0 for no limit, or from 1e-07 to 1,000,000"
-            raise inputs.refuse("rounds_per_second", self.rounds_per_second, allowed)
-        inputs.integer("false_calls", self.false_calls, low=0, high=10**6)
-        inputs.number("ignored_time", self.ignored_time, low=0.0, high=1e7)
-        inputs.number("steps_per_second", self.steps_per_second, low=0.0, high=1e9)
-        inputs.integer("lag", self.lag, low=0, high=10**6)
+            raise refuse("mechanism", self.mechanism, allowed)
         self._check_trigger()
-        inputs.choice("download", self.download, (EVERYONE, ONE_FOR_ONE))
-        inputs.choice("signatures", self.signatures, (REGISTERED, REQUIRED))
-        inputs.choice("width", self.width, ("paper", "mixture"))
-        inputs.number("width_scale", self.width_scale, low=0.0)
-        if self.exploration is not None and self.width_scale != 1.0:
-            allowed = "left out: exploration takes the place of the formula"
-            raise inputs.refuse("width_scale", self.width_scale, allowed)
-        self._check_money()
-        if self.trust is not None:
-            object.__setattr__(self, "trust", _finite(check_trust(self.trust)))
-        self._check_privacy()
-        if self.limits is SAFE:
-            object.__setattr__(self, "limits", safe_limits(self.budget))
-
-    def _check_privacy(self) -> None:
-        if self.privacy is None:
-            return
-        if not isinstance(self.privacy, Privacy):
-            raise inputs.refuse("privacy", self.privacy, "a table, such as { epsilon = 4 }")
-        if self.rule.streams is not None:
-            allowed = f"left out with {type(self.rule).__name__}: clients stream every step"
-            raise inputs.refuse("privacy", self.privacy.epsilon, allowed)
-        if self.trust is not None:
-            allowed = "left out with privacy, whose noise hides what is a client's own"
-            raise inputs.refuse("trust", self.trust, allowed)
-
-    def _check_money(self) -> None:
-        digits = inputs.integer("money_digits", self.money_digits, low=0, high=MOST_DIGITS)
-        most = from_units(MOST_UNITS, digits)
+        most = from_units(MOST_UNITS, self.money_digits)
         for name in ("cost_limit", "budget"):
             value = getattr(self, name)
             if value is not None and value > most:
-                allowed = f"at most {most:,.0f} with {digits} money_digits"
-                raise inputs.refuse(name, value, allowed)
+                allowed = f"at most {most:,.0f} with {self.money_digits} money_digits"
+                raise refuse(name, value, allowed)
+        for name in ("threshold", "trust"):  # JSON has no infinity
+            if getattr(self, name) == math.inf:
+                object.__setattr__(self, name, None)
+        if self.limits is SAFE:
+            object.__setattr__(self, "limits", safe_limits(self.budget))
 
     def _check_trigger(self) -> None:
         trigger = self.trigger
         if trigger is None:
             return
         if TRIGGERS.makers.get(type(trigger).__name__) is not type(trigger):
-            raise inputs.refuse("trigger", trigger, f"one of {', '.join(TRIGGERS.makers)}")
-        if self.threshold is not None:
-            allowed = "left out: trigger says when rounds open"
-            raise inputs.refuse("threshold", self.threshold, allowed)
+            raise refuse("trigger", trigger, f"one of {', '.join(TRIGGERS.makers)}")
         if isinstance(trigger, Threshold):
-            object.__setattr__(self, "threshold", _finite(trigger.D_c))
+            object.__setattr__(self, "threshold", trigger.D_c)
             object.__setattr__(self, "trigger", None)
         elif math.inf in trigger.settings().values():
             allowed = "one with finite numbers; if clients never ask for a round, threshold = inf"
-            raise inputs.refuse("trigger", trigger, allowed)
+            raise refuse("trigger", trigger, allowed)
 
     @property
     def rule(self) -> Trigger:
@@ -167,18 +113,9 @@ class Settings:
             return self.trigger
         return Threshold(math.inf if self.threshold is None else self.threshold)
 
-    def check(self, present: Mapping[str, Any] | None = None) -> None:
-        """InputError if the mechanism breaks a rule, or a number is out of range that `present` (a
-        body) does not have already.
-
-        Not checked when settings are made: an old ledger must be readable whatever it says.
-        """
-        known = {} if present is None else present
-        for name in ranges.RANGES.keys() & {setting.name for setting in fields(self)}:
-            value = getattr(self, name)
-            given = value is not None and value != AUTO
-            if given and (name not in known or value != known[name]):
-                ranges.check(name, value)
+    def check(self) -> None:
+        """InputError if the mechanism breaks a rule. Not checked when settings are made: a ledger
+        must be readable whatever it says."""
         if isinstance(self.mechanism, Pinned):
             self.mechanism.check()
 
@@ -190,21 +127,6 @@ class Settings:
         return []
 
     @property
-    def round_gap(self) -> float:
-        """Seconds from the opening of a round to that of the next, at least."""
-        return 1.0 / self.rounds_per_second if self.rounds_per_second else 0.0
-
-    def most_steps(self, seconds: float) -> float:
-        """That a client can have learned in this time."""
-        if not self.steps_per_second:
-            return math.inf
-        return math.floor(self.steps_per_second * (max(0.0, seconds) + BURST))
-
-    def barred_until(self, now: float) -> float | None:
-        """Until when a client is barred that fails to deliver now; None: it is not."""
-        return now + self.barred_time if self.barred_time else None
-
-    @property
     def bounds(self) -> MessageBounds:
         known = self.dim, self.arm_norm, self.reward_bound, self.cost_limit
         most = self.limits.steps_per_upload
@@ -214,7 +136,7 @@ class Settings:
         """As the ledger keeps them; with the SHA-256 of a mechanism of the user's own."""
         trigger, privacy = self.trigger, self.privacy
         return {
-            **{setting.name: getattr(self, setting.name) for setting in fields(self)},
+            **{name: getattr(self, name) for name in (*served(Settings), "identity")},
             "mechanism": self.mechanism.settings(),
             "limits": self.limits.settings(),
             "trigger": trigger and trigger.settings(),
@@ -228,7 +150,7 @@ class Settings:
         objects = {
             "mechanism": recorded_mechanism(body["mechanism"]),
             "limits": Limits(**body["limits"]),
-            "trigger": trigger and recorded_trigger(trigger),
+            "trigger": trigger and TRIGGERS.recorded(trigger),
             "privacy": privacy and Privacy(**privacy),
         }
         return cls(**{**body, **objects})
@@ -239,51 +161,36 @@ class Settings:
 
         Without `load` it is not run: PaymentFree takes its place, and all else is checked.
         """
-        given = places.table("federation", value, "[federation]")
-        known = [setting.name for setting in fields(cls) if setting.name != "identity"]
-        places.known("federation", given, known)
+        given = errors.table("federation", value, "[federation]")
+        known = served(cls)
+        errors.known("federation", given, known)
         for name in ("dim", "mechanism"):
             if name not in given:
-                raise places.missing(f"federation.{name}", "given")
+                raise missing(f"federation.{name}", "given")
         if "threshold" not in given and "trigger" not in given:
-            raise places.missing("federation.threshold", "given, unless trigger is")
+            raise missing("federation.threshold", "given, unless trigger is")
         spot = "federation.mechanism"
-        mechanism = mechanism_table(given["mechanism"], spot)
+        mechanism = MECHANISMS.table(given["mechanism"], spot)
         own = ":" in str(mechanism.get("kind"))
         given["mechanism"] = (
             PaymentFree() if own and not load else load_mechanism(mechanism, spot, folder)
         )
         if "trigger" in given:
-            place = "federation.trigger"
-            given["trigger"] = build_trigger(given["trigger"], place, folder)
-            if "threshold" in given:
-                allowed = "left out: federation.trigger says when rounds open"
-                raise inputs.refuse("federation.threshold", given["threshold"], allowed)
+            given["trigger"] = TRIGGERS.build(given["trigger"], "federation.trigger", folder).value
         if "budget" not in given:
             allowed = 'given: a number, the most that is ever paid in all; or "none" for no limit'
-            raise places.missing("federation.budget", allowed)
-        given["budget"] = _budget(given["budget"])
+            raise missing("federation.budget", allowed)
+        if given["budget"] == NONE:
+            given["budget"] = None
+        else:
+            given["budget"] = replace(ranges.BUDGET, words=(NONE,)).of(
+                "federation.budget", given["budget"]
+            )
         if "limits" in given:
             start = safe_limits(given["budget"])
             given["limits"] = build_limits(given["limits"], "federation.limits", start)
         if "privacy" in given:
             place = "federation.privacy"
             given["privacy"] = build_privacy(given["privacy"], place, ("epsilon", "delta"))
-        given["threshold"] = _finite(given.get("threshold"))
-        with places.at("federation", known):
+        with at("federation", known):
             return cls(**given)
-
-
-def _budget(budget: Any) -> float | None:
-    """The budget of a config, where "none" is a word."""
-    if budget == NONE:
-        return None
-    try:
-        return inputs.number("federation.budget", budget, low=0.0)
-    except inputs.InputError as error:
-        raise inputs.InputError(f'{error}, or "none"') from None
-
-
-def _finite(number: Any) -> Any:
-    """None for infinity, which JSON does not have; it is checked later."""
-    return None if isinstance(number, float) and number == math.inf else number

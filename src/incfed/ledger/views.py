@@ -12,9 +12,10 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from .. import errors
 from ..results.listing import Listing
-from ..support import inputs
 from ..support.files import replacing
+from ..values import Word
 from . import money, tables
 from .clients import members
 from .records import CLOSED
@@ -71,7 +72,7 @@ def _sums(connection: Connection) -> dict[int, tuple[int, int, int]]:
 
 def listing(connection: Connection, kind: str = "payments") -> Listing:
     """The rows that `export` would write."""
-    inputs.choice("kind", kind, TABLES)
+    Word(TABLES).of("kind", kind)
     make, schema = TABLES[kind]
     rows = make(connection, money.digits_in_force(connection))
     return Listing.of(list(schema), ([row[name] for name in schema] for row in rows), SPARE)
@@ -81,10 +82,10 @@ def export(connection: Connection, path: Path, kind: str = "payments") -> int:
     """Write the rows of a kind; returns how many. The file is written whole or not at all."""
     import polars as pl
 
-    inputs.choice("kind", kind, TABLES)
+    Word(TABLES).of("kind", kind)
     form = path.suffix.lower()
     if form not in FORMS:
-        raise inputs.refuse("path", str(path), f"a name that ends in {' or '.join(FORMS)}")
+        raise errors.refuse("path", str(path), f"a name that ends in {' or '.join(FORMS)}")
     make, schema = TABLES[kind]
     digits = money.digits_in_force(connection)
     rows = make(connection, digits)

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select, update
 
+from ..errors import InputError, refuse
 from ..protocol.global_statistics import GlobalStatistics
-from ..support.inputs import InputError, counted, refuse
+from ..support.inputs import counted
 from ..types import Floats
 from . import tables
 from .chain import append, digest, said_by

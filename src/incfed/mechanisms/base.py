@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from .. import errors
 from ..kernels import coalition
 from ..kernels.auction import Auction, run_auction
 from ..kernels.cheapest import SearchTree, search_cheapest
 from ..kernels.pending import Pending, absorb
 from ..kernels.shapley import add_marginals
-from ..support import inputs
-from ..support.described import Configured
+from ..rules.plugins import Plugin
 from ..types import Floats, Ints, Mask
 
 CLEARLY = 1e-9  # relative: a smaller difference in money, or in gain per money, is none
@@ -371,7 +371,7 @@ class Coalition:
         """Add client j (its index in the round)."""
         if not 0 <= j < len(self.members) or self.members[j]:
             allowed = f"the index (0 to {len(self.members) - 1}) of a client outside S"
-            raise inputs.refuse("j", j, allowed)
+            raise errors.refuse("j", j, allowed)
         self.members[j] = True
         self._exact[:] = False  # contributions computed so far become upper bounds
         self.value = absorb(*self._state(), j)
@@ -421,7 +421,7 @@ class Coalition:
 def check_mask(name: str, S: Mask, n: int) -> None:
     """Kernels do not check their masks, so it is done here."""
     if not (isinstance(S, np.ndarray) and S.dtype.char == "?" and S.shape == (n,)):
-        raise inputs.refuse(name, S, f"a boolean array of length {n}, an entry per client")
+        raise errors.refuse(name, S, f"a boolean array of length {n}, an entry per client")
 
 
 def malformed(decision: object, clients: Ints) -> str | None:
@@ -448,7 +448,7 @@ def malformed(decision: object, clients: Ints) -> str | None:
     return f"a client that does not take part is paid: client {clients[j]} gets {payments[j]:g}"
 
 
-class Mechanism(Configured, ABC):
+class Mechanism(Plugin, ABC):
     """Base class: write `decide`, and set `beta` if det V_g(S) / det V_g(all) >= beta always holds.
 
     A mechanism is a pure function of the round, which also holds what it may need of the past.
@@ -460,6 +460,7 @@ class Mechanism(Configured, ABC):
     206
     """
 
+    _example = "PaymentEfficient(beta=0.7)"
     beta: float | None = None
 
     @abstractmethod
@@ -509,13 +510,3 @@ class Mechanism(Configured, ABC):
         then learn without its data (proved)
         """
         return None
-
-    def settings(self) -> dict[str, Any]:
-        """The settings that a result records.
-
-        >>> incfed.PaymentEfficient(beta=0.7).settings()
-        {'kind': 'PaymentEfficient', 'beta': 0.7, 'order': 'descending', 'payment_free': True,
-            'iterative': True, 'absorb': False}
-        """
-        names: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
-        return {"kind": type(self).__name__, **{name: getattr(self, name) for name in names}}

@@ -28,14 +28,8 @@ class BudgetFeasible(Mechanism):
     regret 1.3, 364 paid
     """
 
-    per_round: float
-    total: float | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        ranges.check("budget", self.per_round, "per_round")
-        if self.total is not None:
-            ranges.check("budget", self.total, "total")
+    per_round: ranges.Budget
+    total: ranges.Budget | None = None
 
     def _limit(self, round: Round) -> float:
         """The most that this round may cost."""

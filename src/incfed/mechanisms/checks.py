@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..support import inputs
+from ..values import Number, Whole
 from .base import Decision, Mechanism, MechanismError, Round, malformed
 from .rehearsal import rehearse
 
@@ -30,10 +31,10 @@ def check_mechanism(mechanism: Mechanism, *, rounds: int = 200, seed: int = 0) -
             f"{mechanism!r} is not a Mechanism: derive your class from incfed.Mechanism, "
             "and pass an instance, not the class"
         )
-    inputs.integer("rounds", rounds, low=0)
-    inputs.integer("seed", seed, low=0)
+    Whole(0).of("rounds", rounds)
+    Whole(0).of("seed", seed)
     if mechanism.beta is not None:
-        inputs.number("beta", mechanism.beta, low=0.0, high=1.0)
+        Number(0.0, 1.0).of("beta", mechanism.beta)
     faults: dict[str, list[str]] = {}
     tried = 0
     for title, round in rehearse(rounds, seed):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from ..kernels.cheapest import cheaper
-from ..support import inputs
 from ..types import Floats, Mask
+from ..values import Number
 from .base import Coalition, Decision, Mechanism, Round
 from .choosing import by_need, leading, per_money
 from .payment_efficient import PaymentEfficient
@@ -31,11 +32,7 @@ class CostAware(Mechanism):
     regret 1.3, 356 paid
     """
 
-    beta: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("beta", self.beta, low=0.0, high=1.0)
+    beta: Annotated[float, Number(0.0, 1.0)] = 1.0
 
     def decide(self, round: Round) -> Decision:
         first = round.stable_set()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from ..support import inputs
+from ..values import Number, Whole
 from .base import Decision, Mechanism, Round
 from .cost_aware import CostAware
 
@@ -28,13 +29,8 @@ class Exact(Mechanism):
     regret 1.3, 356 paid
     """
 
-    beta: float = 1.0
-    nodes: int = 200_000
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("beta", self.beta, low=0.0, high=1.0)
-        inputs.integer("nodes", self.nodes, low=1, high=MOST_NODES)
+    beta: Annotated[float, Number(0.0, 1.0)] = 1.0
+    nodes: Annotated[int, Whole(1, MOST_NODES)] = 200_000
 
     def decide(self, round: Round) -> Decision:
         start = CostAware(self.beta).decide(round)

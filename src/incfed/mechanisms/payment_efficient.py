@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from ..kernels.ucb import TIE
-from ..support import inputs
 from ..types import Mask
+from ..values import Number, Word
 from .base import Coalition, Decision, Mechanism, Round
 from .choosing import ranking
 
@@ -35,19 +36,11 @@ class PaymentEfficient(Mechanism):
     regret 1.3, 356 paid
     """
 
-    beta: float = 1.0
-    order: str = "descending"
+    beta: Annotated[float, Number(0.0, 1.0)] = 1.0
+    order: Annotated[str, Word(("descending", "ascending"))] = "descending"
     payment_free: bool = True
     iterative: bool = True
     absorb: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("beta", self.beta, low=0.0, high=1.0)
-        inputs.choice("order", self.order, ("descending", "ascending"))
-        inputs.flag("payment_free", self.payment_free)
-        inputs.flag("iterative", self.iterative)
-        inputs.flag("absorb", self.absorb)
 
     def decide(self, round: Round) -> Decision:
         first = round.stable_set() if self.payment_free else round.costs == 0

@@ -26,11 +26,7 @@ class PostedPrice(Mechanism):
     regret 1.4, 792 paid
     """
 
-    price: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        ranges.check("cost", self.price, "price")
+    price: ranges.Cost
 
     def decide(self, round: Round) -> Decision:
         S = round.stable_set(float(self.price))

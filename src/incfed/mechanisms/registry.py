@@ -17,18 +17,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import mechanisms
-from ..support import places
-from ..support.inputs import InputError, choice, refuse
-from ..support.kinds import Built, Kinds, Maker, build, find, public
+from .. import errors, mechanisms
+from ..errors import InputError, refuse
+from ..rules.plugins import Kinds, public
 from ..support.plugins import classes, load
 from ..types import Floats, Mask
 from .base import Decision, Mechanism, MechanismError, Round
 from .checks import check_mechanism
 
-MECHANISMS = Kinds(Mechanism, public(mechanisms, Mechanism))
+MECHANISMS = Kinds(
+    Mechanism,
+    public(mechanisms, Mechanism),
+    example='{ kind = "PaymentEfficient", beta = 0.7 }',
+)
 BUILT_IN = MECHANISMS.makers
-EXAMPLE = '{ kind = "PaymentEfficient", beta = 0.7 }'
 HASH = "sha256"  # a key of what is recorded, so no option may have this name
 
 _loaded: dict[tuple[str, str], type[Mechanism]] = {}  # by name and SHA-256 of the source file
@@ -76,26 +78,10 @@ class Pinned(Mechanism):
             raise InputError(f"mechanism: {self.kind} cannot be served: {error}") from None
 
 
-def mechanism_table(value: object, place: str) -> dict[str, Any]:
-    """The table of a mechanism; a name alone is short for one."""
-    return {"kind": value} if isinstance(value, str) else places.table(place, value, EXAMPLE)
-
-
-def build_mechanism(value: object, place: str, folder: Path) -> Built:
-    """The mechanism that a config names, with the files it came from; paths are relative to
-    `folder`."""
-    return build(MECHANISMS, mechanism_table(value, place), place, folder)
-
-
-def find_mechanism(value: object, place: str, folder: Path) -> Maker:
-    """The constructor of the mechanism that a config names."""
-    return find(MECHANISMS, mechanism_table(value, place), place, folder)
-
-
 def load_mechanism(value: object, place: str, folder: Path) -> Mechanism:
     """The mechanism that a federation's config names: a built-in one, or a pinned one."""
-    table = mechanism_table(value, place)
-    maker = find_mechanism(table, place, folder)
+    table = MECHANISMS.table(value, place)
+    maker = MECHANISMS.find(table, place, folder)
     if table["kind"] in BUILT_IN:
         made: Mechanism = maker(table, place, folder).value
         return made
@@ -124,7 +110,7 @@ def load_mechanism(value: object, place: str, folder: Path) -> Mechanism:
 def load_code(where: str, place: str, folder: Path) -> None:
     """Load all mechanisms of a file or module, so that what was decided by them can be recomputed.
     `place`: the setting or option that names it."""
-    with places.at(place):
+    with errors.at(place):
         found = classes(load(where, folder), Mechanism)
         if not found:
             raise InputError(f"{where} has no class derived from incfed.Mechanism")
@@ -138,8 +124,8 @@ def recorded_mechanism(table: Mapping[str, Any]) -> Mechanism:
     kind = table.get("kind")
     options = {key: value for key, value in table.items() if key not in ("kind", HASH)}
     if HASH not in table:
-        made: Mechanism = BUILT_IN[choice("kind", kind, BUILT_IN)](**options)
-        return made
+        built_in: Mechanism = MECHANISMS.recorded(table)
+        return built_in
     sha256 = str(table[HASH])
     name = _name(str(kind))
     if (name, sha256) not in _loaded:

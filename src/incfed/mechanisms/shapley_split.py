@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from .. import ranges
 from ..kernels.coalition import WILLING
-from ..support import inputs
 from ..types import Floats, Ints, Mask
+from ..values import Whole
 from .base import Decision, Mechanism, Round, ShapleyValues
 from .choosing import ranking
 
@@ -35,13 +36,8 @@ class ShapleySplit(Mechanism):
     regret 1.3, 800 paid
     """
 
-    pot: float
-    samples: int = 200
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        ranges.check("budget", self.pot, "pot")
-        inputs.integer("samples", self.samples, low=2, high=MOST_SAMPLES)
+    pot: ranges.Budget
+    samples: Annotated[int, Whole(2, MOST_SAMPLES)] = 200
 
     def decide(self, round: Round) -> Decision:
         S, orders = round.everyone, self._orders(round)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from .. import ranges
-from ..support import inputs
 from ..types import Floats, Mask
+from ..values import Number
 from .base import MEETS, Decision, Mechanism, Round
 
 # What hoarding gains is bounded by measurement from this cover on, with a reserve of up to so many
@@ -34,13 +35,8 @@ class Truthful(Mechanism):
     regret 1.4, 631 paid
     """
 
-    cover: float
-    reserve: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("cover", self.cover, low=0.0, high=1.0, open_low=True)
-        ranges.check("cost", self.reserve, "reserve")
+    cover: Annotated[float, Number(0.0, 1.0, above=True)]
+    reserve: ranges.Cost
 
     def promised(self, round: Round) -> float:
         """tau: what the eligible could reach together, less what `cover` forgoes.

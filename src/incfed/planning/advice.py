@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ..protocol.protocols import EVERYONE
-from ..protocol.trust import AUTO
 from ..results.document import Tone
 from ..results.intervals import Interval
 from ..results.numbers import human
+from ..rules.learning import AUTO
+from ..rules.rounds import EVERYONE
 from ..support.inputs import counted
 from .answer import worth
 from .goals import GAINS, METRICS, OPTIONS, UNITS, Limit, loss

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..environments import FittedWorld, ReplayLog, Trace, World
 from ..environments.without import client_names, leaving
+from ..errors import InputError, refuse
 from ..experiments.cells import Cell
 from ..experiments.config import (
     CUT,
@@ -23,15 +25,21 @@ from ..experiments.config import (
     load,
 )
 from ..mechanisms.registry import BUILT_IN, Pinned, load_mechanism
-from ..support import places
-from ..support.inputs import InputError, counted, integer, number, refuse
+from ..rules.learning import Trusting
+from ..rules.members import Members
+from ..rules.rounds import RoundRules
+from ..rules.rule import names
+from ..support.inputs import counted
+from ..values import Number, Whole
 from .costs import ALLOWED, HIGHEST, Costs, read_costs
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
 
-FIXED = (
-    "noise", "delta", "exploration", "width", "width_scale", "reads", "clocks", "download",
-    "availability", "trust",
-)  # fmt: skip
+# Rules of which [algorithm] says what is not searched; the others are the search's own, or limited.
+OWN = {
+    "mechanism", "threshold", "trigger", "ridge", "costs", "reports", "budget", "money_digits",
+    "limits", "share_from", "privacy",
+}  # fmt: skip
+FIXED = tuple(n for kind in (Trusting, RoundRules, Members) for n in names(kind) if n not in OWN)
 KEYS = ("run", "world", "costs", "value_per_reward", "leave", "algorithm", "search")
 SHARE = 0.5  # of a recorded world, on which settings are chosen
 SEARCH, JUDGE = "search", "judge"  # what a run is for
@@ -170,21 +178,21 @@ def _searched(recipe: Recipe, more: Mapping[str, Any]) -> Recipe:
 
 def build_case(recipe: Recipe) -> Case:
     tables = recipe.tables
-    with places.at(recipe.name):
-        places.known("", tables, KEYS)
+    with errors.at(recipe.name):
+        errors.known("", tables, KEYS)
         if "world" not in tables:
-            raise places.missing("world", 'given, such as [world] with kind = "Synthetic"')
+            raise errors.missing("world", 'given, such as [world] with kind = "Synthetic"')
         if "costs" not in tables:
-            raise places.missing("costs", f"given, what sharing costs a client: {ALLOWED}")
+            raise errors.missing("costs", f"given, what sharing costs a client: {ALLOWED}")
         if isinstance(tables.get("algorithm"), list):
             raise InputError("algorithm: is a list, must be one table: write [algorithm]")
         run, fixed, search = (
-            places.table(name, tables.get(name, {}), f"[{name}]")
+            errors.table(name, tables.get(name, {}), f"[{name}]")
             for name in ("run", "algorithm", "search")
         )
-        places.known("run", run, ["steps"])
-        places.known("algorithm", fixed, [*FIXED, "ridge"])
-        if "without" in places.table("world", tables["world"], '[world] with kind = "Synthetic"'):
+        errors.known("run", run, ["steps"])
+        errors.known("algorithm", fixed, [*FIXED, "ridge"])
+        if "without" in errors.table("world", tables["world"], '[world] with kind = "Synthetic"'):
             allowed = "left out: leave says who might leave"
             raise refuse("world.without", tables["world"]["without"], allowed)
         built = build_world(tables["world"], recipe.folder)
@@ -207,7 +215,7 @@ def build_case(recipe: Recipe) -> Case:
             leaving("leave", leave, world)
         value = tables.get("value_per_reward")
         if value is not None:
-            value = number("value_per_reward", value, low=0.0, high=HIGHEST, open_low=True)
+            value = float(Number(0.0, HIGHEST, above=True).of("value_per_reward", value))
         case = Case(
             name=recipe.name,
             folder=recipe.folder,
@@ -234,7 +242,7 @@ def _fitted(log: Component, steps: object, folder: Path) -> Component:
     """The world fitted to a log, as long as the plan: half as many steps as the log has events,
     unless `steps` says otherwise. Its link is written down, so that no run has to find it again."""
     events: int = log.value.length
-    length = max(events // 2, 1) if steps is None else integer("run.steps", steps, low=1)
+    length = max(events // 2, 1) if steps is None else Whole(1).of("run.steps", steps)
     table = {"kind": "FittedWorld", "log": dict(log.table), "length": length, "runs": RUNS}
     found = build_world(table, folder).value
     return build_world({**table, "link": found.link}, folder)
@@ -272,7 +280,7 @@ def _share(search: Mapping[str, Any], world: World) -> float | None:
             raise refuse("search.first", search["first"], f"left out: {why}")
         return None
     first = search.get("first", SHARE)
-    return number("search.first", first, low=0.0, high=1.0, open_low=True, open_high=True)
+    return float(Number(0.0, 1.0, above=True, below=True).of("search.first", first))
 
 
 def _parts(table: Mapping[str, Any], share: float) -> list[list[float]]:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..environments.base import World
+from ..errors import InputError
 from ..experiments.config import LONGEST_LABEL, WORLDS
 from ..ledger.settings import Settings
 from ..mechanisms.registry import MECHANISMS
-from ..protocol.limits import NONE
 from ..results.numbers import human
-from ..support.inputs import InputError, counted
-from ..support.kinds import Kinds
+from ..rules.limits import NONE
+from ..rules.plugins import Kinds
+from ..support.inputs import counted
 from ..support.toml import toml, toml_key
 from .case import JUDGE
 from .space import Setting

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..support import places
-from ..support.inputs import InputError, counted, number, refuse
+from .. import errors
+from ..errors import InputError, refuse
+from ..support.inputs import counted
+from ..values import Number
 
 SALT = 0x636F7374  # separates these draws from all others of the same seed
 SEEDS = 8  # that drawn costs are judged by
@@ -79,28 +81,28 @@ def read_costs(value: object, count: int) -> Costs:
     if isinstance(value, list):
         if len(value) != count:
             raise refuse("costs", counted(len(value), "cost"), f"one number, or {count} (one each)")
-        each = [number(f"costs[{n}]", x, low=0, high=HIGHEST) for n, x in enumerate(value, 1)]
+        each = [float(Number(0, HIGHEST).of(f"costs[{n}]", x)) for n, x in enumerate(value, 1)]
         return Costs(count, tuple(each))
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise refuse("costs", value, ALLOWED)
-    return Costs(count, number("costs", value, low=0.0, high=HIGHEST))
+    return Costs(count, float(Number(0.0, HIGHEST).of("costs", value)))
 
 
 def _read_distribution(table: dict[str, Any], count: int) -> Costs:
     kind, allowed = table.pop("kind", None), f"one of {', '.join(DISTRIBUTIONS)}"
     if kind is None:
-        raise places.missing("costs.kind", allowed)
+        raise errors.missing("costs.kind", allowed)
     if not isinstance(kind, str) or kind not in DISTRIBUTIONS:
-        close = places.hint(str(kind), DISTRIBUTIONS)
+        close = errors.hint(str(kind), DISTRIBUTIONS)
         raise InputError(f"costs.kind: got {kind!r}{close}, must be {allowed}")
     names = DISTRIBUTIONS[kind][0]
-    places.known("costs", table, names)
+    errors.known("costs", table, names)
     values = {}
     for name in names:
         if name not in table:
-            raise places.missing(f"costs.{name}", f"given: {kind} needs it")
+            raise errors.missing(f"costs.{name}", f"given: {kind} needs it")
         low = 1.0 if name == "spread" else 0.0
-        values[name] = number(f"costs.{name}", table[name], low=low, high=HIGHEST)
+        values[name] = float(Number(low, HIGHEST).of(f"costs.{name}", table[name]))
     if kind == "uniform" and values["low"] > values["high"]:
         raise refuse("costs.low", values["low"], f"at most costs.high, {values['high']:g}")
     return Costs(count, kind=kind, parameters=values)

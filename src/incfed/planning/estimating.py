@@ -24,7 +24,7 @@ from ..environments import Synthetic
 from ..mechanisms import PaymentEfficient
 from ..results.numbers import human
 from ..simulation import simulate
-from ..support import inputs
+from ..values import Number, Whole
 
 ROWS = ("rounds", "communication", "payment", "regret")
 
@@ -141,10 +141,10 @@ def estimate(
     >>> [name for name, bound, simulated in found.rows()]
     ['rounds', 'communication', 'payment', 'regret']
     """
-    beta = inputs.number("beta", beta, low=0.0, high=1.0)
-    cost = inputs.number("cost", cost, low=0.0, high=1e15)
+    beta = float(Number(0.0, 1.0).of("beta", beta))
+    cost = float(Number(0.0, 1e15).of("cost", cost))
     world = Synthetic(clients=clients, dim=dim)
-    steps = inputs.integer("steps", steps, low=2, high=10**7)
+    steps = Whole(2, 10**7).of("steps", steps)
     size = {"steps": steps, "clients": clients, "dim": dim}
     if threshold is None and beta:
         threshold = thresholds.theory(**size, beta=beta, ridge=ridge)
@@ -152,7 +152,7 @@ def estimate(
         threshold = thresholds.high(**size)
     elif isinstance(threshold, str):
         threshold = thresholds.named(threshold, **size, beta=beta, ridge=ridge)
-    inputs.number("threshold", threshold, low=0.0)
+    Number(0.0).of("threshold", threshold)
     algorithm = IncFedUCB(PaymentEfficient(beta), threshold=threshold, costs=cost, ridge=ridge)
     result = simulate(world, algorithm, steps=steps).summary()
     simulated = {name: float(result[name]) for name in ROWS}

@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from .. import errors
 from ..results.numbers import human
-from ..support import inputs
+from ..values import Number, Word
 
 METRICS = ("regret", "reward", "payment", "communication")
 GAINS = ("reward",)  # more is better; of all others, less
@@ -125,18 +126,18 @@ def read_goal(
     """The goal that the options ask for, or an InputError. `limits` are by metric; None: none.
     `rewarded`: where nothing else is asked for, it is reward, although regret is known."""
     if minimize is not None and maximize is not None:
-        raise inputs.InputError("--minimize and --maximize: got both, must be one of them")
+        raise errors.InputError("--minimize and --maximize: got both, must be one of them")
     if minimize is not None:
-        aim = inputs.choice("--minimize", minimize, [x for x in METRICS if x not in GAINS])
+        aim = Word(tuple([x for x in METRICS if x not in GAINS])).of("--minimize", minimize)
     elif maximize is not None:
-        aim = inputs.choice("--maximize", maximize, GAINS)
+        aim = Word(GAINS).of("--maximize", maximize)
     else:
         aim = "reward" if rewarded or not regret_known else "regret"
     asked = tuple(_limit(metric, x) for metric, x in limits.items() if x is not None)
     wanted = {aim, *(limit.metric for limit in asked)}
     if "regret" in wanted and not regret_known:
         option = "--minimize" if aim == "regret" else OPTIONS["regret"]
-        raise inputs.InputError(
+        raise errors.InputError(
             f"{option}: got regret, must be reward: this log does not know expected rewards"
         )
     rewarded = "regret" not in wanted and (rewarded or not regret_known or "reward" in wanted)
@@ -153,11 +154,11 @@ def _limit(metric: str, value: object) -> Limit:
         try:
             figure = float(bare)
         except ValueError:
-            raise inputs.refuse(name, value, allowed) from None
+            raise errors.refuse(name, value, allowed) from None
         relative = text.endswith("%")
     else:
-        figure, relative = inputs.number(name, value, low=-math.inf), False
+        figure, relative = float(Number(-math.inf).of(name, value)), False
     low = -math.inf if metric == "reward" and not relative else 0.0
     if not math.isfinite(figure) or figure < low:
-        raise inputs.refuse(name, value, allowed)
+        raise errors.refuse(name, value, allowed)
     return Limit(metric, math.nan, figure) if relative else Limit(metric, figure)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..environments.without import Without
+from ..errors import InputError
 from ..experiments.cells import Cell
 from ..experiments.engine import Session
-from ..protocol.protocols import is_spells
 from ..results import document as doc
 from ..results.intervals import Interval
-from ..support.inputs import InputError, counted, joined
+from ..rules.members import is_spells
+from ..support.inputs import counted, joined
 from ..types import Floats, Ints
 from .alone import Rules
 from .by_client import ByClient
@@ -45,7 +46,7 @@ class Leaving:
 
 
 @dataclass(frozen=True)
-class Run:
+class WithoutRun:
     """A held-out run without the clients who leave."""
 
     seed: int
@@ -53,7 +54,7 @@ class Run:
     steps: int
 
     @classmethod
-    def of(cls, world: Without, seed: int, steps: int) -> Run:
+    def of(cls, world: Without, seed: int, steps: int) -> WithoutRun:
         staying = world.staying(np.random.SeedSequence(seed))
         return cls(seed, staying, world.steps(np.random.SeedSequence(seed), steps))
 
@@ -84,7 +85,7 @@ def judge_leaving(
     assert setting is not None  # an advice shares
     assert alone is not None
     world = session.runner.world(case.scene(JUDGE), case.folder)[0].value.without(case.leave)
-    runs = [Run.of(world, seed, case.steps) for seed in seeds]
+    runs = [WithoutRun.of(world, seed, case.steps) for seed in seeds]
     if not all(run.steps for run in runs):
         return None, "those who stay do not act in every run"
     groups: tuple[list[Cell], list[Cell]] = ([], [])
@@ -113,7 +114,7 @@ def judge_leaving(
     return made, ""
 
 
-def _cell(case: Case, algorithm: Rules, run: Run, setting: str) -> Cell:
+def _cell(case: Case, algorithm: Rules, run: WithoutRun, setting: str) -> Cell:
     table = {**case.scene(JUDGE), "without": case.leave}
     point = {"setting": setting, "without": case.leave, "use": JUDGE, "steps": run.steps}
     return Cell(table, algorithm, run.seed, run.steps, case.folder, point)
@@ -147,7 +148,7 @@ def leaving_words(plan: Plan, found: Leaving) -> str:
     """Who leaves, whether sharing still pays, and what those who stay lose by it."""
     count = plan.case.world.count
     leave = "leaves" if found.count == 1 else "leave"
-    who = f"{found.count:,} of the {count:,} clients {leave}"
+    who = f"{found.count:,} of the {counted(count, 'client')} {leave}"
     if not found.names:
         who += f" (each {'run' if plan.case.fitted is None else 'world'} has others)"
     elif len(found.names) <= NAMED:

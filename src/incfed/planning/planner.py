@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import errors
 from .._version import __version__
 from ..algorithms import IncFedUCB
 from ..experiments.checkpoint import NAME, CellsFile, Checkpoint
@@ -21,7 +22,8 @@ from ..results.notebook import Shown
 from ..results.settings import plain
 from ..support import inputs
 from ..support.files import fingerprint
-from ..support.inputs import counted, integer
+from ..support.inputs import counted
+from ..values import Flag, Whole
 from .advice import advice
 from .answer import verdict
 from .by_client import ByClient, ClientWorth, each_client, judge_by_client
@@ -293,7 +295,7 @@ def plan(
     >>> plan.within, plan.payment.mean <= 100
     (True, True)
     """
-    case = read_case(world, clients_may_lie=inputs.flag("clients_may_lie", clients_may_lie))
+    case = read_case(world, clients_may_lie=Flag().of("clients_may_lie", clients_may_lie))
     limits = {
         "payment": budget,
         "communication": max_communication,
@@ -304,9 +306,9 @@ def plan(
         minimize, maximize, limits, regret_known=case.regret_known, rewarded=case.rewarded
     )
     check_telling(case)
-    batches = -(-integer("--trials", trials, low=1, high=100_000) // BATCH)
-    judges = integer("--held-out", held_out, low=2, high=MANY)
-    start = integer("--seed", seed, low=0, high=10**9)
+    batches = -(-Whole(1, 100_000).of("--trials", trials) // BATCH)
+    judges = Whole(2, MANY).of("--held-out", held_out)
+    start = Whole(0, 10**9).of("--seed", seed)
     search_seeds, held = seeds_of(start, judges, 1 if case.fitted is None else case.fitted.runs)
     executor = executor_for(jobs, dask)
     check_optuna()
@@ -332,7 +334,7 @@ def plan(
             leaving, fault = judge_leaving(*judged, by_client, held, search.report)
             checked = cross_check(case, session, judgement, held, search.report)
         except RunsFailed as error:
-            raise inputs.InputError(f"no plan: the runs failed: {error}") from None
+            raise errors.InputError(f"no plan: the runs failed: {error}") from None
         evidence, setting = found.evidence, judgement.chosen.setting
         assert setting is not None  # an advice shares
         made = Plan(
@@ -356,7 +358,7 @@ def plan(
     return made
 
 
-class CannotTell(inputs.InputError):
+class CannotTell(errors.InputError):
     """A log from which nothing can be predicted, so that no plan of it would mean anything."""
 
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import ranges
+from .. import errors, ranges
 from ..algorithms import thresholds
-from ..mechanisms.registry import BUILT_IN, find_mechanism, mechanism_table
+from ..mechanisms.registry import BUILT_IN, MECHANISMS
 from ..mechanisms.truthful import LEAST_COVER, NEAR
-from ..protocol.protocols import EVERYONE, ONE_FOR_ONE
 from ..protocol.triggers import GROWTH, ROWS
-from ..protocol.trust import AUTO
-from ..support import inputs, places
+from ..rules.learning import AUTO
+from ..rules.rounds import EVERYONE, ONE_FOR_ONE
+from ..values import Flag, Number, Word
 
 PAID, FREE, ALL = "PaymentEfficient", "PaymentFree", "PayEveryone"
-MECHANISMS = (PAID, FREE, ALL)
+USUAL = (PAID, FREE, ALL)  # mechanisms
 THRESHOLD, PATIENT = "Threshold", "Patient"
 PAPER, MIXTURE, CONSTANT = "paper", "mixture", "constant"  # widths; of the last, alpha is searched
 FULL, LIMITED = "full", "limited"  # trust: infinite, or a number that is searched; or AUTO
@@ -278,7 +278,7 @@ def read_space(
     D_c is searched from a tenth of the usual one to a hundred times it. Further down there are more
     and more rounds, up to one a step, and runs take longer, but regret hardly falls.
     """
-    places.known("search", table, KEYS)
+    errors.known("search", table, KEYS)
     for own, theirs in (
         ("ridge", "ridge"), ("exploration", "exploration"), ("widths", "exploration"),
         ("widths", "width"), ("exploration", "width"), ("downloads", "download"),
@@ -286,7 +286,7 @@ def read_space(
         ("trust", "trust"),
     ):  # fmt: skip
         if own in table and theirs in fixed:
-            raise inputs.InputError(
+            raise errors.InputError(
                 f"search.{own}: algorithm.{theirs} is given too, must be one of them"
             )
     given = dict(table)
@@ -294,7 +294,7 @@ def read_space(
         given["ridge"] = fixed["ridge"]
     if "download" in fixed:
         given["downloads"] = [
-            inputs.choice("algorithm.download", fixed["download"], CHOICES["downloads"])
+            Word(CHOICES["downloads"]).of("algorithm.download", fixed["download"])
         ]
     if "width" in fixed or "exploration" in fixed:  # fixed: not searched
         given["widths"] = [PAPER]
@@ -310,30 +310,35 @@ def read_space(
     choices = {name: _choice(name, given) for name in CHOICES}
     if "width_scale" in fixed and CONSTANT in choices["widths"]:
         allowed = "without constant where algorithm.width_scale is given"
-        raise inputs.refuse("search.widths", given["widths"], allowed)
+        raise errors.refuse("search.widths", given["widths"], allowed)
     if stale and AUTO in choices["trusts"]:
-        raise inputs.refuse("search.trusts", given["trusts"], "without auto where reads are stale")
-    lies = inputs.flag("search.clients_may_lie", given.get("clients_may_lie", False))
-    usually = lie_proof(dearest) if lies else list(MECHANISMS)
+        raise errors.refuse("search.trusts", given["trusts"], "without auto where reads are stale")
+    lies = Flag().of("search.clients_may_lie", given.get("clients_may_lie", False))
+    usually = lie_proof(dearest) if lies else list(USUAL)
     return Space(
         triggers=choices["triggers"],
         downloads=choices["downloads"],
         widths=choices["widths"],
         trusts=choices["trusts"],
-        signal=inputs.choice("search.signal", given.get("signal", ROWS), (ROWS, GROWTH)),
+        signal=Word((ROWS, GROWTH)).of("search.signal", given.get("signal", ROWS)),
         news=_range("search.news", given.get("news", [1.0, 20.0]), 0.0, 1e6),
         exploration=_range(
             "search.exploration",
             given.get("exploration", [0.01, 1.0]),
-            *ranges.RANGES["exploration"],
+            ranges.EXPLORATION.low,
+            ranges.EXPLORATION.high,
         ),
         width_scale=_range(
             "search.width_scale",
             given.get("width_scale", [0.1, 1.0]),
-            *ranges.RANGES["width_scale"],
+            ranges.WIDTH_SCALE.low,
+            ranges.WIDTH_SCALE.high,
         ),
         trust=_range(
-            "search.trust", given.get("trust", [norm, 100.0 * norm]), *ranges.RANGES["trust"]
+            "search.trust",
+            given.get("trust", [norm, 100.0 * norm]),
+            ranges.TRUST.low,
+            ranges.TRUST.high,
         ),
         candidates=_candidates(given.get("mechanisms", usually), folder, dearest if lies else None),
         beta=_range("search.beta", given.get("beta", [0.001, 1.0]), 0.0, 1.0),
@@ -343,7 +348,8 @@ def read_space(
         ridge=_range(
             "algorithm.ridge" if "ridge" in fixed else "search.ridge",
             given.get("ridge", [0.01, 1.0]),
-            *ranges.RANGES["ridge"],
+            ranges.RIDGE.low,
+            ranges.RIDGE.high,
         ),
     )
 
@@ -353,9 +359,9 @@ def _choice(name: str, given: Mapping[str, Any]) -> tuple[str, ...]:
     allowed = CHOICES[name]
     value = given.get(name, list(allowed))
     if not isinstance(value, list) or not value:
-        raise inputs.refuse(f"search.{name}", value, f"a list of some of {', '.join(allowed)}")
+        raise errors.refuse(f"search.{name}", value, f"a list of some of {', '.join(allowed)}")
     for n, word in enumerate(value, 1):
-        inputs.choice(f"search.{name}[{n}]", word, allowed)
+        Word(allowed).of(f"search.{name}[{n}]", word)
     return tuple(word for word in allowed if word in value)
 
 
@@ -381,12 +387,12 @@ def _candidates(value: object, folder: Path, dearest: float | None) -> dict[str,
     what that gains."""
     if not isinstance(value, list) or not value:
         allowed = f"a list of some of {', '.join(BUILT_IN)}, or of your own: 'my_file.py:Mine'"
-        raise inputs.refuse("search.mechanisms", value, allowed)
+        raise errors.refuse("search.mechanisms", value, allowed)
     found: dict[str, Candidate] = {}
     for n, entry in enumerate(value, 1):
         place = f"search.mechanisms[{n}]"
-        table = mechanism_table(entry, place)
-        maker = find_mechanism(table, place, folder)
+        table = MECHANISMS.table(entry, place)
+        maker = MECHANISMS.find(table, place, folder)
         whole = {"beta": 1.0, **table} if "beta" in maker.keys else table
         maker.check(whole, place)
         bound = None
@@ -398,11 +404,11 @@ def _candidates(value: object, folder: Path, dearest: float | None) -> dict[str,
                     "clients_may_lie is set: PaymentFree, PostedPrice, or Truthful with a cover of "
                     f"at least {LEAST_COVER} and a reserve of at most {NEAR * dearest:.4g}"
                 )
-                raise inputs.refuse(place, entry, allowed)
+                raise errors.refuse(place, entry, allowed)
         options = {key: option for key, option in table.items() if key != "kind"}
         for key, option in options.items():
             if not isinstance(option, bool | int | float | str):
-                raise inputs.refuse(f"{place}.{key}", option, "a number, a text, true or false")
+                raise errors.refuse(f"{place}.{key}", option, "a number, a text, true or false")
         searched = "beta" in maker.keys and "beta" not in options
         candidate = Candidate(table["kind"], tuple(options.items()), searched, bound)
         found[str(candidate)] = candidate
@@ -411,11 +417,11 @@ def _candidates(value: object, folder: Path, dearest: float | None) -> dict[str,
 
 def _range(place: str, value: object, low: float, high: float) -> Range:
     if not isinstance(value, list):
-        fixed = inputs.number(place, value, low=low, high=high)
+        fixed = float(Number(low, high).of(place, value))
         return Range(fixed, fixed)
     if len(value) != 2:
-        raise inputs.refuse(place, value, "a number, or a range: [lowest, highest]")
-    ends = [inputs.number(f"{place}[{n}]", x, low=low, high=high) for n, x in enumerate(value, 1)]
+        raise errors.refuse(place, value, "a number, or a range: [lowest, highest]")
+    ends = [float(Number(low, high).of(f"{place}[{n}]", x)) for n, x in enumerate(value, 1)]
     if ends[0] > ends[1] or not all(map(math.isfinite, ends)):
-        raise inputs.refuse(place, value, "[lowest, highest], in this order")
+        raise errors.refuse(place, value, "[lowest, highest], in this order")
     return Range(*ends)

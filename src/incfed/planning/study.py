@@ -14,9 +14,9 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from ..errors import InputError
 from ..support.extras import install
 from ..support.files import replacing
-from ..support.inputs import InputError
 from .evidence import Evidence
 from .goals import GAINS, Goal
 from .space import Setting, Space

@@ -1,7 +1,7 @@
 """When to talk, who talks and who gets the model; both sides of a round, without I/O."""
 
-from .limits import Limits
-from .privacy import Privacy
+from ..rules.limits import Limits
+from ..rules.privacy import Privacy
 from .server import Closed, Server, Uploads
 from .strategy import (
     BestResponse,

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..support.inputs import InputError, counted
+from ..errors import InputError
+from ..support.inputs import counted
 from ..types import Floats
 from .messages import Signal, Upload
 from .packing import FACTOR, TRIANGLE, Packed

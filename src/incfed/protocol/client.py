@@ -27,11 +27,12 @@ from ..kernels.factor import add_outer, factorize, update, whiten
 from ..kernels.step import triggered
 from ..kernels.trust import SCORES
 from ..kernels.ucb import Rules, choose_dense, confidence
+from ..rules.learning import AUTO
+from ..rules.privacy import Noise, Normals, Privacy, secret_normals
 from ..types import Floats, Ints
 from .messages import Download, Upload
 from .packing import TRIANGLE, Packed, pack_matrix, pack_rows
-from .privacy import Noise, Normals, Privacy, secret_normals
-from .trust import AUTO, Models
+from .trust import Models
 
 REFRESH = 256  # own updates after which the factor is made afresh from V
 LOST = 1e-6  # relative to V: more than rounding can be

@@ -16,13 +16,13 @@ import numpy as np
 from ..kernels.coalition import log_gains
 from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.payment_free import PaymentFree
+from ..rules.limits import NO_PAST, Limits, Past, usual_prices
+from ..rules.rounds import EVERYONE
 from ..types import Floats
 from .global_statistics import GlobalStatistics
-from .limits import NO_PAST, Limits, Past, usual_prices
 from .messages import Upload
 from .money import Budget, Purse, declared, round_up, total
 from .packing import gather
-from .protocols import EVERYONE
 from .server import Closed, Server, Uploads
 from .traffic import round_communication
 from .triggers import GROWTH, Threshold, Trigger

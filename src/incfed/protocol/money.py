@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..mechanisms.base import Round
-from ..support import inputs
+from ..rules.limits import BUDGET, Limits, Past
 from ..types import Floats
-from .limits import BUDGET, Limits, Past
+from ..values import Whole
 
 ROUNDING = 1e-9  # of what may be paid: far above differences in rounding between processors
 DIGITS = 2  # of the money of a federation whose config does not say otherwise
@@ -130,9 +130,7 @@ def total(payments: Mapping[int, float]) -> float:
 
 def check_digits(digits: object) -> int | None:
     """`digits` as a setting; None: amounts are not rounded."""
-    return (
-        None if digits is None else inputs.integer("money_digits", digits, high=MOST_DIGITS, low=0)
-    )
+    return None if digits is None else Whole(0, MOST_DIGITS).of("money_digits", digits)
 
 
 def round_up(amounts: Floats, digits: int | None) -> Floats:

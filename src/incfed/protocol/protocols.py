@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import errors
 from ..mechanisms.base import Mechanism
+from ..rules.limits import Limits
+from ..rules.members import is_spells
+from ..rules.privacy import Privacy
+from ..rules.rounds import EVERYONE
 from ..support import inputs
 from ..types import Floats
-from .limits import Limits
-from .privacy import Privacy
 from .strategy import Behaviour, VaryingCosts
 from .triggers import Trigger
-
-EVERYONE, ONE_FOR_ONE = "everyone", "one-for-one"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Synchronous(Protocol):
     all_clocks: whether a round restarts every client's clock, not only the participants'.
     budget: money for all rounds together. money_digits: of payments, which are rounded up.
     limits: what else may be paid, see `limits.py`.
-    availability: see `check_availability`.
+    availability: see `rules.members`.
     varying, behaviours: clients with interests of their own, see `strategy.py`.
     share_from: how many steps that no upload has had a client adds to an upload at least.
     privacy: the noise on uploads, see `privacy.py`.
@@ -57,7 +58,7 @@ class Synchronous(Protocol):
     download: str = EVERYONE
     all_clocks: bool = True
     budget: float = math.inf
-    availability: float | tuple[float, ...] = 1.0
+    availability: float | Sequence[float] = 1.0
     varying: VaryingCosts | None = None
     behaviours: tuple[Behaviour, ...] = ()
     money_digits: int | None = None
@@ -85,29 +86,6 @@ class Asynchronous(Protocol):
     download: float | None = None
 
 
-def check_availability(value: object) -> float | tuple[float, ...]:
-    """A probability, one per client, or the mean lengths (on, off) of spells, in steps.
-
-    Two numbers of which one is above 1 are spells.
-    """
-    allowed = "a probability, one per client, or two mean lengths of spells (on, off) in steps"
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-        return inputs.number("availability", value, low=0.0, high=1.0)
-    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
-        raise inputs.refuse("availability", value, allowed)
-    numbers = inputs.array("availability", value, ndim=1, allowed=allowed)
-    low, most = (1.0, 1e12) if is_spells(numbers) else (0.0, 1.0)
-    numbers = inputs.array("availability", numbers, ndim=1, low=low, most=most)
-    return tuple(numbers.tolist())
-
-
-def is_spells(availability: float | Sequence[float] | Floats) -> bool:
-    """Whether it gives mean lengths of spells, not probabilities."""
-    if isinstance(availability, float):
-        return False
-    return len(availability) == 2 and max(availability) > 1.0
-
-
 def each_available(availability: float | Sequence[float], count: int) -> Floats | None:
     """The probability of each of `count` clients; None if spells are given."""
     if is_spells(availability):
@@ -115,5 +93,5 @@ def each_available(availability: float | Sequence[float], count: int) -> Floats 
     each = np.asarray(availability, np.float64)
     if each.ndim and len(each) != count:
         given = inputs.counted(len(each), "probability", "probabilities")
-        raise inputs.refuse("availability", given, f"one, or {count} (one per client)")
+        raise errors.refuse("availability", given, f"one, or {count} (one per client)")
     return np.array(np.broadcast_to(each, count))

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .. import ranges
-from ..support import inputs, places
-from ..support.described import Configured
-from ..support.kinds import Kinds, build
+from .. import errors, ranges
+from ..rules.plugins import Kinds, Plugin
+from ..support import inputs
 from ..types import Floats, Ints, Mask
-from .costs import check_costs
+from ..values import Number, Whole
 
-MOST = ranges.RANGES["cost"][1]
+MOST = ranges.LARGEST
 
 
 class LastRound(NamedTuple):
@@ -32,15 +31,7 @@ class LastRound(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Settings(Configured):
-    def settings(self) -> dict[str, Any]:
-        """The settings that a result records."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"kind": type(self).__name__, **values}
-
-
-@dataclass(frozen=True)
-class VaryingCosts(_Settings, ABC):
+class VaryingCosts(Plugin, ABC):
     """True costs that change from round to round, around a mean: one for all clients, or one each.
 
     mean: the cost around which they change: a number, or one per client.
@@ -48,13 +39,8 @@ class VaryingCosts(_Settings, ABC):
     draws have a stream of their own: the same rounds have the same costs, whatever the algorithm.
     """
 
-    mean: float | Sequence[float]
-    spread: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "mean", check_costs(self.mean, "mean"))
-        inputs.number("spread", self.spread, low=0.0, high=10.0)
+    mean: ranges.Costs
+    spread: Annotated[float, Number(0.0, 10.0)]
 
     @abstractmethod
     def next(self, mean: Floats, before: Floats, draws: Floats) -> Floats:
@@ -98,7 +84,7 @@ class DriftingCosts(VaryingCosts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Behaviour(_Settings, ABC):
+class Behaviour(Plugin, ABC):
     """How some clients act in rounds: what they report, and whether they upload at all.
 
     clients: their ids; None: all.
@@ -112,10 +98,10 @@ class Behaviour(_Settings, ABC):
             allowed = "a list of client ids, or left out for all clients"
             given = self.clients.tolist() if isinstance(self.clients, np.ndarray) else self.clients
             if not isinstance(given, Sequence) or not given:
-                raise inputs.refuse("clients", self.clients, allowed)
+                raise errors.refuse("clients", self.clients, allowed)
             ids = inputs.array("clients", self.clients, ndim=1, dtype=np.int64, allowed=allowed)
             if ids.min() < 0 or len(set(ids.tolist())) < len(ids):
-                raise inputs.refuse("clients", self.clients, allowed + ", each named once")
+                raise errors.refuse("clients", self.clients, allowed + ", each named once")
             object.__setattr__(self, "clients", tuple(ids.tolist()))
 
     def __str__(self) -> str:
@@ -137,7 +123,7 @@ class Behaviour(_Settings, ABC):
         if self.clients is None:
             return np.arange(count)
         if max(self.clients) >= count:
-            raise inputs.refuse("clients", max(self.clients), f"an id from 0 to {count - 1}")
+            raise errors.refuse("clients", max(self.clients), f"an id from 0 to {count - 1}")
         return np.array(self.clients, np.int64)
 
     def report(self, costs: Floats, last: LastRound) -> Floats:
@@ -170,11 +156,7 @@ class Shading(Behaviour):
     regret 1.4, 764 paid
     """
 
-    factor: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("factor", self.factor, low=0.0, high=1e6)
+    factor: Annotated[float, Number(0.0, 1e6)]
 
     def report(self, costs: Floats, last: LastRound) -> Floats:
         return self.factor * costs
@@ -198,11 +180,7 @@ class BestResponse(Behaviour):
     regret 1.4, 1225 paid
     """
 
-    step: float = 0.1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("step", self.step, low=0.0, high=10.0, open_low=True)
+    step: Annotated[float, Number(0.0, 10.0, above=True)] = 0.1
 
     def report(self, costs: Floats, last: LastRound) -> Floats:
         factor = np.where(last.paid > 0.0, 1.0 + self.step, 1.0 / (1.0 + self.step))
@@ -226,11 +204,7 @@ class Colluding(Behaviour):
     regret 1.4, 734 paid
     """
 
-    factor: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("factor", self.factor, low=0.0, high=1e6)
+    factor: Annotated[float, Number(0.0, 1e6)] = 1.0
 
     def report(self, costs: Floats, last: LastRound) -> Floats:
         return np.full(len(costs), self.factor * costs.max(initial=0.0))
@@ -270,29 +244,26 @@ class Withholding(Behaviour):
     regret 4.9, 299 paid
     """
 
-    steps: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.integer("steps", self.steps, low=1, high=ranges.MOST_STEPS)
+    steps: Annotated[int, Whole(1, ranges.MOST_STEPS)]
 
     def uploads(self, pending: Ints) -> Mask:
         return np.asarray(pending >= self.steps)
 
 
+EXAMPLE = '[{ kind = "Shading", factor = 5.0, clients = [3] }]'
 COSTS = Kinds(VaryingCosts, {kind.__name__: kind for kind in (DrawnCosts, DriftingCosts)})
 BEHAVIOURS = Kinds(
     Behaviour,
     {kind.__name__: kind for kind in (BestResponse, Colluding, Refusing, Shading, Withholding)},
+    example=EXAMPLE,
 )
-EXAMPLE = '[{ kind = "Shading", factor = 5.0, clients = [3] }]'
 
 
 def groups(behaviours: Sequence[Behaviour], count: int) -> list[tuple[Behaviour, Ints]]:
     """Each behaviour with the clients, of `count`, that act so."""
     found = []
     for n, behaviour in enumerate(behaviours):
-        with places.at(f"reports[{n}]", {"clients"}):
+        with errors.at(f"reports[{n}]", {"clients"}):
             found.append((behaviour, behaviour.members(count)))
     return found
 
@@ -346,11 +317,11 @@ def check_reports(value: object) -> tuple[Behaviour, ...]:
     """The behaviours as they are kept in settings; one alone is short for a list of it."""
     several = [value] if isinstance(value, Behaviour) else value
     if not isinstance(several, Sequence) or not all(isinstance(x, Behaviour) for x in several):
-        raise inputs.refuse("reports", value, "behaviours, such as Shading(factor=5, clients=[3])")
+        raise errors.refuse("reports", value, "behaviours, such as Shading(factor=5, clients=[3])")
     named = [behaviour.clients for behaviour in several]
     ids = [client for group in named if group is not None for client in group]
     if len(set(ids)) < len(ids) or (None in named and len(named) > 1):
-        raise inputs.refuse("reports", value, "behaviours of different clients")
+        raise errors.refuse("reports", value, "behaviours of different clients")
     return tuple(several)
 
 
@@ -358,15 +329,12 @@ def build_reports(value: object, place: str, folder: Path) -> list[Behaviour]:
     """The behaviours that a config names: a list of tables, or one."""
     tables = [value] if isinstance(value, Mapping | str) else value
     if not isinstance(tables, list):
-        raise inputs.refuse(place, value, f"a list of tables, such as {EXAMPLE}")
-    made = []
-    for n, entry in enumerate(tables):
-        spot = f"{place}[{n}]"
-        table = {"kind": entry} if isinstance(entry, str) else places.table(spot, entry, EXAMPLE)
-        made.append(build(BEHAVIOURS, table, spot, folder).value)
-    return made
+        raise errors.refuse(place, value, f"a list of tables, such as {EXAMPLE}")
+    return [
+        BEHAVIOURS.build(entry, f"{place}[{n}]", folder).value for n, entry in enumerate(tables)
+    ]
 
 
 def build_costs(value: object, place: str, folder: Path) -> Any:
     """Costs as a config gives them: a table names a process, anything else is checked later."""
-    return build(COSTS, value, place, folder).value if isinstance(value, Mapping) else value
+    return COSTS.build(value, place, folder).value if isinstance(value, Mapping) else value

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from ..kernels.signals import Signals, signals
 from ..mechanisms.base import MEETS, Round
-from ..support import inputs, places
-from ..support.described import Configured
-from ..support.kinds import Kinds, build
+from ..rules.plugins import Kinds, Plugin
 from ..types import Floats, Mask
+from ..values import Number, Word
 
 ROWS, GROWTH = "rows", "growth"
 
 
 @dataclass(frozen=True)
-class Trigger(Configured, ABC):
+class Trigger(Plugin, ABC):
     """The base class of triggers: clients call for a round at a threshold, or the server opens one
     by what they stream.
 
@@ -32,6 +29,8 @@ class Trigger(Configured, ABC):
     >>> trigger
     Threshold(D_c=0.5)
     """
+
+    _example = "Patient(news=5)"
 
     @property
     @abstractmethod
@@ -88,15 +87,6 @@ class Trigger(Configured, ABC):
         """
         return None
 
-    def settings(self) -> dict[str, Any]:
-        """The settings that a result records.
-
-        >>> trigger.settings()
-        {'kind': 'Threshold', 'D_c': 0.5}
-        """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"kind": type(self).__name__, **values}
-
 
 @dataclass(frozen=True)
 class Threshold(Trigger):
@@ -111,11 +101,7 @@ class Threshold(Trigger):
     19
     """
 
-    D_c: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("D_c", self.D_c, low=0.0, finite=False)
+    D_c: Annotated[float, Number(0.0, or_inf=True)]
 
     @property
     def threshold(self) -> float:
@@ -138,11 +124,7 @@ class GrowthRatio(Trigger):
     17
     """
 
-    gamma: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("gamma", self.gamma, low=1.0, finite=False)
+    gamma: Annotated[float, Number(1.0, or_inf=True)]
 
     @property
     def threshold(self) -> float:
@@ -173,11 +155,7 @@ class News(_Streaming):
     8
     """
 
-    above: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("above", self.above, low=0.0, finite=False)
+    above: Annotated[float, Number(0.0, or_inf=True)]
 
     @property
     def streams(self) -> str:
@@ -214,15 +192,9 @@ class Patient(_Streaming):
     8
     """
 
-    news: float = 5.0
-    signal: str = ROWS
-    factor: float = 1.15
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        inputs.number("news", self.news, low=0.0, finite=False)
-        inputs.choice("signal", self.signal, (ROWS, GROWTH))
-        inputs.number("factor", self.factor, low=1.0, high=1e6)
+    news: Annotated[float, Number(0.0, or_inf=True)] = 5.0
+    signal: Annotated[str, Word((ROWS, GROWTH))] = ROWS
+    factor: Annotated[float, Number(1.0, 1e6)] = 1.15
 
     @property
     def streams(self) -> str:
@@ -240,24 +212,9 @@ class Patient(_Streaming):
         )  # fmt: skip
 
 
-TRIGGERS = Kinds(Trigger, {kind.__name__: kind for kind in (Threshold, GrowthRatio, News, Patient)})
-EXAMPLE = '{ kind = "Patient", news = 5.0 }'
-
-
-def build_trigger(value: object, place: str, folder: Path) -> Trigger:
-    """The trigger that a config names; a name alone is short for a table. Only built-in ones: the
-    kernels know no others."""
-    table = {"kind": value} if isinstance(value, str) else places.table(place, value, EXAMPLE)
-    if "kind" in table:
-        inputs.choice(f"{place}.kind", table["kind"], TRIGGERS.makers)
-    made: Trigger = build(TRIGGERS, table, place, folder).value
-    return made
-
-
-def recorded_trigger(table: Mapping[str, Any]) -> Trigger:
-    """The trigger that `Trigger.settings` described: a built-in one, no code is loaded."""
-    options = {key: value for key, value in table.items() if key != "kind"}
-    kind = inputs.choice("kind", table.get("kind"), TRIGGERS.makers)
-    places.known("", options, [field.name for field in fields(TRIGGERS.makers[kind])])  # type: ignore[arg-type]
-    made: Trigger = TRIGGERS.makers[kind](**options)
-    return made
+TRIGGERS = Kinds(
+    Trigger,
+    {kind.__name__: kind for kind in (Threshold, GrowthRatio, News, Patient)},
+    example='{ kind = "Patient", news = 5.0 }',
+    extended=False,  # the kernels know no others
+)

@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from .. import ranges
 from ..kernels.factor import update
 from ..kernels.trust import GRID, SCORES, personalize, preferred, squared_error
-from ..support import inputs
+from ..rules.learning import AUTO
 from ..types import Floats
-
-Auto = Literal["auto"]
-AUTO: Auto = "auto"
-
-
-def check_trust(value: object) -> float | Auto:
-    """The trust of one client, or of all alike."""
-    if isinstance(value, str) and value == AUTO:
-        return AUTO
-    try:
-        return check_limit("trust", value)
-    except inputs.InputError:
-        allowed = f'a number from 0 to {ranges.RANGES["trust"][1]:g}, inf, or "{AUTO}"'
-        raise inputs.refuse("trust", value, allowed) from None
-
-
-def check_limit(name: str, value: object) -> float:
-    """A trust that is a number."""
-    infinite = isinstance(value, float) and value == np.inf
-    return np.inf if infinite else ranges.check("trust", value, name)
 
 
 class Models:

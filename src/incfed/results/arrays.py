@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import InputError
 from ..support.extras import needs
-from ..support.inputs import InputError
 from ..types import Floats, Ints
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..support.inputs import InputError, counted
+from ..errors import InputError
+from ..support.inputs import counted
 from ..types import Floats, Ints
 from .arrays import FrameRecord, floats, integers
 from .rounds import Rounds

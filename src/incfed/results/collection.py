@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import InputError
 from ..support.formats import FormatError, check_format
-from ..support.inputs import InputError
 from .records import Result
 from .storage import load
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..support import inputs
-from ..support.inputs import choice, counted
+from ..support.inputs import counted
+from ..values import Word
 from . import interactive, markdown
 from .arrays import FrameRecord
 from .collection import collect
@@ -56,7 +57,7 @@ class Comparison(Shown, FrameRecord):
         self.rows: list[ComparisonRow] = compare(self.runs)
 
     def __getitem__(self, label: str) -> list[Result]:
-        return self.runs[choice("label", label, list(self.runs))]
+        return self.runs[Word(self.runs).of("label", label)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.runs)
@@ -80,7 +81,7 @@ class Comparison(Shown, FrameRecord):
         >>> print(comparison.difference("ridge 1.0", "reward"))
         0.86 ± 6.44
         """
-        choice("metric", metric, METRICS)
+        Word(METRICS).of("metric", metric)
         return paired_difference(next(iter(self.runs.values())), self[label], metric)
 
     @property

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..support.inputs import InputError
+from ..errors import InputError
 from ..types import Floats, Ints
 from .records import Result
 from .replays import bootstrapped

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.inputs import InputError, counted, refuse
+from ..errors import InputError, refuse
+from ..support.inputs import counted
 from ..types import Floats, Ints
 from .arrays import FrameRecord, floats, integers
 from .clients import Clients

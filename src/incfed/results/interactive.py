@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..support.extras import needs
-from ..support.inputs import choice
+from ..values import Word
 from .axes import TITLES, band
 from .curves import curve
 from .numbers import finite, human
@@ -49,7 +49,7 @@ AXES = {  # titles of axes, with units
 
 def curves(runs: Runs, metric: str, *, pens: Pens | None = None) -> Table:
     """One metric over the steps: the mean over seeds, and one standard deviation as a band."""
-    choice("metric", metric, METRICS)
+    Word(METRICS).of("metric", metric)
     chosen = {**pens_for(checked(runs)), **(pens or {})}
     data: list[Table] = []
     for label, results in runs.items():

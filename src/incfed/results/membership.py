@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..support.inputs import InputError, counted, joined, noun
+from ..errors import InputError
+from ..support.inputs import counted, joined, noun
 from ..types import Floats
 from . import axes as style
 from .curves import Curve, mean_and_sd

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..support.extras import needs
-from ..support.inputs import choice
+from ..values import Word
 from . import axes as style
 from .curves import Curve, curve
 from .palette import SOLID, Pen, Pens, pens_for
@@ -42,7 +42,7 @@ def plot(runs: Runs, metric: str, *, pens: Pens | None = None, ax: Axes | None =
     where several figures show different sets of algorithms; see `palette.pens_for`. With `ax` it is
     drawn there, and the figure that has it is returned.
     """
-    choice("metric", metric, METRICS)
+    Word(METRICS).of("metric", metric)
     chosen = {**pens_for(checked(runs)), **(pens or {})}
     return labelled(_curves(runs, metric), metric, chosen, ax=ax)
 

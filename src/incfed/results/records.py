@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.inputs import InputError, counted
+from ..errors import InputError
+from ..support.inputs import counted
 from ..types import Floats
 from .arrays import FrameRecord, floats
 from .clients import Clients

@@ -9,9 +9,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import InputError
 from ..support import inputs
 from ..support.files import write_text
-from ..support.inputs import InputError, counted
+from ..support.inputs import counted
 from . import html
 from .differences import difference_blocks
 from .document import Block, DefinitionList, Document, Figure, Heading, Text

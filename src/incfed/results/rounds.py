@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from ..support.extras import needs
-from ..support.inputs import InputError, counted
+from ..support.inputs import counted
 from ..types import Floats, Ints
 from .arrays import ArrayRecord, floats, integers
 from .numbers import human

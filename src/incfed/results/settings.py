@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..support.inputs import InputError
+from ..errors import InputError
 
 
 def plain(value: Any, name: str = "settings") -> Any:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..support import inputs
 from ..support.extras import needs
 from ..support.files import digest
 from ..support.formats import check_format
-from ..support.inputs import InputError
 from .clients import COLUMNS as OF_CLIENTS
 from .clients import Clients
 from .numbers import finite

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..support.inputs import InputError, counted
+from ..errors import InputError
+from ..support.inputs import counted
 from . import markdown
 from .document import Column, Table, TableCell, TableRow
 from .intervals import student

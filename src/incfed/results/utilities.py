@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..support.inputs import InputError, counted, number, refuse
+from ..errors import InputError, refuse
+from ..support.inputs import counted
 from ..types import Floats, Ints
+from ..values import Number
 from .arrays import FrameRecord, floats, integers
 from .numbers import human
 from .records import Result
@@ -98,7 +100,7 @@ def utilities(
     leave; worth: the money that a unit of regret (or reward, where regret is not known) is worth to
     a client.
     """
-    worth = number("worth", worth, low=0.0)
+    worth = float(Number(0.0).of("worth", worth))
     if not isinstance(result, Result):
         raise refuse("result", result, "a Result, as incfed.simulate returns")
     rounds, count = result.rounds, result.settings.get("clients")

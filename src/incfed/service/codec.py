@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import numpy as np
 
+from .. import errors
 from ..kernels.trust import SCORES
 from ..protocol.checks import Refusal
 from ..protocol.floats import from_text, to_text
@@ -22,6 +23,7 @@ from ..protocol.money import to_units
 from ..protocol.packing import FACTOR, TRIANGLE, Packed
 from ..support import inputs
 from ..types import Floats
+from ..values import Flag, Word
 from .wire import (
     DeliveryBody,
     DownloadView,
@@ -45,7 +47,7 @@ def read(kind: type[Value], said: object, name: str = "") -> Value:
     hints, optional = _hints(kind)  # type: ignore[arg-type]
     if not isinstance(said, dict):
         allowed = f"an object with {', '.join(field for field, _ in hints)}"
-        raise inputs.refuse(name or "reply", said, allowed)
+        raise errors.refuse(name or "reply", said, allowed)
     prefix = f"{name}." if name else ""
     return kind(
         **{
@@ -72,16 +74,15 @@ def _value(name: str, hint: Any, value: object) -> Any:
         ]
         return None if value is None else _value(name, (words or options)[0], value)
     if get_origin(hint) is Literal:
-        return inputs.choice(name, value, options)
+        return Word(options).of(name, value)
     if get_origin(hint) is Annotated:
-        kind, rule = options
-        return rule.check(name, value, kind)
+        return options[1].of(name, value)
     if isinstance(hint, type) and is_dataclass(hint):
         return read(hint, value, name)
     if hint is bool:
-        return inputs.flag(name, value)
+        return Flag().of(name, value)
     if hint is str and not isinstance(value, str):
-        raise inputs.refuse(name, value, "a string")
+        raise errors.refuse(name, value, "a string")
     return value
 
 
@@ -95,7 +96,7 @@ def read_proof(said: object) -> Proof:
     own = [read(EntryView, entry, "entries") for entry in view.entries]
     for hashes in (view.consistency, *(entry.path for entry in own)):
         if not isinstance(hashes, list) or not all(isinstance(text, str) for text in hashes):
-            raise inputs.refuse("proof", None, "lists of hashes")
+            raise errors.refuse("proof", None, "lists of hashes")
     found = [Inclusion(entry.number, entry.body, entry.path) for entry in own]
     return Proof(Head.read(f"{view.number} {view.hash} {view.root}"), view.consistency, found)
 
@@ -132,7 +133,7 @@ def reply(read: Callable[[], Value]) -> Value:
     """Return what `read` returns. BadReply instead of InputError: nobody's input is to blame."""
     try:
         return read()
-    except inputs.InputError as error:
+    except errors.InputError as error:
         raise BadReply(f"the coordinator's reply: {error}") from None
 
 

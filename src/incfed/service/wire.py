@@ -9,65 +9,47 @@ Arrays are base64 of little-endian float64 numbers: exact, and shorter than deci
 
 from __future__ import annotations
 
-import math
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from .. import ranges
 from ..protocol.checks import MOST_STEPS
 from ..protocol.money import MOST_DIGITS
-from ..support import inputs
+from ..protocol.statements import REGISTERED, REQUIRED
+from ..rules.rounds import EVERYONE, ONE_FOR_ONE
+from ..values import NotAllowed, Number, Value, Whole, Word
 
 LARGEST = 2**31 - 1  # of a plain integer column in the database
 Stage = Literal["open", "offered", "closed"]  # of a round, as a client sees it
 OPEN, OFFERED, CLOSED = get_args(Stage)
+BASE64 = re.compile(r"^[A-Za-z0-9+/]*={0,2}$")
 
 # --------------------------------------------------------------------------------- annotations
 
 
-@dataclass(frozen=True)
-class NumberRange:
-    """The range of a number; if it is `open`, the limits themselves are excluded."""
-
-    low: int
-    high: int | None = None
-    open: bool = False
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Called by pydantic, where there is one."""
-        limits = {"gt" if self.open else "ge": self.low}
-        if self.high is not None:
-            limits["lt" if self.open else "le"] = self.high
-        return {**handler(source), **limits}
-
-    def check(self, name: str, value: object, kind: type) -> float:
-        if kind is int:
-            return inputs.integer(name, value, low=self.low, high=self.high)
-        high, open = math.inf if self.high is None else self.high, self.open
-        return inputs.number(name, value, low=self.low, high=high, open_low=open, open_high=open)
-
-
-class Base64Text:
+class Base64Value(Value[str]):
     """A string of base64."""
 
-    def check(self, name: str, value: object, kind: type) -> str:
-        if not isinstance(value, str):
-            raise inputs.refuse(name, value, "a string of base64")
+    @property
+    def allowed(self) -> str:
+        return "a string of base64"
+
+    def take(self, value: Any) -> str:
+        if not isinstance(value, str) or not BASE64.fullmatch(value):
+            raise NotAllowed
         return value
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return {**handler(source), "pattern": r"^[A-Za-z0-9+/]*={0,2}$"}
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
-        return {**handler(schema), "examples": [""]}
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "pattern": BASE64.pattern, "examples": [""]}
 
 
-Natural = Annotated[int, NumberRange(0)]
-Count = Annotated[int, NumberRange(0, LARGEST)]
-Amount = Annotated[float, NumberRange(0)]
-Positive = Annotated[float, NumberRange(0, open=True)]
-Digits = Annotated[int, NumberRange(0, MOST_DIGITS)]  # of money
-Base64 = Annotated[str, Base64Text()]
+Natural = Annotated[int, Whole(0)]
+Count = Annotated[int, Whole(0, LARGEST)]
+Amount = Annotated[float, Number(0.0, as_float=True)]
+Positive = Annotated[float, Number(0.0, above=True, as_float=True)]
+Digits = Annotated[int, Whole(0, MOST_DIGITS)]  # of money
+Base64 = Annotated[str, Base64Value()]
 
 
 class Message:
@@ -101,8 +83,8 @@ class SignalBody(Message):
     """The data that a client has not shared yet, as sums."""
 
     epoch: Count
-    learned: Annotated[int, NumberRange(0, 2**62)]
-    steps: Annotated[int, NumberRange(0, MOST_STEPS)]
+    learned: Annotated[int, Whole(0, 2**62)]
+    steps: Annotated[int, Whole(0, MOST_STEPS)]
     growth: Amount
     cost: Amount
     # If rows are streamed: x of the last steps, or all that is not shared yet.
@@ -115,7 +97,7 @@ class UploadBody(Message):
     """The data that a client has learned since it last shared, and its price for sharing it."""
 
     epoch: Count
-    steps: Annotated[int, NumberRange(0, MOST_STEPS)]
+    steps: Annotated[int, Whole(0, MOST_STEPS)]
     cost: Amount
     dV: Matrix
 
@@ -158,7 +140,7 @@ class PrivacyView(Message):
     """The noise that clients add to what they share."""
 
     epsilon: Positive
-    delta: Annotated[float, NumberRange(0, 1, open=True)]
+    delta: Annotated[float, Number(0.0, 1.0, above=True, below=True, as_float=True)]
 
 
 @dataclass(frozen=True)
@@ -166,10 +148,10 @@ class FederationView(Message):
     """The settings that a client needs."""
 
     federation: str  # its identity: the name and a random part
-    dim: Annotated[int, NumberRange(1, ranges.MOST_DIM)]
+    dim: Annotated[int, Whole(1, ranges.MOST_DIM)]
     ridge: Positive
     noise: Amount
-    delta: Annotated[float, NumberRange(0, 1, open=True)]
+    delta: Annotated[float, Number(0.0, 1.0, above=True, below=True, as_float=True)]
     exploration: Amount | None
     threshold: Amount | None  # None: infinite
     arm_norm: Positive
@@ -178,12 +160,12 @@ class FederationView(Message):
     client: ClientView
     epoch: Natural
     money_digits: Digits
-    signatures: Literal["registered", "required"]  # who signs: who has a key, or all
+    signatures: Annotated[str, Word((REGISTERED, REQUIRED))]  # who signs: who has a key, or all
     answer_within: Positive  # seconds that a client has at each stage of a round
     # Not sent at their defaults.
     trigger: dict[str, Any] | None = None  # its kind and numbers; None: the paper's
-    download: Literal["everyone", "one-for-one"] = "everyone"
-    width: Literal["paper", "mixture"] = "paper"
+    download: Annotated[str, Word((EVERYONE, ONE_FOR_ONE))] = "everyone"
+    width: Annotated[str, Word(("paper", "mixture"))] = "paper"
     width_scale: Amount = 1.0
     trust: Amount | Literal["auto"] | None = None  # of clients that say nothing; None: infinite
     privacy: PrivacyView | None = None

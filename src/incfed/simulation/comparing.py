@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from .. import errors
 from ..algorithms.base import Algorithm
 from ..environments.base import World
 from ..environments.bootstrap import Bootstrap
 from ..results.comparison import Comparison
 from ..results.records import Result
-from ..support import inputs
 from ..support.terminal import Bar, Terminal
+from ..values import Whole
 from .simulator import run_length, simulate
 
 BOOTSTRAP = 20  # bootstrapped logs
@@ -45,9 +46,9 @@ def compare(
     -5.6
     """
     if not isinstance(algorithms, Mapping) or not algorithms:
-        raise inputs.refuse("algorithms", algorithms, 'by label, such as {"alone": Independent()}')
-    seeds = inputs.integer("seeds", seeds, low=1, high=10**6)
-    bootstrap = inputs.integer("bootstrap", bootstrap, low=0, high=10**6)
+        raise errors.refuse("algorithms", algorithms, 'by label, such as {"alone": Independent()}')
+    seeds = Whole(1, 10**6).of("seeds", seeds)
+    bootstrap = Whole(0, 10**6).of("bootstrap", bootstrap)
     length = run_length(world, steps)
     if world.chance:
         scenes = [(world, seed) for seed in range(seeds)]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import ranges
+from .. import errors, ranges
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..algorithms.lin_ucb import LinUCB
@@ -24,22 +24,24 @@ from ..kernels.trust import SCORES
 from ..protocol import deciding
 from ..protocol.deciding import RoundInputs
 from ..protocol.global_statistics import GlobalStatistics
-from ..protocol.limits import Past
 from ..protocol.messages import Download, Upload
 from ..protocol.money import exact_sum, round_up
 from ..protocol.packing import FACTOR, Packed, gather, pack_matrix
-from ..protocol.privacy import Normals
-from ..protocol.protocols import EVERYONE, Synchronous
+from ..protocol.protocols import Synchronous
 from ..protocol.server import Closed
 from ..protocol.triggers import GROWTH, ROWS
-from ..protocol.trust import AUTO
 from ..results.comparison import Comparison
 from ..results.document import Block, Document
 from ..results.notebook import Shown, columns_table
 from ..results.numbers import human
 from ..results.records import Clients, Result, RoundRecord, Rounds
+from ..rules.learning import AUTO
+from ..rules.limits import Past
+from ..rules.privacy import Normals
+from ..rules.rounds import EVERYONE
 from ..support import inputs
 from ..types import Floats
+from ..values import Whole
 from .run import RoundLog, packed_up
 from .sharing import check_bounds, noise_stream, packed_ranks
 
@@ -71,7 +73,7 @@ class Member(LinUCB):
 
     @cost.setter
     def cost(self, cost: float) -> None:
-        self._cost = ranges.check("cost", cost)
+        self._cost = float(ranges.COST.of("cost", cost))
 
     def choose(self, arms: ArrayLike) -> int:
         self._federation._before_step(self.number)
@@ -119,11 +121,11 @@ class Federation(Shown):
     """
 
     def __init__(self, clients: int, dim: int, algorithm: Algorithm, *, seed: int = 0) -> None:
-        number = inputs.integer("clients", clients, low=1, high=100_000)
-        self.dim = inputs.integer("dim", dim, low=1, high=ranges.MOST_DIM)
+        number = Whole(1, 100_000).of("clients", clients)
+        self.dim = Whole(1, ranges.MOST_DIM).of("dim", dim)
         self.algorithm, self.protocol = algorithm, _protocol(algorithm)
         algorithm.check(number)
-        seed = inputs.integer("seed", seed, low=0)
+        seed = Whole(0).of("seed", seed)
         self._ridge = float(algorithm.ridge)
         trust = getattr(algorithm, "trust", math.inf)
         each = trust if isinstance(trust, tuple) else (trust,) * number
@@ -238,9 +240,9 @@ class Federation(Shown):
         <round at step 30: client 2 triggered, 3 of 3 with pending data shared, 0 paid 0, ratio 1>
         """
         if not self._steps:
-            raise inputs.InputError("communicate: nobody has learned anything yet")
+            raise errors.InputError("communicate: nobody has learned anything yet")
         caller = self._steps[-1][0] if client is None else client
-        self._round(inputs.integer("client", caller, low=0, high=len(self) - 1))
+        self._round(Whole(0, len(self) - 1).of("client", caller))
         return self.rounds[-1]
 
     def _before_step(self, client: int) -> None:
@@ -428,10 +430,10 @@ def _protocol(algorithm: Algorithm) -> Synchronous:
     """Its protocol, if members who act by themselves can follow it."""
     allowed = "an algorithm with rounds, such as IncFedUCB(...) or DisLinUCB(...)"
     if not isinstance(algorithm, Algorithm):
-        raise inputs.refuse("algorithm", algorithm, allowed)
+        raise errors.refuse("algorithm", algorithm, allowed)
     protocol = algorithm.protocol
     if not isinstance(protocol, Synchronous):
-        raise inputs.refuse("algorithm", type(algorithm).__name__, allowed)
+        raise errors.refuse("algorithm", type(algorithm).__name__, allowed)
     simulated = "left out: only simulate() knows it"
     for name, value, plain in (
         ("reads", algorithm.reads, "fresh"),
@@ -441,7 +443,7 @@ def _protocol(algorithm: Algorithm) -> Synchronous:
         ("costs", protocol.varying, None),
     ):
         if value != plain:
-            raise inputs.refuse(name, value, simulated)
+            raise errors.refuse(name, value, simulated)
     return protocol
 
 

@@ -11,11 +11,12 @@ from ..kernels.step import Steps
 from ..kernels.store import SERVER, Store, empty_store
 from ..kernels.ucb import Bench, Rules
 from ..protocol.global_statistics import GlobalStatistics
-from ..protocol.protocols import EVERYONE, Synchronous
+from ..protocol.protocols import Synchronous
 from ..protocol.server import Closed
 from ..protocol.traffic import packed_matrix, packed_model, packed_vector
 from ..protocol.triggers import GROWTH, ROWS
 from ..results.records import Rounds
+from ..rules.rounds import EVERYONE
 from ..types import Floats, Ints, Mask
 from .sharing import packed_ranks
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import errors
 from ..kernels.pending import Pending
 from ..kernels.store import BASE, OWN, PENDING, Store, make_room, put_back
-from ..protocol.privacy import Noise, Privacy
 from ..protocol.server import Uploads
-from ..support import inputs
+from ..rules.privacy import Noise, Privacy
 from ..types import Floats, Ints, Mask
 
 SLACK = 1.0 + 1e-9  # scaling a vector to the limit may round it up
@@ -125,10 +125,10 @@ def check_bounds(privacy: Privacy, items: Floats, rewards: Floats) -> None:
     largest = float(np.abs(rewards).max(initial=0.0, where=~np.isnan(rewards)))
     if longest > privacy.arm_norm * SLACK:
         allowed = f"at least the length of the longest arm, {longest:.10g}"
-        raise inputs.refuse("privacy.arm_norm", privacy.arm_norm, allowed)
+        raise errors.refuse("privacy.arm_norm", privacy.arm_norm, allowed)
     if largest > privacy.reward_bound * SLACK:
         allowed = f"at least the largest reward, {largest:.10g}"
-        raise inputs.refuse("privacy.reward_bound", privacy.reward_bound, allowed)
+        raise errors.refuse("privacy.reward_bound", privacy.reward_bound, allowed)
 
 
 def _matrix(pending: Pending, j: int) -> Floats:

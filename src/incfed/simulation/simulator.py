@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .. import ranges
+from .. import errors, ranges
 from .._version import __version__
 from ..algorithms.base import Algorithm
 from ..environments.base import World
@@ -19,6 +20,7 @@ from ..protocol.protocols import Alone, Asynchronous, Pooled, Protocol, Synchron
 from ..results.records import Clients, Result
 from ..support import inputs
 from ..types import Floats, Ints
+from ..values import Whole
 from .asynchronous import AsynchronousRun
 from .run import Run
 from .synchronous import NO_ROUNDS, PooledRun, SynchronousRun
@@ -69,10 +71,10 @@ class Simulation:
 
     def __init__(self, world: World, algorithm: Algorithm, *, seed: int = 0) -> None:
         if not isinstance(world, World):
-            raise inputs.refuse("world", world, "a World, such as Synthetic() or Trace(...)")
+            raise errors.refuse("world", world, "a World, such as Synthetic() or Trace(...)")
         if not isinstance(algorithm, Algorithm):
-            raise inputs.refuse("algorithm", algorithm, "an Algorithm, such as IncFedUCB(...)")
-        self._seed = inputs.integer("seed", seed, low=0)
+            raise errors.refuse("algorithm", algorithm, "an Algorithm, such as IncFedUCB(...)")
+        self._seed = Whole(0).of("seed", seed)
         self._world = world
         self._algorithm = algorithm
         self._stream = world.open(np.random.SeedSequence(self._seed))
@@ -90,8 +92,8 @@ class Simulation:
         >>> run.steps
         250
         """
-        left = None if self._world.length is None else self._world.length - self.steps
-        n = inputs.integer("n", n, low=0, high=left)
+        left = math.inf if self._world.length is None else self._world.length - self.steps
+        n = Whole(0, left).of("n", n)
         self._whole()
         self._torn = True
         events = self._stream.take(n)
@@ -160,7 +162,7 @@ class Simulation:
             protocol = NO_ROUNDS
         if not isinstance(protocol, Synchronous):
             allowed = "one of incfed's: see incfed.protocol.protocols"
-            raise inputs.refuse("protocol", protocol, allowed)
+            raise errors.refuse("protocol", protocol, allowed)
         return SynchronousRun(protocol, *size, scratch(items), costs, stale, self._seed, personal)
 
     def _settings(self) -> dict[str, Any]:
@@ -182,12 +184,12 @@ class Simulation:
 def run_length(world: World, steps: int | None) -> int:
     """How many steps to run: `steps`, or all of a recorded world."""
     if not isinstance(world, World):
-        raise inputs.refuse("world", world, "a World, such as Synthetic() or Trace(...)")
+        raise errors.refuse("world", world, "a World, such as Synthetic() or Trace(...)")
     if steps is None:
         if world.length is None:
-            raise inputs.refuse("steps", None, "given: this world has no fixed length")
+            raise errors.refuse("steps", None, "given: this world has no fixed length")
         return world.length
-    steps = inputs.integer("steps", steps, low=1, high=ranges.MOST_STEPS)
+    steps = Whole(1, ranges.MOST_STEPS).of("steps", steps)
     if world.length is not None and steps > world.length:
-        raise inputs.refuse("steps", steps, f"at most {world.length}, the length of the trace")
+        raise errors.refuse("steps", steps, f"at most {world.length}, the length of the trace")
     return steps

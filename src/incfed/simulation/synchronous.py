@@ -18,13 +18,14 @@ from ..kernels.ucb import Bench, Rules
 from ..mechanisms.base import Decision, Mechanism, Round
 from ..mechanisms.pay_everyone import PayEveryone
 from ..protocol import deciding
-from ..protocol.limits import Limits, Past
 from ..protocol.money import Budget, round_up
-from ..protocol.protocols import EVERYONE, Synchronous
+from ..protocol.protocols import Synchronous
 from ..protocol.server import Server, Uploads
 from ..protocol.strategy import Strategy
 from ..protocol.traffic import round_communication
 from ..protocol.triggers import GROWTH, ROWS, Threshold
+from ..rules.limits import Limits, Past
+from ..rules.rounds import EVERYONE
 from ..types import Floats, Ints, Mask
 from .presence import Presence
 from .run import Run, StepTraffic, packed_up

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
+from ..errors import InputError
 from .files import replacing
-from .inputs import InputError
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
+from ..errors import InputError
 from .extras import needs
-from .inputs import InputError
 
 TIMEOUT = 30.0  # seconds without a response
 PIECE = 1 << 18  # bytes

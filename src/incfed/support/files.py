@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from .inputs import InputError
+from ..errors import InputError
 from .locks import Lock, Locked
 
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from .._version import __version__
-from .inputs import InputError
+from ..errors import InputError
 
 LAST = "0.2.0"  # the last version whose files do not all say what wrote them
 

@@ -18,15 +18,14 @@ from types import ModuleType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from ..errors import InputError, hint, listed
 from .files import digest
-from .inputs import InputError
-from .places import hint, listed
 
 # The SHA-256 of the files of loaded modules, as they were then.
 _LOADED: WeakKeyDictionary[ModuleType, str] = WeakKeyDictionary()
 
 
-class Plugin(NamedTuple):
+class LoadedClass(NamedTuple):
     """A class, and the file that it stands in."""
 
     made: type[Any]
@@ -39,13 +38,13 @@ def load(where: str, folder: Path) -> ModuleType:
     return _file(folder / where) if where.endswith(".py") else _module(where, folder)
 
 
-def classes(module: ModuleType, base: type) -> dict[str, Plugin]:
+def classes(module: ModuleType, base: type) -> dict[str, LoadedClass]:
     """By name, all classes in a module that derive from `base` and can be used."""
     found = {name: one for name, one in vars(module).items() if _fits(one, base)}
     return {n: _plugin(one, module) for n, one in found.items() if not inspect.isabstract(one)}
 
 
-def find_class(address: str, base: type, folder: Path) -> Plugin:
+def find_class(address: str, base: type, folder: Path) -> LoadedClass:
     """The class at `address`, which must derive from `base`."""
     where, _, name = address.rpartition(":")
     if not where or not name.isidentifier():
@@ -78,12 +77,12 @@ def explain(error: BaseException, files: list[str]) -> str:
     return (kind + text if text else type(error).__name__) + (lines[-1] if lines else "")
 
 
-def _plugin(found: type, module: ModuleType) -> Plugin:
+def _plugin(found: type, module: ModuleType) -> LoadedClass:
     source = inspect.getsourcefile(found)
     if source is None:
-        return Plugin(found, None, "")
+        return LoadedClass(found, None, "")
     loaded = _LOADED.get(module) if source == getattr(module, "__file__", None) else None
-    return Plugin(found, Path(source), loaded or digest(Path(source)))
+    return LoadedClass(found, Path(source), loaded or digest(Path(source)))
 
 
 def _fits(value: object, base: type) -> bool:

@@ -11,8 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from ..errors import InputError
 from .files import write_text
-from .inputs import InputError
 
 SEAL = "# Written by incfed plan ({}). Once it is changed, it is never overwritten.\n"
 PATTERN = re.compile(re.escape(SEAL).replace(r"\{\}", "([0-9a-f]{16})"))

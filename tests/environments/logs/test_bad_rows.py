@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed.support.inputs import InputError
+from incfed.errors import InputError
 from support.logs import Sample, told
 
 NAN, INF = float("nan"), float("inf")

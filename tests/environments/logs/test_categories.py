@@ -11,8 +11,8 @@ import pytest
 
 import incfed
 from incfed.environments.logs.features import bucket
+from incfed.errors import InputError
 from incfed.experiments.config import build_world
-from incfed.support.inputs import InputError
 from support.logs import told
 
 pandas = pytest.importorskip("pandas", reason="pandas (incfed[pandas]) is not installed")

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import incfed
+from incfed.errors import InputError
 from incfed.experiments import Recipe, build, read, run
 from incfed.experiments.config import build_world
 from incfed.experiments.engine import Local
 from incfed.experiments.outputs import intro, matching
 from incfed.experiments.sweeps import read_sweep
-from incfed.support.inputs import InputError
 from support.cli import incfed as command
 from support.cli import invoke
 from support.experiments import fingerprints, tables

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import incfed
-from incfed.support.inputs import InputError
+from incfed.errors import InputError
 from support.logs import Sample, told
 
 NAN = float("nan")

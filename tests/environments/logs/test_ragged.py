@@ -17,7 +17,7 @@ import incfed
 from incfed.environments.logs.columns import read
 from incfed.environments.logs.layout import Source
 from incfed.environments.logs.ragged import RAGGED, find_ragged
-from incfed.support.inputs import InputError
+from incfed.errors import InputError
 from support.logs import Sample, told
 
 CELLS = ["a", "1", "", "p,q", "x;y", "n\nm", 'say "hi"', "r\r\nw", " b ", 'a" b', "é"]

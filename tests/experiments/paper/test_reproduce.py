@@ -13,6 +13,7 @@ import polars
 import pytest
 from matplotlib.patches import Rectangle
 
+from incfed.errors import InputError
 from incfed.experiments.cells import Record
 from incfed.experiments.paper import reproduce
 from incfed.experiments.paper.document import (
@@ -28,7 +29,6 @@ from incfed.experiments.paper.tables import TABLES
 from incfed.experiments.paper.verdicts import FigureVerdict
 from incfed.results import html, markdown
 from incfed.results.tables import Spread
-from incfed.support.inputs import InputError
 from support.cli import incfed, invoke
 
 DATA = Mode(movielens=Path("ml"))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import incfed
 from incfed.protocol.checks import MessageBounds, check_delivery, check_upload
 from incfed.protocol.client import Learner
-from incfed.protocol.privacy import Privacy
+from incfed.rules.privacy import Privacy
 from incfed.service.client import state_folder
 from incfed.service.client.durable_learner import DurableLearner, rules
 from incfed.service.client.policies import Discretion

@@ -18,8 +18,8 @@ from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.database import Database
 from incfed.protocol.checks import Refusal
-from incfed.protocol.limits import safe_limits
 from incfed.protocol.messages import Answer, Delivery, Download
+from incfed.rules.limits import safe_limits
 from incfed.service.coordinator.batching import LAST_SHARED, Batcher
 from incfed.service.coordinator.handlers import (
     Open,

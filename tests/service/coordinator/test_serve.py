@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
+from incfed.errors import InputError
 from incfed.service.coordinator.config import ServerConfig
 from incfed.service.coordinator.serve import plain_http, preflight
-from incfed.support.inputs import InputError
 from support.live_coordinator import SETTINGS, live
 
 FOR_OPERATORS = ("/metrics", "/docs", "/openapi.json")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from incfed.ledger.settings import Settings
-from incfed.protocol.limits import Limits, safe_limits
+from incfed.rules.limits import Limits, safe_limits
+from incfed.rules.rule import served
 from incfed.service.coordinator.config import Config, ServerConfig, read_config
-from incfed.service.coordinator.template import CHOSEN, OWN, federation_template
+from incfed.service.coordinator.template import CHOSEN, federation_template
 from support.cli import invoke
 
 TEXT = federation_template()
@@ -38,7 +38,7 @@ def test_every_setting_is_in_it_with_its_default() -> None:
     limits = whole["federation"].pop("limits")
     for kind, table in ((Settings, whole["federation"]), (Limits, limits),
                         (ServerConfig, whole["server"])):  # fmt: skip
-        assert set(table) == {one.name for one in fields(kind)} - set(OWN)
+        assert set(table) == set(served(kind)) - {"limits"}
     assert whole["federation"]["silent_rounds"] == 2
     assert whole["server"]["port"] == ServerConfig.port
 

@@ -13,9 +13,9 @@ from numba.core.dispatcher import Dispatcher
 
 import incfed
 from incfed.mechanisms.registry import BUILT_IN
-from incfed.protocol.limits import safe_limits
 from incfed.protocol.messages import Delivery, Signal
 from incfed.protocol.packing import pack_rows
+from incfed.rules.limits import safe_limits
 from incfed.service.coordinator import handlers
 from incfed.service.coordinator.warm_up import warm_up
 from support.federation import Federation, made

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import ranges
-from ...support import inputs
+from ... import errors, ranges
 from ...types import Floats, Ints
+from ...values import Whole, Word
 from ..base import MOST, Events, Stream, World, chance_of
 from ..logs import ReplayLog
 from ..trace import Trace
@@ -49,17 +49,17 @@ class FittedWorld(World):
         runs: int = 1,
     ) -> None:
         if not isinstance(log, ReplayLog | Trace):
-            raise inputs.refuse("log", log, "a ReplayLog or a Trace")
+            raise errors.refuse("log", log, "a ReplayLog or a Trace")
         self.log = log
         self._length, self._count = log.length, log.count
         if length is not None:
-            self._length = inputs.integer("length", length, low=1, high=ranges.MOST_STEPS)
+            self._length = Whole(1, ranges.MOST_STEPS).of("length", length)
         if clients is not None:
-            self._count = inputs.integer("clients", clients, low=1, high=MOST)
+            self._count = Whole(1, MOST).of("clients", clients)
         self._seen = log.known_rewards()
         links = (LINEAR, LOGISTIC) if self._seen.binary else (LINEAR,)
-        self._links = links if link is None else (inputs.choice("link", link, links),)
-        self.runs = inputs.integer("runs", runs, low=1, high=MOST)
+        self._links = links if link is None else (Word(links).of("link", link),)
+        self.runs = Whole(1, MOST).of("runs", runs)
 
     @property
     def count(self) -> int:

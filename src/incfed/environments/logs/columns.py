@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import errors
 from ...support import inputs
 from ...types import Floats, Ints, Mask
 from .layout import Source, is_frame
@@ -32,7 +33,7 @@ def readable(table: Source) -> Iterator[None]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
         what = "data frame" if table.path is None else f"{table.format} file"
-        raise inputs.refuse(table.name, table.place, f"a readable {what} ({said})") from None
+        raise errors.refuse(table.name, table.place, f"a readable {what} ({said})") from None
 
 
 def scan(table: Source, text: bytes | None = None) -> pl.LazyFrame:
@@ -68,7 +69,7 @@ def read(table: Source, wanted: Mapping[str, str], optional: Sequence[str] = ())
             allowed = f"a column of {table.title}, which has {', '.join(there) or 'none'}"
             if name == "features":  # inline, because there is no table of items
                 allowed += "; if the features of arms are in a table of their own, give it as items"
-            raise inputs.refuse(name.split()[0], column, allowed)  # "features 3": features
+            raise errors.refuse(name.split()[0], column, allowed)  # "features 3": features
     if is_frame(table.frame, "pandas"):
         frame = _from_pandas(table.frame, wanted)
     else:
@@ -76,7 +77,7 @@ def read(table: Source, wanted: Mapping[str, str], optional: Sequence[str] = ())
             frame = _from_polars(table, wanted, there)
     if not len(frame):
         what = "data frame" if table.path is None else "file"
-        raise inputs.refuse(table.name, table.place, f"a {what} with at least one row")
+        raise errors.refuse(table.name, table.place, f"a {what} with at least one row")
     ragged = [RAGGED] if RAGGED in frame.columns else []
     return frame.with_row_index("row", offset=1).select("row", *wanted, *ragged)
 
@@ -107,7 +108,7 @@ def _from_polars(table: Source, wanted: Mapping[str, str], there: list[str]) -> 
     if 2 * len(said) > len(frame):
         such = inputs.counted(len(said), "such row")
         allowed = f"a file of which at least half can be used ({said[0]}; {such})"
-        raise inputs.refuse(table.name, table.place, allowed)
+        raise errors.refuse(table.name, table.place, allowed)
     faults = pl.repeat(None, len(frame), dtype=pl.String, eager=True)
     faults = faults.scatter(long["row"] - 1, said)
     # The surplus field may be any of them: only the event, which then is bad, is still read.
@@ -125,7 +126,7 @@ def _from_pandas(frame: Any, wanted: Mapping[str, str]) -> pl.DataFrame:
     for name, column in wanted.items():
         values = frame[column]
         if values.ndim > 1:
-            raise inputs.refuse(name.split()[0], column, "the name of one column, not of several")
+            raise errors.refuse(name.split()[0], column, "the name of one column, not of several")
         if values.dtype.kind in "biufM" and isinstance(values.dtype, np.dtype):
             columns.append(pl.Series(name, values.to_numpy(), nan_to_null=True))
             continue
@@ -162,7 +163,7 @@ def numbers(name: str, column: pl.Series, *, yes_no: bool = False) -> pl.Series:
             found = text.str.to_lowercase().replace(words).cast(pl.Float64, strict=False)
         return found
     if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
-        raise inputs.refuse(name, f"a column of {column.dtype}", "numbers")
+        raise errors.refuse(name, f"a column of {column.dtype}", "numbers")
     return column.cast(pl.Float64)
 
 
@@ -190,7 +191,7 @@ def ids(name: str, column: pl.Series) -> pl.Series:
     import polars as pl
 
     if column.dtype.is_nested() or column.dtype == pl.Binary:
-        raise inputs.refuse(name, f"a column of {column.dtype}", "whole numbers or text")
+        raise errors.refuse(name, f"a column of {column.dtype}", "whole numbers or text")
     if column.dtype.is_float():
         whole = column.fill_nan(None).cast(pl.Int64, strict=False)
         if (whole.cast(column.dtype) == column.fill_nan(None)).all():
@@ -212,7 +213,7 @@ def lists(name: str, column: pl.Series, separator: str) -> pl.Series:
         return column.arr.to_list()
     if not isinstance(column.dtype, pl.List):
         allowed = f"lists, or text such as 12{separator}7{separator}99"
-        raise inputs.refuse(name, f"a column of {column.dtype}", allowed)
+        raise errors.refuse(name, f"a column of {column.dtype}", allowed)
     return column
 
 

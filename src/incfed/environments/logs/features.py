@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ... import errors
 from ...support import inputs
 from ...types import Floats, Mask
 from .columns import flatten, floats, has_words, ids, lists
@@ -60,13 +61,13 @@ def by_column(
     columns = [frame[f"features {n}"] for n in range(len(called))]
     if isinstance(columns[0].dtype, pl.List | pl.Array) and len(columns) == 1:
         if categories is not None:
-            raise inputs.refuse("categories", categories, NO_LISTS)
+            raise errors.refuse("categories", categories, NO_LISTS)
         lists_of = unpacked(columns[0], called[0])
         return [ColumnFeatures(lists_of.matrix, lists_of.names)]
     named, common = (categories, None) if isinstance(categories, Mapping) else ({}, categories)
     for name in named:
         if name not in called:
-            raise inputs.refuse("categories", name, f"a column of features: {', '.join(called)}")
+            raise errors.refuse("categories", name, f"a column of features: {', '.join(called)}")
     found = []
     for name, column in zip(called, columns, strict=True):
         if column.dtype in (pl.Categorical, pl.Enum):
@@ -76,7 +77,7 @@ def by_column(
         if how is not None:
             found.append(_encoded(name, column, how))
         elif words:
-            raise inputs.refuse(f"features of {title}", name, _advice(column))
+            raise errors.refuse(f"features of {title}", name, _advice(column))
         else:
             where = f"features, column {name!r}"
             found.append(ColumnFeatures(floats(where, column, yes_no=True)[:, None], [name]))
@@ -125,7 +126,7 @@ def _encoded(name: str, column: pl.Series, how: str | int) -> ColumnFeatures:
         places = list(range(len(values)))
     else:
         allowed = f"at most {MOST_VALUES} for one-hot: hash them, with categories = 32"
-        raise inputs.refuse(
+        raise errors.refuse(
             f"features, column {name!r}", inputs.counted(len(values), "value"), allowed
         )
     found = texts.replace_strict(values, places, default=None, return_dtype=pl.Float64)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...support.inputs import counted, refuse
+from ...errors import refuse
+from ...support.inputs import counted
 from ...types import Floats, Ints, Mask
 from .columns import code, flatten, floats, ids, lists, numbers, read
 from .features import Features, by_column, finite, joined, unpacked

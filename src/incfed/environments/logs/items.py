@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...support import inputs
+from ... import errors
 from ...types import Ints
 from .columns import column_names, ids, read
 from .features import Features, by_column, finite, joined
@@ -50,7 +50,7 @@ def read_items(
         features = tuple(name for name in there if name != item)
         if not features:
             allowed = f"with columns of features beside {item!r}; it has {', '.join(there)}"
-            raise inputs.refuse(table.name, table.place, allowed)
+            raise errors.refuse(table.name, table.place, allowed)
     wanted = {"item": item, **{f"features {n}": name for n, name in enumerate(features)}}
     frame = read(table, wanted)
     names = ids("item", frame["item"])
@@ -58,7 +58,7 @@ def read_items(
     for part, name in zip(parts, features, strict=True):
         if np.isnan(part.values).all():
             allowed = "columns of numbers; name those to use in features=[...]"
-            raise inputs.refuse(f"features of {table.title}", name, allowed)
+            raise errors.refuse(f"features of {table.title}", name, allowed)
     found = joined(parts)
     sieve = Sieve(table.title, frame["row"].to_numpy())
     sieve.mark_ragged(frame)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ... import errors
 from ...ranges import MOST_DIM
-from ...support import inputs
+from ...values import Flag, Whole, Word
 
 ENDINGS = {
     ".parquet": "parquet",
@@ -53,19 +54,19 @@ class Source:
     def of(cls, name: str, table: Any, format: str | None, delimiter: str) -> Source:
         if is_frame(table):
             if format is not None:
-                raise inputs.refuse("format", format, "left out: a data frame has none")
+                raise errors.refuse("format", format, "left out: a data frame has none")
             return cls(name, None, "frame", frame=table)
         if not isinstance(table, str | os.PathLike):
-            raise inputs.refuse(name, table, "the path of a file, or a pandas or polars data frame")
+            raise errors.refuse(name, table, "the path of a file, or a pandas or polars data frame")
         path = Path(table)
         if not path.is_file():
-            raise inputs.refuse(name, str(path), "an existing file")
+            raise errors.refuse(name, str(path), "an existing file")
         if format is None:
             ending = [suffix for suffix in ENDINGS if path.name.lower().endswith(suffix)]
             if not ending:
-                raise inputs.refuse(name, str(path), f"a file that ends in {', '.join(ENDINGS)}")
+                raise errors.refuse(name, str(path), f"a file that ends in {', '.join(ENDINGS)}")
             format = ENDINGS[ending[-1]]
-        return cls(name, path, inputs.choice("format", format, ("parquet", "csv")), delimiter)
+        return cls(name, path, Word(("parquet", "csv")).of("format", format), delimiter)
 
 
 def is_frame(table: Any, library: str | None = None) -> bool:
@@ -109,14 +110,14 @@ def laid_out(
     """Check the arguments of a ReplayLog, and find out which format the log has."""
     for name, value in {**named, "separator": separator, "delimiter": delimiter}.items():
         if not isinstance(value, str | None) or value == "":
-            raise inputs.refuse(name, value, "a text that is not empty")
+            raise errors.refuse(name, value, "a text that is not empty")
     if delimiter is not None and len(delimiter.encode()) != 1:
-        raise inputs.refuse("delimiter", delimiter, "one character")
+        raise errors.refuse("delimiter", delimiter, "one character")
     given = {name: value for name, value in named.items() if value is not None}
     if day_first is not None:
-        day_first = inputs.flag("day_first", day_first)
+        day_first = Flag().of("day_first", day_first)
         if "time" not in given:
-            raise inputs.refuse("day_first", day_first, "left out: no column is named as time")
+            raise errors.refuse("day_first", day_first, "left out: no column is named as time")
     categories = check_categories(categories)
     wide = _features(features)
     log = Source.of("file", file, format, delimiter or _delimiter(file))
@@ -132,15 +133,15 @@ def laid_out(
         if table is not None:
             columns["candidates"] = given["candidates"]
         elif wide is not None and len(wide) > 1:
-            raise inputs.refuse("features", list(wide), "one column, or items or event given")
+            raise errors.refuse("features", list(wide), "one column, or items or event given")
         elif categories is not None:
-            raise inputs.refuse("categories", categories, NO_LISTS)
+            raise errors.refuse("categories", categories, NO_LISTS)
         else:
             columns["features"] = (wide or (INLINE,))[0]
     elif table is not None:
         columns["candidates"] = item
     elif wide is None:
-        raise inputs.refuse("features", None, "the columns with the features, or items given")
+        raise errors.refuse("features", None, "the columns with the features, or items given")
     else:
         columns |= {f"features {n}": name for n, name in enumerate(wide)}
     return Layout(
@@ -157,8 +158,8 @@ def check_categories(value: Any) -> Categories:
 
 def _encoding(name: str, how: Any) -> str | int:
     if isinstance(how, str) and how != ONE_HOT:
-        raise inputs.refuse(name, how, f'"{ONE_HOT}" or a whole number from 1 to {MOST_DIM:,}')
-    return how if isinstance(how, str) else inputs.integer(name, how, low=1, high=MOST_DIM)
+        raise errors.refuse(name, how, f'"{ONE_HOT}" or a whole number from 1 to {MOST_DIM:,}')
+    return how if isinstance(how, str) else Whole(1, MOST_DIM).of(name, how)
 
 
 def _features(value: Any) -> tuple[str, ...] | None:
@@ -167,7 +168,7 @@ def _features(value: Any) -> tuple[str, ...] | None:
     names = (value,) if isinstance(value, str) else value
     good = isinstance(names, list | tuple) and all(isinstance(name, str) and name for name in names)
     if not good or not names or len(set(names)) < len(names):
-        raise inputs.refuse("features", value, "the name of a column, or a list of such names")
+        raise errors.refuse("features", value, "the name of a column, or a list of such names")
     return tuple(names)
 
 

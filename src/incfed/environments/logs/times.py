@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ... import errors
 from ...support import inputs
 from ...types import Ints
 
@@ -63,7 +64,7 @@ def clean(column: pl.Series) -> pl.Series:
     import polars as pl
 
     if column.dtype.is_nested() or column.dtype == pl.Object:
-        raise inputs.refuse("time", f"a column of {column.dtype}", "numbers, dates or text")
+        raise errors.refuse("time", f"a column of {column.dtype}", "numbers, dates or text")
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
         return column.cast(pl.String).str.strip_chars().replace({"": None})
     return column.fill_nan(None) if column.dtype.is_float() else column
@@ -142,7 +143,7 @@ def _with_day(
     if decided is None and len(unclear):
         k = unclear[0]
         year = fields["year"][k]
-        raise inputs.refuse(
+        raise errors.refuse(
             "time",
             text[k],
             f"a date with one meaning: it may be {first[k]} {MONTHS[then[k] - 1]} or {then[k]} "

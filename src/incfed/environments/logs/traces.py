@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import errors
 from ...support import inputs
 from ...types import Floats, Mask
 from .columns import code, flatten, floats, ids, lists, read
@@ -24,7 +25,7 @@ def trace_arrays(
 ) -> dict[str, Any]:
     """The arguments of a Trace. `named`: the columns by their roles."""
     if not is_frame(frame):
-        raise inputs.refuse("frame", frame, "a pandas or polars data frame")
+        raise errors.refuse("frame", frame, "a pandas or polars data frame")
     categories = check_categories(categories)
     several = (features,) if isinstance(features, str) else tuple(features)
     columns = {name: column for name, column in named.items() if column is not None}
@@ -33,9 +34,9 @@ def trace_arrays(
     if "event" in columns:
         return _long(rows, columns, several, categories)
     if len(several) > 1:
-        raise inputs.refuse("features", list(several), "one column of lists, or event given")
+        raise errors.refuse("features", list(several), "one column of lists, or event given")
     if categories is not None:
-        raise inputs.refuse("categories", categories, NO_LISTS)
+        raise errors.refuse("categories", categories, NO_LISTS)
     return _wide(rows, columns)
 
 
@@ -101,7 +102,7 @@ def _arguments(
         if len(low):
             at = rows["row"][int(low[0])]
             allowed = f"a name, or an id of 0 or more in row {at:,} of the data frame"
-            raise inputs.refuse(columns["client"], int(codes[low[0]]), allowed)
+            raise errors.refuse(columns["client"], int(codes[low[0]]), allowed)
     shaped = {name: found[name].reshape(steps, -1) for name in NUMBERS if name in found}
     return {
         "clients": codes,
@@ -140,4 +141,4 @@ def _refuse(name: str, wrong: Mask, rows: Any, values: Any, allowed: str) -> Non
         value = values[int(at[0])]
         value = value.item() if isinstance(value, np.generic) else value
         where = f"in row {int(rows[at[0]]):,} of the data frame"
-        raise inputs.refuse(name, value, f"{allowed}, {where}")
+        raise errors.refuse(name, value, f"{allowed}, {where}")

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ... import errors
 from ...support import inputs
 from ...types import Ints
+from ...values import Number, Word
 from ..base import MOST, Events, Stream, World
 from ..known_rewards import KnownRewards, inverse_weights
 from .forms import read_log
@@ -92,7 +94,7 @@ class ReplayLog(World):
         day_first: bool | None = None,
         categories: Categories = None,
     ) -> None:
-        self.mode = inputs.choice("mode", mode, tuple(UNSEEN))
+        self.mode = Word(UNSEEN).of("mode", mode)
         named = {
             "client": client, "candidates": candidates, "chosen": chosen, "reward": reward,
             "time": time, "event": event, "item": item, PROPENSITY: propensity,
@@ -108,9 +110,9 @@ class ReplayLog(World):
         self.report, self.item_report = self._log.report, self._log.item_report
         if 2 * self.report.kept < self.report.rows:
             allowed = f"a log of which at least half can be used ({self.report})"
-            raise inputs.refuse("file", layout.log.place, allowed)
+            raise errors.refuse("file", layout.log.place, allowed)
         if len(self.client_names) > MOST:
-            raise inputs.refuse(
+            raise errors.refuse(
                 "client", inputs.counted(len(self.client_names), "client"), f"at most {MOST:,}"
             )
         if self._bad_rows:
@@ -162,12 +164,12 @@ class ReplayLog(World):
 
     def _rejection(self, propensity: str | None, clip: float) -> float | None:
         """c, by which an event is kept with probability c / propensity; None: all are."""
-        clip = inputs.number("clip", clip, low=0.0, high=1.0)
+        clip = float(Number(0.0, 1.0).of("clip", clip))
         given = self._log.propensities
         if self.mode != "replay" and propensity is not None:
-            raise inputs.refuse(PROPENSITY, propensity, 'left out, or mode = "replay"')
+            raise errors.refuse(PROPENSITY, propensity, 'left out, or mode = "replay"')
         if clip and given is None:
-            raise inputs.refuse("clip", clip, "left out: the log has no column of propensities")
+            raise errors.refuse("clip", clip, "left out: the log has no column of propensities")
         if self.mode != "replay" or given is None:
             return None
         return max(float(given.min()), clip)
@@ -308,7 +310,7 @@ class ReplayLog(World):
 
 def _frame(frame: Any, library: str) -> Any:
     if not is_frame(frame, library):
-        raise inputs.refuse("frame", frame, f"a {library} data frame")
+        raise errors.refuse("frame", frame, f"a {library} data frame")
     return frame
 
 

@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
+from ...errors import InputError
 from ...support.downloads import DownloadError, Progress, download, read_text
 from ...support.files import digest
-from ...support.inputs import InputError, choice, counted
+from ...support.inputs import counted
+from ...values import Word
 from .release import recognise
 
 RELEASES = ("ml-20m", "ml-25m", "ml-32m", "ml-latest", "ml-latest-small", "ml-1m", "ml-100k")
@@ -41,7 +43,7 @@ def obtain(
 
     An archive that is already in `folder` is used instead of downloading it.
     """
-    choice("release", release, RELEASES)
+    Word(RELEASES).of("release", release)
     target = folder / release
     if target.exists():
         recognise(target)  # error if it is something else

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...support import inputs
+from ... import errors
 from ...types import Ints, Mask
 from .tables import ReleaseFile
 
@@ -42,9 +42,9 @@ def read_ratings(table: ReleaseFile, movies: Ints, min_events: int) -> Ratings:
         if len(heavy) == 0:
             most = int(counts["events"].to_numpy().max(initial=0))
             if most == 0:
-                raise inputs.InputError(f"{table.path}: has no ratings of 1 star or more")
+                raise errors.InputError(f"{table.path}: has no ratings of 1 star or more")
             allowed = f"below {most}, the most that a user of {table.path.parent} has"
-            raise inputs.refuse("min_events", min_events, allowed)
+            raise errors.refuse("min_events", min_events, allowed)
         rows = (
             table.scan()
             .filter(pl.col("userId").is_in(heavy.to_list()) & usable)

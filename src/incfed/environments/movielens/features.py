@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
+from ... import errors
 from ...support import inputs
 from ...support.extras import install
 from ...types import Floats
@@ -27,12 +28,12 @@ def learn_features(texts: list[str], dim: int) -> Floats:
     try:
         words = TfidfVectorizer(stop_words="english").fit_transform(texts)
     except ValueError:  # "empty vocabulary"
-        raise inputs.refuse("movies", "no words in tags and genres", "described by some") from None
+        raise errors.refuse("movies", "no words in tags and genres", "described by some") from None
     widest = min(words.shape) - 1
     if dim > widest:
         counts = map(inputs.counted, words.shape, ("movie", "word"))
         allowed = f"at most {widest}: there are {' and '.join(counts)}"
-        raise inputs.refuse("dim", dim, allowed)
+        raise errors.refuse("dim", dim, allowed)
     # A fixed start and one thread, so that sums have a fixed order.
     begin = np.random.default_rng(0).standard_normal(min(words.shape))
     with threadpool_limits(1):
@@ -42,14 +43,14 @@ def learn_features(texts: list[str], dim: int) -> Floats:
     rank = int((sizes > NEGLIGIBLE * sizes[0]).sum())
     if rank < dim:
         allowed = f"at most {rank}: the words of these movies have no more dimensions"
-        raise inputs.refuse("dim", dim, allowed)
+        raise errors.refuse("dim", dim, allowed)
     columns = left * sizes
     # The sign is arbitrary: make the largest entry positive.
     largest = np.abs(columns).argmax(axis=0)
     columns *= np.sign(columns[largest, np.arange(dim)])
     spread = columns.std(axis=0)
     if not (spread > NEGLIGIBLE * sizes[0] / np.sqrt(len(texts))).all():
-        raise inputs.refuse("dim", dim, "fewer: in one of them all movies are the same")
+        raise errors.refuse("dim", dim, "fewer: in one of them all movies are the same")
     return np.ascontiguousarray((columns - columns.mean(axis=0)) / spread)
 
 

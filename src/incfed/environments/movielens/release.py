@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ...errors import InputError, refuse
 from ...support.files import digest
-from ...support.inputs import InputError, refuse
 from .tables import ReleaseFile
 
 # By format: the file that identifies it, then the others.

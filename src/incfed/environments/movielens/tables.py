@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...support.inputs import InputError, counted
+from ...errors import InputError
+from ...support.inputs import counted
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...support.inputs import InputError
+from ...errors import InputError
 from ...types import Ints
 from .release import Release
 from .tables import ReleaseFile

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ... import errors
 from ...support import inputs
 from ...support.cache import Arrays, cached
 from ...types import Floats, Ints
+from ...values import Flag, Whole
 from ..base import Events, Stream, World
 from ..part import ends
 from .events import Ratings, read_ratings
@@ -61,9 +63,9 @@ class MovieLens(World):
         dim: int = 25,
         arms: int = 25,
     ) -> None:
-        self.min_events = inputs.integer("min_events", min_events, low=0)
-        self._dim = inputs.integer("dim", dim, low=1, high=10_000)
-        self._arms = inputs.integer("arms", arms, low=2)
+        self.min_events = Whole(0).of("min_events", min_events)
+        self._dim = Whole(1, 10_000).of("dim", dim)
+        self._arms = Whole(2).of("arms", arms)
         self.cut: tuple[float, float] | None = None  # the shares of a part
         release = recognise(folder)
         self.folder = release.folder
@@ -75,7 +77,7 @@ class MovieLens(World):
         if self._arms > most:
             movies = inputs.counted(len(self.items), "movie")
             allowed = f"at most {most}: a client rated {known} of the {movies}"
-            raise inputs.refuse("arms", arms, allowed)
+            raise errors.refuse("arms", arms, allowed)
 
     @property
     def count(self) -> int:
@@ -115,15 +117,15 @@ class MovieLens(World):
         >>> learning.length + judging.length == world.length
         True
         """
-        if inputs.flag("turn", turn):
-            raise inputs.refuse("turn", turn, "left out: runs of this world already differ by seed")
+        if Flag().of("turn", turn):
+            raise errors.refuse("turn", turn, "left out: runs of this world already differ by seed")
         low, high = ends(first, last)
         start = self.ratings.start
         rank = np.arange(self.length) - np.repeat(start[:-1], np.diff(start))
         place = (rank + 0.5) * GOLDEN % 1.0
         kept = (place >= low) & (place < high)
         if not kept.any():
-            raise inputs.refuse("part", [first, last], "wide enough for one event")
+            raise errors.refuse("part", [first, last], "wide enough for one event")
         part = copy(self)
         part.cut = (low, high)
         part.ratings = self.ratings._replace(

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
+from ... import errors
 from ...environments import MovieLens
+from ...errors import InputError, refuse
 from ...results import html, markdown
 from ...results.plots import can_plot
 from ...results.terminal import show
-from ...support import places
 from ...support.files import replacing, write_text
-from ...support.inputs import InputError, counted, refuse
+from ...support.inputs import counted
 from ...support.terminal import Terminal
 from ..cells import Record
 from ..checkpoint import NAME, CellsFile
@@ -76,7 +77,7 @@ def paper_suite(
     names = [re.sub(r"^fig(?=\d)", "figure", name) for name in names]
     for name in names:
         if name not in (*TARGETS, ALL):
-            close = places.hint(name, (*TARGETS, ALL))
+            close = errors.hint(name, (*TARGETS, ALL))
             raise InputError(
                 f"target: got {name!r}{close}, must be table1 to table6, figure1 to figure4, or all"
             )
@@ -85,7 +86,7 @@ def paper_suite(
     missing = on_movielens if mode.movielens is None else []
     if missing and ALL not in names:
         allowed = f"the folder of MovieLens, for {', '.join(missing)}; to download it: {FETCH}"
-        raise places.missing("--movielens", allowed)
+        raise errors.missing("--movielens", allowed)
     if mode.movielens is not None and on_movielens:
         mode = replace(mode, data=_look(mode.movielens, mode.active))
     targets = tuple(name for name in wanted if name not in missing)
@@ -108,7 +109,7 @@ def paper_suite(
 
 def _look(folder: Path, active: int) -> Data:
     """How much MovieLens data there is, or an InputError. Reading it also fills the cache."""
-    with places.at("movielens"):
+    with errors.at("movielens"):
         world = MovieLens(folder, min_events=active)
     return Data(world.count, world.length)
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ... import errors
 from ...kernels.trust import SCORES
 from ...protocol.messages import Answer, Download
 from ...protocol.triggers import ROWS
-from ...protocol.trust import AUTO
-from ...support import inputs
+from ...rules.learning import AUTO
 from .. import binary, codec, requests, wire
 from ..requests import Request
 from ..wire import OFFERED, OPEN, FederationView, OfferView, RoundView, StateView
@@ -153,7 +153,7 @@ class Agent:
                 self.failed(request, error, now)
                 return
             except Exception as error:  # it does not fit this client; or the disk is full
-                fatal = isinstance(error, inputs.InputError)
+                fatal = isinstance(error, errors.InputError)
                 self._error(f"handling the reply to {request.kind!r}", error, now, fatal=fatal)
                 return
             if request.kind == "poll" and now < request.asked + WAIT / 2:
@@ -188,7 +188,7 @@ class Agent:
                 self.backoff.refuse(now)
             self._fail_syncs(refused)
 
-    def _cannot_go_on(self, request: Request, refused: ServiceError) -> inputs.InputError | None:
+    def _cannot_go_on(self, request: Request, refused: ServiceError) -> errors.InputError | None:
         """Why this process has to halt; None: it need not."""
         if refused.field == requests.START:
             return self.durable.refused(
@@ -414,7 +414,7 @@ class Agent:
                 f"a folder of this coordinator: it knows epoch {known}, the coordinator only "
                 f"{epoch}"
             )
-            raise inputs.refuse("state", str(self.durable.folder), allowed)
+            raise errors.refuse("state", str(self.durable.folder), allowed)
 
     # ---------------------------------------------------------------------- syncs and errors
 
@@ -442,7 +442,7 @@ class Agent:
 
     def _error(self, doing: str, error: Exception, now: float, *, fatal: bool = False) -> None:
         """An error on this side, not the network's."""
-        expected = isinstance(error, inputs.InputError | OSError)
+        expected = isinstance(error, errors.InputError | OSError)
         self._log(logging.ERROR, doing, error, trace=not expected)
         fatal = fatal or self.durable.problem is not None
         self.problem, self.halted = error, self.halted or fatal
@@ -458,5 +458,5 @@ class Agent:
 
 def _read_download(reply: Any, dim: int, own: tuple[int, ...]) -> Download:
     if not isinstance(reply, bytes):
-        raise inputs.refuse("reply", None, "a packed download")
+        raise errors.refuse("reply", None, "a packed download")
     return binary.read_download(reply, dim, own)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ...support import inputs
+from ... import errors
 from .. import codec
 from ..requests import Request
 from .agent import Agent
@@ -119,7 +119,7 @@ class BackgroundThread:
                 receipts.keep(request, KINDS[request.kind], signer.fields(request), headers)
         except Fork as error:
             agent.halt(error)
-        except (Unreachable, ServiceError, OSError, inputs.InputError) as error:
+        except (Unreachable, ServiceError, OSError, errors.InputError) as error:
             agent.failed(request, error, time.monotonic())
         else:
             agent.replied(request, status, reply, time.monotonic(), headers)

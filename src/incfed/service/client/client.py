@@ -11,10 +11,11 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from ...protocol.privacy import Privacy
-from ...protocol.trust import check_trust
+from ... import errors, ranges
+from ...configured import Described
+from ...rules.privacy import Privacy
 from ...support import inputs
-from ...support.described import Described
+from ...values import Number
 from ..codec import read
 from ..requests import HISTORY, get_download, get_federation, get_state
 from ..wire import FederationView, StateView
@@ -76,12 +77,12 @@ class Client(Described):
         self._closed, self._pid = True, os.getpid()
         url, token = check_url(url), check_token(token)
         if not callable(accept):
-            raise inputs.refuse("accept", accept, "a function of a Proposal")
+            raise errors.refuse("accept", accept, "a function of a Proposal")
         folder = inputs.path("state", state)
         costs = cost_function(cost)
-        seconds = inputs.number("timeout", timeout, low=0.0, open_low=True)
+        seconds = float(Number(0.0, above=True).of("timeout", timeout))
         certificates = check_ca(ca)
-        own_trust = None if trust is None else check_trust(trust)
+        own_trust = None if trust is None else ranges.TRUST.of("trust", trust)
         discretion = Discretion.of(share_from, privacy)
         self._traffic = Traffic()
         self._start: str | None = None  # not known before the folder is open
@@ -150,7 +151,7 @@ class Client(Described):
         self._check_open()
         self._check_thread("sync")
         if timeout is not None:
-            timeout = inputs.number("timeout", timeout, low=0.0, finite=False)
+            timeout = float(Number(0.0, or_inf=True).of("timeout", timeout))
             timeout = min(timeout, 1e8)
         sync = PendingSync()
         self._background.sync(sync)

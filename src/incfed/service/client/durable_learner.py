@@ -20,15 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
+from ... import errors
 from ...kernels.store import thin_limit
 from ...kernels.ucb import Rules
 from ...protocol.client import Learner, Observations
 from ...protocol.messages import Delivery, Download, Signal, Upload
 from ...protocol.money import exact_sum
 from ...protocol.packing import add_rows, pack_matrix, pack_rows
-from ...protocol.protocols import EVERYONE
-from ...protocol.triggers import ROWS, Threshold, Trigger, recorded_trigger
-from ...support import inputs, places
+from ...protocol.triggers import ROWS, TRIGGERS, Threshold, Trigger
+from ...rules.rounds import EVERYONE
 from ...types import Floats
 from ..wire import FederationView
 from . import journal, state_folder
@@ -305,9 +305,9 @@ class DurableLearner:
             self._durable = False
         self.flush()
 
-    def refused(self, allowed: str) -> inputs.InputError:
+    def refused(self, allowed: str) -> errors.InputError:
         """This folder cannot be used any more."""
-        return inputs.refuse("state", str(self.folder), allowed)
+        return errors.refuse("state", str(self.folder), allowed)
 
     def restart_clock(self) -> None:
         """A round is over. (After a crash the clock may show more: it only calls earlier then.)"""
@@ -401,8 +401,9 @@ def trigger_of(settings: FederationView) -> Trigger:
     """When a round opens. InputError if this version does not know the trigger."""
     if settings.trigger is None:
         return Threshold(math.inf if settings.threshold is None else settings.threshold)
-    with places.at("trigger"):
-        return recorded_trigger(places.table("trigger", settings.trigger, "a kind"))
+    with errors.at("trigger"):
+        known: Trigger = TRIGGERS.recorded(errors.table("trigger", settings.trigger, "a kind"))
+    return known
 
 
 def rules(settings: FederationView) -> Rules:

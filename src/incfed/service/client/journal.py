@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...support import inputs
+from ... import errors
 from ...types import Floats
 
 STEP, FREEZE, ANSWER, SIGNAL = 1, 2, 3, 4
@@ -161,7 +161,7 @@ def read(folder: Path, generation: int, dim: int) -> list[Record] | None:
             records.append(record)
         elif not isinstance(record, Step):
             allowed = "undamaged: records of what was sent cannot be read; start with a new folder"
-            raise inputs.refuse("state", str(path), allowed)
+            raise errors.refuse("state", str(path), allowed)
     return records
 
 

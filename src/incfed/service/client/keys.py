@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ... import errors
 from ...protocol.floats import to_bytes
 from ...protocol.packing import combine
 from ...protocol.statements import (
@@ -25,7 +26,6 @@ from ...protocol.statements import (
     upload_fields,
 )
 from ...protocol.triggers import ROWS
-from ...support import inputs
 from ...support.signing import (
     KEY_BYTES,
     digest,
@@ -120,7 +120,7 @@ def load_or_create(folder: Path) -> bytes:
             f"{KEY_BYTES} bytes in base64, readable. If it is lost, delete it and let the operator "
             "run: incfed client reset-key"
         )
-        raise inputs.refuse("key", str(path), allowed)
+        raise errors.refuse("key", str(path), allowed)
     return kept
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ... import errors
 from ...protocol.checks import MOST_STEPS
-from ...protocol.privacy import Privacy
-from ...support import inputs
+from ...rules.privacy import Privacy
+from ...values import Flag, Whole
 from ..wire import FederationView
 from .validation import check_cost
 
@@ -42,8 +43,8 @@ class Discretion(NamedTuple):
     def of(cls, share_from: object, privacy: object) -> Discretion:
         """As the application passes them."""
         if not (privacy is None or isinstance(privacy, Privacy)):
-            raise inputs.refuse("privacy", privacy, "a Privacy, such as Privacy(epsilon=4)")
-        return cls(inputs.integer("share_from", share_from, low=1, high=MOST_STEPS), privacy)
+            raise errors.refuse("privacy", privacy, "a Privacy, such as Privacy(epsilon=4)")
+        return cls(Whole(1, MOST_STEPS).of("share_from", share_from), privacy)
 
     def within(
         self, settings: FederationView, streams: str | None, trust: float | str
@@ -57,14 +58,14 @@ class Discretion(NamedTuple):
             if not given.within(common):
                 allowed = "at least as strict as the federation's: an epsilon of at most "
                 limits = f"{common.epsilon:g}, a delta of at most {common.delta:g}"
-                raise inputs.refuse("privacy", given, allowed + limits)
+                raise errors.refuse("privacy", given, allowed + limits)
         if streams is not None and (given is not None or self.share_from > 1):
             name, value = ("privacy", given) if given else ("share_from", self.share_from)
             allowed = "left out: clients of this federation stream every step"
-            raise inputs.refuse(name, value, allowed)
+            raise errors.refuse(name, value, allowed)
         if given is not None and trust != math.inf:
             allowed = "left out with privacy, whose noise hides what is a client's own"
-            raise inputs.refuse("trust", trust, allowed)
+            raise errors.refuse("trust", trust, allowed)
         if given is None:
             return None
         return replace(given, arm_norm=settings.arm_norm, reward_bound=settings.reward_bound)
@@ -91,7 +92,8 @@ def cost_function(cost: Cost) -> CostFunction:
 
 
 def decide(accept: Accept, proposal: Proposal) -> bool:
-    return inputs.flag("accept", _call("accept", accept, proposal))
+    accepted: bool = Flag().of("accept", _call("accept", accept, proposal))
+    return accepted
 
 
 def _call(name: str, policy: Callable[[Any], object], argument: Any) -> object:

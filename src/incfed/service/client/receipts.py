@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from ...errors import InputError
 from ...protocol.heads import Head, Proof
-from ...support.inputs import InputError
 from .. import codec, requests
 from ..requests import Request
 from .state_folder import for_its_owner, sync_names

@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import errors
 from ...kernels.trust import SCORES
 from ...protocol.client import FrozenData, Observations
 from ...protocol.floats import to_text
-from ...protocol.privacy import Noise
-from ...support import inputs
+from ...rules.privacy import Noise
 from ...support.formats import check_format
 from ...support.locks import Lock, Locked
 from ...types import Floats
@@ -49,7 +49,7 @@ def locked(folder: Path) -> Iterator[Lock]:
             lock = Lock(folder / LOCK)
         except Locked:
             allowed = "a folder that no other Client, in this process or another, has open"
-            raise inputs.refuse("state", str(folder), allowed) from None
+            raise errors.refuse("state", str(folder), allowed) from None
         except OSError as error:
             raise _not_writable(folder, error) from None
         yield lock
@@ -73,15 +73,15 @@ def _create(folder: Path) -> list[Path]:
         missing = [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise inputs.refuse("state", str(folder), "a folder, not a file") from None
+        raise errors.refuse("state", str(folder), "a folder, not a file") from None
     except (OSError, ValueError) as error:
         raise _not_writable(folder, error) from None
     return missing
 
 
-def _not_writable(folder: Path, error: Exception) -> inputs.InputError:
+def _not_writable(folder: Path, error: Exception) -> errors.InputError:
     reason = getattr(error, "strerror", None) or error
-    return inputs.refuse("state", str(folder), f"a folder that can be written to ({reason})")
+    return errors.refuse("state", str(folder), f"a folder that can be written to ({reason})")
 
 
 def check_owner(folder: Path, kept: FederationView, now: FederationView) -> None:
@@ -94,10 +94,10 @@ def check_owner(folder: Path, kept: FederationView, now: FederationView) -> None
                 f"a folder of this client and federation: there, {name} is {before!r}, but the "
                 f"coordinator says {after!r}"
             )
-            raise inputs.refuse("state", str(folder), allowed)
+            raise errors.refuse("state", str(folder), allowed)
 
 
-def other_history(folder: Path, history: str) -> inputs.InputError:
+def other_history(folder: Path, history: str) -> errors.InputError:
     """The coordinator's ledger does not have the epoch that this folder knows."""
     allowed = (
         f"of the coordinator's history: epoch {history.partition('-')[0]} of this folder is of "
@@ -105,7 +105,7 @@ def other_history(folder: Path, history: str) -> inputs.InputError:
         "keeps what was learned. To go on, start with a new folder: see docs/deployment.md, Back "
         "up and restore"
     )
-    return inputs.refuse("state", str(folder), allowed)
+    return errors.refuse("state", str(folder), allowed)
 
 
 # -------------------------------------------------------------------------------- the snapshot
@@ -205,7 +205,7 @@ def load(folder: Path) -> Snapshot | None:
         return _from_json(json.loads(body))
     except (ValueError, KeyError, TypeError) as error:  # (an InputError is a ValueError)
         allowed = f"an undamaged snapshot of this version ({error}); start with a new folder"
-        raise inputs.refuse("state", str(path), allowed) from None
+        raise errors.refuse("state", str(path), allowed) from None
 
 
 def _to_json(snapshot: Snapshot) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from concurrent.futures import Future
 from typing import Any
 from urllib.parse import urlsplit
 
+from ... import errors
 from ...protocol.messages import VERSION
-from ...support import inputs
 from ...support.addresses import is_loopback
 from ...support.extras import needs
 from ..binary import PACKED
@@ -73,7 +73,7 @@ class Transport:
                 base_url=url, headers=headers, verify=context, follow_redirects=False
             )
         except httpx.InvalidURL:  # a host name that cannot exist, for example
-            raise inputs.refuse("url", url, URL_ALLOWED) from None
+            raise errors.refuse("url", url, URL_ALLOWED) from None
 
     async def send(
         self, request: Request, headers: dict[str, str] | None = None
@@ -158,7 +158,7 @@ def _ssl_context(ca: str | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca)
     except (OSError, ssl.SSLError):
-        raise inputs.refuse("ca", ca, "a file of certificates in PEM format") from None
+        raise errors.refuse("ca", ca, "a file of certificates in PEM format") from None
 
 
 def _reason(error: Exception) -> str:

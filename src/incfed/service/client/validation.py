@@ -9,9 +9,11 @@ import re
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ... import errors
 from ...protocol.money import next_unit
 from ...support import inputs
 from ...types import Floats
+from ...values import Number
 from ..wire import FederationView
 
 _LABEL = r"[\w-]{1,63}"
@@ -26,27 +28,27 @@ def check_url(url: object) -> str:
     """A typing mistake must not look like a coordinator that is away. Uses no network."""
     found = _URL.fullmatch(url) if isinstance(url, str) else None
     if not isinstance(url, str) or not found or not 1 <= int(found[1] or 80) <= 65535:
-        raise inputs.refuse("url", url, URL_ALLOWED)
+        raise errors.refuse("url", url, URL_ALLOWED)
     return url
 
 
 def check_token(token: object) -> str:
     if not isinstance(token, str) or not token or not (token.isascii() and token.isprintable()):
-        raise inputs.refuse("token", "a token that is not shown here", "printable ASCII")
+        raise errors.refuse("token", "a token that is not shown here", "printable ASCII")
     return token
 
 
 def check_ca(ca: str | os.PathLike[str] | None) -> str | None:
     path = None if ca is None else os.fspath(ca)
     if path is not None and not os.path.isfile(path):
-        raise inputs.refuse("ca", path, "an existing file of certificates")
+        raise errors.refuse("ca", path, "an existing file of certificates")
     return path
 
 
 def check_cost(cost: object, limit: float = math.inf, digits: int | None = None) -> float:
-    number = inputs.number("cost", cost, low=0.0)
+    number = float(Number(0.0).of("cost", cost))
     if number > limit or (number := next_unit(number, digits)) > limit:
-        raise inputs.refuse("cost", cost, f"at most {limit:,.10g}, the federation's cost_limit")
+        raise errors.refuse("cost", cost, f"at most {limit:,.10g}, the federation's cost_limit")
     return number
 
 
@@ -73,7 +75,7 @@ def check_step(arm: ArrayLike, reward: float, settings: FederationView) -> tuple
         raise _too_long("arm", inputs.array("arm", x, ndim=1), settings)
     bound = settings.reward_bound
     if not (type(reward) is float and -bound <= reward <= bound):
-        reward = inputs.number("reward", reward, low=-bound, high=bound, booleans=True)
+        reward = float(Number(-bound, bound, booleans=True).of("reward", reward))
     return x, reward
 
 
@@ -81,10 +83,10 @@ def _copy(name: str, value: ArrayLike, ndim: int, dim: int, allowed: str) -> Flo
     if not (isinstance(value, np.ndarray) and value.dtype.char == "d" and value.ndim == ndim):
         value = inputs.array(name, value, ndim=ndim, allowed=allowed)
     if not len(value) or value.shape[-1] != dim:
-        raise inputs.refuse(name, f"an array of shape {value.shape}", allowed)
+        raise errors.refuse(name, f"an array of shape {value.shape}", allowed)
     return np.array(value, np.float64, order="C")
 
 
-def _too_long(name: str, x: Floats, settings: FederationView) -> inputs.InputError:
+def _too_long(name: str, x: Floats, settings: FederationView) -> errors.InputError:
     length = f"a vector of length {math.hypot(*x.tolist())!r}"
-    return inputs.refuse(name, length, f"at most {settings.arm_norm!r} long")
+    return errors.refuse(name, length, f"at most {settings.arm_norm!r} long")

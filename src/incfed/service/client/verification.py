@@ -10,10 +10,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...errors import InputError
 from ...protocol.heads import Head, Inclusion, Proof
 from ...protocol.statements import FIELDS, UPLOADED, signed_kind, statement
 from ...protocol.triggers import ROWS
-from ...support.inputs import InputError, counted
+from ...support.inputs import counted
 from ...support.signing import public_key, verify
 from .. import codec, requests
 from ..wire import FederationView

@@ -13,56 +13,69 @@ port = 8470
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Annotated, Literal
 
+from ... import errors
+from ...configured import Configured
+from ...errors import refuse
 from ...experiments.commands import read_tables
 from ...ledger.settings import Settings
 from ...mechanisms.registry import load_code
-from ...support import places
-from ...support.inputs import choice, integer, number, refuse
+from ...rules.rule import names, rule, setting
+from ...values import Number, String, Whole
 
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+Whereabouts = Annotated[str, String()]
+Seconds = Annotated[float, Number(0.0, above=True)]
+Count = Annotated[int, Whole(1)]
+Port = Annotated[int, Whole(0, 65535)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServerConfig:
+@rule(kw_only=True)
+class ServerConfig(Configured):
     """Where the coordinator keeps its state and listens."""
 
-    database: str = "sqlite:///federation.db"  # its URL: SQLite or PostgreSQL
-    host: str = "127.0.0.1"  # where clients are listened to
-    port: int = 8470  # where clients are listened to; 0: any free one
-    certificate: Path | None = None  # for TLS, a PEM file; with `key`, or neither
-    key: Path | None = None  # of the certificate, a PEM file
-    operator_host: str = "127.0.0.1"  # where /metrics and /docs are, which need no token
-    operator_port: int | None = None  # None: the port after `port`
-    header_time: float = 10.0  # seconds that a caller has to send the head of a request,
-    body_time: float = 60.0  # and its body, or to read an answer
-    connections: int = 4096  # at a time; fewer if the process may not open so many files
-    connections_per_address: int = 256  # of them; not for `proxies`
-    requests_per_client: int = 8  # at a time, long polls included
-    bad_tokens: int = 60  # a minute from one address, before it has to wait
-    proxies: tuple[str, ...] = ("127.0.0.1", "::1")  # whose X-Forwarded-For is believed
-    log_level: str = "INFO"  # DEBUG, INFO, WARNING or ERROR
-    mechanism_files: tuple[str, ...] = ()  # code of mechanisms that earlier settings named
+    database: Whereabouts = setting(
+        "its URL: SQLite or PostgreSQL", default="sqlite:///federation.db"
+    )
+    host: Whereabouts = setting("where clients are listened to", default="127.0.0.1")
+    port: Port = setting("where clients are listened to; 0: any free one", default=8470)
+    certificate: Path | None = setting(
+        "for TLS, a PEM file; with `key`, or neither", default=None, example="certificate.pem"
+    )
+    key: Path | None = setting("of the certificate, a PEM file", default=None, example="key.pem")
+    operator_host: Whereabouts = setting(
+        "where /metrics and /docs are, which need no token", default="127.0.0.1"
+    )
+    operator_port: Port | None = setting("None: the port after `port`", default=None, example=8471)
+    header_time: Seconds = setting(
+        "seconds that a caller has to send the head of a request,", default=10.0
+    )
+    body_time: Seconds = setting("and its body, or to read an answer", default=60.0)
+    connections: Count = setting(
+        "at a time; fewer if the process may not open so many files", default=4096
+    )
+    connections_per_address: Count = setting("of them; not for `proxies`", default=256)
+    requests_per_client: Count = setting("at a time, long polls included", default=8)
+    bad_tokens: Count = setting("a minute from one address, before it has to wait", default=60)
+    proxies: tuple[str, ...] = setting(
+        "whose X-Forwarded-For is believed", default=("127.0.0.1", "::1")
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = setting(
+        "DEBUG, INFO, WARNING or ERROR", default="INFO"
+    )
+    mechanism_files: tuple[str, ...] = setting(
+        "code of mechanisms that earlier settings named", default=()
+    )
 
     def __post_init__(self) -> None:
-        for name in ("database", "host", "operator_host"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise refuse(name, getattr(self, name), "a string that is not empty")
-        integer("port", self.port, low=0, high=65535)
-        if self.operator_port is not None:
-            integer("operator_port", self.operator_port, low=0, high=65535)
-            if self.operator_port == self.port != 0:
-                raise refuse("operator_port", self.operator_port, "another one than port")
-        for name in ("header_time", "body_time"):
-            number(name, getattr(self, name), low=0.0, open_low=True)
-        for name in ("connections", "connections_per_address", "requests_per_client", "bad_tokens"):
-            integer(name, getattr(self, name), low=1)
+        super().__post_init__()
+        if self.operator_port is not None and self.operator_port == self.port != 0:
+            raise refuse("operator_port", self.operator_port, "another one than port")
         for proxy in self.proxies:
             _check_address(proxy)
-        choice("log_level", self.log_level, LEVELS)
         if (self.certificate is None) != (self.key is None):
             raise refuse("key", self.key and str(self.key), "given with certificate, and only then")
         for name in ("certificate", "key"):
@@ -90,10 +103,10 @@ def read_config(path: Path, *, load: bool = True) -> Config:
     hint = f"Write one with: incfed init --federation {shlex.quote(str(path))}"
     found = read_tables(path, hint, commands=("serve --config",))
     folder = path.resolve().parent
-    with places.at(str(path)):
-        places.known("", found, ["federation", "server"])
+    with errors.at(str(path)):
+        errors.known("", found, ["federation", "server"])
         if "federation" not in found:
-            raise places.missing("federation", "given: [federation] with dim, mechanism, threshold")
+            raise errors.missing("federation", "given: [federation] with dim, mechanism, threshold")
         settings = Settings.read(found["federation"], folder, load=load)
         server = _server(found.get("server", {}), folder)
         for file in server.mechanism_files if load else ():
@@ -109,9 +122,9 @@ def _check_address(value: str) -> None:
 
 
 def _server(value: object, folder: Path) -> ServerConfig:
-    made = places.table("server", value, "[server]")
-    known = [field.name for field in fields(ServerConfig)]
-    places.known("server", made, known)
+    made = errors.table("server", value, "[server]")
+    known = names(ServerConfig)
+    errors.known("server", made, known)
     for name in ("certificate", "key"):
         if name in made:
             if not isinstance(made[name], str):
@@ -130,5 +143,5 @@ def _server(value: object, folder: Path) -> ServerConfig:
         file = database.removeprefix(relative)
         if file not in ("", ":memory:"):
             made["database"] = f"{relative}{folder / file}"
-    with places.at("server", known):
+    with errors.at("server", known):
         return ServerConfig(**made)

@@ -27,7 +27,7 @@ from ...protocol.checks import Refusal
 from ...protocol.heads import Head, Proof
 from ...protocol.messages import Download
 from ...protocol.packing import DIGEST
-from ...protocol.protocols import EVERYONE
+from ...rules.rounds import EVERYONE
 from ..requests import HISTORY, Start
 from ..wire import StateView
 from . import conduct, opening

@@ -27,8 +27,8 @@ from ...protocol.checks import (
 from ...protocol.messages import Answer, Delivery, Signal, Upload
 from ...protocol.money import next_unit
 from ...protocol.packing import DIGEST, FACTOR, combine
-from ...protocol.protocols import EVERYONE
 from ...protocol.statements import ANSWERED, DELIVERED, UPLOADED
+from ...rules.rounds import EVERYONE
 from ...support.inputs import counted
 from ...support.signing import KEY_BYTES, read_bytes
 from ...types import Floats

@@ -35,8 +35,8 @@ from ...protocol.global_statistics import GlobalStatistics
 from ...protocol.messages import Signal, Upload
 from ...protocol.money import from_units, to_units
 from ...protocol.packing import FACTOR, Packed, add_rows, gather
-from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
+from ...rules.rounds import EVERYONE
 from ...types import Floats
 from .batching import CLIENTS
 from .errors import Conflict

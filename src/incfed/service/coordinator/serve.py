@@ -20,11 +20,11 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.config import STARTUP_FAILURE
 
+from ...errors import refuse
 from ...ledger.database import Database
 from ...ledger.federation import too_small
 from ...ledger.settings import Settings
 from ...support.addresses import is_loopback
-from ...support.inputs import refuse
 from .app import PublicApp, make_app
 from .config import Config, ServerConfig
 from .connections import Connections, LimitedConnection, raise_file_limit

@@ -9,8 +9,8 @@ from dataclasses import fields
 from typing import Any
 
 from ...ledger.settings import Settings
-from ...protocol.limits import NONE, Limits, safe_limits
-from ...support.meanings import meanings_of
+from ...rules.limits import NONE, Limits, safe_limits
+from ...rules.rule import meanings, served
 from ...support.toml import toml
 from .config import ServerConfig
 
@@ -30,19 +30,6 @@ CHOSEN: Mapping[str, Any] = {
     "arm_norm": 1.0,
     "reward_bound": 1.0,
 }
-# Of settings that are left out by default: what they could be.
-EXAMPLES: Mapping[str, Any] = {
-    "exploration": 0.5,
-    "trigger": {"kind": "Patient", "news": 5.0},
-    "trust": "auto",
-    "privacy": {"epsilon": 4.0, "delta": 1e-5},
-    "certificate": "certificate.pem",
-    "key": "key.pem",
-    "operator_port": 8471,
-    "reserve": 100.0,
-    "steps_spread": 10.0,
-}
-OWN = ("identity", "limits")  # of Settings: in no config, or a table of its own
 WIDTH, COLUMN = 100, 30
 
 
@@ -50,7 +37,7 @@ def federation_template() -> str:
     """The text of the file."""
     settings = {**_defaults(Settings), **CHOSEN}
     limits = {**_defaults(Limits), **safe_limits(CHOSEN["budget"]).settings()}
-    ordered = {name: settings[name] for name in [*CHOSEN, *settings] if name not in OWN}
+    ordered = {name: settings[name] for name in [*CHOSEN, *settings] if name != "limits"}
     return "\n".join(
         [
             HEAD,
@@ -68,16 +55,17 @@ def federation_template() -> str:
 
 
 def _defaults(kind: type) -> dict[str, Any]:
-    return {field.name: field.default for field in fields(kind)}
+    return {field.name: field.default for field in fields(kind) if field.name in served(kind)}
 
 
 def _lines(kind: type, values: Mapping[str, Any]) -> Iterator[str]:
     """A line for each setting with its meaning, commented out if it need not be chosen."""
-    meanings = meanings_of(kind)
+    said = meanings(kind)
+    examples = {field.name: field.metadata["example"] for field in fields(kind)}
     for name, value in values.items():
-        meaning = _in_a_config(meanings[name], value)
+        meaning = _in_a_config(said[name], value)
         mark = "" if kind is Settings and name in CHOSEN else "#"
-        line = f"{mark}{name} = {toml(EXAMPLES[name] if value is None else value)}"
+        line = f"{mark}{name} = {toml(examples[name] if value is None else value)}"
         if len(whole := f"{line:<{COLUMN}}  # {meaning}") <= WIDTH:
             yield whole
         else:

@@ -18,8 +18,8 @@ from ...ledger.settings import Settings
 from ...ledger.sketches import Sketches
 from ...protocol.money import from_units
 from ...protocol.packing import Packed
-from ...protocol.protocols import EVERYONE
 from ...protocol.resale import Downloaded
+from ...rules.rounds import EVERYONE
 from ..requests import Start
 from . import listening
 from .batching import CLIENTS, NUMBER, BatchRows

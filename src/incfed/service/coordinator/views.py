@@ -18,8 +18,8 @@ from ...protocol.checks import Refusal
 from ...protocol.messages import Download
 from ...protocol.money import from_units
 from ...protocol.packing import DIGEST, FACTOR, Packed, coordinates, pack_matrix, pack_rows
-from ...protocol.protocols import EVERYONE
 from ...protocol.triggers import ROWS
+from ...rules.rounds import EVERYONE
 from ...types import Floats
 from ..requests import Start
 from ..wire import ClientView, FederationView, OfferView, PrivacyView, RoundView, Stage, StateView

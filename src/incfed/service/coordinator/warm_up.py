@@ -13,9 +13,9 @@ from ...mechanisms.small_worlds import for_small_worlds
 from ...protocol import deciding
 from ...protocol.deciding import RoundInputs
 from ...protocol.global_statistics import GlobalStatistics
-from ...protocol.limits import Limits
 from ...protocol.messages import Upload
 from ...protocol.packing import pack_matrix, pack_rows
+from ...rules.limits import Limits
 from . import conduct, listening
 
 DIM, CLIENTS, RIDGE = 4, 6, 0.1  # compiled code does not depend on them

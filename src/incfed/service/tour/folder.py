@@ -8,15 +8,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ...errors import refuse
 from ...ledger import clients, operators
 from ...ledger.audit import AuditReport, audit
 from ...ledger.chain import entries_after
 from ...ledger.database import Database, check_file
 from ...ledger.federation import create
 from ...ledger.operators import OPERATOR
-from ...protocol.limits import NONE
+from ...rules.limits import NONE
 from ...support.files import claim, write_text
-from ...support.inputs import refuse
 from ...support.toml import toml
 from .options import TourOptions
 

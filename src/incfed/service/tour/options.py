@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ... import ranges
+from ... import errors, ranges
 from ...environments import Synthetic
 from ...ledger.settings import Settings
 from ...mechanisms.registry import BUILT_IN, recorded_mechanism
-from ...protocol.limits import Limits
-from ...support import inputs
+from ...rules.limits import Limits
+from ...values import Number, Whole, Word
 
 MOST_CLIENTS = 40  # processes, each with numpy and numba loaded
 DIM, ARMS, POOL, NOISE = 10, 10, 200, 0.1
@@ -34,21 +34,21 @@ class TourOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        inputs.integer("--clients", self.clients, low=1, high=MOST_CLIENTS)
-        inputs.number("--seconds", self.seconds, low=0.0, high=1e6, open_low=True)
+        Whole(1, MOST_CLIENTS).of("--clients", self.clients)
+        Number(0.0, 1e6, above=True).of("--seconds", self.seconds)
         if self.steps is not None:
-            inputs.integer("--steps", self.steps, low=1, high=ranges.MOST_STEPS)
-        inputs.number("--pace", self.pace, low=0.0, high=1000.0, open_low=True)
-        inputs.choice("--mechanism", self.mechanism, BUILT_IN)
+            Whole(1, ranges.MOST_STEPS).of("--steps", self.steps)
+        Number(0.0, 1000.0, above=True).of("--pace", self.pace)
+        Word(BUILT_IN).of("--mechanism", self.mechanism)
         if self.beta is not None:
             if self.mechanism not in BETA:
                 allowed = f"left out: it is for {', '.join(BETA)} only"
-                raise inputs.refuse("--beta", self.beta, allowed)
-            inputs.number("--beta", self.beta, low=0.0, high=1.0, open_low=True)
-        inputs.number("--threshold", self.threshold, low=0.0, high=1e9)
-        inputs.number("--cost", self.cost, low=0.0, high=1e5)
-        ranges.check("budget", self.budget, "--budget")
-        inputs.integer("--seed", self.seed, low=0)
+                raise errors.refuse("--beta", self.beta, allowed)
+            Number(0.0, 1.0, above=True).of("--beta", self.beta)
+        Number(0.0, 1e9).of("--threshold", self.threshold)
+        Number(0.0, 1e5).of("--cost", self.cost)
+        ranges.BUDGET.of("--budget", self.budget)
+        Whole(0).of("--seed", self.seed)
 
     @property
     def names(self) -> list[str]:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ...errors import InputError, refuse
 from ...experiments.warm_up import compiling
 from ...support.files import alone_in
-from ...support.inputs import InputError, counted, refuse
+from ...support.inputs import counted
 from ...support.terminal import COMPILING, Terminal, short
 from ..client.durable_learner import warm_up
 from ..codec import read

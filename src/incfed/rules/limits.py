@@ -8,19 +8,24 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from dataclasses import fields
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from .. import ranges
-from ..support import inputs, places
-from ..support.described import Configured
+from ..configured import Configured
+from ..errors import known, table
+from ..values import Flag, Number, Whole
+from .rule import names, read, rule, setting
 
 NONE = "none"  # in a config: no limit
 BUDGET = "budget"  # named like a limit where it is what a client exceeded
 SMALL = 2  # a federation of so many members hides nobody's data from the others
 
 
-@dataclass(frozen=True, kw_only=True)
+Factor = Annotated[float, Number(1.0, 1e100)]
+
+
+@rule(kw_only=True)
 class Limits(Configured):
     """Limits on what a federation pays, and on when what is shared counts. None: no limit.
 
@@ -55,38 +60,57 @@ class Limits(Configured):
     at most 23.3 in a round
     """
 
-    per_round: float | None = None
-    per_payment: float | None = None
-    per_client: float | None = None
-    reserve: float | None = None
-    price_rise: float | None = None
-    price_floor: float = 1.0
-    price_spread: float | None = None
-    steps_per_upload: int | None = None
-    largest_share: float | None = None
-    steps_spread: float | None = None
-    least_sharers: int = 1
-    least_steps: int = 1
-    refuse_resale: bool = False
+    _example: ClassVar[str] = "Limits(per_round=100)"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("per_round", "per_payment", "per_client"):
-            if getattr(self, name) is not None:
-                ranges.check("budget", getattr(self, name), name)
-        if self.reserve is not None:
-            ranges.check("cost", self.reserve, "reserve")
-        for name in ("price_rise", "price_spread", "steps_spread"):
-            if getattr(self, name) is not None:
-                inputs.number(name, getattr(self, name), low=1.0, high=1e100)
-        inputs.number("price_floor", self.price_floor, low=0.0, high=1e100, open_low=True)
-        if self.steps_per_upload is not None:
-            inputs.integer("steps_per_upload", self.steps_per_upload, low=1, high=10**9)
-        if self.largest_share is not None:
-            inputs.number("largest_share", self.largest_share, low=0.0, high=1.0, open_low=True)
-        inputs.integer("least_sharers", self.least_sharers, low=1)
-        inputs.integer("least_steps", self.least_steps, low=1)
-        inputs.flag("refuse_resale", self.refuse_resale)
+    per_round: ranges.Budget | None = setting("money for all clients in a round", default=None)
+    per_payment: ranges.Budget | None = setting("money for one client in a round", default=None)
+    per_client: ranges.Budget | None = setting("money for one client, ever", default=None)
+    reserve: ranges.Cost | None = setting(
+        "a client that declares a higher cost is not paid", default=None, example=100.0
+    )
+    price_rise: Factor | None = setting(
+        "a client is not paid in a round in which it declares more than this factor times the "
+        "most that it declared before",
+        default=None,
+    )
+    price_floor: ranges.Bound = setting(
+        "what was declared below this counts as this much, for `price_rise` and `price_spread`",
+        default=1.0,
+    )
+    price_spread: Factor | None = setting(
+        "nor if it declares more than this factor times the median of what the others do that "
+        "want money; if there are two of them, or more. Others are those in the round, and "
+        "members whose data is part of the model",
+        default=None,
+    )
+    steps_per_upload: Annotated[int, Whole(1, 10**9)] | None = setting(
+        "an upload of more steps is refused", default=None
+    )
+    largest_share: Annotated[float, Number(0.0, 1.0, above=True)] | None = setting(
+        "of all steps that are shared, and those uploaded now, at most this share is one "
+        "client's: else it waits for the others. Not in federations of one or two",
+        default=None,
+    )
+    steps_spread: Factor | None = setting(
+        "nor more than this factor times the mean of what the others have, that have any",
+        default=None,
+        example=10.0,
+    )
+    least_sharers: Annotated[int, Whole(1)] = setting(
+        "if fewer clients would share in a round, nothing is shared, and nobody is paid. Not "
+        "in federations of one or two, where that hides nothing",
+        default=1,
+    )
+    least_steps: Annotated[int, Whole(1)] = setting(
+        "the same, if all but one of them would share fewer steps, whichever that is: each "
+        "knows its own, and can tell the rest",
+        default=1,
+    )
+    refuse_resale: Annotated[bool, Flag()] = setting(
+        "an upload that is a multiple of what clients have downloaded is refused. Only real "
+        "clients: simulated ones have seen what they share",
+        default=False,
+    )
 
     def allowance(
         self, price: float, past: Past, left: float, usual: float | None = None
@@ -94,7 +118,7 @@ class Limits(Configured):
         """The most that a client with this declared cost may be paid in a round, if `left` is left
         of the budget, and others declare `usual`.
 
-        >>> from incfed.protocol.limits import Past
+        >>> from incfed.rules.limits import Past
         >>> limits = incfed.Limits(per_client=100.0, price_rise=1.1)
         >>> past = Past(paid=95.0, price=10.0)
         >>> limits.allowance(price=10.0, past=past, left=1000.0)
@@ -211,12 +235,10 @@ def safe_limits(budget: float | None) -> Limits:
 def build_limits(value: object, place: str, start: Limits | None = None) -> Limits:
     """The limits that a config names; those it does not name are as in `start`. "none" is no
     limit."""
-    given = places.table(place, value, "{ per_round = 100.0 }")
-    known = [field.name for field in fields(Limits)]
-    places.known(place, given, known)
-    made: dict[str, Any] = {name: None if limit == NONE else limit for name, limit in given.items()}
-    with places.at(place, known):
-        return replace(start or Limits(), **made)
+    given = table(place, value, "{ per_round = 100.0 }")
+    known(place, given, names(Limits))
+    made = {name: None if limit == NONE else limit for name, limit in given.items()}
+    return read(Limits, {**(start or Limits()).settings(), **made}, place)
 
 
 class Past(NamedTuple):

@@ -21,15 +21,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..support import inputs, places
-from ..support.described import Configured
+from ..configured import Configured
+from ..errors import known
 from ..types import Floats
+from ..values import Number, Whole
+from .rule import read, rule, setting
 
 SENSITIVITY = 3.0 / math.sqrt(2.0)  # of (sum x x' / L^2, sum x y / (L Y)), one step replaced
 EPSILON = (0.01, 100.0)  # where the calibration keeps its digits
@@ -52,7 +54,7 @@ class Noise(NamedTuple):
         return Noise(self.V + other.V, self.b + other.b)
 
 
-@dataclass(frozen=True)
+@rule()
 class Privacy(Configured):
     """(epsilon, delta)-differential privacy of each step in what a client shares.
 
@@ -66,19 +68,20 @@ class Privacy(Configured):
     2.29
     """
 
-    epsilon: float
-    delta: float = 1e-5
-    arm_norm: float = 1.0  # L
-    reward_bound: float = 1.0  # Y
+    _example: ClassVar[str] = "Privacy(epsilon=4)"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, (low, high) in (("epsilon", EPSILON), ("delta", DELTA)):
-            number = inputs.number(name, getattr(self, name), low=low, high=high)
-            object.__setattr__(self, name, number)
-        for name in ("arm_norm", "reward_bound"):
-            number = inputs.number(name, getattr(self, name), low=0.0, high=1e100, open_low=True)
-            object.__setattr__(self, name, number)
+    epsilon: Annotated[float, Number(*EPSILON, as_float=True)] = setting(
+        "how much one step may change the odds of what is sent; less is more private"
+    )
+    delta: Annotated[float, Number(*DELTA, as_float=True)] = setting(
+        "the probability with which that may fail", default=1e-5
+    )
+    arm_norm: Annotated[float, Number(0.0, 1e100, above=True, as_float=True)] = setting(
+        "no arm is longer (in a federation its own bounds apply)", default=1.0
+    )
+    reward_bound: Annotated[float, Number(0.0, 1e100, above=True, as_float=True)] = setting(
+        "no reward is larger, up or down (in a federation its own bounds apply)", default=1.0
+    )
 
     @cached_property
     def sigma(self) -> float:
@@ -129,7 +132,7 @@ class Privacy(Configured):
         >>> incfed.Privacy(epsilon=1).epsilon_of(1) < incfed.Privacy(epsilon=1).epsilon_of(10)
         True
         """
-        inputs.integer("events", events, low=1)
+        Whole(1).of("events", events)
         scale = gaussian_scale(self.epsilon, self.delta) / events
         low, high = 0.0, 1.0
         while gaussian_delta(high, scale) > self.delta:
@@ -181,11 +184,8 @@ def build_privacy(value: object, place: str, names: Sequence[str] = SETTINGS) ->
     """As a config gives it: a table of these; anything else is refused later."""
     if not isinstance(value, Mapping):
         return value
-    places.known(place, value, names)
-    if "epsilon" not in value:
-        raise places.missing(f"{place}.epsilon", "given")
-    with places.at(place, names):
-        return Privacy(**value)
+    known(place, value, names)
+    return read(Privacy, value, place)
 
 
 def _cdf(x: float) -> float:

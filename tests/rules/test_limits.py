@@ -13,7 +13,7 @@ import incfed
 from incfed.mechanisms.rehearsal import RIDGE
 from incfed.protocol.deciding import Offers, RoundInputs, decide, decide_again, shortfall
 from incfed.protocol.global_statistics import GlobalStatistics
-from incfed.protocol.limits import Past, build_limits, usual_prices
+from incfed.rules.limits import Past, build_limits, usual_prices
 from support.federation import made
 from support.worlds import MECHANISMS, Kind, mechanisms, tables
 from support.worlds import Table as Drawn
@@ -264,5 +264,5 @@ def test_no_limit_in_words() -> None:
     start = incfed.Limits(per_round=5.0, least_sharers=2)
     found = build_limits({"per_round": "none", "reserve": 3.0}, "limits", start)
     assert found == incfed.Limits(reserve=3.0, least_sharers=2)
-    with pytest.raises(incfed.InputError, match="limits: got 5, must be Limits"):
+    with pytest.raises(incfed.InputError, match="limits: got 5, must be a Limits"):
         incfed.IncFedUCB(incfed.PayEveryone(), 0.1, limits=5)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import incfed
 from incfed.protocol.checks import MessageBounds, check_delivery, check_upload
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import pack_matrix
-from incfed.protocol.privacy import (
+from incfed.rules.privacy import (
     SENSITIVITY,
     Noise,
     Privacy,

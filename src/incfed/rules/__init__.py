@@ -1,0 +1,1 @@
+"""The rulebook: every rule of a federation, declared once and checked once."""

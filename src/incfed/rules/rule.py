@@ -1,0 +1,135 @@
+"""What a rule is: a frozen pydantic dataclass whose fields say what they mean, what they may be,
+and where they count. Errors of pydantic become an `InputError`."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, TypeVar, dataclass_transform
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+from pydantic_core import ErrorDetails
+
+from ..errors import InputError, missing, refuse, unknown
+
+T = TypeVar("T")
+_SCHEMA = ConfigDict(extra="forbid", arbitrary_types_allowed=True, use_attribute_docstrings=False)
+
+
+def setting(
+    meaning: str, *, default: Any = dataclasses.MISSING, example: Any = None, served: bool = True
+) -> Any:
+    """A field of a rule. `meaning` is what the reference of settings and the commented configs say
+    of it; `example`: what a config could say that leaves it out by default. With `served` false it
+    is for simulations only."""
+    more = {"meaning": meaning, "example": example, "served": served}
+    return dataclasses.field(default=default, metadata=more)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, setting))
+def rule(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]:
+    """Make a class a rule: its fields are checked, and what they exclude by `__post_init__`."""
+
+    def make(cls: type[T]) -> type[T]:
+        made: Any = dataclass(frozen=True, kw_only=kw_only, config=_SCHEMA)(cls)
+        init = made.__init__
+
+        @wraps(init)
+        def __init__(self: Any, *args: Any, **given: Any) -> None:
+            try:
+                init(self, *args, **given)
+            except ValidationError as error:
+                raise input_error(error, names(made)) from None
+
+        # Signatures are those of the fields, also of classes that inherit them.
+        __init__.__signature__ = _signature(made)  # type: ignore[attr-defined]
+        made.__init__ = __init__
+        del made.__signature__
+        found: type[T] = made
+        return found
+
+    return make
+
+
+def names(rules: type) -> list[str]:
+    """The settings of a rule."""
+    return [field.name for field in dataclasses.fields(rules)]
+
+
+def meanings(rules: type) -> dict[str, str]:
+    """What each setting of a rule means."""
+    return {
+        field.name: field.metadata["meaning"]
+        for field in dataclasses.fields(rules)
+        if field.metadata.get("meaning")
+    }
+
+
+def served(rules: type) -> list[str]:
+    """The settings that a served federation has too."""
+    return [field.name for field in dataclasses.fields(rules) if field.metadata.get("served", True)]
+
+
+def read(rules: type[T], table: Mapping[str, Any], place: str) -> T:
+    """The rule that a table of a config describes."""
+    try:
+        return TypeAdapter(rules).validate_python(dict(table))
+    except ValidationError as error:
+        found = input_error(error, names(rules))
+        inside = f"{place}.{found.place}" if found.place else place
+        raise InputError(found.said, inside) from None
+
+
+def input_error(error: ValidationError, known: list[str]) -> InputError:
+    """The first of pydantic's errors as one of ours; `known`: the settings there are."""
+    first = error.errors()[0]
+    place, value, context = _place(first["loc"]), first["input"], first.get("ctx", {})
+    kind = first["type"]
+    if "refused" in context:
+        return InputError(context["refused"].said, place + context["refused"].place)
+    if isinstance(inner := context.get("error"), InputError):
+        return inner.within(place, {inner.place}) if place else inner
+    if kind.startswith("missing"):
+        return missing(place, "given")
+    if kind in ("unexpected_keyword_argument", "extra_forbidden"):
+        return unknown(place, value, known)
+    return refuse(place, value, _allowed(first))
+
+
+def _allowed(error: ErrorDetails) -> str:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == "literal_error":
+        return f"one of {context['expected'].replace(' or ', ', ')}"
+    words = {"dataclass_type": "a table", "bool_type": "true or false", "string_type": "a text"}
+    if kind in words:
+        return words[kind]
+    said = error["msg"]
+    return said[:1].lower() + said[1:]
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """Such as "limits.per_round" or "proxies[1]"."""
+    place = ""
+    for one in location:
+        place += f"[{one}]" if isinstance(one, int) else f".{one}" if place else one
+    return place
+
+
+def _signature(made: type) -> inspect.Signature:
+    kinds = inspect.Parameter
+    found = [
+        kinds(
+            field.name,
+            kinds.KEYWORD_ONLY if field.kw_only else kinds.POSITIONAL_OR_KEYWORD,
+            default=kinds.empty if field.default is dataclasses.MISSING else field.default,
+            annotation=field.type,
+        )
+        for field in dataclasses.fields(made)
+        if field.init
+    ]
+    found.sort(key=lambda one: one.kind)
+    this = kinds("self", kinds.POSITIONAL_OR_KEYWORD)
+    return inspect.Signature([this, *found], return_annotation=None)
