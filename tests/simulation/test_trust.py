@@ -44,8 +44,8 @@ def test_what_is_shared_and_paid_does_not_depend_on_trust_given_the_choices(trus
     world = incfed.Synthetic(clients=6, dim=4, arms=1, pool=50, spread=0.5)
     ours, theirs = run(world=world, trust=trust), run(world=world)
     for field in fields(ours.rounds):  # processors round payments differently
-        pair = (getattr(found.rounds, field.name) for found in (ours, theirs))
-        np.testing.assert_allclose(*pair, rtol=1e-12)
+        one, other = getattr(ours.rounds, field.name), getattr(theirs.rounds, field.name)
+        np.testing.assert_allclose(one, other, rtol=1e-12)
     for name in ("reward", "regret", "payment", "communication", "packed"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12)
 
