@@ -1,8 +1,7 @@
 """Objects that say what they are, and check what they are given by their annotations.
 
-`Configured` dataclasses check their fields, `checked` functions their arguments: those that are
-annotated with a `Value`, with words (`Literal`), as `bool`, or with a `Configured` class. Anything
-else they check themselves. A class derived from one of ours checks its own fields itself.
+`Configured` dataclasses check those of their fields that are annotated with a `Value`, with words
+(`Literal`), as `bool`, or with a `Configured` class. Anything else they check themselves.
 """
 
 from __future__ import annotations
@@ -10,16 +9,13 @@ from __future__ import annotations
 import html
 import inspect
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache, wraps
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from functools import cache
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from .errors import InputError
 from .values import Flag, NotAllowed, Value, Word, python
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 LONGEST = 160  # characters of a value in a table
 
@@ -106,32 +102,17 @@ def check_fields(made: Any) -> None:
             object.__setattr__(made, field.name, found)
 
 
-def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """A function whose arguments are checked as its annotations say, and passed on as Python has
-    them."""
-    signature = inspect.signature(function)
-
-    @wraps(function)
-    def call(*args: P.args, **given: P.kwargs) -> R:
-        bound = signature.bind(*args, **given)
-        for name, value in values_of(function).items():
-            if name in bound.arguments:
-                bound.arguments[name] = value.of(name, bound.arguments[name])
-        return function(*bound.args, **bound.kwargs)
-
-    return call
-
-
 @cache
-def values_of(owner: Any) -> dict[str, Value[Any]]:
-    """What the fields of a class, or the arguments of a function, may be; those of which the
-    annotations do not tell are left out."""
-    hints: dict[str, Any] = {}
-    for one in reversed(inspect.getmro(owner)) if inspect.isclass(owner) else [owner]:
-        ours = one.__module__.startswith("incfed")
-        hints |= inspect.get_annotations(one, eval_str=ours)
-    found = {name: value_of(hint) for name, hint in hints.items() if name != "return"}
-    return {name: value for name, value in found.items() if value is not None}
+def values_of(kind: Any) -> dict[str, Value[Any]]:
+    """What the fields of a class may be, as far as annotations in this package tell. Classes that
+    are derived from ours check their own fields themselves."""
+    found: dict[str, Value[Any]] = {}
+    for one in reversed(inspect.getmro(kind)):
+        if one.__module__.partition(".")[0] == __package__:
+            hints = inspect.get_annotations(one, eval_str=True)
+            values = {name: value_of(hint) for name, hint in hints.items()}
+            found |= {name: value for name, value in values.items() if value is not None}
+    return found
 
 
 def value_of(hint: Any) -> Value[Any] | None:
@@ -142,7 +123,7 @@ def value_of(hint: Any) -> Value[Any] | None:
             (one for one in arguments[1:] if isinstance(one, Value)), value_of(arguments[0])
         )
     if origin is Literal:
-        return Word(arguments)
+        return Word(arguments) if all(isinstance(one, str) for one in arguments) else None
     if origin in (Union, types.UnionType) and len(arguments) == 2 and arguments[1] is type(None):
         inner = value_of(arguments[0])
         return None if inner is None else OrNone(inner)

@@ -12,7 +12,8 @@ SHOWN = 120  # characters of a value in a message
 
 
 class InputError(ValueError):
-    """An invalid input; the message names the field, the value, and what is allowed.
+    """An invalid input; the message names the field, the value, and what is allowed. In a class of
+    your own: `raise incfed.InputError("got 2, must be odd", "field")`.
 
     >>> incfed.Synthetic(clients=0)
     Traceback (most recent call last):

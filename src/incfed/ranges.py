@@ -14,9 +14,6 @@ MOST_STEPS = 10**12  # a longer run would not finish
 MOST_DIM = 1000  # of a federation: larger matrices exceed its message size
 LARGEST = 1e100  # absolute value of a feature or a reward
 
-Amount = Annotated[float, Number(0.0)]
-Positive = Annotated[float, Number(0.0, above=True)]
-Share = Annotated[float, Number(0.0, 1.0)]
 Bound = Annotated[float, Number(0.0, LARGEST, above=True)]  # of features, rewards, costs
 Steps = Annotated[int, Whole(1, MOST_STEPS)]
 RIDGE = Number(1e-12, 1e12)
@@ -25,7 +22,8 @@ DELTA = Number(1e-100, 1.0, below=True)
 EXPLORATION = Number(0.0, 1e12)
 WIDTH_SCALE = Number(0.0, 1e12)
 COST = BUDGET = Number(0.0, 1e100)
-TRUST = Number(0.0, 1e100, or_inf=True, words=("auto",))  # of one client, or of all alike
+# Of one client, or of all alike.
+TRUST = Number(0.0, 1e100, or_inf=True, words=("auto",), as_float=True)
 Costs = Annotated[
     float | Sequence[float],
     Each(Number(0.0, 1e100), "a number of at least 0, or one per client"),

@@ -1,9 +1,9 @@
 """What values a setting takes: a number in a range, a whole number, a word, true or false.
 
-A type of a setting is written as its annotation, once: `beta: Annotated[float, Number(0, 1)]`. It
-is checked wherever the setting is given: in rules (pydantic calls `take`), in classes and functions
-(`checked`), and by name (`of`). Numpy numbers are taken, and kept as Python's. Booleans, texts and
-NaN are no numbers.
+The annotation of a setting says it once: `beta: Annotated[float, Number(0, 1)]`. It is checked
+wherever the setting is given: in rules (pydantic calls `take`), in other classes (`configured.py`)
+and in functions (`of`). Numpy numbers are taken, and kept as Python's. Booleans, texts and NaN are
+no numbers.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class Value(ABC, Generic[T]):
             try:
                 return self.take(value)
             except NotAllowed as error:
-                refused = self.refused("", value, error)
-                context = {"allowed": refused.said.partition("must be ")[2], "refused": refused}
-                raise PydanticCustomError("refused", "must be {allowed}", context) from None
+                message = f"must be {self.allowed}" if error.part is None else error.part.said
+                context = {"message": message, "refused": self.refused("", value, error)}
+                raise PydanticCustomError("refused", "{message}", context) from None
 
         return core_schema.no_info_plain_validator_function(check)
 
@@ -132,6 +132,9 @@ class Rate(Number):
     @property
     def allowed(self) -> str:
         return f"0 for no limit, or from {self.low:g} to {self.high:,g}"
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"const": 0}, super().schema()]}
 
     def take(self, value: Any) -> Any:
         number = Number(0.0).take(value)

@@ -6,10 +6,11 @@ import inspect
 import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 import incfed
 from incfed.configured import Configured
@@ -24,7 +25,7 @@ from incfed.rules.rounds import RoundRules
 from incfed.rules.rule import meanings, names, read, rule, served, setting
 from incfed.service.coordinator.config import ServerConfig
 from incfed.service.coordinator.template import federation_template
-from incfed.values import Number, Whole
+from incfed.values import Number, Whole, Word
 
 RULES: list[Any] = [Learning, Trusting, RoundRules, Members, Conduct, Limits, Privacy, Settings]
 
@@ -132,3 +133,64 @@ def test_what_excludes_what_holds_for_simulated_and_served_federations() -> None
     ):
         with pytest.raises(InputError, match=r"^trust: got 1\.0, must be left out with privacy"):
             make()
+
+
+def test_a_class_of_ones_own_keeps_the_checks_of_what_it_declares_anew() -> None:
+    @dataclass(frozen=True)
+    class Mine(incfed.PaymentEfficient):
+        beta: float = 0.5
+        mode: Literal[1, 2] = 1
+        strict: bool = False
+
+    odd: Any = 3
+    assert Mine(strict=odd, mode=odd).strict == 3  # its own fields are its own business
+    with pytest.raises(InputError, match=r"^beta: got 7, must be a number from 0 to 1$"):
+        Mine(beta=7)
+
+
+def test_what_is_given_by_position_is_named() -> None:
+    bad: Any = True
+    with pytest.raises(InputError, match=r"^epsilon: got True, must be a number from "):
+        Privacy(bad)
+    with pytest.raises(InputError, match=r"^delta: got 5, must be a number from "):
+        Privacy(4, 5)
+
+
+def test_objects_of_the_wrong_class() -> None:
+    bad: Any = 5
+    text: Any = "x"
+    with pytest.raises(InputError, match=r"^mechanism: got 5, must be a Mechanism, such as "):
+        Settings(dim=1, mechanism=bad, threshold=1.0)
+    with pytest.raises(InputError, match=r"^trigger: got 5, must be a Trigger, such as Patient"):
+        Settings(dim=1, mechanism=incfed.PayEveryone(), trigger=bad)
+    with pytest.raises(InputError, match=r"^proxies: got 'x', must be a list$"):
+        ServerConfig(proxies=text)
+
+
+def test_an_error_of_somebody_elses_leaves_a_rule_as_it_is() -> None:
+    class Odd(Privacy):
+        def __post_init__(self) -> None:
+            raise ZeroDivisionError("odd")
+
+    class Own(Privacy):
+        def __post_init__(self) -> None:
+            raise ValueError("own")
+
+    with pytest.raises(ZeroDivisionError, match="odd"):
+        Odd(4)
+    with pytest.raises(ValueError, match=r"^own$"):
+        Own(4)
+
+
+@pytest.mark.parametrize("name", ["reads", "clocks", "share_from"])
+def test_a_served_federation_refuses_what_is_for_simulations(name: str) -> None:
+    given: Any = {name: {"reads": "stale", "clocks": "participants", "share_from": 5}[name]}
+    with pytest.raises(InputError, match=rf"^{name}: got .*, must be left out: a served"):
+        Settings(dim=1, mechanism=incfed.PayEveryone(), threshold=1.0, **given)
+
+
+def test_a_refusal_does_not_repeat_what_was_sent() -> None:
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[str, Word(("a", "b"))])
+    with pytest.raises(ValidationError) as caught:
+        adapter.validate_python("must be x")
+    assert caught.value.errors()[0]["msg"] == "must be one of 'a', 'b'"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,7 +35,7 @@ from ..rules.rule import rule, served, setting
 from ..values import Number, String, Whole
 
 SAFE = safe_limits(None)  # stands for those of the budget in settings that name no limits
-BUDGET_IN_CONFIG = replace(ranges.BUDGET, words=(NONE,))
+BUDGET = replace(ranges.BUDGET, words=(NONE,), as_float=True)  # of a config
 
 
 @rule(kw_only=True)
@@ -67,7 +67,9 @@ class Settings(Conduct, RoundRules, Trusting):
         served=False,
     )
     trust: Annotated[float | Auto, ranges.TRUST] | None = setting(  # type: ignore[assignment]
-        "of clients that say nothing; None: infinite", default=None, example=AUTO
+        "how far clients trust others that say nothing of it; None: in full",
+        default=None,
+        example=AUTO,
     )
     limits: Limits = setting("by default, safe ones for this budget", default=SAFE)
     money_digits: Annotated[int, Whole(0, MOST_DIGITS)] = setting(
@@ -76,6 +78,11 @@ class Settings(Conduct, RoundRules, Trusting):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for field in fields(self):  # those of simulations only
+            simulated = not field.metadata["served"] and field.name != "identity"
+            if simulated and getattr(self, field.name) != field.default:
+                allowed = f"left out: a served federation has {field.default!r}"
+                raise refuse(field.name, getattr(self, field.name), allowed)
         kind = type(self.mechanism)
         if kind is not Pinned and BUILT_IN.get(kind.__name__) is not kind:
             allowed = f"one of {', '.join(BUILT_IN)}, or one that a config names"
@@ -180,12 +187,8 @@ class Settings(Conduct, RoundRules, Trusting):
         if "budget" not in given:
             allowed = 'given: a number, the most that is ever paid in all; or "none" for no limit'
             raise missing("federation.budget", allowed)
-        if given["budget"] == NONE:
-            given["budget"] = None
-        else:
-            given["budget"] = replace(ranges.BUDGET, words=(NONE,)).of(
-                "federation.budget", given["budget"]
-            )
+        budget = BUDGET.of("federation.budget", given["budget"])
+        given["budget"] = None if budget == NONE else budget
         if "limits" in given:
             start = safe_limits(given["budget"])
             given["limits"] = build_limits(given["limits"], "federation.limits", start)

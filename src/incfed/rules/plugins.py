@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..configured import Configured
+from ..configured import Configured, Made
 from ..errors import InputError, at, hint, known, missing, table
 from ..support.files import digest
 from ..support.plugins import explain, find_class
@@ -30,6 +30,10 @@ _STARS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 class Plugin(Configured, ABC):
     """The base class of what a rule names."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return Made(cls).__get_pydantic_core_schema__(source, handler)
 
     def settings(self) -> dict[str, Any]:
         """The settings that a result records.

@@ -1,5 +1,5 @@
 """What a rule is: a frozen pydantic dataclass whose fields say what they mean, what they may be,
-and where they count. Errors of pydantic become an `InputError`."""
+and whether a served federation has them. Errors of pydantic become an `InputError`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from ..errors import InputError, missing, refuse, unknown
 
 T = TypeVar("T")
-_SCHEMA = ConfigDict(extra="forbid", arbitrary_types_allowed=True, use_attribute_docstrings=False)
+_SCHEMA = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
 
 def setting(
@@ -86,12 +86,16 @@ def read(rules: type[T], table: Mapping[str, Any], place: str) -> T:
 def input_error(error: ValidationError, known: list[str]) -> InputError:
     """The first of pydantic's errors as one of ours; `known`: the settings there are."""
     first = error.errors()[0]
-    place, value, context = _place(first["loc"]), first["input"], first.get("ctx", {})
+    at, *inside = first["loc"] or ("",)
+    by_name = known[at] if isinstance(at, int) and at < len(known) else at  # by position
+    place, value, context = _place((by_name, *inside)), first["input"], first.get("ctx", {})
     kind = first["type"]
     if "refused" in context:
         return InputError(context["refused"].said, place + context["refused"].place)
     if isinstance(inner := context.get("error"), InputError):
         return inner.within(place, {inner.place}) if place else inner
+    if isinstance(inner, Exception):  # of somebody's own `__post_init__`
+        raise inner from None
     if kind.startswith("missing"):
         return missing(place, "given")
     if kind in ("unexpected_keyword_argument", "extra_forbidden"):
@@ -103,7 +107,12 @@ def _allowed(error: ErrorDetails) -> str:
     kind, context = error["type"], error.get("ctx", {})
     if kind == "literal_error":
         return f"one of {context['expected'].replace(' or ', ', ')}"
-    words = {"dataclass_type": "a table", "bool_type": "true or false", "string_type": "a text"}
+    words = {
+        "dataclass_type": "a table",
+        "tuple_type": "a list",
+        "string_type": "a text",
+        "unexpected_positional_argument": "given by name",
+    }
     if kind in words:
         return words[kind]
     said = error["msg"]
@@ -114,7 +123,7 @@ def _place(location: tuple[int | str, ...]) -> str:
     """Such as "limits.per_round" or "proxies[1]"."""
     place = ""
     for one in location:
-        place += f"[{one}]" if isinstance(one, int) else f".{one}" if place else one
+        place += f"[{one}]" if isinstance(one, int) else f".{one}" if place else str(one)
     return place
 
 

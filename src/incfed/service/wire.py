@@ -1,8 +1,8 @@
 """The messages between a client and the coordinator, defined once for both ends.
 
 Every message is a dataclass. FastAPI takes them as models: it validates requests by them and
-documents them on the OpenAPI page. A client needs no pydantic: it reads replies with
-`codec.read`, which follows the same annotations.
+documents them on the OpenAPI page. A client reads replies
+with `codec.read`, which follows the same annotations.
 
 Arrays are base64 of little-endian float64 numbers: exact, and shorter than decimal digits.
 """

@@ -45,20 +45,28 @@ class ServerConfig(Configured):
     certificate: Path | None = setting(
         "for TLS, a PEM file; with `key`, or neither", default=None, example="certificate.pem"
     )
-    key: Path | None = setting("of the certificate, a PEM file", default=None, example="key.pem")
+    key: Path | None = setting(
+        "the key of the certificate, a PEM file", default=None, example="key.pem"
+    )
     operator_host: Whereabouts = setting(
         "where /metrics and /docs are, which need no token", default="127.0.0.1"
     )
     operator_port: Port | None = setting("None: the port after `port`", default=None, example=8471)
     header_time: Seconds = setting(
-        "seconds that a caller has to send the head of a request,", default=10.0
+        "seconds that a caller has to send the head of a request", default=10.0
     )
-    body_time: Seconds = setting("and its body, or to read an answer", default=60.0)
+    body_time: Seconds = setting(
+        "seconds that a caller has to send a body, or to read an answer", default=60.0
+    )
     connections: Count = setting(
-        "at a time; fewer if the process may not open so many files", default=4096
+        "connections at a time; fewer if the process may not open so many files", default=4096
     )
-    connections_per_address: Count = setting("of them; not for `proxies`", default=256)
-    requests_per_client: Count = setting("at a time, long polls included", default=8)
+    connections_per_address: Count = setting(
+        "connections at a time from one address; not for `proxies`", default=256
+    )
+    requests_per_client: Count = setting(
+        "requests of one client at a time, long polls included", default=8
+    )
     bad_tokens: Count = setting("a minute from one address, before it has to wait", default=60)
     proxies: tuple[str, ...] = setting(
         "whose X-Forwarded-For is believed", default=("127.0.0.1", "::1")
