@@ -25,7 +25,7 @@ from frozen.scenarios import SCENARIOS, Scenario, Temper
 from frozen.traces import KIND, played
 from incfed.ledger.settings import Settings
 from incfed.protocol.client import Learner, Observations
-from incfed.protocol.deciding import RoundInputs
+from incfed.protocol.open_round import Uploads
 from incfed.protocol.packing import FACTOR, Packed
 
 NEAR = 1e-7  # relative: of prices and data
@@ -277,7 +277,7 @@ def near_ties(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str
         ("more data", 0.0, NEAR), ("less data", 0.0, -NEAR),
     ]:  # fmt: skip
         scaled = {**inputs, "events": [_scaled(event, 1.0 + data) for event in inputs["events"]]}
-        with TemporaryDirectory() as folder, patch.object(RoundInputs, "open", _dearer(price)):
+        with TemporaryDirectory() as folder, patch.object(Uploads, "of", _dearer(price)):
             differences = golden.differences(
                 _choices(play(scaled, Path(folder))), _choices(outputs), name
             )
@@ -285,20 +285,17 @@ def near_ties(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str
     return found
 
 
-_open = RoundInputs.open
+_of = Uploads.of
 
 
 def _dearer(more: float) -> Any:
-    """Opens a round with all prices changed: those of messages are rounded to minor units."""
+    """Uploads with all prices changed: those of messages are rounded to minor units."""
 
-    def open(inputs: RoundInputs) -> Any:
-        uploads = {
-            client: upload._replace(cost=upload.cost * (1.0 + more))
-            for client, upload in inputs.uploads.items()
-        }
-        return _open(inputs._replace(uploads=uploads))
+    def of(*messages: Any) -> Uploads:
+        uploads = _of(*messages)
+        return uploads._replace(costs=uploads.costs * (1.0 + more))
 
-    return open
+    return of
 
 
 def _scaled(event: dict[str, Any], factor: float) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.protocol.strategy import LastRound, Strategy, check_reports
+from incfed.protocol.features.reports import Strategy
+from incfed.protocol.strategy import LastRound, check_reports
 
 COSTS = np.array([1.0, 2.0, 4.0])
 NEW = LastRound(np.full(3, np.nan), np.zeros(3))

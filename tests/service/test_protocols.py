@@ -13,8 +13,8 @@ import pytest
 import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
+from incfed.protocol.features.presence import PresenceDraws
 from incfed.service.client.policies import Discretion
-from incfed.simulation.presence import Presence
 from support.federation import Federation, as_served, federate, same_payments, synthetic
 from support.in_step import play
 
@@ -154,7 +154,7 @@ def test_as_the_simulator_does_while_clients_are_away(case: str, memory: Path) -
     trace = synthetic(len(COSTS), 150)
     given = {"mechanism": incfed.PaymentEfficient(beta=0.7), "costs": COSTS, "threshold": 0.5}
     algorithm = incfed.IncFedUCB(**{**given, **AWAY[case]})
-    presence = Presence(algorithm.availability, trace.count, seed=0)
+    presence = PresenceDraws(algorithm.availability, trace.count, seed=0)
     federation = both(trace, algorithm, memory, presence)
     uploads = Counter(upload["round"] for upload in federation.of("uploaded"))
     assert min(uploads.values()) < len(COSTS)  # some were away,
@@ -165,7 +165,7 @@ def test_as_the_simulator_does_while_clients_are_away(case: str, memory: Path) -
 
 def both(
     trace: incfed.Trace, algorithm: incfed.IncFedUCB, memory: Path,
-    presence: Presence | None = None,
+    presence: PresenceDraws | None = None,
 ) -> Federation:  # fmt: skip
     """A simulation, and real clients on the same trace: their rounds are the same."""
     algorithm = as_served(algorithm)

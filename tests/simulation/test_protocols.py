@@ -11,7 +11,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed.simulation.presence import Presence
+from incfed.protocol.features.presence import PresenceDraws
 from reference import protocols as reference
 from support.worlds import MECHANISMS, Costs, Kind, costs, mechanisms, traces
 
@@ -133,7 +133,7 @@ def test_rounds_equal_the_reference(
         **more,
     )
     fast = incfed.simulate(trace, algorithm, seed=seed)
-    there = None if availability == 1.0 else Presence(availability, trace.count, seed)
+    there = None if availability == 1.0 else PresenceDraws(availability, trace.count, seed)
     slow = reference.run_rounds(
         *events(trace), mechanism=mechanism, trigger=trigger, costs=np.array(price),
         present=None if there is None else there.draw, limits=caps, **more,
@@ -294,7 +294,7 @@ def test_the_budget_is_never_exceeded() -> None:
 def test_clients_that_are_away_do_not_share(availability: float | list[float]) -> None:
     algorithm = incfed.IncFedUCB(incfed.PayEveryone(), 0.3, 10.0, availability=availability)
     result = incfed.simulate(WORLD, algorithm, steps=600, seed=1)
-    there = Presence(availability, 12, 1)
+    there = PresenceDraws(availability, 12, 1)
     for one in result.rounds:
         uploads, delivers = there.draw(one.step, one.trigger)
         assert one.trigger in one.participants
@@ -303,7 +303,7 @@ def test_clients_that_are_away_do_not_share(availability: float | list[float]) -
 
 
 def test_spells_do_not_depend_on_when_one_looks() -> None:
-    often, seldom = Presence((20.0, 5.0), 30, 7), Presence((20.0, 5.0), 30, 7)
+    often, seldom = PresenceDraws((20.0, 5.0), 30, 7), PresenceDraws((20.0, 5.0), 30, 7)
     seen = [often.draw(step, 0).uploads for step in range(400)]
     for step in range(13, 400, 97):
         np.testing.assert_array_equal(seldom.draw(step, 0).uploads, seen[step])

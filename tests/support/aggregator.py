@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from incfed.protocol.server import Closed, Server, Uploads
 
 from incfed.kernels.coalition import log_gains
 from incfed.kernels.trust import SCORES
 from incfed.mechanisms import Decision, Mechanism, Round
 from incfed.protocol.messages import Download, Upload
 from incfed.protocol.packing import gather, pack_matrix
-from incfed.protocol.server import Closed, Server, Uploads
 from reference.mechanisms import FloatArray
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 import incfed
+from incfed.protocol.features.noise import noise_stream
+from incfed.protocol.features.presence import PresenceDraws
 from incfed.service.client.agent import Agent, Backoff
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.policies import PLAIN, Discretion, accept_all, cost_function
@@ -20,8 +22,6 @@ from incfed.service.client.traffic import Traffic
 from incfed.service.codec import read
 from incfed.service.requests import Request, get_federation
 from incfed.service.wire import FederationView
-from incfed.simulation.presence import Presence
-from incfed.simulation.sharing import noise_stream
 from support.federation import Federation
 from support.in_process_transport import reply
 
@@ -69,7 +69,7 @@ class Party:
 
 def play(
     trace: incfed.Trace, federation: Federation, costs: Any, folder: Path,
-    presence: Presence | None = None, ask: Ask | None = None, discretion: Discretion = PLAIN,
+    presence: PresenceDraws | None = None, ask: Ask | None = None, discretion: Discretion = PLAIN,
 ) -> list[float]:  # fmt: skip
     """The rewards. `presence`: who is there when a round opens, and stays; otherwise all are.
     `ask`: how clients reach the coordinator, if not directly."""

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from .. import ranges
+from ..protocol.asynchronous import Asynchronous
 from ..protocol.costs import costs_of
-from ..protocol.protocols import Asynchronous, Protocol
+from ..protocol.run import Protocol
 from ..types import Floats
 from ..values import Number, Word
 from .trust import TrustingAlgorithm

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
 
-from ..kernels.store import thin_limit
 from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
-from ..protocol.protocols import Alone, Protocol, Synchronous
-from ..protocol.triggers import Threshold
+from ..protocol.client import kernel_rules
+from ..protocol.protocols import Alone
+from ..protocol.run import Protocol
+from ..protocol.synchronous import Synchronous
+from ..protocol.triggers import trigger_of
 from ..rules.learning import Learning
 from ..rules.limits import Limits
 from ..rules.plugins import Plugin
@@ -93,18 +94,8 @@ class Algorithm(Learning):
         0.5
         """
         protocol = self.protocol
-        trigger = protocol.trigger if isinstance(protocol, Synchronous) else Threshold(math.inf)
-        return Rules(
-            ridge=float(self.ridge),
-            noise=float(self.noise),
-            surprise=2.0 * math.log(1.0 / self.delta),
-            exploration=math.nan if self.exploration is None else float(self.exploration),
-            mixture=self.width == "mixture",
-            threshold=trigger.threshold,
-            clocked=trigger.clocked,
-            limit=thin_limit(dim),
-            scale=float(self.width_scale),
-        )
+        trigger = trigger_of(protocol.rules) if isinstance(protocol, Synchronous) else None
+        return kernel_rules(self, trigger, dim)
 
     def settings(self) -> dict[str, Any]:
         """The settings that a result records.

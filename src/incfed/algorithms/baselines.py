@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
 from ..mechanisms.pay_everyone import PayEveryone
-from ..protocol.protocols import Pooled, Protocol, Synchronous
-from ..protocol.triggers import Threshold
-from ..rules.rounds import D_C
+from ..protocol.protocols import Pooled
+from ..protocol.run import Protocol
+from ..protocol.synchronous import Synchronous
+from ..rules.rounds import D_C, RoundRules
 from . import thresholds
 from .base import Algorithm
 from .trust import TrustingAlgorithm
@@ -30,7 +31,7 @@ class DisLinUCB(TrustingAlgorithm):
 
     @property
     def protocol(self) -> Protocol:
-        return Synchronous(Threshold(thresholds.number(self.threshold)), PayEveryone())
+        return Synchronous(RoundRules(PayEveryone(), threshold=self.threshold))
 
     def for_run(self, *, steps: int, clients: int, dim: int) -> Self:
         if not isinstance(self.threshold, str):

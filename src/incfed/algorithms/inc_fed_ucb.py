@@ -9,11 +9,11 @@ from typing import Annotated, Self
 from ..errors import missing, refuse
 from ..mechanisms.base import Mechanism
 from ..protocol.costs import costs_of
-from ..protocol.protocols import Synchronous, each_available
 from ..protocol.strategy import Behaviour, VaryingCosts, check_reports, groups
-from ..protocol.triggers import Threshold, Trigger
-from ..rules.members import COSTS, Members
-from ..rules.rounds import ALL, RoundRules
+from ..protocol.synchronous import Synchronous
+from ..protocol.triggers import Trigger
+from ..rules.members import COSTS, Members, each_available
+from ..rules.rounds import RoundRules
 from ..types import Floats
 from . import thresholds
 from .trust import TrustingAlgorithm
@@ -83,24 +83,7 @@ class IncFedUCB(Members, RoundRules, TrustingAlgorithm):
 
     @property
     def protocol(self) -> Synchronous:
-        trigger = self.trigger
-        if trigger is None:
-            assert self.threshold is not None
-            trigger = Threshold(thresholds.number(self.threshold))
-        return Synchronous(
-            trigger=trigger,
-            mechanism=self.mechanism,
-            download=self.download,
-            all_clocks=self.clocks == ALL,
-            budget=float(self.budget),
-            availability=self.availability,
-            varying=self.costs if isinstance(self.costs, VaryingCosts) else None,
-            behaviours=self._behaviours,
-            money_digits=self.money_digits,
-            limits=self.limits,
-            share_from=self.share_from,
-            privacy=self.privacy,
-        )
+        return Synchronous(self, self)
 
     def check(self, count: int) -> None:
         super().check(count)

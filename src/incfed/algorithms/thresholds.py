@@ -69,14 +69,6 @@ def named(
         raise errors.InputError(said, "threshold") from None
 
 
-def number(value: float | str) -> float:
-    """The threshold where the length of the run is not known."""
-    if isinstance(value, str):
-        allowed = f"a number here, such as incfed.thresholds.{value}(steps=..., clients=..., ...)"
-        raise errors.refuse("threshold", value, allowed)
-    return float(value)
-
-
 def _check(steps: int, clients: int, dim: int) -> tuple[int, int, int]:
     """Convert to Python integers: products of small numpy integers overflow."""
     return (

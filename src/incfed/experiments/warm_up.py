@@ -13,8 +13,10 @@ from ..algorithms import Algorithm, FedLinUCB, IncFedUCB
 from ..environments import Synthetic
 from ..mechanisms import PayEveryone
 from ..mechanisms.small_worlds import for_small_worlds
-from ..protocol.protocols import Asynchronous, Synchronous
-from ..protocol.triggers import Patient, Threshold
+from ..protocol.asynchronous import Asynchronous
+from ..protocol.synchronous import Synchronous
+from ..protocol.triggers import Patient, Threshold, trigger_of
+from ..rules.rounds import RoundRules
 from ..simulation import simulate
 
 
@@ -34,18 +36,19 @@ def _small_versions(algorithm: Algorithm) -> list[Algorithm]:
     protocol = algorithm.protocol
     if isinstance(protocol, Asynchronous):
         return [FedLinUCB(costs=1.0)]
-    if not isinstance(protocol, Synchronous):
-        protocol = Synchronous(Threshold(0.05), PayEveryone())
-    streams = protocol.trigger.streams
+    rules = RoundRules(PayEveryone(), threshold=0.05)
+    if isinstance(protocol, Synchronous):
+        rules = protocol.rules
+    streams = trigger_of(rules).streams
     return [
         IncFedUCB(
             mechanism,
             trigger=Threshold(0.05) if streams is None else Patient(0.5, streams),
             costs=costs,  # nobody, and somebody, shares for nothing
             reads=algorithm.reads,
-            download=protocol.download,
+            download=rules.download,
         )
-        for mechanism in for_small_worlds(protocol.mechanism)
+        for mechanism in for_small_worlds(rules.mechanism)
         for costs in (1.0, [0.0, 1.0, 1.0, 1.0])
     ]
 

@@ -39,6 +39,19 @@ class Pending(NamedTuple):
             raise ValueError("more rows than dimensions: pass them as a matrix")
         return cls(rows, start, grams, dense, *_scratch(len(rows), rows.shape[1]))
 
+    @classmethod
+    def of_matrices(cls, grams: Floats) -> Pending:
+        """Of these matrices, one a client."""
+        n, d = len(grams), grams.shape[-1]
+        return cls.of(np.empty((0, d)), np.zeros(n + 1, np.int64), grams, np.arange(n))
+
+    def matrix(self, j: int) -> Floats:
+        """dV_j. Not to be changed."""
+        if self.dense[j] >= 0:
+            return np.asarray(self.grams[self.dense[j]])
+        rows = self.rows[self.start[j] : self.start[j + 1]]
+        return np.asarray(rows.T @ rows)
+
     def only(self, members: Mask) -> Pending:
         """The uploads of some of the clients."""
         counts, matrices = np.diff(self.start), members & (self.dense >= 0)

@@ -9,12 +9,13 @@ import numpy as np
 from sqlalchemy import Connection
 
 from ..protocol import deciding
-from ..protocol.deciding import Offers, RoundInputs
+from ..protocol.deciding import Offers
 from ..protocol.money import from_units
+from ..protocol.open_round import OpenRound
 from ..types import Floats
 from .acts import round_settings
 from .money import amounts, fractions
-from .records import RUNNING, read_deliveries, read_epoch, read_round_inputs
+from .records import RUNNING, read_deliveries, read_epoch, read_round
 from .replay import Replay, Row
 from .settings import Settings
 from .withdrawal import Share, Withdrawal, remaining
@@ -62,13 +63,13 @@ def _opened(connection: Connection, replay: Replay, e: Row) -> list[str]:
     return found
 
 
-def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> RoundInputs:
+def _open(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> OpenRound:
     round, settings = replay.rounds[e["round"]], round_settings(replay, e)
     past = {
         client: own._replace(gone=replay.clients[client]["revoked"])
         for client, own in replay.past.items()
     }
-    return read_round_inputs(
+    return read_round(
         connection,
         settings,
         round=e["round"],
@@ -83,11 +84,11 @@ def _inputs(connection: Connection, replay: Replay, e: Row, failed: list[int]) -
 
 def _decided(connection: Connection, replay: Replay, e: Row) -> list[str]:
     round = e["round"]
-    inputs = _inputs(connection, replay, e, e["failed"])
+    opened = _open(connection, replay, e, e["failed"])
     if e["attempt"] == 1:
-        verdict, missed = deciding.decide_first(inputs), []
+        verdict, missed = deciding.decide_first(opened), []
     else:
-        verdict, missed = _again(replay, e, inputs), _missed(replay, round)
+        verdict, missed = _again(replay, e, opened), _missed(replay, round)
     found = _unbarred(replay, e)
     found += [] if sorted(e["failed"]) == missed else [f"not those who failed: {e['failed']}"]
     removed = {str(client): limit for client, limit in verdict.removed.items()}
@@ -128,9 +129,9 @@ def _unbarred(replay: Replay, e: Row) -> list[str]:
 
 
 def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
-    inputs = _inputs(connection, replay, e, [])
+    opened = _open(connection, replay, e, [])
     owed = _offered(replay, e["round"])
-    short = deciding.shortfall(inputs, owed)
+    short = deciding.shortfall(opened, owed)
     owed = owed if short is None else {}
     found = _differ(e["payments"], owed, replay.digits) + _misbooked(replay, e)
     if e.get("short") != short:
@@ -138,8 +139,9 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
     if _missed(replay, e["round"]):
         found.append(f"not delivered: {_missed(replay, e['round'])}")
     sent = read_deliveries(connection, e["round"])
-    shared, closed = deciding.close(inputs, Offers(owed, False), [sent[who] for who in owed])
-    V, b = read_epoch(connection, e["epoch"], inputs.dim)
+    server, closed = deciding.close(opened, Offers(owed, False), [sent[who] for who in owed])
+    shared = server.shared
+    V, b = read_epoch(connection, e["epoch"], len(shared.b))
     for name, kept, again in (("V_g", V, shared.V), ("b_g", b, shared.b)):
         if not _same(kept, again):
             found.append(f"{name} is not the sum of what was shared")
@@ -148,7 +150,7 @@ def _closed(connection: Connection, replay: Replay, e: Row) -> list[str]:
             found.append(f"{name} is {getattr(closed, name):.10g}")
     if e["epoch"] != replay.now["epoch"] + 1:
         found.append(f"epoch {e['epoch']} after {replay.now['epoch']}")
-    if not inputs.money.affords(owed):
+    if not opened.server.money.affords(owed):
         found.append("the budget is overspent")
     return found
 
@@ -188,11 +190,11 @@ def _withdrawn(connection: Connection, replay: Replay, e: Row) -> list[str]:
     return found
 
 
-def _again(replay: Replay, e: Row, inputs: RoundInputs) -> Offers:
+def _again(replay: Replay, e: Row, opened: OpenRound) -> Offers:
     here = replay.delivered(e["round"])
     kept = {who: paid for who, paid in _offered(replay, e["round"]).items() if who in here}
     add = replay.rounds[e["round"]]["attempt"] < round_settings(replay, e).attempts
-    return deciding.decide_again(inputs, kept, add=add)
+    return deciding.decide_again(opened, kept, add=add)
 
 
 def _offered(replay: Replay, round: int) -> dict[int, float]:

@@ -13,12 +13,12 @@ from sqlalchemy import Connection, Select, bindparam, func, select
 from sqlalchemy import Table as SqlTable
 
 from ..kernels.trust import SCORES
-from ..protocol.deciding import RoundInputs
 from ..protocol.floats import from_bytes as from_bytes
 from ..protocol.floats import to_bytes as to_bytes
 from ..protocol.global_statistics import GlobalStatistics
 from ..protocol.messages import Upload
 from ..protocol.money import from_units, to_units
+from ..protocol.open_round import OpenRound, Server, Uploads
 from ..protocol.packing import TRIANGLE, Packed, pack_matrix
 from ..rules.learning import AUTO
 from ..rules.limits import NO_PAST, Past
@@ -152,7 +152,21 @@ def _withdrawals(connection: Connection, epoch: int) -> int:
     return connection.scalar(query) or 0
 
 
-def read_round_inputs(
+class Epochs:
+    """The statistics of epochs, each read once."""
+
+    def __init__(self, connection: Connection, settings: Settings) -> None:
+        self._connection, self._settings = connection, settings
+        self._known: dict[int, GlobalStatistics] = {}
+
+    def __call__(self, number: int) -> GlobalStatistics:
+        if number not in self._known:
+            kept = read_epoch(self._connection, number, self._settings.dim)
+            self._known[number] = GlobalStatistics.of(*kept, self._settings.ridge)
+        return self._known[number]
+
+
+def read_round(
     connection: Connection,
     settings: Settings,
     *,
@@ -163,35 +177,38 @@ def read_round_inputs(
     out: Collection[int],
     past: Mapping[int, Past] = NO_PAST,
     members: int = 0,
-) -> RoundInputs:
-    """Read all that a decision depends on. `out`: clients that are excluded (barred, or failed);
-    `past` and `members`, of the whole federation, are for limits."""
-    known: dict[int, GlobalStatistics] = {}
+) -> OpenRound:
+    """All that a decision depends on. `out`: clients that are excluded (barred, or failed); `past`
+    and `members`, of the whole federation, are for limits."""
+    sent = read_uploads(connection, round, settings)
+    known = {"epoch": epoch, "spent": spent, "past": past, "members": members}
+    return open_round(connection, settings, sent, trigger=trigger, out=out, **known)
 
-    def shared(number: int) -> GlobalStatistics:
-        if number not in known:
-            kept = read_epoch(connection, number, settings.dim)
-            known[number] = GlobalStatistics.of(*kept, settings.ridge)
-        return known[number]
 
-    whole = RoundInputs(
-        uploads=read_uploads(connection, round, settings),
-        others=0,
-        shared=shared,
-        epoch=epoch,
-        trigger=trigger,
+def open_round(
+    connection: Connection,
+    settings: Settings,
+    sent: Mapping[int, Upload],
+    *,
+    epoch: int,
+    trigger: int,
+    spent: float,
+    out: Collection[int],
+    past: Mapping[int, Past],
+    members: int,
+) -> OpenRound:
+    """The round of these uploads."""
+    shared = Epochs(connection, settings)
+    server = Server(
+        rules=settings,
+        ridge=settings.ridge,
+        members=members,
+        shared=shared(epoch),
         rounds=epoch - _withdrawals(connection, epoch),  # every closed round makes an epoch
         spent=spent,
-        budget=math.inf if settings.budget is None else settings.budget,
-        mechanism=settings.mechanism,
-        dim=settings.dim,
-        ridge=settings.ridge,
-        rule=settings.rule,
-        download=settings.download,
-        scores=SCORES if settings.trust == AUTO else 0,
-        limits=settings.limits,
         past=past,
-        members=members,
-        money_digits=settings.money_digits,
+        scores=SCORES if settings.trust == AUTO else 0,
     )
-    return whole.without(list(out))
+    judged = {client: upload for client, upload in sent.items() if client not in out}
+    uploads = Uploads.of(judged, shared, epoch, settings.ridge)
+    return OpenRound(server, uploads, trigger=trigger, count=len(judged), called=len(sent))

@@ -22,9 +22,8 @@ from sqlalchemy import (
     update,
 )
 
-from ..protocol.deciding import RoundInputs
 from ..protocol.money import to_units
-from ..protocol.server import Closed
+from ..protocol.open_round import Closed, OpenRound
 from . import money, tables
 from .records import read_body
 
@@ -41,17 +40,16 @@ def summarise(
     connection: Connection,
     number: int,
     at: float,
-    inputs: RoundInputs,
+    opened: OpenRound,
     payments: Mapping[int, float],
     digits: int,
     closed: Closed,
 ) -> None:
     """Round `number` has closed with these participants and payments."""
-    _, round = inputs.open()
-    nats = dict(
-        zip(round.clients.tolist(), round.contributions(round.nobody).tolist(), strict=True)
-    )
-    costs = dict(zip(round.clients.tolist(), round.costs.tolist(), strict=True))
+    round, uploads = opened.round, opened.uploads
+    nats = dict(zip(opened.clients, round.contributions(round.nobody).tolist(), strict=True))
+    costs = dict(zip(opened.clients, uploads.costs.tolist(), strict=True))
+    steps = dict(zip(opened.clients, uploads.steps.tolist(), strict=True))
     connection.execute(
         insert(_rounds).values(
             round=number,
@@ -65,8 +63,8 @@ def summarise(
             ratio=closed.ratio,
         )
     )
-    if inputs.others:
-        _note_barred(connection, number, list(inputs.uploads))
+    if opened.called > opened.count:
+        _note_barred(connection, number, opened.clients)
     if not payments:
         return
     who = {"clients": sorted(payments)}
@@ -74,7 +72,7 @@ def summarise(
     connection.execute(FORGET, who)  # two statements for all: an UPDATE would be one for each
     connection.execute(insert(_own), [
         _sum(
-            known.get(client, NOTHING), client, number, inputs.uploads[client].steps, nats[client],
+            known.get(client, NOTHING), client, number, steps[client], nats[client],
             to_units(paid, digits),
         )
         for client, paid in sorted(payments.items())

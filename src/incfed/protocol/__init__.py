@@ -2,7 +2,7 @@
 
 from ..rules.limits import Limits
 from ..rules.privacy import Privacy
-from .server import Closed, Server, Uploads
+from .open_round import Closed, OpenRound, Server, Uploads
 from .strategy import (
     BestResponse,
     Colluding,
@@ -23,6 +23,7 @@ __all__ = [
     "GrowthRatio",
     "Limits",
     "News",
+    "OpenRound",
     "Patient",
     "Privacy",
     "Refusing",

@@ -25,17 +25,35 @@ import numpy as np
 
 from ..kernels.factor import add_outer, factorize, update, whiten
 from ..kernels.step import triggered
+from ..kernels.store import thin_limit
 from ..kernels.trust import SCORES
 from ..kernels.ucb import Rules, choose_dense, confidence
-from ..rules.learning import AUTO
+from ..rules.learning import AUTO, Learning
 from ..rules.privacy import Noise, Normals, Privacy, secret_normals
 from ..types import Floats, Ints
 from .messages import Download, Upload
 from .packing import TRIANGLE, Packed, pack_matrix, pack_rows
+from .triggers import Trigger
 from .trust import Models
 
 REFRESH = 256  # own updates after which the factor is made afresh from V
 LOST = 1e-6  # relative to V: more than rounding can be
+
+
+def kernel_rules(learning: Learning, trigger: Trigger | None, dim: int) -> Rules:
+    """The settings of a client as the kernels take them; `trigger`: when it calls for a round,
+    None: never."""
+    return Rules(
+        ridge=float(learning.ridge),
+        noise=float(learning.noise),
+        surprise=2.0 * math.log(1.0 / learning.delta),
+        exploration=math.nan if learning.exploration is None else float(learning.exploration),
+        mixture=learning.width == "mixture",
+        threshold=math.inf if trigger is None else trigger.threshold,
+        clocked=False if trigger is None else trigger.clocked,
+        limit=thin_limit(dim),
+        scale=float(learning.width_scale),
+    )
 
 
 class Observations(NamedTuple):

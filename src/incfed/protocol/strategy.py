@@ -268,51 +268,6 @@ def groups(behaviours: Sequence[Behaviour], count: int) -> list[tuple[Behaviour,
     return found
 
 
-class Strategy:
-    """The clients of one run: their true costs, their reports, and what they remember."""
-
-    def __init__(
-        self,
-        costs: Floats,
-        varying: VaryingCosts | None,
-        behaviours: Sequence[Behaviour],
-        seed: int,
-    ) -> None:
-        count = len(costs)
-        self._mean, self._varying = costs, varying
-        self._groups = groups(behaviours, count)
-        self._chance = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM,)))
-        self.costs = costs  # of this round
-        self.reports = costs
-        self._last = LastRound(np.full(count, np.nan), np.zeros(count))
-
-    def begin(self) -> Floats:
-        """The costs of the next round, and what clients report: that is returned."""
-        if self._varying is not None:
-            draws = self._chance.standard_normal(len(self._mean))
-            self.costs = self._varying.next(self._mean, self.costs, draws)
-        self.reports = self.costs.copy()
-        for behaviour, who in self._groups:
-            last = LastRound(*(part[who] for part in self._last))
-            self.reports[who] = np.clip(behaviour.report(self.costs[who], last), 0.0, MOST)
-        return self.reports
-
-    def uploads(self, pending: Ints) -> Mask:
-        """Which clients upload."""
-        found = ~np.zeros(len(self.costs), np.bool_)
-        for behaviour, who in self._groups:
-            found[who] &= behaviour.uploads(pending[who])
-        return found
-
-    def end(self, clients: Ints, payments: Floats) -> None:
-        """Remember what the clients that uploaded reported, and what they were paid."""
-        self._last.reports[clients] = self.reports[clients]
-        self._last.paid[clients] = payments
-
-
-_STREAM = 2**31 + 1  # spawn key: beside that of `simulation/presence.py`
-
-
 def check_reports(value: object) -> tuple[Behaviour, ...]:
     """The behaviours as they are kept in settings; one alone is short for a list of it."""
     several = [value] if isinstance(value, Behaviour) else value

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..rules.privacy import Privacy
 from ..types import Floats, Ints
 
 
@@ -56,3 +57,8 @@ def packed_vector(rank: Ints, dim: int) -> Ints:
 def packed_model(rank: Ints, dim: int) -> Floats:
     """Scalars of both."""
     return (packed_matrix(rank, dim) + packed_vector(rank, dim)).astype(np.float64)
+
+
+def packed_ranks(steps: Ints, dim: int, privacy: Privacy | None) -> Ints:
+    """The ranks of sums over so many steps, as they are packed: noise goes in every direction."""
+    return steps if privacy is None else np.where(steps > 0, dim, 0)

@@ -11,9 +11,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated
 
+from ..errors import refuse
 from ..kernels.signals import Signals, signals
 from ..mechanisms.base import MEETS, Round
 from ..rules.plugins import Kinds, Plugin
+from ..rules.rounds import RoundRules
 from ..types import Floats, Mask
 from ..values import Number, Word
 
@@ -218,3 +220,16 @@ TRIGGERS = Kinds(
     example='{ kind = "Patient", news = 5.0 }',
     extended=False,  # the kernels know no others
 )
+
+
+def trigger_of(rules: RoundRules) -> Trigger:
+    """When a round opens by these rules: by their trigger, or the paper's."""
+    trigger, threshold = rules.trigger, rules.threshold
+    if isinstance(trigger, Trigger):
+        return trigger
+    if isinstance(threshold, str):
+        allowed = (
+            f"a number here, such as incfed.thresholds.{threshold}(steps=..., clients=..., ...)"
+        )
+        raise refuse("threshold", threshold, allowed)
+    return Threshold(math.inf if threshold is None else float(threshold))

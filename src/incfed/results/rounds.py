@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,9 @@ from .numbers import human
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from ..protocol.open_round import Closed
+    from ..protocol.run import LoggedRound
 
 COLUMNS = ("step", "trigger", "pending", "idle", "communication", "ratio")
 MONEY = ("payments", "costs", "asked")  # of each participant
@@ -137,6 +140,26 @@ class Rounds(ArrayRecord):
             _check_column(self, name, f"rounds.{name}")
         if np.any(self.shared > self.pending):
             raise InputError("rounds.pending: fewer clients than shared")
+
+    @classmethod
+    def of(cls, log: Sequence[LoggedRound]) -> Rounds:
+        """The rounds that a run has logged."""
+        closed = [one.closed for one in log]
+        shared = [one.participants for one in closed]
+        return cls(
+            step=np.array([one.step for one in log], np.int64),
+            trigger=np.array([one.trigger for one in log], np.int64),
+            pending=np.array([len(one.sent) for one in log], np.int64),
+            idle=np.array([one.idle for one in closed], np.int64),
+            communication=np.array([one.communication for one in closed], np.float64),
+            ratio=np.array([one.ratio for one in closed], np.float64),
+            offsets=np.cumsum([0] + [len(who) for who in shared]),
+            participants=np.concatenate([np.empty(0, np.int64), *shared]),
+            payments=np.concatenate([np.empty(0), *(one.payments for one in closed)]),
+            costs=_of_participants(closed, "costs"),
+            asked=_of_participants(closed, "asked"),
+            gap=np.array([one.gap for one in closed], np.float64),
+        )
 
     @classmethod
     def collect(cls, records: Iterable[RoundRecord]) -> Rounds:
@@ -262,3 +285,13 @@ def _check_column(record: RoundRecord | Rounds, name: str, place: str) -> None:
             f"{place}: {counted(column.size, 'value')} for {counted(size, 'participant')}"
         )
     object.__setattr__(record, name, column)
+
+
+def _of_participants(closed: list[Closed], name: str) -> Floats:
+    """A value for each participant of each round, NaN where it is not known."""
+    found = [getattr(round, name) for round in closed]
+    parts = [
+        np.full(len(round.participants), np.nan) if part is None else part
+        for round, part in zip(closed, found, strict=True)
+    ]
+    return np.concatenate([np.empty(0), *parts])

@@ -11,8 +11,9 @@ import numpy as np
 
 from .. import ranges
 from ..configured import Configured
-from ..errors import InputError
-from ..support.inputs import array
+from ..errors import InputError, refuse
+from ..support.inputs import array, counted
+from ..types import Floats
 from ..values import Each, NotAllowed, Number
 from .plugins import Plugin
 from .rule import rule, setting
@@ -49,6 +50,17 @@ def is_spells(availability: float | Sequence[float]) -> bool:
     if isinstance(availability, int | float):
         return False
     return len(availability) == 2 and max(availability) > 1.0
+
+
+def each_available(availability: float | Sequence[float], count: int) -> Floats | None:
+    """The probability of each of `count` clients; None if spells are given."""
+    if is_spells(availability):
+        return None
+    each = np.asarray(availability, np.float64)
+    if each.ndim and len(each) != count:
+        given = counted(len(each), "probability", "probabilities")
+        raise refuse("availability", given, f"one, or {count} (one per client)")
+    return np.array(np.broadcast_to(each, count))
 
 
 COSTS = CostsValue(Number(0.0, ranges.LARGEST), "a number of at least 0, or one per client")

@@ -22,28 +22,28 @@ from ..kernels.factor import add_outer
 from ..kernels.signals import LOOSE, Signals, know, worthwhile_of
 from ..kernels.trust import SCORES
 from ..protocol import deciding
-from ..protocol.deciding import RoundInputs
+from ..protocol.features.noise import check_bounds, noise_stream
+from ..protocol.features.upload_limits import allowed, remembered
 from ..protocol.global_statistics import GlobalStatistics
 from ..protocol.messages import Download, Upload
-from ..protocol.money import exact_sum, round_up
+from ..protocol.money import round_up
+from ..protocol.open_round import OpenRound, Server, Uploads
 from ..protocol.packing import FACTOR, Packed, gather, pack_matrix
-from ..protocol.protocols import Synchronous
-from ..protocol.server import Closed
-from ..protocol.triggers import GROWTH, ROWS
+from ..protocol.run import LoggedRound
+from ..protocol.strategy import VaryingCosts
+from ..protocol.synchronous import Synchronous, traffic_of_rounds
+from ..protocol.triggers import GROWTH, ROWS, trigger_of
 from ..results.comparison import Comparison
 from ..results.document import Block, Document
 from ..results.notebook import Shown, columns_table
 from ..results.numbers import human
 from ..results.records import Clients, Result, RoundRecord, Rounds
 from ..rules.learning import AUTO
-from ..rules.limits import Past
 from ..rules.privacy import Normals
-from ..rules.rounds import EVERYONE
+from ..rules.rounds import ALL, EVERYONE
 from ..support import inputs
 from ..types import Floats
 from ..values import Whole
-from .run import RoundLog, packed_up
-from .sharing import check_bounds, noise_stream, packed_ranks
 
 
 class Member(LinUCB):
@@ -61,9 +61,9 @@ class Member(LinUCB):
         self.number, self.cost = number, cost
         self.paid = 0.0
         self._federation = federation
-        learner, protocol = self._learner, federation.protocol
+        learner, rules = self._learner, federation._rules
         learner.rules, learner.trust = algorithm.rules(federation.dim), trust
-        learner.share_from, learner.privacy = protocol.share_from, protocol.privacy
+        learner.share_from, learner.privacy = rules.share_from, rules.privacy
         learner.normals = _normals(seed, number)
 
     @property
@@ -81,8 +81,8 @@ class Member(LinUCB):
 
     def _learn(self, x: Floats, y: float) -> None:
         federation = self._federation
-        if federation.protocol.privacy is not None:
-            check_bounds(federation.protocol.privacy, x[None], np.array([y]))
+        if federation._rules.privacy is not None:
+            check_bounds(federation._rules.privacy, x[None], np.array([y]))
         federation._before_step(self.number)
         before = self._learner.logdet
         triggered = self._learner.learn(x, y)
@@ -123,14 +123,15 @@ class Federation(Shown):
     def __init__(self, clients: int, dim: int, algorithm: Algorithm, *, seed: int = 0) -> None:
         number = Whole(1, 100_000).of("clients", clients)
         self.dim = Whole(1, ranges.MOST_DIM).of("dim", dim)
-        self.algorithm, self.protocol = algorithm, _protocol(algorithm)
+        self.algorithm, self._rules = algorithm, _protocol(algorithm).rules
+        self._trigger = trigger_of(self._rules)
         algorithm.check(number)
         seed = Whole(0).of("seed", seed)
         self._ridge = float(algorithm.ridge)
         trust = getattr(algorithm, "trust", math.inf)
         each = trust if isinstance(trust, tuple) else (trust,) * number
         self._scores = SCORES if trust == AUTO else 0
-        prices = round_up(algorithm.prices(number), self.protocol.money_digits)
+        prices = round_up(algorithm.prices(number), self._rules.money_digits)
         self._members = [
             Member(self, i, cost, own, seed)
             for i, (cost, own) in enumerate(zip(prices.tolist(), each, strict=True))
@@ -138,14 +139,15 @@ class Federation(Shown):
         self._epoch = 0
         # by epoch that somebody has
         self._shared = {0: GlobalStatistics.empty(self.dim, self._ridge)}
+        self._server = Server(
+            self._rules, self._ridge, number, self._shared[0], scores=self._scores
+        )
         self._entitled = [True] * number  # to a download, if they are one for one
-        self._past: dict[int, Past] = {}  # of clients, if there are limits
         self._pooled = np.zeros(SCORES)  # trust "auto": of all that was shared
         self._total, self._seen = 0, [0] * number  # observations shared, and had by each member
-        self._signals = self.protocol.trigger.signals(number, self.dim, self._ridge, prices)
+        self._signals = self._trigger.signals(number, self.dim, self._ridge, prices)
         self._streamed = np.zeros((self.dim, self.dim))  # the sum over all rows that were streamed
-        self._spent = 0.0
-        self._log = RoundLog()
+        self._log: list[LoggedRound] = []
         self._steps: list[tuple[int, float, int]] = []  # who, its reward, what it had downloaded
 
     def __getitem__(self, client: int) -> Member:
@@ -173,7 +175,7 @@ class Federation(Shown):
         >>> federation.spent
         0.0
         """
-        return self._spent
+        return self._server.spent
 
     @property
     def rounds(self) -> Rounds:
@@ -182,7 +184,7 @@ class Federation(Shown):
         >>> federation.rounds[0]
         <round at step 0: client 0 triggered, 1 of 1 with pending data shared, 0 paid 0, ratio 1>
         """
-        return self._log.rounds()
+        return Rounds.of(self._log)
 
     def result(self) -> Result:
         """All so far, as `simulate` returns it: curves, rounds, figures by client. What the best
@@ -198,9 +200,7 @@ class Federation(Shown):
         every, rounds = np.ones(len(who), np.bool_), self.rounds
         payment, regret = np.zeros(len(who)), np.full(len(who), np.nan)
         np.add.at(payment, rounds.step, rounds.payment)
-        traffic = self._log.synchronous_traffic(
-            self.protocol, self.dim, self._scores, every, fetched, []
-        )
+        traffic = traffic_of_rounds(self._log, self._rules, self.dim, self._scores, every, fetched)
         return Result(
             regret=regret,
             reward=np.cumsum(reward),
@@ -247,7 +247,7 @@ class Federation(Shown):
 
     def _before_step(self, client: int) -> None:
         """One for one: a member that is entitled to a download gets it when it acts."""
-        if self.protocol.download != EVERYONE and self._entitled[client]:
+        if self._rules.download != EVERYONE and self._entitled[client]:
             self._entitled[client] = False
             if self._members[client]._learner.epoch < self._epoch:
                 self._download(client)
@@ -259,7 +259,7 @@ class Federation(Shown):
         if self._members[client]._learner.epoch == self._epoch:
             fetched, self._seen[client] = self._total - self._seen[client], self._total
         self._steps.append((client, reward, fetched))
-        if self.protocol.trigger.streams == ROWS:
+        if self._trigger.streams == ROWS:
             add_outer(self._streamed, x)
             triggered = self._promising() and self._worthwhile()
         elif self._signals is not None:  # growth is streamed
@@ -278,7 +278,7 @@ class Federation(Shown):
     def _know(self) -> None:
         """Growth: what the server knows after a round of the data that is still pending."""
         costs = np.array([member.cost for member in self._members])
-        self._signals = self.protocol.trigger.signals(len(self), self.dim, self._ridge, costs)
+        self._signals = self._trigger.signals(len(self), self.dim, self._ridge, costs)
         assert self._signals is not None
         waiting = [member for member in self._members if member._learner.pending_steps]
         places = np.full(len(self), -1)
@@ -311,43 +311,26 @@ class Federation(Shown):
             )
             for member in self._members
         }  # fmt: skip
-        return deciding.worthwhile(self.protocol.trigger, self._inputs(uploads, 0))
+        return deciding.worthwhile(self._open(uploads, 0))
 
-    def _inputs(self, uploads: dict[int, Upload], trigger: int) -> RoundInputs:
-        protocol = self.protocol
-        return RoundInputs(
-            uploads=uploads,
-            others=0,
-            shared=self._shared.__getitem__,
-            epoch=self._epoch,
-            trigger=trigger,
-            rounds=len(self._log),
-            spent=self._spent,
-            budget=protocol.budget,
-            mechanism=protocol.mechanism,
-            dim=self.dim,
-            ridge=self._ridge,
-            rule=protocol.trigger,
-            download=protocol.download,
-            scores=self._scores,
-            money_digits=protocol.money_digits,
-            limits=protocol.limits,
-            past=self._past,
-            members=len(self),
-        )
+    def _open(self, uploads: dict[int, Upload], trigger: int) -> OpenRound:
+        sent = Uploads.of(uploads, self._shared.__getitem__, self._epoch, self._ridge)
+        return OpenRound(self._server, sent, trigger=trigger, step=self.steps)
 
     def _round(self, trigger: int) -> None:
         """One communication round (Alg. 1 lines 9-19)."""
         number, learners = len(self._log) + 1, [member._learner for member in self._members]
         prices = round_up(
-            np.array([member.cost for member in self._members]), self.protocol.money_digits
+            np.array([member.cost for member in self._members]), self._rules.money_digits
         ).tolist()
         uploads = {i: learner.freeze(number, prices[i]) for i, learner in enumerate(learners)}
-        opened = self._inputs(self._allowed(uploads), trigger)
+        opened = allowed(self._open(uploads, trigger))
         offers = deciding.decide_first(opened)
         db = [learners[i].deliver(number) for i in offers.payments]
-        shared, closed = deciding.close(opened, offers, db)
-        self._record(opened, closed)
+        self._server, closed = deciding.close(opened, offers, db)
+        self._server = self._server._replace(past=remembered(opened, closed))
+        shared = np.array(opened.steps_of(offers.payments), np.int64)
+        self._log.append(LoggedRound(self.steps - 1, trigger, closed, opened.uploads.steps, shared))
         for i, paid in offers.payments.items():
             scores = learners[i].scores(number)
             self._pooled += 0.0 if scores is None else scores
@@ -357,42 +340,18 @@ class Federation(Shown):
             self._members[i].paid += paid
         if offers.payments:
             self._epoch += 1
-            self._shared[self._epoch] = shared
+            self._shared[self._epoch] = self._server.shared
         for i in range(len(self)):
             self._close(i, number, offers.payments)
-        if self.protocol.trigger.streams == GROWTH:
+        if self._trigger.streams == GROWTH:
             self._know()
         held = {learner.epoch for learner in learners} | {self._epoch}
         self._shared = {epoch: shared for epoch, shared in self._shared.items() if epoch in held}
 
-    def _allowed(self, uploads: dict[int, Upload]) -> dict[int, Upload]:
-        """Without uploads of too many steps, which are refused."""
-        limits = self.protocol.limits
-        most = None if limits is None else limits.steps_per_upload
-        return {i: upload for i, upload in uploads.items() if most is None or upload.steps <= most}
-
-    def _record(self, opened: RoundInputs, closed: Closed) -> None:
-        protocol, uploads = self.protocol, opened.uploads
-        paid = dict(zip(closed.participants.tolist(), closed.payments.tolist(), strict=True))
-        costs = np.array([uploads[i].cost for i in paid])
-        sent, shared = (
-            packed_ranks(np.array([uploads[i].steps for i in who]), self.dim, protocol.privacy)
-            for who in (opened.active, paid)
-        )
-        packed = packed_up(protocol, self.dim, self._scores, sent, shared)
-        whole = closed._replace(costs=costs, asked=costs)
-        self._log.log(self.steps - 1, opened.trigger, len(opened.active), whole, packed)
-        self._spent = exact_sum(self._spent, math.fsum(paid.values()), protocol.money_digits)
-        if protocol.limits is not None:
-            for i in opened.active:
-                past = self._past.get(i, Past())
-                own = uploads[i]
-                self._past[i] = protocol.limits.next(past, own.cost, paid.get(i), own.steps)
-
     def _close(self, client: int, round: int, payments: dict[int, float]) -> None:
         """Lines 16-19, for one client."""
         shared = {round: payments[client]} if client in payments else {}
-        if self.protocol.download == EVERYONE:
+        if self._rules.download == EVERYONE:
             self._download(client, shared)
             return
         learner = self._members[client]._learner
@@ -435,15 +394,17 @@ def _protocol(algorithm: Algorithm) -> Synchronous:
     if not isinstance(protocol, Synchronous):
         raise errors.refuse("algorithm", type(algorithm).__name__, allowed)
     simulated = "left out: only simulate() knows it"
+    members = protocol.members
     for name, value, plain in (
         ("reads", algorithm.reads, "fresh"),
-        ("clocks", getattr(algorithm, "clocks", "all"), "all"),
-        ("availability", protocol.availability, 1.0),
-        ("reports", protocol.behaviours, ()),
-        ("costs", protocol.varying, None),
+        ("clocks", protocol.rules.clocks, ALL),
+        ("availability", members.availability, 1.0),
+        ("reports", members.reports, ()),
     ):
         if value != plain:
             raise errors.refuse(name, value, simulated)
+    if isinstance(members.costs, VaryingCosts):
+        raise errors.refuse("costs", members.costs, simulated)
     return protocol
 
 

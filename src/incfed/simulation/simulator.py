@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,13 @@ from ..algorithms.base import Algorithm
 from ..environments.base import World
 from ..environments.checks import check_events, check_items
 from ..kernels.step import Steps
-from ..kernels.ucb import bench
-from ..protocol.protocols import Alone, Asynchronous, Pooled, Protocol, Synchronous
+from ..protocol.protocols import Alone
+from ..protocol.run import Protocol, Run, Setup
 from ..results.records import Clients, Result
+from ..results.rounds import Rounds
 from ..support import inputs
 from ..types import Floats, Ints
 from ..values import Whole
-from .asynchronous import AsynchronousRun
-from .run import Run
-from .synchronous import NO_ROUNDS, PooledRun, SynchronousRun
 
 CHUNK = 1024  # steps taken from the world at a time: small enough for the processor's cache
 
@@ -79,7 +76,7 @@ class Simulation:
         self._algorithm = algorithm
         self._stream = world.open(np.random.SeedSequence(self._seed))
         check_items(world, self._stream)
-        self._run = self._start(algorithm.protocol)
+        self._run = self._start()
         nothing = (np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, np.int64))
         self._outcomes: list[tuple[Ints, Floats, Floats, Ints]] = [nothing]
         self.steps = 0
@@ -116,7 +113,7 @@ class Simulation:
         rounds>
         """
         self._whole()
-        rounds = self._run.rounds()
+        rounds = Rounds.of(self._run.log)
         parts = zip(*self._outcomes, strict=True)
         clients, reward, regret, fetched = (np.concatenate(part) for part in parts)
         known = ~np.isnan(reward)  # other steps were skipped
@@ -145,25 +142,25 @@ class Simulation:
         if self._torn:
             raise RuntimeError("this simulation stopped in the middle of a step; start a new one")
 
-    def _start(self, protocol: Protocol) -> Run:
-        """A federation that follows this protocol."""
-        world, algorithm = self._world, self._algorithm
-        rules, costs = algorithm.rules(world.dim), algorithm.prices(world.count)
-        personal = algorithm.personal(world.count, world.dim)
-        items = len(self._stream.items) if self._stream.recurring else 0
-        scratch = partial(bench, world.dim, world.arms_per_step)
-        size = (world.count, world.dim, rules)
-        if isinstance(protocol, Asynchronous):  # no model is shared, so nothing can be cached
-            return AsynchronousRun(protocol, *size, scratch(0), costs, personal)
-        stale = algorithm.reads == "stale"
-        if isinstance(protocol, Pooled):
-            return PooledRun(*size, scratch(items), stale)
-        if isinstance(protocol, Alone):
-            protocol = NO_ROUNDS
-        if not isinstance(protocol, Synchronous):
-            allowed = "one of incfed's: see incfed.protocol.protocols"
+    def _start(self) -> Run:
+        """A federation that follows the algorithm's protocol."""
+        world, algorithm, protocol = self._world, self._algorithm, self._algorithm.protocol
+        if not isinstance(protocol, Protocol):
+            allowed = "a Protocol, such as one of incfed.protocol.protocols"
             raise errors.refuse("protocol", protocol, allowed)
-        return SynchronousRun(protocol, *size, scratch(items), costs, stale, self._seed, personal)
+        return protocol.start(
+            Setup(
+                count=world.count,
+                dim=world.dim,
+                arms=world.arms_per_step,
+                items=len(self._stream.items) if self._stream.recurring else 0,
+                rules=algorithm.rules(world.dim),
+                costs=algorithm.prices(world.count),
+                seed=self._seed,
+                stale=algorithm.reads == "stale",
+                personal=algorithm.personal(world.count, world.dim),
+            )
+        )
 
     def _settings(self) -> dict[str, Any]:
         return {

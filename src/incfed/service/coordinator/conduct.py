@@ -5,7 +5,7 @@ None of it is evidence: it only decides who is awaited, and whose call opens a r
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from ...kernels.coalition import log_gains
 from ...ledger import tables
 from ...ledger.records import Pruned
 from ...ledger.settings import Settings
-from ...protocol.deciding import RoundInputs
 from ...protocol.global_statistics import GlobalStatistics
 from ...protocol.messages import Signal, Upload
 from ...protocol.packing import gather
@@ -115,16 +114,17 @@ def was_noisy(connection: Connection, client: int) -> bool:
 
 
 def had_reason(
-    inputs: RoundInputs, caller: int, settings: Settings, claim: Signal | None, noisy: bool
-) -> bool:
-    """Had the caller of a round a reason? `claim`: what it said before, if that called for it;
-    `noisy`: it adds noise to what it shares."""
+    upload: Upload | None, shared: Callable[[int], GlobalStatistics], settings: Settings,
+    claim: Signal | None, noisy: bool,
+) -> bool:  # fmt: skip
+    """Had the caller of a round a reason? `upload`: what it uploaded; `shared`: the statistics of
+    an epoch; `claim`: what it said before, if that called for it; `noisy`: it adds noise to what it
+    shares."""
     if settings.rule.streams == ROWS:
         return True  # the server saw the rows
-    upload = inputs.uploads.get(caller)
     on = upload if claim is None else claim
     try:
-        base = None if on is None else inputs.shared(on.epoch)
+        base = None if on is None else shared(on.epoch)
     except Pruned:  # the epoch of a claim is whatever the caller said
         base = None
     fulfils = possible if noisy else justified

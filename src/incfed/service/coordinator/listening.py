@@ -24,8 +24,8 @@ from ...ledger.records import (
     CLOSED,
     Pruned,
     from_bytes,
+    open_round,
     read_epoch,
-    read_round_inputs,
     read_uploads,
     to_bytes,
 )
@@ -189,13 +189,13 @@ class Judge:
         said = _figures(connection, settings, clients)
         if not self._promising(connection, settings, epoch, said):
             return False
-        inputs = read_round_inputs(
-            connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=(),
-            past=read_past(connection, settings.money_digits), members=_members(connection),
-        )  # fmt: skip
         sent = streamed(connection, settings, epoch, clients)
         uploads = {client: stream.upload for client, stream in sent.items()}
-        return deciding.worthwhile(settings.rule, inputs._replace(uploads=uploads))
+        opened = open_round(
+            connection, settings, uploads, epoch=epoch, trigger=0, spent=0.0, out=(),
+            past=read_past(connection, settings.money_digits), members=_members(connection),
+        )  # fmt: skip
+        return deciding.worthwhile(opened)
 
     def calls(
         self, connection: Connection, settings: Settings, epoch: int, clients: Collection[int]

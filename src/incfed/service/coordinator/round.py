@@ -16,15 +16,19 @@ from ...ledger.records import (
     OFFERED,
     OPEN,
     VOID,
+    Epochs,
     pack_epoch,
     read_deliveries,
-    read_round_inputs,
+    read_own,
+    read_round,
+    read_upload,
 )
 from ...ledger.sketches import add_sketches
 from ...ledger.summaries import note_removed, summarise
 from ...protocol import deciding
-from ...protocol.deciding import Offers, RoundInputs
+from ...protocol.deciding import Offers
 from ...protocol.money import from_units, to_units
+from ...protocol.open_round import OpenRound
 from ...protocol.triggers import GROWTH
 from . import conduct, heartbeat, listening, scores
 from .batching import NUMBER
@@ -109,7 +113,7 @@ class RoundTransaction(FederationTransaction):
         silent = conduct.silent_rounds(self.settings)
         return {"number": self.round.number, **self.live_between(), **silent}
 
-    def _note_conduct(self, inputs: RoundInputs) -> None:
+    def _note_conduct(self) -> None:
         """The uploads are here: who was awaited in vain, and had the caller a reason?"""
         connection, settings, caller = self.connection, self.settings, self.round.trigger
         if heartbeat.interrupted(connection):
@@ -118,28 +122,29 @@ class RoundTransaction(FederationTransaction):
             conduct.missed(connection, connection.scalars(AWAITED, self._awaited_values).all())
         if not settings.false_calls:
             return
-        barred = self.barred(members(connection), self.round.opened)
-        if caller not in inputs.uploads and caller in barred:
+        if caller in self.barred(members(connection), self.round.opened):
             return  # it may call, but not share: that it did not says nothing
+        row = read_own(connection, tables.uploads, self.round.number, caller)
+        upload = None if row is None else read_upload(row, settings)
         growth = settings.rule.streams == GROWTH
         claim = listening.claim(connection, caller) if growth else None
         noisy = settings.privacy is not None or conduct.was_noisy(connection, caller)
-        just = conduct.had_reason(inputs, caller, settings, claim, noisy)
+        just = conduct.had_reason(upload, Epochs(connection, settings), settings, claim, noisy)
         conduct.judged(connection, caller, settings, self.now, just)
 
     def _undelivered(self) -> bool:
         """Is there an offer whose delivery may still come?"""
         return self.connection.scalar(UNDELIVERED, {"number": self.round.number}) is not None
 
-    def _inputs(self) -> RoundInputs:
-        """The inputs of the decision, without clients that are barred or failed in this round."""
+    def _opened(self) -> OpenRound:
+        """The round to decide, without clients that are barred or failed in it."""
         query = select(_offers.client).where(
             _offers.round == self.round.number, _offers.failed.is_(True)
         )
         failed = self.connection.scalars(query)
         all_members = members(self.connection)
         barred = self.barred(all_members, self.round.opened)
-        return read_round_inputs(
+        return read_round(
             self.connection,
             self.settings,
             round=self.round.number,
@@ -152,15 +157,15 @@ class RoundTransaction(FederationTransaction):
         )
 
     def _decide(self) -> None:
-        inputs = self._inputs()
-        self._note_conduct(inputs)
-        if not inputs.uploads and not inputs.others:
+        opened = self._opened()
+        self._note_conduct()
+        if not opened.called:
             # nothing is shared, nobody is paid
             self._update_round(stage=VOID, ended=self.now, deadline=None)
             self.record("void", round=self.round.number, reason="nobody uploaded")
             self.update_federation()
             return
-        self._offer(deciding.decide_first(inputs), [], [])
+        self._offer(deciding.decide_first(opened), [], [])
 
     def _decide_again(self, failed: list[Any], delivered: list[Any]) -> None:
         """Without those that failed. Those that had not declined are barred for some time, unless
@@ -169,7 +174,7 @@ class RoundTransaction(FederationTransaction):
         for offer in failed:
             self._update_offer(offer.client, failed=True)
         barred = [offer.client for offer in failed if offer.accepted is not False]
-        inputs = self._inputs()  # before they are barred: here they are left out as failed
+        opened = self._opened()  # before they are barred: here they are left out as failed
         until = self.settings.barred_until(self.now)
         if until is not None and not heartbeat.interrupted(self.connection):
             for client in barred:
@@ -178,7 +183,7 @@ class RoundTransaction(FederationTransaction):
                 self.record("barred", round=number, client=client, until_time=until)
         kept = {offer.client: self._payment(offer) for offer in delivered}
         add = self.round.attempt < self.settings.attempts
-        offers = deciding.decide_again(inputs, kept, add=add)
+        offers = deciding.decide_again(opened, kept, add=add)
         self._offer(offers, failed, list(kept))
 
     def _offer(self, offers: Offers, failed: list[Any], kept: list[int]) -> None:
@@ -212,17 +217,17 @@ class RoundTransaction(FederationTransaction):
 
     def _close(self, payments: dict[int, float]) -> None:
         """Add everything that was delivered and post all payments, in this one transaction."""
-        inputs = self._inputs()
-        short = deciding.shortfall(inputs, payments)
+        opened = self._opened()
+        short = deciding.shortfall(opened, payments)
         if short is not None:  # what was delivered is not used: it stays pending
             note_removed(self.connection, self.round.number, dict.fromkeys(payments, short))
             payments = {}
         offers = Offers(payments, False)
         delivered = read_deliveries(self.connection, self.round.number)
         db = [delivered[client] for client in payments]
-        shared, closed = deciding.close(inputs, offers, db)
+        server, closed = deciding.close(opened, offers, db)
         number, epoch = self.round.number, self.round.epoch + 1
-        V, b = pack_epoch(shared.V, shared.b)
+        V, b = pack_epoch(server.shared.V, server.shared.b)
         new = {"number": epoch, "round": number, "V": V, "b": b}
         self.connection.execute(insert(tables.epochs).values(new))
         add_sketches(self.connection)
@@ -237,7 +242,7 @@ class RoundTransaction(FederationTransaction):
             listening.forget(self.connection, payments)
         digits = self.settings.money_digits
         write_past(self.connection, number, self.settings.limits, payments, digits)
-        summarise(self.connection, number, self.now, inputs, payments, digits, closed)
+        summarise(self.connection, number, self.now, opened, payments, digits, closed)
         self._update_round(stage=CLOSED, ended=self.now, deadline=None)
         sums = self._sums(posted=payments.values())
         self.record("closed", round=number, epoch=epoch, payments=self._by_client(payments),

@@ -1,0 +1,168 @@
+"""Rounds with all clients (Alg. 1): the rules of such a federation, and how it is simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kernels.pending import collect
+from ..kernels.signals import Signals
+from ..kernels.step import FULL, TRIGGERED, Steps, advance
+from ..kernels.store import OWN, PENDING, conclude, make_room
+from ..mechanisms.base import Decision
+from ..rules.members import Members
+from ..rules.rounds import ALL, EVERYONE, RoundRules
+from ..types import Floats, Ints, Mask
+from .deciding import decide_until_delivered
+from .features import FEATURES, Feature
+from .global_statistics import GlobalStatistics
+from .money import round_up
+from .open_round import OpenRound, Server, Uploads
+from .run import LoggedRound, Protocol, Run, Setup, StepTraffic, concatenated
+from .traffic import packed_matrix, packed_model, packed_ranks, packed_vector
+from .triggers import GROWTH, ROWS, trigger_of
+
+ALWAYS_THERE = Members()  # without costs
+
+
+@dataclass(frozen=True)
+class Synchronous(Protocol):
+    """Rounds with all clients, by these rules. `members`: what is simulated of the clients
+    themselves."""
+
+    rules: RoundRules
+    members: Members = ALWAYS_THERE
+
+    def start(self, setup: Setup) -> Run:
+        return SynchronousRun(self, setup)
+
+
+class SynchronousRun(Run):
+    """A federation whose clients talk in rounds. What only some federations have are `features`."""
+
+    def __init__(self, protocol: Synchronous, setup: Setup) -> None:
+        super().__init__(setup)
+        rules = protocol.rules
+        self.members, self.trigger = protocol.members, trigger_of(rules)
+        self.costs = round_up(setup.costs, rules.money_digits)  # as clients report them
+        self.server = Server(
+            rules, setup.rules.ridge, setup.count,
+            GlobalStatistics.empty(setup.dim, setup.rules.ridge), scores=setup.scores,
+        )  # fmt: skip
+        self.signals: Signals | None = None  # what the server hears between rounds
+        self._stale = True if setup.stale else None  # None: not compiled in
+        self._all_clocks = rules.clocks == ALL
+        found = (kind.of(self) for kind in FEATURES)
+        self.features: list[Feature] = [one for one in found if one is not None]
+        # What the mechanism decides is then what happens.
+        self._unlimited = (
+            not any(one.may_fail for one in self.features)
+            and rules.limits is None
+            and rules.money_digits is None
+            and self.server.money.limit == math.inf
+        )
+
+    def check(self, items: Floats, rewards: Floats) -> None:
+        for one in self.features:
+            one.check(items, rewards)
+
+    def advance(self, steps: Steps, first: int) -> None:
+        done, state, n = 0, FULL, len(steps.clients)
+        while done < n or state == TRIGGERED:
+            if state == FULL:
+                self.store = make_room(self.store)
+            elif state == TRIGGERED:
+                self._round(first + done - 1, int(steps.clients[done - 1]))
+            begin = done
+            done, state = advance(
+                self._stale,
+                self.signals,
+                self.personal,
+                *steps,
+                *self.store,
+                *self.rules,
+                *self.bench,
+                done,
+            )
+            for one in self.features:
+                one.advanced(steps, begin, done, first)
+
+    def collect(self) -> Uploads:
+        """Line 10: all clients with pending data."""
+        clients, logdets, pending = collect(self.store, self.rules.ridge)
+        return Uploads(
+            clients, self.store.table[clients, PENDING], self.costs[clients], logdets, pending
+        )
+
+    def _round(self, step: int, acting: int) -> None:
+        """One communication round (Alg. 1 lines 9-19), if every feature wants it."""
+        features = self.features
+        for one in features:
+            if not one.calls(acting):
+                return
+        uploads = self.collect()
+        for one in features:
+            uploads = one.collected(uploads)
+        opened = OpenRound(self.server, uploads, step=step, trigger=acting)
+        for one in features:
+            if not one.wants(opened):
+                return
+        for one in features:
+            opened = one.called(opened)
+        sent = opened.uploads.steps
+        opened, decision = self._decide(opened)
+        members, uploads = decision.participants, opened.uploads
+        sharing, shared = uploads.clients[members], uploads.steps[members]
+        for one in features:
+            one.sharing(sharing, shared)
+        if uploads.db is None:
+            db = self.store.pairs[self.store.table[sharing, OWN], 1]
+        else:
+            db = uploads.db[members]
+        self.server, closed = opened.close(decision, db)
+        conclude(*self.store, sharing, *self.server.shared, self._all_clocks)
+        for one in features:
+            closed = one.closed(opened, decision, closed)
+        self.log.append(LoggedRound(step, acting, closed, sent, shared))
+
+    def _decide(self, opened: OpenRound) -> tuple[OpenRound, Decision]:
+        """Line 11; the round that is closed is without the clients that failed."""
+        if any(one.too_early(opened) for one in self.features):
+            return opened, Decision(opened.round.nobody, np.zeros(len(opened.round)))
+        if self._unlimited:
+            return opened, opened.ask()
+        return decide_until_delivered(
+            opened, lambda client: any(one.fails(client) for one in self.features)
+        )
+
+    def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:
+        late = [step for one in self.features for step in one.late]
+        return traffic_of_rounds(
+            self.log, self.server.rules, self.dim, self.scores, matched, fetched, late
+        )
+
+
+def traffic_of_rounds(
+    log: Sequence[LoggedRound], rules: RoundRules, dim: int, scores: int, matched: Mask,
+    fetched: Ints, late: Iterable[int] = (),
+) -> StepTraffic:  # fmt: skip
+    """The traffic of rounds with all clients; `fetched`: the observations that were downloaded
+    before each step; `late`: steps with a download that no round has counted."""
+    streams = trigger_of(rules).streams
+    scalars = np.where(matched, {None: 0.0, ROWS: float(dim), GROWTH: 1.0}[streams], 0.0)
+    packed = scalars + packed_model(packed_ranks(fetched, dim, rules.privacy), dim)
+    packed += scores * (fetched > 0)
+    downloads = fetched > 0 if rules.download != EVERYONE else list(late)
+    scalars[downloads] += dim * dim + dim + scores
+    steps = np.array([one.step for one in log], np.int64)
+    np.add.at(scalars, steps, [one.closed.communication for one in log])
+    for parts, size in (
+        ([one.shared for one in log], lambda rank: packed_vector(rank, dim) + scores),
+        ([one.sent for one in log], lambda rank: packed_matrix(rank, dim) * (streams != ROWS)),
+    ):
+        ranks = packed_ranks(concatenated(parts), dim, rules.privacy)
+        np.add.at(packed, np.repeat(steps, [len(part) for part in parts]), size(ranks))
+    return StepTraffic(scalars, packed)
