@@ -23,10 +23,13 @@ def form(V: Floats, ridge: float, pending: Pending, members: Mask, U: Floats) ->
 
 
 @compiled
-def add_rows(b: Floats, db: Floats) -> None:
-    """b += each row of db, in order."""
+def merge(
+    V: Floats, b: Floats, ridge: float, pending: Pending, members: Mask, db: Floats, U: Floats
+) -> float:
+    """`form`, and b += each row of db, in order: those of the members."""
     for row in range(db.shape[0]):
         add_scaled(b, 1.0, db[row])
+    return form(V, ridge, pending, members, U)
 
 
 @compiled

@@ -20,7 +20,7 @@ from .factor import (
     update,
     whiten,
 )
-from .store import BASE, DENSE, FIELDS, KNOWN, PENDING, SERVER, TAIL, VERSION, Store
+from .store import BASE, DENSE, FIELDS, KNOWN, OWN, PENDING, SERVER, TAIL, VERSION, Store
 
 
 class Pending(NamedTuple):
@@ -69,11 +69,22 @@ def _scratch(rows: int, dim: int) -> tuple[Floats, Floats]:
     return np.empty((dim, rows)), np.empty((4, dim, dim))
 
 
-def collect(store: Store, ridge: float) -> tuple[Ints, Floats, Pending]:
-    """Clients with pending data, in ascending order: their ids, log det V_i and dV_i."""
+class PendingClients(NamedTuple):
+    """The clients with pending data, in ascending order."""
+
+    ids: Ints  # [n]
+    steps: Ints  # [n] of each that are pending
+    logdets: Floats  # [n] log det V_i
+    db: Floats  # [n, d]
+
+
+def collect(store: Store, ridge: float) -> tuple[PendingClients, Pending]:
+    """The clients with pending data, and their dV_i."""
     n, matrices, rows = count(store.table)
     d = store.pairs.shape[2]
-    ids, logdets = np.empty(n, np.int64), np.empty(n)
+    found = PendingClients(
+        np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), np.empty((n, d))
+    )
     pending = Pending(
         np.empty((rows, d)),
         np.empty(n + 1, np.int64),
@@ -81,8 +92,8 @@ def collect(store: Store, ridge: float) -> tuple[Ints, Floats, Pending]:
         np.empty(n, np.int64),
         *_scratch(rows, d),
     )
-    fill(*store, *pending, ids, logdets, ridge)
-    return ids, logdets, pending
+    fill(*store, *pending, *found, ridge)
+    return found, pending
 
 
 @compiled
@@ -101,12 +112,12 @@ def count(table: Ints) -> tuple[int, int, int]:
 
 @compiled
 def fill(*flat: Any) -> None:
-    """fill(*store, *pending, ids, logdets, ridge): compute what `collect` returns.
+    """fill(*store, *pending, *clients, ridge): compute what `collect` returns.
 
     The arguments are flat, because unboxing NamedTuples would take numba longer than the work.
     """
-    store, pending = Store(*flat[:FIELDS]), Pending(*flat[FIELDS:-3])
-    ids, logdets, ridge = flat[-3:]
+    store, pending = Store(*flat[:FIELDS]), Pending(*flat[FIELDS:-5])
+    ids, steps, logdets, db, ridge = flat[-5:]
     table, version = store.table, store.table[SERVER, VERSION]
     V, U, logdet = store.blocks[0, 1], store.blocks[0, 0], store.logdet[SERVER, 0]
     j = q = last = ZERO
@@ -115,7 +126,8 @@ def fill(*flat: Any) -> None:
         row = table[client]
         if row[PENDING] == 0:
             continue
-        ids[j] = client
+        ids[j], steps[j] = client, row[PENDING]
+        copy(store.pairs[row[OWN], 1], db[j])
         pending.dense[j] = -1
         if row[DENSE]:
             pending.dense[j] = q

@@ -242,7 +242,7 @@ class Round:
         (array([False, False, False]), array([ True,  True,  True]))
         """
         S, needed = self.everyone, self._needs()
-        if np.any(np.greater(price, 0.0)):
+        if not isinstance(price, float) or price > 0.0:
             needed = np.empty(len(self.clients))
             coalition.needs(np.maximum(self.costs - price, 0.0), self.logdets, needed)
         order = np.argsort(needed, kind="stable")

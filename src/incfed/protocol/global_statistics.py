@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.coalition import add_rows, form
+from ..kernels.coalition import merge
 from ..kernels.factor import factorize
 from ..kernels.pending import Pending
 from ..types import Floats, Mask
@@ -37,10 +37,9 @@ class GlobalStatistics(NamedTuple):
 
     def plus(self, pending: Pending, members: Mask, db: Floats, ridge: float) -> GlobalStatistics:
         """Lines 12-14: add the data of the members, in order of their ids."""
-        V, b = self.V.copy(), self.b.copy()
-        factor = np.empty_like(V)
-        add_rows(b, db)
-        return GlobalStatistics(V, b, factor, form(V, ridge, pending, members, factor))
+        V, b, factor = self.V.copy(), self.b.copy(), np.empty(self.V.shape)
+        logdet = merge(V, b, ridge, pending, members, db, factor)
+        return GlobalStatistics(V, b, factor, logdet)
 
     def repaired(self, ridge: float) -> GlobalStatistics:
         """Unchanged if V_g is positive semi-definite up to rounding; else with its projection."""

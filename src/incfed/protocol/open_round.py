@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -102,6 +101,13 @@ class Server(NamedTuple):
     past: Mapping[int, Past] = NO_PAST  # of the clients that have one, if limits depend on it
     scores: int = 0  # scalars that go with every b (trust "auto")
 
+    def after(self, shared: GlobalStatistics, spent: float) -> Server:
+        """When another round has closed."""
+        return Server(  # `_replace` would take longer than the sums
+            self.rules, self.ridge, self.members, shared, self.rounds + 1, spent, self.past,
+            self.scores,
+        )  # fmt: skip
+
     @property
     def trigger(self) -> Trigger:
         """When a round opens."""
@@ -128,10 +134,16 @@ class OpenRound:
         # also those that are barred, or failed in this round.
         self.count = server.members if count is None else count
         self.called = self.count if called is None else called
+        self._round: Round | None = None
 
-    @cached_property
+    @property
     def round(self) -> Round:
         """As a mechanism sees it."""
+        if self._round is None:
+            self._round = self._seen()
+        return self._round
+
+    def _seen(self) -> Round:
         server, uploads = self.server, self.uploads
         limit = server.rules.budget
         V, _, factor, logdet = server.shared
@@ -204,15 +216,14 @@ class OpenRound:
 
     def close(self, decision: Decision, db: Floats) -> tuple[Server, Closed]:
         """Lines 12-14: add the participants' data (db in order of id), and pay them."""
-        server, members = self.server, decision.participants
+        server, uploads, members = self.server, self.uploads, decision.participants
         shared, rules = server.shared, server.rules
         if len(db):
-            shared = shared.plus(self.uploads.pending, members, db, server.ridge)
-        payments = decision.payments[members]
+            shared = shared.plus(uploads.pending, members, db, server.ridge)
+        payments, asked = decision.payments[members], uploads.costs[members]
         paid = math.fsum(payments.tolist())
-        asked = self.uploads.costs[members]
         closed = Closed(
-            participants=self.uploads.clients[members],
+            participants=uploads.clients[members],
             payments=payments,
             idle=self.idle,
             communication=round_communication(
@@ -226,4 +237,4 @@ class OpenRound:
             asked=asked,
         )  # fmt: skip
         spent = exact_sum(server.spent, paid, rules.money_digits)
-        return server._replace(shared=shared, rounds=server.rounds + 1, spent=spent), closed
+        return server.after(shared, spent), closed

@@ -11,7 +11,7 @@ import numpy as np
 from ..kernels.pending import collect
 from ..kernels.signals import Signals
 from ..kernels.step import FULL, TRIGGERED, Steps, advance
-from ..kernels.store import OWN, PENDING, conclude, make_room
+from ..kernels.store import conclude, make_room
 from ..mechanisms.base import Decision
 from ..rules.members import Members
 from ..rules.rounds import ALL, EVERYONE, RoundRules
@@ -92,10 +92,9 @@ class SynchronousRun(Run):
 
     def collect(self) -> Uploads:
         """Line 10: all clients with pending data."""
-        clients, logdets, pending = collect(self.store, self.rules.ridge)
-        return Uploads(
-            clients, self.store.table[clients, PENDING], self.costs[clients], logdets, pending
-        )
+        found, pending = collect(self.store, self.rules.ridge)
+        clients, steps, logdets, db = found
+        return Uploads(clients, steps, self.costs[clients], logdets, pending, db=db)
 
     def _round(self, step: int, acting: int) -> None:
         """One communication round (Alg. 1 lines 9-19), if every feature wants it."""
@@ -115,23 +114,20 @@ class SynchronousRun(Run):
         sent = opened.uploads.steps
         opened, decision = self._decide(opened)
         members, uploads = decision.participants, opened.uploads
-        sharing, shared = uploads.clients[members], uploads.steps[members]
         for one in features:
-            one.sharing(sharing, shared)
-        if uploads.db is None:
-            db = self.store.pairs[self.store.table[sharing, OWN], 1]
-        else:
-            db = uploads.db[members]
-        self.server, closed = opened.close(decision, db)
-        conclude(*self.store, sharing, *self.server.shared, self._all_clocks)
+            one.sharing(uploads.clients[members], uploads.steps[members])
+        assert uploads.db is not None
+        self.server, closed = opened.close(decision, uploads.db[members])
+        conclude(*self.store, closed.participants, *self.server.shared, self._all_clocks)
         for one in features:
             closed = one.closed(opened, decision, closed)
-        self.log.append(LoggedRound(step, acting, closed, sent, shared))
+        self.log.append(LoggedRound(step, acting, closed, sent, uploads.steps[members]))
 
     def _decide(self, opened: OpenRound) -> tuple[OpenRound, Decision]:
         """Line 11; the round that is closed is without the clients that failed."""
-        if any(one.too_early(opened) for one in self.features):
-            return opened, Decision(opened.round.nobody, np.zeros(len(opened.round)))
+        for one in self.features:
+            if one.too_early(opened):
+                return opened, Decision(opened.round.nobody, np.zeros(len(opened.round)))
         if self._unlimited:
             return opened, opened.ask()
         return decide_until_delivered(
@@ -157,12 +153,12 @@ def traffic_of_rounds(
     packed += scores * (fetched > 0)
     downloads = fetched > 0 if rules.download != EVERYONE else list(late)
     scalars[downloads] += dim * dim + dim + scores
-    steps = np.array([one.step for one in log], np.int64)
-    np.add.at(scalars, steps, [one.closed.communication for one in log])
+    steps, n = np.array([one.step for one in log], np.int64), len(fetched)
+    scalars += np.bincount(steps, [one.closed.communication for one in log], n)
     for parts, size in (
         ([one.shared for one in log], lambda rank: packed_vector(rank, dim) + scores),
         ([one.sent for one in log], lambda rank: packed_matrix(rank, dim) * (streams != ROWS)),
     ):
         ranks = packed_ranks(concatenated(parts), dim, rules.privacy)
-        np.add.at(packed, np.repeat(steps, [len(part) for part in parts]), size(ranks))
+        packed += np.bincount(np.repeat(steps, [len(part) for part in parts]), size(ranks), n)
     return StepTraffic(scalars, packed)

@@ -120,8 +120,7 @@ class Simulation:
         reward[~known] = 0.0
         regret[~known] *= 0.0  # NaN stays: then it is unknown for all steps
         communication, packed = self._run.traffic(known, fetched)
-        payment = np.zeros(self.steps)
-        np.add.at(payment, rounds.step, rounds.payment)
+        payment = np.bincount(rounds.step, rounds.payment, self.steps)
         return Result(
             regret=np.cumsum(regret),
             reward=np.cumsum(reward),

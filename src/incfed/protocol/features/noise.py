@@ -53,7 +53,7 @@ class Noise(Feature):
 
     def called(self, opened: OpenRound) -> OpenRound:
         steps = opened.uploads.steps
-        sums = uploaded_sums(self._run, opened.uploads)
+        sums = uploaded_sums(opened.uploads)
         sent = [
             self._noisy(client, n, V, b)
             for client, n, V, b in zip(opened.clients, steps.tolist(), *sums, strict=True)

@@ -52,7 +52,7 @@ class ShareFrom(Feature):
         ready = [client in self._uploaded or steps >= self._least for client, steps in pending]
         opened = opened.of(opened.uploads.only(np.array(ready, np.bool_)))
         self._held.clear()
-        sums = uploaded_sums(self._run, opened.uploads)
+        sums = uploaded_sums(opened.uploads)
         for client, steps, V, b in zip(
             opened.clients, opened.uploads.steps.tolist(), *sums, strict=True
         ):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...kernels.pending import Pending
-from ...kernels.store import BASE, OWN
+from ...kernels.store import BASE
 from ...types import Floats, Ints
 from ..open_round import OpenRound, Uploads
 
@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     from ..synchronous import SynchronousRun
 
 
-def uploaded_sums(run: SynchronousRun, uploads: Uploads) -> tuple[list[Floats], Floats]:
+def uploaded_sums(uploads: Uploads) -> tuple[list[Floats], Floats]:
     """dV and db of each upload."""
-    V = [uploads.pending.matrix(j) for j in range(len(uploads.clients))]
-    if uploads.db is not None:
-        return V, uploads.db
-    return V, run.store.pairs[run.store.table[uploads.clients, OWN], 1]
+    assert uploads.db is not None
+    return [uploads.pending.matrix(j) for j in range(len(uploads.clients))], uploads.db
 
 
 def with_sums(
