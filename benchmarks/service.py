@@ -7,7 +7,6 @@ A round is measured from the moment its trigger is sent until every client has d
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import socket
 import subprocess
@@ -33,6 +32,7 @@ from incfed.protocol import deciding
 from incfed.protocol.client import Learner
 from incfed.protocol.global_statistics import GlobalStatistics
 from incfed.protocol.messages import Answer, Delivery, Upload
+from incfed.protocol.open_round import OpenRound, Server, Uploads
 from incfed.service.coordinator import handlers
 from incfed.service.coordinator.config import read_config
 from incfed.service.coordinator.coordinator import Coordinator
@@ -226,13 +226,12 @@ def _without_http(config: Path, count: int, rounds: int) -> tuple[Seconds, Secon
 def _protocol(learner: Learner, sent: list[Upload], settings: Settings) -> float:
     """Seconds to decide and to close the round in which this was uploaded."""
     shared = GlobalStatistics.of(learner.V, learner.b, settings.ridge)
-    table = deciding.RoundInputs(
-        dict(enumerate(sent)), 0, lambda epoch: shared, learner.epoch, 0, learner.epoch,
-        0.0, math.inf, settings.mechanism, DIM, settings.ridge,
-    )  # fmt: skip
+    server = Server(settings, settings.ridge, len(sent), shared)
     begun = time.perf_counter()
-    verdict = deciding.decide(table)
-    deciding.close(table, verdict, [np.zeros(DIM)] * len(verdict.payments))
+    uploads = Uploads.of(dict(enumerate(sent)), lambda epoch: shared, learner.epoch, settings.ridge)
+    opened = OpenRound(server, uploads, trigger=0)
+    verdict = deciding.decide(opened)
+    deciding.close(opened, verdict, [np.zeros(DIM)] * len(verdict.payments))
     return time.perf_counter() - begun
 
 

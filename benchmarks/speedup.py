@@ -10,7 +10,7 @@ import numpy as np
 
 import incfed
 import plain_step
-from incfed.simulation import synchronous
+from incfed.protocol import synchronous
 from reference import simulation as reference
 from timing import best_of, row
 

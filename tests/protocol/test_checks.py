@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from incfed.mechanisms.pay_everyone import PayEveryone
 from incfed.protocol.checks import MessageBounds, Refusal, check_delivery, check_upload
 from incfed.protocol.client import Observations
-from incfed.protocol.deciding import Offers, RoundInputs, close
+from incfed.protocol.deciding import Offers, close
 from incfed.protocol.global_statistics import GlobalStatistics
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import Packed, pack_matrix
 from reference.mechanisms import FloatArray
+from support.cases import Case
 from support.federation import made
 from support.worlds import SHAPES, features
 
@@ -167,13 +168,14 @@ def test_what_single_uploads_lack_to_be_positive_does_not_add_up() -> None:
     check_upload(Upload(1, 0, 10**6, 0.0, dV), BOUNDS)
     inputs = three_of(dV)
     for _ in range(50):
-        shared, _ = close(inputs, Offers({0: 0.0, 1: 0.0, 2: 0.0}, False), [np.zeros(3)] * 3)
+        offers = Offers({0: 0.0, 1: 0.0, 2: 0.0}, False)
+        shared = close(inputs.open(), offers, [np.zeros(3)] * 3)[0].shared
         inputs = inputs._replace(shared=[shared].__getitem__)
         assert np.linalg.eigvalsh(shared.V)[0] >= -1e-14 * np.trace(shared.V)  # not -3e-6 a round
     assert shared.V[0, 0] == pytest.approx(150e6)
 
 
-def three_of(dV: Packed) -> RoundInputs:
+def three_of(dV: Packed) -> Case:
     uploads = {k: Upload(1, 0, 10**6, 0.0, dV) for k in range(3)}
     nothing = GlobalStatistics.empty(3, 0.1)
-    return RoundInputs(uploads, 0, lambda e: nothing, 0, 0, 0, 0.0, 9.0, PayEveryone(), 3, 0.1)
+    return Case(uploads, lambda epoch: nothing, PayEveryone(), 0.1, budget=9.0)

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.mechanisms.rehearsal import RIDGE
-from incfed.protocol.deciding import Offers, RoundInputs, decide, decide_again
+from incfed.protocol.deciding import Offers, decide, decide_again
 from incfed.protocol.global_statistics import GlobalStatistics
 from incfed.protocol.messages import Upload
 from incfed.protocol.packing import pack_matrix, pack_rows
 from reference.mechanisms import Table as Literal
 from reference.mechanisms import decide as decide_literally
+from support.cases import Case
 from support.federation import made
 from support.worlds import MECHANISMS, Kind, features, mechanisms, prices, tables
 from support.worlds import Table as Drawn
@@ -33,10 +34,9 @@ def test_nobody_who_delivered_ends_worse_off(
     shared = GlobalStatistics.of(drawn.V, np.zeros(d), RIDGE)
     uploads = {j: made(1, 0, drawn.uploads[j], float(drawn.costs[j])) for j in range(n)}
     budget = data.draw(st.sampled_from([np.inf, 1.0, 20.0, 100.0]))
-    table = RoundInputs(
-        uploads, 0, lambda epoch: shared, 0, 0, 0, 0.5, budget, MECHANISMS[kind](**knobs), d, RIDGE
-    )
-    first = decide(table)
+    own = MECHANISMS[kind](**knobs)
+    table = Case(uploads, lambda epoch: shared, own, RIDGE, spent=0.5, budget=budget)
+    first = decide(table.open())
     assert table.spent + first.total <= max(budget, table.spent)
     assert not first.data_only or budget < np.inf
     members = list(first.payments)
@@ -44,15 +44,15 @@ def test_nobody_who_delivered_ends_worse_off(
     kept = {client: paid for client, paid in first.payments.items() if client not in failed}
     bonus = data.draw(st.sampled_from([0.0, 3.0]))  # an earlier offer may have been a better one
     kept = {client: paid + bonus for client, paid in kept.items()}
-    left = table.without(failed)
-    assert (len(left.uploads), left.others) == (n - len(failed), len(failed))
+    left = table.open().without(failed)
+    assert (len(left.clients), left.called - left.count) == (n - len(failed), len(failed))
     add = data.draw(st.booleans())
     again = decide_again(left, kept, add=add)
     literal = Literal(drawn.V, drawn.data, drawn.V + drawn.data, drawn.costs, RIDGE)
     event("grew" if len(again.payments) > len(kept) else "as it was")
     S = np.isin(np.arange(n), list(again.payments))
     owed = literal.payments(S, S)
-    assert set(kept) <= set(again.payments) <= set(left.uploads)
+    assert set(kept) <= set(again.payments) <= set(left.clients)
     assert add or set(kept) == set(again.payments)
     larger = {client: max(kept.get(client, 0.0), owed[client]) for client in again.payments}
     held = {client: kept.get(client, 0.0) for client in again.payments}
@@ -69,24 +69,24 @@ def test_nobody_who_delivered_ends_worse_off(
         assert paid >= owed[client] - slack
         assert paid <= larger[client] + slack
     assert not again.total or table.spent + again.total <= budget
-    if add and not again.data_only and left.mechanism.beta is not None:
-        everyone = np.isin(np.arange(n), list(left.uploads))
+    if add and not again.data_only and own.beta is not None:
+        everyone = np.isin(np.arange(n), left.clients)
         ratio = literal.shared(S), literal.shared(everyone)
         (_, some), (_, all_) = (np.linalg.slogdet(V + RIDGE * np.eye(d)) for V in ratio)
-        assert np.exp(some - all_) >= left.mechanism.beta * (1 - 1e-8)
+        assert np.exp(some - all_) >= own.beta * (1 - 1e-8)
 
 
-def three_at(cost: float, *, spent: float, budget: float) -> RoundInputs:
+def three_at(cost: float, *, spent: float, budget: float) -> Case:
     """det V_g(all) = 4, det V_i = 2: data is worth 1 to each of three."""
     uploads = {j: made(1, 0, np.ones((1, 1)), cost) for j in range(3)}
     pay = MECHANISMS["pay_everyone"]()
     shared = GlobalStatistics.empty(1, 1.0)
-    return RoundInputs(uploads, 0, lambda epoch: shared, 0, 0, 0, spent, budget, pay, 1, 1.0)
+    return Case(uploads, lambda epoch: shared, pay, 1.0, spent=spent, budget=budget)
 
 
 def test_what_was_offered_is_kept_when_less_is_owed() -> None:
     table = three_at(2.0, spent=0.0, budget=np.inf)
-    again = decide_again(table, {1: 1.25}, add=True)  # 1 is owed
+    again = decide_again(table.open(), {1: 1.25}, add=True)  # 1 is owed
     assert again.payments == {0: pytest.approx(1.0), 1: 1.25, 2: pytest.approx(1.0)}
 
 
@@ -94,31 +94,34 @@ def test_what_was_offered_is_kept_when_less_is_owed() -> None:
 def test_how_a_processor_rounds_does_not_decide_what_is_affordable(short: float) -> None:
     """The budget is just what is owed, but for rounding; and it is never overspent."""
     table = three_at(2.0, spent=7.0, budget=10.0 * (1.0 - short))
-    first, again = decide(table), decide_again(table, {1: 0.5, 2: 1.0 - short}, add=True)
+    first, again = (
+        decide(table.open()),
+        decide_again(table.open(), {1: 0.5, 2: 1.0 - short}, add=True),
+    )
     for verdict in (first, again):
         assert not verdict.data_only
         assert verdict.payments == {k: pytest.approx(1.0, rel=1e-9) for k in range(3)}
         assert table.spent + verdict.total <= table.budget
     assert again.payments[2] >= 1.0 - short
-    assert decide(table._replace(budget=10.0 - 1e-6)).data_only
+    assert decide(table._replace(budget=10.0 - 1e-6).open()).data_only
 
 
 def test_what_rounding_alone_would_pay_is_nothing_to_a_budget_below_what_is_spent() -> None:
-    assert decide(three_at(1.0 + 1e-12, spent=7.0, budget=5.0)) == Offers(
+    assert decide(three_at(1.0 + 1e-12, spent=7.0, budget=5.0).open()) == Offers(
         {0: 0.0, 1: 0.0, 2: 0.0}, False
     )
-    assert decide(three_at(1.0 + 1e-6, spent=7.0, budget=5.0)).data_only
+    assert decide(three_at(1.0 + 1e-6, spent=7.0, budget=5.0).open()).data_only
 
 
 def test_payments_are_rounded_up_before_the_budget_is_asked() -> None:
     """Each is owed 1.004: with two digits 1.01."""
     table = three_at(2.004, spent=0.0, budget=3.02)
-    assert decide(table).total == pytest.approx(3.012)
-    assert decide(table._replace(money_digits=2)).data_only
+    assert decide(table.open()).total == pytest.approx(3.012)
+    assert decide(table._replace(money_digits=2).open()).data_only
     enough = table._replace(money_digits=2, budget=3.03)  # 1.01 + 1.01 + 1.01 > 3.03 in floats
-    assert decide(enough) == Offers({0: 1.01, 1: 1.01, 2: 1.01}, False)
+    assert decide(enough.open()) == Offers({0: 1.01, 1: 1.01, 2: 1.01}, False)
     kept = {0: 1.05}
-    again = decide_again(table._replace(money_digits=2, budget=9.0), kept, add=True)
+    again = decide_again(table._replace(money_digits=2, budget=9.0).open(), kept, add=True)
     assert again.payments == {0: 1.05, 1: 1.01, 2: 1.01}
 
 
@@ -144,11 +147,8 @@ def test_as_written_out(data: st.DataObject, mechanism: Kind, n: int, d: int, se
         for j in range(n)
     }  # fmt: skip
     kept = [GlobalStatistics.of(V, np.zeros(d), RIDGE) for V in past]
-    table = RoundInputs(
-        uploads, 0, kept.__getitem__, present, -1, 0, 0.0, np.inf, MECHANISMS[kind](**knobs), d,
-        RIDGE,
-    )  # fmt: skip
-    verdict = decide(table)
+    table = Case(uploads, kept.__getitem__, MECHANISMS[kind](**knobs), RIDGE, present)
+    verdict = decide(table.open())
     dV = np.array([x.T @ x for x in rows]).reshape(-1, d, d)
     old = np.array([past[epoch] for epoch in epochs]).reshape(-1, d, d)
     S, money = decide_literally(
@@ -179,7 +179,7 @@ def test_a_round_decided_again_keeps_the_mechanism_s_promise(
     n, d = len(drawn.costs), drawn.V.shape[0]
     shared = GlobalStatistics.of(drawn.V, np.zeros(d), RIDGE)
     uploads = {j: made(1, 0, drawn.uploads[j], float(drawn.costs[j])) for j in range(n)}
-    one = RoundInputs(uploads, 0, lambda epoch: shared, 0, 0, 0, 0.0, math.inf, mechanism, d, RIDGE)
+    one = Case(uploads, lambda epoch: shared, mechanism, RIDGE).open()
     offers = decide(one)
     for _ in range(3):  # some fail, the others have delivered
         failed = [client for client in offers.payments if chance.random() < 0.4]

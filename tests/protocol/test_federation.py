@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.protocol.client import Learner
+from incfed.protocol.synchronous import Synchronous
 from incfed.simulation import Simulation
 from support.aggregator import Aggregator
 from support.worlds import MECHANISMS, Kind, costs, mechanisms, settings_of_a_run, traces
@@ -21,7 +22,9 @@ def play(
 ) -> tuple[list[float], list[tuple[int, list[int], list[float], float]], Aggregator]:
     """The trace in step: a round is over before anybody acts again."""
     rules, protocol = algorithm.rules(world.dim), algorithm.protocol
-    mechanism = getattr(protocol, "mechanism", incfed.PayEveryone())
+    mechanism: Any = incfed.PayEveryone()
+    if isinstance(protocol, Synchronous):
+        mechanism = protocol.rules.mechanism
     prices = algorithm.prices(world.count)
     trust = getattr(algorithm, "trust", np.inf)
     each = [trust] * world.count if isinstance(trust, str | float) else trust
@@ -40,8 +43,8 @@ def play(
         number = len(rounds)
         steps = [one.pending_steps for one in clients]
         uploads = {i: one.freeze(number, prices[i]) for i, one in enumerate(clients)}
-        round, decision = aggregator.decide(uploads)
-        _, closed = aggregator.close(round, decision, lambda i: clients[i].deliver(number))  # noqa: B023
+        opened, decision = aggregator.decide(uploads)
+        _, closed = aggregator.close(opened, decision, lambda i: clients[i].deliver(number))  # noqa: B023
         for i in closed.participants.tolist():
             aggregator.pool(clients[i].scores(number), steps[i])
         rounds.append(

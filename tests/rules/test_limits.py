@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 import incfed
 from incfed.mechanisms.rehearsal import RIDGE
-from incfed.protocol.deciding import Offers, RoundInputs, decide, decide_again, shortfall
+from incfed.protocol.deciding import Offers, decide, decide_again, shortfall
 from incfed.protocol.global_statistics import GlobalStatistics
 from incfed.rules.limits import Past, build_limits, usual_prices
+from support.cases import Case
 from support.federation import made
 from support.worlds import MECHANISMS, Kind, mechanisms, tables
 from support.worlds import Table as Drawn
@@ -21,14 +22,14 @@ from support.worlds import Table as Drawn
 LIMITS = incfed.Limits()
 
 
-def of(costs: list[float], *, budget: float = np.inf, **more: Any) -> RoundInputs:
+def of(costs: list[float], *, budget: float = np.inf, **more: Any) -> Case:
     """One step of length 1 each, in one dimension, ridge 1, all paid: of n clients, each knows 2
     of n + 1, so that data is worth (n + 1) / 2 - 1 to it."""
     uploads = {j: made(1, 0, np.ones((1, 1)), cost) for j, cost in enumerate(costs)}
     shared = GlobalStatistics.empty(1, 1.0)
     mechanism = incfed.PayEveryone()
-    return RoundInputs(
-        uploads, 0, lambda epoch: shared, 0, 0, 0, 0.0, budget, mechanism, 1, 1.0,
+    return Case(
+        uploads, lambda epoch: shared, mechanism, 1.0, budget=budget,
         **{"limits": LIMITS, "members": len(costs), **more},
     )  # fmt: skip
 
@@ -40,8 +41,8 @@ def near(payments: dict[int, float]) -> Any:
 def test_one_greedy_price_costs_the_others_nothing() -> None:
     """Data is worth 1 to each of three; without client 2, a half to the others."""
     costs = [2.0, 2.0, 1e6]
-    assert decide(of(costs, budget=100.0, limits=None)).data_only
-    offers = decide(of(costs, budget=100.0))
+    assert decide(of(costs, budget=100.0, limits=None).open()).data_only
+    offers = decide(of(costs, budget=100.0).open())
     assert offers.payments == near({0: 1.5, 1: 1.5})
     assert (offers.data_only, offers.removed) == (False, {2: "budget"})
 
@@ -59,24 +60,24 @@ def test_one_greedy_price_costs_the_others_nothing() -> None:
 )
 def test_each_limit_is_named(limits: dict[str, Any], removed: str) -> None:
     past = {2: Past(paid=3.0, price=7.0)}
-    offers = decide(of([2.0, 2.0, 99.0], limits=incfed.Limits(**limits), past=past))
+    offers = decide(of([2.0, 2.0, 99.0], limits=incfed.Limits(**limits), past=past).open())
     assert offers.payments == near({0: 1.5, 1: 1.5})
     assert offers.removed == {2: removed}
 
 
 def test_if_all_are_too_much_together_the_largest_go_first() -> None:
     """Three are owed 3, 4 and 4. Without the last, two are owed 3.5 and 4.5: 8 together."""
-    offers = decide(of([4.0, 5.0, 5.0], limits=incfed.Limits(per_round=8.0)))
+    offers = decide(of([4.0, 5.0, 5.0], limits=incfed.Limits(per_round=8.0)).open())
     assert offers.payments == near({0: 3.5, 1: 4.5})
     assert offers.removed == {2: "per_round"}  # of equal payments that of the highest id
-    fewer = decide(of([4.0, 5.0, 5.0], limits=incfed.Limits(per_round=7.9)))
+    fewer = decide(of([4.0, 5.0, 5.0], limits=incfed.Limits(per_round=7.9)).open())
     assert fewer.payments == near({0: 4.0})
 
 
 def test_those_removed_may_share_for_data_alone() -> None:
     """Five clients: data is worth 2. The price posted, 3, is too much for anybody."""
     posted = of([1.0, 1.0, 1.0, 1.0, 9.0])._replace(mechanism=incfed.PostedPrice(price=3.0))
-    offers = decide(posted._replace(limits=incfed.Limits(per_payment=2.0)))
+    offers = decide(posted._replace(limits=incfed.Limits(per_payment=2.0)).open())
     assert offers.payments == {0: 0.0, 1: 0.0, 2: 0.0, 3: 0.0}
     assert offers.data_only
     assert set(offers.removed.values()) == {"per_payment"}
@@ -108,14 +109,14 @@ def test_what_the_others_want_is_the_measure() -> None:
     past = {7: Past(price=9.0, steps=1), 8: Past(price=0.0, steps=1), 9: Past()}
     past |= {5: Past(price=1.0, steps=1, gone=True), 6: Past(price=1.0)}  # revoked; withdrawn
     assert usual_prices({0: 2.0, 1: 2.0, 3: 99.0}, past) == {0: 9.0, 1: 9.0, 3: 2.0}
-    assert decide(of([2.0, 2.0, 0.0, 11.0], limits=spread, past=past)).removed == {
+    assert decide(of([2.0, 2.0, 0.0, 11.0], limits=spread, past=past).open()).removed == {
         3: "price_spread"
     }
-    assert not decide(of([2.0, 2.0, 0.0, 9.9], limits=spread, past=past)).removed
+    assert not decide(of([2.0, 2.0, 0.0, 9.9], limits=spread, past=past).open()).removed
     assert usual_prices({0: 2.0, 1: 90.0}, {}) == {}
-    assert not decide(of([2.0, 90.0, 0.0], limits=spread)).removed
+    assert not decide(of([2.0, 90.0, 0.0], limits=spread).open()).removed
     low = of([0.1, 0.1, 0.1, 4.9], limits=incfed.Limits(price_spread=5.0))  # counts as 1
-    assert not decide(low).removed
+    assert not decide(low.open()).removed
 
 
 @given(st.dictionaries(st.integers(0, 9), st.sampled_from([0.0, 0.5, 1.0, 2.0, 7.0]), min_size=1))
@@ -135,11 +136,11 @@ def test_nobody_crowds_the_others_out() -> None:
     past = {2: Past(steps=22), 5: Past(steps=8)}
     table = of([0.0] * 3, past=past)._replace(uploads=uploads)
     held = table._replace(limits=incfed.Limits(largest_share=0.75))
-    assert decide(held) == Offers({0: 0.0, 1: 0.0}, False, removed={2: "largest_share"})
+    assert decide(held.open()) == Offers({0: 0.0, 1: 0.0}, False, removed={2: "largest_share"})
     fits = incfed.Limits(largest_share=0.76)
-    assert set(decide(table._replace(limits=fits)).payments) == {0, 1, 2}
-    assert set(decide(held._replace(members=2)).payments) == {0, 1, 2}
-    assert set(decide_again(held, {2: 0.0}, add=True).payments) == {0, 1, 2}  # it delivered
+    assert set(decide(table._replace(limits=fits).open()).payments) == {0, 1, 2}
+    assert set(decide(held._replace(members=2).open()).payments) == {0, 1, 2}
+    assert set(decide_again(held.open(), {2: 0.0}, add=True).payments) == {0, 1, 2}  # it delivered
 
 
 def test_nobody_has_many_times_what_the_others_have() -> None:
@@ -148,11 +149,15 @@ def test_nobody_has_many_times_what_the_others_have() -> None:
     uploads = {0: made(1, 0, few, 0.0), 1: made(1, 0, few, 0.0), 2: made(1, 0, many, 0.0)}
     table = of([0.0] * 3, past={5: Past(steps=8)})._replace(uploads=uploads)
     held = table._replace(limits=incfed.Limits(steps_spread=2.99))
-    assert decide(held) == Offers({0: 0.0, 1: 0.0}, False, removed={2: "steps_spread"})
-    assert set(decide(table._replace(limits=incfed.Limits(steps_spread=3.0))).payments) == {0, 1, 2}
-    assert set(decide(held._replace(members=2)).payments) == {0, 1, 2}
+    assert decide(held.open()) == Offers({0: 0.0, 1: 0.0}, False, removed={2: "steps_spread"})
+    assert set(decide(table._replace(limits=incfed.Limits(steps_spread=3.0)).open()).payments) == {
+        0,
+        1,
+        2,
+    }
+    assert set(decide(held._replace(members=2).open()).payments) == {0, 1, 2}
     two = {client: uploads[client] for client in (1, 2)}  # one other is no measure
-    assert set(decide(held._replace(uploads=two, past={})).payments) == {1, 2}
+    assert set(decide(held._replace(uploads=two, past={}).open()).payments) == {1, 2}
 
 
 def test_what_each_sharer_can_tell_of_the_others_is_of_many_steps() -> None:
@@ -160,31 +165,31 @@ def test_what_each_sharer_can_tell_of_the_others_is_of_many_steps() -> None:
     few, many = np.ones((1, 1)), np.ones((10, 1))
     uploads = {0: made(1, 0, few, 0.0), 2: made(1, 0, many, 0.0)}
     table = of([0.0] * 3)._replace(uploads=uploads, limits=incfed.Limits(least_steps=2))
-    assert decide(table) == Offers({}, False, removed=dict.fromkeys((0, 2), "least_steps"))
+    assert decide(table.open()) == Offers({}, False, removed=dict.fromkeys((0, 2), "least_steps"))
     more = table._replace(uploads=uploads | {1: made(1, 0, few, 0.0)})
-    assert set(decide(more).payments) == {0, 1, 2}
+    assert set(decide(more.open()).payments) == {0, 1, 2}
 
 
 def test_too_few_sharers_or_steps_change_nothing() -> None:
     few = of([0.0, 0.0, 0.0], limits=incfed.Limits(least_sharers=4))
-    assert decide(few) == Offers({}, False, removed=dict.fromkeys(range(3), "least_sharers"))
-    assert decide(few._replace(limits=incfed.Limits(least_steps=3))).payments == {}
-    assert len(decide(few._replace(limits=incfed.Limits(least_steps=2))).payments) == 3
-    assert len(decide(few._replace(members=2)).payments) == 3  # nothing to hide there
-    assert shortfall(few, [0, 1]) == "least_sharers"
-    assert shortfall(few, []) is None
+    assert decide(few.open()) == Offers({}, False, removed=dict.fromkeys(range(3), "least_sharers"))
+    assert decide(few._replace(limits=incfed.Limits(least_steps=3)).open()).payments == {}
+    assert len(decide(few._replace(limits=incfed.Limits(least_steps=2)).open()).payments) == 3
+    assert len(decide(few._replace(members=2).open()).payments) == 3  # nothing to hide there
+    assert shortfall(few.open(), [0, 1]) == "least_sharers"
+    assert shortfall(few.open(), []) is None
     # Who delivered is kept until the round closes: others may still join.
-    assert decide_again(few.without([2]), {0: 0.0}, add=True).payments == {0: 0.0, 1: 0.0}
+    assert decide_again(few.open().without([2]), {0: 0.0}, add=True).payments == {0: 0.0, 1: 0.0}
 
 
 def test_in_minor_units() -> None:
     limits = incfed.Limits(per_payment=1.005)  # no payment of 1.01
     table = of([2.002, 2.002, 2.009], money_digits=2, limits=limits)  # 1.01, 1.01, 1.01
-    assert decide(table).payments == {}
+    assert decide(table.open()).payments == {}
     enough = incfed.Limits(per_payment=1.01, per_round=3.03)
-    assert decide(table._replace(limits=enough)).payments == {0: 1.01, 1: 1.01, 2: 1.01}
+    assert decide(table._replace(limits=enough).open()).payments == {0: 1.01, 1: 1.01, 2: 1.01}
     paid = table._replace(limits=incfed.Limits(per_client=1.31), past={0: Past(0.1 + 0.2)})
-    assert 0 in decide(paid).payments  # 1.01 is left, but for rounding
+    assert 0 in decide(paid.open()).payments  # 1.01 is left, but for rounding
 
 
 money = st.sampled_from([None, 0.0, 0.5, 5.0, 30.0, 1e9])
@@ -207,18 +212,18 @@ def test_nobody_is_paid_above_any_limit(
         per_round=per_round, per_payment=per_payment, per_client=per_client, reserve=reserve
     )
     past = {0: Past(3.0, 1.0)}
-    plain = RoundInputs(
-        uploads, 0, lambda epoch: shared, 0, 0, 0, 0.5, budget, MECHANISMS[kind](**knobs), d, RIDGE,
+    plain = Case(
+        uploads, lambda epoch: shared, MECHANISMS[kind](**knobs), RIDGE, spent=0.5, budget=budget,
         money_digits=digits, members=n,
     )  # fmt: skip
     table = plain._replace(limits=limits, past=past)
     free = plain._replace(budget=np.inf)
-    assert decide(free) == decide(free._replace(limits=LIMITS))  # to the last digit
+    assert decide(free.open()) == decide(free._replace(limits=LIMITS).open())  # to the last digit
 
-    first = decide(table)
+    first = decide(table.open())
     kept = {client: paid for client, paid in first.payments.items() if data.draw(st.booleans())}
     failed = [client for client in first.payments if client not in kept]
-    again = decide_again(table.without(failed), kept, add=data.draw(st.booleans()))
+    again = decide_again(table.open().without(failed), kept, add=data.draw(st.booleans()))
     event(f"{'somebody' if first.removed else 'nobody'} removed")
     for offers in (first, again):
         for client, paid in offers.payments.items():

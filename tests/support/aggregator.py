@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from incfed.protocol.server import Closed, Server, Uploads
 
-from incfed.kernels.coalition import log_gains
 from incfed.kernels.trust import SCORES
-from incfed.mechanisms import Decision, Mechanism, Round
+from incfed.mechanisms import Decision, Mechanism
+from incfed.protocol.global_statistics import GlobalStatistics
 from incfed.protocol.messages import Download, Upload
-from incfed.protocol.packing import gather, pack_matrix
+from incfed.protocol.open_round import Closed, OpenRound, Server, Uploads
+from incfed.protocol.packing import pack_matrix
+from incfed.rules.rounds import RoundRules
 from reference.mechanisms import FloatArray
 
 
 class Aggregator:
     def __init__(self, count: int, dim: int, mechanism: Mechanism, ridge: float) -> None:
-        self.dim, self.ridge, self.costs = dim, ridge, np.zeros(count)
-        self.server = Server(
-            count=count, dim=dim, mechanism=mechanism, costs=self.costs, ridge=ridge
-        )
-        self.past = [self.server.shared]  # by epoch
+        self.dim = dim
+        nothing = GlobalStatistics.empty(dim, ridge)
+        self.server = Server(RoundRules(mechanism), ridge, count, nothing)
+        self.past = [nothing]  # by epoch
         self.shared: list[dict[int, float]] = []  # by epoch - 1: who shared, and was paid what
         self.scores, self.steps = np.zeros(SCORES), 0  # of all that was shared
 
@@ -29,26 +29,19 @@ class Aggregator:
     def epoch(self) -> int:
         return len(self.past) - 1
 
-    def decide(self, uploads: dict[int, Upload]) -> tuple[Round, Decision]:
+    def decide(self, uploads: dict[int, Upload]) -> tuple[OpenRound, Decision]:
         """Line 11, of those with something to share."""
-        ids = sorted(client for client, upload in uploads.items() if upload.steps)
-        for client in ids:
-            self.costs[client] = uploads[client].cost
-        pending = gather([uploads[client].dV for client in ids], self.dim)
-        now, gains = self.server.shared, np.empty(len(ids))
-        everyone = np.ones(len(ids), np.bool_)
-        log_gains(now.V, now.factor, now.logdet, self.ridge, pending, everyone, gains)
-        told = Uploads(np.array(ids, np.int64), now.logdet + gains, pending)
-        round = self.server.open(told, step=0, trigger=0)
-        return round, self.server.decide(round)
+        sent = Uploads.of(uploads, self.past.__getitem__, self.epoch, self.server.ridge)
+        opened = OpenRound(self.server, sent, trigger=0)
+        return opened, opened.ask()
 
     def close(
-        self, round: Round, decision: Decision, db: Callable[[int], FloatArray]
+        self, opened: OpenRound, decision: Decision, db: Callable[[int], FloatArray]
     ) -> tuple[int, Closed]:
         """Lines 12-20; returns the new epoch."""
-        members = round.clients[decision.participants].tolist()
+        members = opened.uploads.clients[decision.participants].tolist()
         rows = np.array([db(client) for client in members]).reshape(-1, self.dim)
-        closed = self.server.close(round, decision, rows)
+        self.server, closed = opened.close(decision, rows)
         self.past.append(self.server.shared)
         self.shared.append(dict(zip(members, closed.payments.tolist(), strict=True)))
         return self.epoch, closed

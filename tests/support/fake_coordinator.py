@@ -13,8 +13,8 @@ import numpy as np
 
 import incfed
 from incfed.mechanisms import Decision
-from incfed.mechanisms import Round as Seen
 from incfed.protocol.messages import Upload
+from incfed.protocol.open_round import OpenRound
 from incfed.protocol.packing import combine, pack_matrix
 from incfed.service import binary
 from reference.mechanisms import FloatArray
@@ -36,7 +36,7 @@ class Round:
         self.offers: dict[int, float] = {}
         self.answers: dict[int, bool] = {}
         self.delivered: dict[int, FloatArray] = {}
-        self.decided: tuple[Seen, Decision] | None = None
+        self.decided: tuple[OpenRound, Decision] | None = None
 
 
 class Record(NamedTuple):
@@ -180,7 +180,7 @@ class Fake:
 
     def _decide(self, now: Round) -> None:
         seen, decision = now.decided = self.aggregator.decide(now.uploads)
-        paid = zip(seen.clients.tolist(), decision.payments.tolist(), strict=True)
+        paid = zip(seen.clients, decision.payments.tolist(), strict=True)
         now.offers = {
             who: payment
             for (who, payment), member in zip(paid, decision.participants, strict=True)
@@ -198,7 +198,7 @@ class Fake:
     def _close(self, now: Round) -> None:
         assert now.decided is not None
         seen, decision = now.decided
-        members = np.array([who in now.delivered for who in seen.clients.tolist()], np.bool_)
+        members = np.array([who in now.delivered for who in seen.clients], np.bool_)
         final = Decision(members, np.where(members, decision.payments, 0.0))
         epoch, closed = self.aggregator.close(seen, final, lambda who: now.delivered[who])
         self.rounds[epoch] = now.number

@@ -19,7 +19,7 @@ from ..mechanisms.registry import MissingCode
 from ..protocol.money import from_units
 from . import tables
 from .overview import version
-from .records import CLOSED, RUNNING, VOID, Pruned, read_body, read_round_inputs, read_settings
+from .records import CLOSED, RUNNING, VOID, Pruned, read_body, read_round, read_settings
 from .summaries import BARRED
 
 LIMITS = {
@@ -103,11 +103,11 @@ def explain(connection: Connection, number: int) -> Explained:
     pruned = missing_code = False
     try:
         settings = read_settings(connection, row.settings)
-        inputs = read_round_inputs(
+        opened = read_round(
             connection, settings, round=number, epoch=row.epoch, trigger=row.trigger,
             spent=0.0, out=(),
         )  # fmt: skip
-        nats, worth = _measures(inputs.open()[1], payments)
+        nats, worth = _measures(opened.round, payments)
     except Pruned:
         pruned = True
     except MissingCode:

@@ -181,8 +181,10 @@ def read_round(
     """All that a decision depends on. `out`: clients that are excluded (barred, or failed); `past`
     and `members`, of the whole federation, are for limits."""
     sent = read_uploads(connection, round, settings)
-    known = {"epoch": epoch, "spent": spent, "past": past, "members": members}
-    return open_round(connection, settings, sent, trigger=trigger, out=out, **known)
+    return open_round(
+        connection, settings, sent, epoch=epoch, trigger=trigger, spent=spent, out=out, past=past,
+        members=members,
+    )  # fmt: skip
 
 
 def open_round(

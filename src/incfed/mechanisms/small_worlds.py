@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from ..rules.plugins import Plugin
 from .base import Mechanism
 from .budget_feasible import BudgetFeasible
 from .cost_aware import CostAware
@@ -17,7 +18,7 @@ from .shapley_split import ShapleySplit
 from .truthful import Truthful
 
 # Options with which every built-in mechanism has something to decide at costs of about 1.
-_OPTIONS: dict[type[Mechanism], dict[str, Any]] = {
+_OPTIONS: dict[type[Plugin], dict[str, Any]] = {
     BudgetFeasible: {"per_round": 1.5, "total": None},
     CostAware: {"beta": 0.5},
     Exact: {"beta": 0.5},
@@ -30,8 +31,8 @@ _OPTIONS: dict[type[Mechanism], dict[str, Any]] = {
 }
 
 
-def for_small_worlds(mechanism: Mechanism) -> list[Mechanism]:
+def for_small_worlds(mechanism: Plugin) -> list[Mechanism]:
     """Mechanisms that use all kernels that this one may use; for one of the user's own, any."""
-    if type(mechanism) in _OPTIONS:
+    if isinstance(mechanism, Mechanism) and type(mechanism) in _OPTIONS:
         return [replace(mechanism, **_OPTIONS[type(mechanism)])]  # type: ignore[type-var]
     return [PaymentEfficient(beta=0.5), PaymentEfficient(beta=0.5, order="ascending")]

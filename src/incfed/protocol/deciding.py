@@ -92,7 +92,7 @@ def decide_again(one: OpenRound, kept: Mapping[int, float], *, add: bool) -> Off
     """
     if one.server.rules.limits is not None:
         return _decide_within(one, kept, add=add)
-    round, money, own = one.round, one.server.money, one.server.rules.mechanism
+    round, money, own = one.round, one.server.money, one.server.mechanism
     for data_only, mechanism in enumerate((own, PaymentFree()) if add else (None,)):
         decision = one.ask(mechanism or PaymentFree())
         held = np.isin(round.clients, list(kept))
@@ -146,7 +146,7 @@ def _decide_within(one: OpenRound, kept: Mapping[int, float] | None, *, add: boo
     """Decide within limits; if again, with those that delivered, never below `kept`."""
     limits, past, money = one.server.rules.limits, one.server.past, one.server.money
     assert limits is not None
-    mechanism = one.server.rules.mechanism
+    mechanism = one.server.mechanism
     crowding = {client: by for client, by in _crowding(one).items() if client not in (kept or {})}
     rest = one.without(crowding) if crowding else one
     removed, everyone, usual = dict(crowding), None, dict[int, float]()

@@ -109,6 +109,13 @@ class Server(NamedTuple):
         )  # fmt: skip
 
     @property
+    def mechanism(self) -> Mechanism:
+        """Who takes part in a round, and for what."""
+        own = self.rules.mechanism
+        assert isinstance(own, Mechanism)  # rules know no more than that it is a plug-in
+        return own
+
+    @property
     def trigger(self) -> Trigger:
         """When a round opens."""
         return trigger_of(self.rules)
@@ -203,7 +210,7 @@ class OpenRound:
 
     def ask(self, mechanism: Mechanism | None = None) -> Decision:
         """Line 11: the mechanism (None: the federation's) selects participants and payments."""
-        mechanism = self.server.rules.mechanism if mechanism is None else mechanism
+        mechanism = self.server.mechanism if mechanism is None else mechanism
         round, uploads = self.round, self.uploads
         decision = mechanism.decide(round)
         fault = malformed(decision, uploads.clients)

@@ -36,7 +36,7 @@ class PooledRun(Run):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._one = Alone().start(setup._replace(count=1, costs=np.zeros(1), personal=None))
+        self._one = Alone().start(setup._replace(clients=1, costs=np.zeros(1), personal=None))
 
     def advance(self, steps: Steps, first: int) -> None:
         self._one.advance(steps._replace(clients=np.zeros_like(steps.clients)), first)

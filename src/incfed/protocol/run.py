@@ -20,7 +20,7 @@ from .open_round import Closed
 class Setup(NamedTuple):
     """What a federation is simulated with."""
 
-    count: int  # clients
+    clients: int
     dim: int
     arms: int  # that are shown in a step
     items: int  # that arms are, again and again; 0: no arm is seen twice
@@ -72,11 +72,11 @@ class Run(ABC):
     store: Store
 
     def __init__(self, setup: Setup, *, cached: bool = True) -> None:
-        self.count, self.dim, self.rules = setup.count, setup.dim, setup.rules
+        self.count, self.dim, self.rules = setup.clients, setup.dim, setup.rules
         self.seed, self.scores = setup.seed, setup.scores
         self.personal = setup.personal
         self.bench = setup.bench(cached=cached)
-        self.store = empty_store(setup.count, setup.dim, setup.rules.ridge)
+        self.store = empty_store(setup.clients, setup.dim, setup.rules.ridge)
         self.log: list[LoggedRound] = []
 
     @property

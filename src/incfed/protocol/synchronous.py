@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +49,7 @@ class SynchronousRun(Run):
         self.members, self.trigger = protocol.members, trigger_of(rules)
         self.costs = round_up(setup.costs, rules.money_digits)  # as clients report them
         self.server = Server(
-            rules, setup.rules.ridge, setup.count,
+            rules, setup.rules.ridge, setup.clients,
             GlobalStatistics.empty(setup.dim, setup.rules.ridge), scores=setup.scores,
         )  # fmt: skip
         self.signals: Signals | None = None  # what the server hears between rounds
@@ -153,12 +153,15 @@ def traffic_of_rounds(
     packed += scores * (fetched > 0)
     downloads = fetched > 0 if rules.download != EVERYONE else list(late)
     scalars[downloads] += dim * dim + dim + scores
-    steps, n = np.array([one.step for one in log], np.int64), len(fetched)
-    scalars += np.bincount(steps, [one.closed.communication for one in log], n)
-    for parts, size in (
-        ([one.shared for one in log], lambda rank: packed_vector(rank, dim) + scores),
-        ([one.sent for one in log], lambda rank: packed_matrix(rank, dim) * (streams != ROWS)),
-    ):
+    steps = np.array([one.step for one in log], np.int64)
+    scalars += np.bincount(steps, [one.closed.communication for one in log], len(scalars))
+
+    def add(parts: list[Ints], size: Callable[[Ints, int], Ints], beside: int = 0) -> None:
         ranks = packed_ranks(concatenated(parts), dim, rules.privacy)
-        packed += np.bincount(np.repeat(steps, [len(part) for part in parts]), size(ranks), n)
+        at = np.repeat(steps, [len(part) for part in parts])
+        packed[:] += np.bincount(at, size(ranks, dim) + beside, len(packed))
+
+    add([one.shared for one in log], packed_vector, scores)
+    if streams != ROWS:  # otherwise the server has the rows
+        add([one.sent for one in log], packed_matrix)
     return StepTraffic(scalars, packed)

@@ -149,7 +149,7 @@ class Simulation:
             raise errors.refuse("protocol", protocol, allowed)
         return protocol.start(
             Setup(
-                count=world.count,
+                clients=world.count,
                 dim=world.dim,
                 arms=world.arms_per_step,
                 items=len(self._stream.items) if self._stream.recurring else 0,

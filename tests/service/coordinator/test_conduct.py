@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -213,11 +212,10 @@ def test_an_epoch_that_is_gone_is_no_reason(noisy: bool) -> None:
         raise Pruned(epoch)
 
     upload = Upload(1, 0, 1, 0.0, pack_matrix(np.eye(1)))
-    inputs: Any = SimpleNamespace(uploads={0: upload}, shared=gone)
     settings = Settings(dim=1, mechanism=incfed.PayEveryone(), threshold=0.1, ridge=1.0)
-    assert not conduct.had_reason(inputs, 0, settings, None, noisy)
+    assert not conduct.had_reason(upload, gone, settings, None, noisy)
     streams = Settings(dim=1, mechanism=incfed.PaymentFree(), trigger=incfed.News(0.5), ridge=1.0)
-    assert conduct.had_reason(inputs, 0, streams, None, noisy)  # the server saw the rows
+    assert conduct.had_reason(upload, gone, streams, None, noisy)  # the server saw the rows
 
 
 @pytest.mark.parametrize("own", [False, True])  # noise of its own, or as the federation says

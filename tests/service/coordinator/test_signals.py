@@ -13,11 +13,12 @@ import incfed
 from incfed.ledger import tables
 from incfed.ledger.audit import audit
 from incfed.ledger.federation import prune
-from incfed.ledger.records import read_epoch, read_round_inputs
+from incfed.ledger.records import open_round, read_epoch
 from incfed.protocol.checks import Refusal
 from incfed.protocol.deciding import worthwhile
 from incfed.protocol.messages import Signal
 from incfed.protocol.packing import pack_rows
+from incfed.rules.limits import NO_PAST
 from incfed.service.coordinator import listening
 from incfed.service.coordinator.errors import Conflict
 from incfed.service.coordinator.listening import Judge, streamed
@@ -197,12 +198,13 @@ def test_what_is_kept_in_memory_changes_no_judgement(
     class Checked(Judge):
         def opens(self, connection: Any, settings: Any, epoch: int, clients: Any) -> bool:
             said = super().opens(connection, settings, epoch, clients)
-            inputs = read_round_inputs(
-                connection, settings, round=0, epoch=epoch, trigger=0, spent=0.0, out=()
-            )
             sent = streamed(connection, settings, epoch, clients)
             uploads = {client: one.upload for client, one in sent.items()}
-            exact = bool(uploads) and worthwhile(rule, inputs._replace(uploads=uploads))
+            opened = open_round(
+                connection, settings, uploads, epoch=epoch, trigger=0, spent=0.0, out=(),
+                past=NO_PAST, members=0,
+            )  # fmt: skip
+            exact = bool(uploads) and worthwhile(opened)
             judged.append(said)
             assert said == exact
             return said
