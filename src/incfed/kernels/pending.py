@@ -37,7 +37,8 @@ class Pending(NamedTuple):
     def of(cls, rows: Floats, start: Ints, grams: Floats, dense: Ints) -> Pending:
         if (np.diff(start) > rows.shape[1]).any():
             raise ValueError("more rows than dimensions: pass them as a matrix")
-        return cls(rows, start, grams, dense, *_scratch(len(rows), rows.shape[1]))
+        d = rows.shape[1]
+        return cls(rows, start, grams, dense, np.empty((d, len(rows))), squares_of(d))
 
     @classmethod
     def of_matrices(cls, grams: Floats) -> Pending:
@@ -65,8 +66,9 @@ class Pending(NamedTuple):
         )
 
 
-def _scratch(rows: int, dim: int) -> tuple[Floats, Floats]:
-    return np.empty((dim, rows)), np.empty((4, dim, dim))
+def squares_of(dim: int) -> Floats:
+    """Scratch space, which the rounds of a run may share."""
+    return np.empty((4, dim, dim))
 
 
 class PendingClients(NamedTuple):
@@ -78,8 +80,8 @@ class PendingClients(NamedTuple):
     db: Floats  # [n, d]
 
 
-def collect(store: Store, ridge: float) -> tuple[PendingClients, Pending]:
-    """The clients with pending data, and their dV_i."""
+def collect(store: Store, ridge: float, squares: Floats) -> tuple[PendingClients, Pending]:
+    """The clients with pending data, and their dV_i; `squares`: of `squares_of`."""
     n, matrices, rows = count(store.table)
     d = store.pairs.shape[2]
     found = PendingClients(
@@ -90,7 +92,8 @@ def collect(store: Store, ridge: float) -> tuple[PendingClients, Pending]:
         np.empty(n + 1, np.int64),
         np.empty((matrices, d, d)),
         np.empty(n, np.int64),
-        *_scratch(rows, d),
+        np.empty((d, rows)),
+        squares,
     )
     fill(*store, *pending, *found, ridge)
     return found, pending

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -111,9 +111,7 @@ class Server(NamedTuple):
     @property
     def mechanism(self) -> Mechanism:
         """Who takes part in a round, and for what."""
-        own = self.rules.mechanism
-        assert isinstance(own, Mechanism)  # rules know no more than that it is a plug-in
-        return own
+        return cast(Mechanism, self.rules.mechanism)  # rules know it as a plug-in
 
     @property
     def trigger(self) -> Trigger:

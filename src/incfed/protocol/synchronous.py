@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..kernels.pending import collect
+from ..kernels.pending import collect, squares_of
 from ..kernels.signals import Signals
 from ..kernels.step import FULL, TRIGGERED, Steps, advance
 from ..kernels.store import conclude, make_room
@@ -55,6 +55,7 @@ class SynchronousRun(Run):
         self.signals: Signals | None = None  # what the server hears between rounds
         self._stale = True if setup.stale else None  # None: not compiled in
         self._all_clocks = rules.clocks == ALL
+        self._squares = squares_of(self.dim)
         found = (kind.of(self) for kind in FEATURES)
         self.features: list[Feature] = [one for one in found if one is not None]
         # What the mechanism decides is then what happens.
@@ -92,7 +93,7 @@ class SynchronousRun(Run):
 
     def collect(self) -> Uploads:
         """Line 10: all clients with pending data."""
-        found, pending = collect(self.store, self.rules.ridge)
+        found, pending = collect(self.store, self.rules.ridge, self._squares)
         clients, steps, logdets, db = found
         return Uploads(clients, steps, self.costs[clients], logdets, pending, db=db)
 

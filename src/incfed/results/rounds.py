@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-    from ..protocol.open_round import Closed
     from ..protocol.run import LoggedRound
 
 COLUMNS = ("step", "trigger", "pending", "idle", "communication", "ratio")
@@ -144,21 +144,25 @@ class Rounds(ArrayRecord):
     @classmethod
     def of(cls, log: Sequence[LoggedRound]) -> Rounds:
         """The rounds that a run has logged."""
-        closed = [one.closed for one in log]
-        shared = [one.participants for one in closed]
+        if not log:
+            return cls.collect(())
+        step, trigger, closed, sent, _ = zip(*log, strict=True)
+        who, paid, idle, communication, ratio, gap, costs, asked = zip(*closed, strict=True)
+        said = _of_participants(who, asked)
+        honest = all(map(operator.is_, costs, asked))
         return cls(
-            step=np.array([one.step for one in log], np.int64),
-            trigger=np.array([one.trigger for one in log], np.int64),
-            pending=np.array([len(one.sent) for one in log], np.int64),
-            idle=np.array([one.idle for one in closed], np.int64),
-            communication=np.array([one.communication for one in closed], np.float64),
-            ratio=np.array([one.ratio for one in closed], np.float64),
-            offsets=np.cumsum([0] + [len(who) for who in shared]),
-            participants=np.concatenate([np.empty(0, np.int64), *shared]),
-            payments=np.concatenate([np.empty(0), *(one.payments for one in closed)]),
-            costs=_of_participants(closed, "costs"),
-            asked=_of_participants(closed, "asked"),
-            gap=np.array([one.gap for one in closed], np.float64),
+            step=np.array(step),
+            trigger=np.array(trigger),
+            pending=np.array(list(map(len, sent))),
+            idle=np.array(idle),
+            communication=np.array(communication),
+            ratio=np.array(ratio),
+            offsets=np.cumsum([0, *map(len, who)]),
+            participants=np.concatenate(who),
+            payments=np.concatenate(paid),
+            costs=said if honest else _of_participants(who, costs),
+            asked=said,
+            gap=np.array(gap, np.float64),
         )
 
     @classmethod
@@ -287,11 +291,10 @@ def _check_column(record: RoundRecord | Rounds, name: str, place: str) -> None:
     object.__setattr__(record, name, column)
 
 
-def _of_participants(closed: list[Closed], name: str) -> Floats:
+def _of_participants(who: Sequence[Ints], parts: Sequence[Floats | None]) -> Floats:
     """A value for each participant of each round, NaN where it is not known."""
-    found = [getattr(round, name) for round in closed]
-    parts = [
-        np.full(len(round.participants), np.nan) if part is None else part
-        for round, part in zip(closed, found, strict=True)
+    found = [
+        np.full(len(clients), np.nan) if part is None else part
+        for clients, part in zip(who, parts, strict=True)
     ]
-    return np.concatenate([np.empty(0), *parts])
+    return np.concatenate(found)

@@ -10,6 +10,8 @@ import numpy as np
 
 from ..errors import InputError
 
+_PLAIN = {type(None), bool, int, str}  # most values, known at a look
+
 
 def plain(value: Any, name: str = "settings") -> Any:
     """A private copy of `value` made of dict, list, str, int, float, bool and None only.
@@ -17,7 +19,7 @@ def plain(value: Any, name: str = "settings") -> Any:
     Numpy scalars and arrays become numbers and lists, tuples become lists. JSON has no infinity
     and no NaN, so these become the strings "inf", "-inf" and "nan", which `float()` reads back.
     """
-    if value is None or isinstance(value, bool | str):
+    if type(value) in _PLAIN or isinstance(value, bool | str):
         return value
     if isinstance(value, np.generic | np.ndarray):
         return plain(value.tolist(), name)

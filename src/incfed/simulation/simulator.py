@@ -116,9 +116,11 @@ class Simulation:
         rounds = Rounds.of(self._run.log)
         parts = zip(*self._outcomes, strict=True)
         clients, reward, regret, fetched = (np.concatenate(part) for part in parts)
-        known = ~np.isnan(reward)  # other steps were skipped
-        reward[~known] = 0.0
-        regret[~known] *= 0.0  # NaN stays: then it is unknown for all steps
+        known = ~np.isnan(reward)
+        every = bool(known.all())
+        if not every:  # the other steps were skipped
+            reward[~known] = 0.0
+            regret[~known] *= 0.0  # NaN stays: then it is unknown for all steps
         communication, packed = self._run.traffic(known, fetched)
         payment = np.bincount(rounds.step, rounds.payment, self.steps)
         return Result(
@@ -129,7 +131,7 @@ class Simulation:
             payment=np.cumsum(payment),
             rounds=rounds,
             settings=self._settings(),
-            matched=np.cumsum(known, dtype=np.float64),
+            matched=np.arange(1.0, self.steps + 1.0) if every else np.cumsum(known, dtype=float),
             clients=Clients.collect(self._world.count, clients, reward, regret, known, rounds),
         )
 
