@@ -13,7 +13,7 @@ import pytest
 import incfed
 from incfed.ledger.audit import audit
 from incfed.ledger.records import read_epoch
-from incfed.protocol.features.presence import PresenceDraws
+from incfed.protocol.presence import PresenceDraws
 from incfed.service.client.policies import Discretion
 from support.federation import Federation, as_served, federate, same_payments, synthetic
 from support.in_step import play

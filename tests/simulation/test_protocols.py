@@ -11,7 +11,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import incfed
-from incfed.protocol.features.presence import PresenceDraws
+from incfed.protocol.presence import PresenceDraws
 from reference import protocols as reference
 from support.worlds import MECHANISMS, Costs, Kind, costs, mechanisms, traces
 

@@ -10,8 +10,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import incfed
-from incfed.protocol.features.noise import noise_stream
-from incfed.rules.privacy import Privacy
+from incfed.rules.privacy import Privacy, noise_stream
 from reference import simulation as reference
 from support.worlds import (
     MECHANISMS,

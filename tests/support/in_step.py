@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 import incfed
-from incfed.protocol.features.noise import noise_stream
-from incfed.protocol.features.presence import PresenceDraws
+from incfed.protocol.presence import PresenceDraws
+from incfed.rules.privacy import noise_stream
 from incfed.service.client.agent import Agent, Backoff
 from incfed.service.client.durable_learner import DurableLearner
 from incfed.service.client.policies import PLAIN, Discretion, accept_all, cost_function

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from .. import ranges
 from ..protocol.asynchronous import Asynchronous
-from ..protocol.costs import costs_of
 from ..protocol.run import Protocol
+from ..rules.members import costs_of
 from ..types import Floats
 from ..values import Number, Word
 from .trust import TrustingAlgorithm

@@ -8,11 +8,10 @@ from typing import Annotated, Self
 
 from ..errors import missing, refuse
 from ..mechanisms.base import Mechanism
-from ..protocol.costs import costs_of
 from ..protocol.strategy import Behaviour, VaryingCosts, check_reports, groups
 from ..protocol.synchronous import Synchronous
 from ..protocol.triggers import Trigger
-from ..rules.members import COSTS, Members, each_available
+from ..rules.members import COSTS, Members, costs_of, each_available
 from ..rules.rounds import RoundRules
 from ..types import Floats
 from . import thresholds

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..mechanisms.base import Decision, Round
 from ..mechanisms.payment_free import PaymentFree
-from ..rules.limits import usual_prices
+from ..rules.limits import Past, usual_prices
 from ..types import Floats
 from .money import Purse, declared, round_up, total
 from .open_round import Closed, OpenRound, Server
@@ -129,6 +129,31 @@ def shortfall(one: OpenRound, sharers: Collection[int]) -> str | None:
     if limits is None or not sharers:
         return None
     return limits.shortfall(one.server.members, one.steps_of(sharers))
+
+
+def allowed(opened: OpenRound) -> OpenRound:
+    """The round without uploads of too many steps, which are refused."""
+    limits = opened.server.rules.limits
+    most = None if limits is None else limits.steps_per_upload
+    if most is None:
+        return opened
+    fits = opened.uploads.steps <= most
+    large = int(np.count_nonzero(~fits))
+    return opened.only(fits, opened.count - large) if large else opened
+
+
+def remembered(called: OpenRound, closed: Closed) -> Mapping[int, Past]:
+    """The past of clients after a round to which these were called."""
+    limits, past, uploads = called.server.rules.limits, called.server.past, called.uploads
+    if limits is None:
+        return past
+    paid = dict(zip(closed.participants.tolist(), closed.payments.tolist(), strict=True))
+    each = zip(called.clients, uploads.costs.tolist(), uploads.steps.tolist(), strict=True)
+    new = {
+        client: limits.next(past.get(client, Past()), price, paid.get(client), steps)
+        for client, price, steps in each
+    }
+    return {**past, **new}
 
 
 def close(one: OpenRound, offers: Offers, db: Sequence[Floats]) -> tuple[Server, Closed]:

@@ -56,10 +56,19 @@ def each_available(availability: float | Sequence[float], count: int) -> Floats 
     """The probability of each of `count` clients; None if spells are given."""
     if is_spells(availability):
         return None
-    each = np.asarray(availability, np.float64)
+    return _one_each("availability", availability, count, "probability", "probabilities")
+
+
+def costs_of(costs: float | Sequence[float], count: int, name: str = "costs") -> Floats:
+    """D^p of each of `count` clients."""
+    return _one_each(name, costs, count, "cost", "costs")
+
+
+def _one_each(name: str, value: float | Sequence[float], count: int, one: str, many: str) -> Floats:
+    each = np.asarray(value, np.float64)
     if each.ndim and len(each) != count:
-        given = counted(len(each), "probability", "probabilities")
-        raise refuse("availability", given, f"one, or {count} (one per client)")
+        given = counted(len(each), one, many)
+        raise refuse(name, given, f"one number, or {count} (one each)")
     return np.array(np.broadcast_to(each, count))
 
 

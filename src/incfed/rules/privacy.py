@@ -28,7 +28,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..configured import Configured
-from ..errors import known
+from ..errors import known, refuse
 from ..types import Floats
 from ..values import Number, Whole
 from .rule import read, rule, setting
@@ -37,6 +37,9 @@ SENSITIVITY = 3.0 / math.sqrt(2.0)  # of (sum x x' / L^2, sum x y / (L Y)), one 
 EPSILON = (0.01, 100.0)  # where the calibration keeps its digits
 DELTA = (1e-15, 0.1)
 SETTINGS = ("epsilon", "delta", "arm_norm", "reward_bound")
+SLACK = 1.0 + 1e-9  # scaling a vector to the limit may round it up
+_STREAM = 2**31 + 2  # spawn key: its own
+
 Normals = Callable[[int], Floats]  # so many independent standard normal numbers
 
 
@@ -126,6 +129,20 @@ class Privacy(Configured):
         along = _within(vectors.T @ b, values, steps * self.reward_bound**2)
         return (vectors * values) @ vectors.T, vectors @ along
 
+    def check(self, arms: Floats, rewards: Floats) -> None:
+        """InputError if an arm [M, d] or a reward exceeds the bounds that the noise is made for.
+
+        >>> noise.check(np.array([[0.6, 0.8]]), rewards=np.array([1.0]))
+        """
+        longest = float(np.sqrt(np.einsum("md,md->m", arms, arms).max(initial=0.0)))
+        largest = float(np.abs(rewards).max(initial=0.0, where=~np.isnan(rewards)))
+        if longest > self.arm_norm * SLACK:
+            allowed = f"at least the length of the longest arm, {longest:.10g}"
+            raise refuse("privacy.arm_norm", self.arm_norm, allowed)
+        if largest > self.reward_bound * SLACK:
+            allowed = f"at least the largest reward, {largest:.10g}"
+            raise refuse("privacy.reward_bound", self.reward_bound, allowed)
+
     def epsilon_of(self, events: int) -> float:
         """The epsilon, at the same delta, of somebody who is in so many steps of one client.
 
@@ -170,6 +187,12 @@ def gaussian_scale(epsilon: float, delta: float) -> float:
     while gaussian_delta(epsilon, high) > delta:
         high *= 2.0
     return _bisect(lambda scale: gaussian_delta(epsilon, scale) > delta, 0.0, high)
+
+
+def noise_stream(seed: int, client: int, batch: int) -> np.random.Generator:
+    """The random numbers of a simulation for the noise of a client's n-th batch."""
+    key = (_STREAM, client, batch)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def secret_normals(count: int) -> Floats:

@@ -22,8 +22,6 @@ from ..kernels.factor import add_outer
 from ..kernels.signals import LOOSE, Signals, know, worthwhile_of
 from ..kernels.trust import SCORES
 from ..protocol import deciding
-from ..protocol.features.noise import check_bounds, noise_stream
-from ..protocol.features.upload_limits import allowed, remembered
 from ..protocol.global_statistics import GlobalStatistics
 from ..protocol.messages import Download, Upload
 from ..protocol.money import round_up
@@ -39,7 +37,7 @@ from ..results.notebook import Shown, columns_table
 from ..results.numbers import human
 from ..results.records import Clients, Result, RoundRecord, Rounds
 from ..rules.learning import AUTO
-from ..rules.privacy import Normals
+from ..rules.privacy import Normals, noise_stream
 from ..rules.rounds import ALL, EVERYONE
 from ..support import inputs
 from ..types import Floats
@@ -82,7 +80,7 @@ class Member(LinUCB):
     def _learn(self, x: Floats, y: float) -> None:
         federation = self._federation
         if federation._rules.privacy is not None:
-            check_bounds(federation._rules.privacy, x[None], np.array([y]))
+            federation._rules.privacy.check(x[None], np.array([y]))
         federation._before_step(self.number)
         before = self._learner.logdet
         triggered = self._learner.learn(x, y)
@@ -324,11 +322,11 @@ class Federation(Shown):
             np.array([member.cost for member in self._members]), self._rules.money_digits
         ).tolist()
         uploads = {i: learner.freeze(number, prices[i]) for i, learner in enumerate(learners)}
-        opened = allowed(self._open(uploads, trigger))
+        opened = deciding.allowed(self._open(uploads, trigger))
         offers = deciding.decide_first(opened)
         db = [learners[i].deliver(number) for i in offers.payments]
         self._server, closed = deciding.close(opened, offers, db)
-        self._server = self._server._replace(past=remembered(opened, closed))
+        self._server = self._server._replace(past=deciding.remembered(opened, closed))
         shared = np.array(opened.steps_of(offers.payments), np.int64)
         self._log.append(LoggedRound(self.steps - 1, trigger, closed, opened.uploads.steps, shared))
         for i, paid in offers.payments.items():

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-import numpy as np
-
-from ... import errors
 from ...mechanisms.base import Decision
 from ...rules.privacy import Noise as Drawn
-from ...rules.privacy import Privacy
+from ...rules.privacy import Privacy, noise_stream
 from ...types import Floats
 from ..open_round import Closed, OpenRound
 from .base import Feature
@@ -21,9 +18,6 @@ from .sums import uploaded_sums, with_sums
 
 if TYPE_CHECKING:
     from ..synchronous import SynchronousRun
-
-SLACK = 1.0 + 1e-9  # scaling a vector to the limit may round it up
-_STREAM = 2**31 + 2  # spawn key: its own
 
 
 class Noisy(NamedTuple):
@@ -49,7 +43,7 @@ class Noise(Feature):
         return None if privacy is None else cls(run, privacy)
 
     def check(self, items: Floats, rewards: Floats) -> None:
-        check_bounds(self._privacy, items, rewards)
+        self._privacy.check(items, rewards)
 
     def called(self, opened: OpenRound) -> OpenRound:
         steps = opened.uploads.steps
@@ -78,21 +72,3 @@ class Noise(Feature):
         sent = self._privacy.plausible(V + noise.V, b + noise.b, steps)
         self._uploaded[client] = Noisy(steps, noise, *sent)
         return self._uploaded[client]
-
-
-def noise_stream(seed: int, client: int, batch: int) -> np.random.Generator:
-    """The random numbers for the noise of a client's n-th batch."""
-    key = (_STREAM, client, batch)
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-
-
-def check_bounds(privacy: Privacy, items: Floats, rewards: Floats) -> None:
-    """InputError if an arm or a reward exceeds the bounds that the noise is made for."""
-    longest = float(np.sqrt(np.einsum("md,md->m", items, items).max(initial=0.0)))
-    largest = float(np.abs(rewards).max(initial=0.0, where=~np.isnan(rewards)))
-    if longest > privacy.arm_norm * SLACK:
-        allowed = f"at least the length of the longest arm, {longest:.10g}"
-        raise errors.refuse("privacy.arm_norm", privacy.arm_norm, allowed)
-    if largest > privacy.reward_bound * SLACK:
-        allowed = f"at least the largest reward, {largest:.10g}"
-        raise errors.refuse("privacy.reward_bound", privacy.reward_bound, allowed)

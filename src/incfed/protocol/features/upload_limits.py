@@ -5,13 +5,11 @@ What may be paid is decided in `deciding`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
-
 from ...mechanisms.base import Decision
-from ...rules.limits import Limits, Past
+from ...rules.limits import Limits
+from ..deciding import allowed, remembered
 from ..open_round import Closed, OpenRound
 from .base import Feature
 
@@ -40,28 +38,3 @@ class UploadLimits(Feature):
         past = remembered(self._called, closed)
         self._run.server = self._run.server._replace(past=past)
         return closed
-
-
-def allowed(opened: OpenRound) -> OpenRound:
-    """The round without uploads of too many steps, which are refused."""
-    limits = opened.server.rules.limits
-    most = None if limits is None else limits.steps_per_upload
-    if most is None:
-        return opened
-    fits = opened.uploads.steps <= most
-    large = int(np.count_nonzero(~fits))
-    return opened.only(fits, opened.count - large) if large else opened
-
-
-def remembered(called: OpenRound, closed: Closed) -> Mapping[int, Past]:
-    """The past of clients after a round to which these were called."""
-    limits, past, uploads = called.server.rules.limits, called.server.past, called.uploads
-    if limits is None:
-        return past
-    paid = dict(zip(closed.participants.tolist(), closed.payments.tolist(), strict=True))
-    each = zip(called.clients, uploads.costs.tolist(), uploads.steps.tolist(), strict=True)
-    new = {
-        client: limits.next(past.get(client, Past()), price, paid.get(client), steps)
-        for client, price, steps in each
-    }
-    return {**past, **new}
