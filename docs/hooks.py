@@ -14,6 +14,7 @@ from mkdocs.structure.pages import Page
 
 from generate.commands import commands_page
 from generate.examples import examples_page
+from generate.files import files_page
 from generate.settings import settings_page
 
 ROOT = Path(__file__).parents[1]
@@ -31,6 +32,7 @@ PAGES = {
     "changelog.md": changelog_page,
     "commands.md": commands_page,
     "examples.md": examples_page,
+    "files.md": files_page,
     "settings.md": settings_page,
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -38,15 +39,17 @@ def warm_up(settings: Settings) -> None:
         uploads = Uploads.of(messages, epochs.__getitem__, 1, ridge)
         for limits in (None, Limits()):
             rules = RoundRules(mechanism, trigger=settings.rule, limits=limits)
-            opened = OpenRound(Server(rules, ridge, CLIENTS, epochs[1]), uploads, trigger=0)
+            server = Server(rules, ridge, CLIENTS, epochs[1])
+            opened = partial(OpenRound, server, uploads, trigger=0)  # anew in every transaction
+            opened().round.coalition(uploads.clients > 0)  # of clients whom data is enough
             for offers in (
-                deciding.decide(opened),
-                deciding.decide_again(opened, {1: 0.0}, add=True),
-                deciding.decide_again(opened, {1: 0.0}, add=False),
+                deciding.decide(opened()),
+                deciding.decide_again(opened(), {1: 0.0}, add=True),
+                deciding.decide_again(opened(), {1: 0.0}, add=False),
             ):
-                deciding.close(opened, offers, [np.zeros(DIM)] * len(offers.payments))
+                deciding.close(opened(), offers, [np.zeros(DIM)] * len(offers.payments))
         if small.rule.streams is not None:
-            deciding.worthwhile(opened)
+            deciding.worthwhile(opened())
             listening.warm_up(small, epochs[1], messages)
 
 
