@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Self
 
 from ..mechanisms.pay_everyone import PayEveryone
@@ -29,7 +30,7 @@ class DisLinUCB(TrustingAlgorithm):
 
     threshold: Annotated[float | str, D_C]
 
-    @property
+    @cached_property
     def protocol(self) -> Protocol:
         return Synchronous(RoundRules(PayEveryone(), threshold=self.threshold))
 
