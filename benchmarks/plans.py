@@ -5,7 +5,9 @@ replay of the same log, and with what twenty fresh logs of the shop say.
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +118,8 @@ def _refused(name: str, logs: int = 10) -> int:
 
 
 def _plans(logs: int) -> dict[str, Any]:
-    rows = [row for n in range(logs) if (row := _one(n)) is not None]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        rows = [row for row in pool.map(_one, range(logs)) if row is not None]
     telling = [row for row in rows if row["verdict"] != "This log cannot tell"]
     signs = sum((row["gain"] > 0) == (row["truth"] > 0) for row in telling)
     unknown = [row for row in rows if row not in telling]
@@ -164,7 +167,7 @@ def _one(n: int) -> dict[str, Any] | None:
         )
         bootstrapped = _bootstrapped(incfed.ReplayLog(frame, mode="replay"), plan)
     except incfed.InputError as error:
-        print(f"  {n:2} {shops.kind:10} {events:6,} events: {error}")
+        print(f"  {n:2} {shops.kind:10} {events:6,} events: {error}", flush=True)
         return None
     finally:
         file.unlink()
@@ -191,7 +194,8 @@ def _one(n: int) -> dict[str, Any] | None:
         f"  {n:2} {shops.kind:10} {'logistic' if shops.logistic else 'linear':8} {events:6,} events"
         f"{' skewed' if skewed else ''}: {plan.verdict}: {row['gain']:+.0f} ± {row['half']:.0f}, "
         f"true {row['truth']:+.0f} (fresh logs ± {1.96 * row['spread']:.0f}, bootstrapped "
-        f"{row['bootstrapped gain']:+.0f}); alone {row['alone']:.0f}, true {row['live alone']:.0f}"
+        f"{row['bootstrapped gain']:+.0f}); alone {row['alone']:.0f}, true {row['live alone']:.0f}",
+        flush=True,
     )
     return row
 

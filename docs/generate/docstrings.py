@@ -6,6 +6,7 @@ up to the next one or an empty line. An example begins with ">>>" and ends with 
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from typing import Any
@@ -67,4 +68,14 @@ class Docstrings(griffe.Extension):
 
     def on_object(self, *, obj: griffe.Object, **more: Any) -> None:
         if obj.docstring is not None:
-            obj.docstring.value = page(obj.docstring.value)
+            obj.docstring.value = page(_completed(obj) or obj.docstring.value)
+
+
+def _completed(obj: griffe.Object) -> str | None:
+    """The docstring of a class as Python has it: with what its settings mean."""
+    if not obj.is_class:
+        return None
+    found: Any = importlib.import_module(obj.module.path)
+    for name in obj.path.removeprefix(f"{obj.module.path}.").split("."):
+        found = getattr(found, name, None)
+    return getattr(found, "__doc__", None)

@@ -25,9 +25,10 @@ from incfed.experiments.config import (
 )
 from incfed.ledger.settings import Settings
 from incfed.mechanisms.registry import MECHANISMS
-from incfed.planning.case import FIXED, LEAVE, SHARE
+from incfed.planning.case import LEAVE, SHARE
 from incfed.planning.costs import DISTRIBUTIONS
 from incfed.planning.space import CHOICES, KEYS, read_space
+from incfed.planning.template import FIXED
 from incfed.protocol.strategy import BEHAVIOURS, COSTS
 from incfed.protocol.triggers import TRIGGERS
 from incfed.rules import rule

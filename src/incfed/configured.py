@@ -106,13 +106,12 @@ def check_fields(made: Any) -> None:
 def values_of(kind: Any) -> dict[str, Value[Any]]:
     """What the fields of a class may be, as far as annotations in this package tell. Classes that
     are derived from ours check their own fields themselves."""
-    found: dict[str, Value[Any]] = {}
+    found: dict[str, Value[Any] | None] = {}
     for one in reversed(inspect.getmro(kind)):
         if one.__module__.partition(".")[0] == __package__:
             hints = inspect.get_annotations(one, eval_str=True)
-            values = {name: value_of(hint) for name, hint in hints.items()}
-            found |= {name: value for name, value in values.items() if value is not None}
-    return found
+            found |= {name: value_of(hint) for name, hint in hints.items()}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def value_of(hint: Any) -> Value[Any] | None:

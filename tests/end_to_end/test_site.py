@@ -21,8 +21,8 @@ from incfed.experiments import Recipe, build
 from incfed.experiments.config import RUN_KEYS
 from incfed.experiments.engine import Local, run_cells
 from incfed.ledger.settings import Settings
-from incfed.planning.case import FIXED
 from incfed.planning.space import KEYS
+from incfed.planning.template import FIXED
 from incfed.rules.rule import served
 from incfed.service.coordinator.config import ServerConfig
 from support.docs import ROOT

@@ -11,10 +11,11 @@ import pytest
 import incfed
 from incfed.errors import InputError
 from incfed.experiments import Recipe, build, read
-from incfed.support.toml import write_template
+from incfed.experiments.template import experiment_template
+from incfed.support.toml import write_new
 from support.experiments import OWN, TOML, experiment, fingerprints, own, refused, tables, trace
 
-TEMPLATE = ("incfed.experiments", "incfed.toml")
+TEMPLATE = ("incfed.toml", experiment_template())
 
 
 def test_keys_become_arguments(tmp_path: Path) -> None:
@@ -287,15 +288,15 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
 
 
 def test_the_template_is_a_config(tmp_path: Path) -> None:
-    made = read(write_template(tmp_path, *TEMPLATE))
+    made = read(write_new(tmp_path, *TEMPLATE))
     assert (len(made.entries), len(made.seeds)) == (5, 3)
     with pytest.raises(InputError, match="--force"):
-        write_template(tmp_path, *TEMPLATE)
+        write_new(tmp_path, *TEMPLATE)
     (tmp_path / "incfed.toml").write_text("mine")
-    write_template(tmp_path / "incfed.toml", *TEMPLATE, force=True)
+    write_new(tmp_path / "incfed.toml", *TEMPLATE, force=True)
     assert "incfed run incfed.toml" in (tmp_path / "incfed.toml").read_text()
     with pytest.raises(InputError, match="existing folder"):
-        write_template(tmp_path / "no" / "x.toml", *TEMPLATE)
+        write_new(tmp_path / "no" / "x.toml", *TEMPLATE)
 
 
 def test_the_file_and_the_tables_are_the_same_experiment(tmp_path: Path) -> None:

@@ -18,22 +18,14 @@ from ..rules.learning import Learning
 from ..rules.limits import Limits
 from ..rules.plugins import Plugin
 from ..rules.privacy import Privacy
+from ..rules.rule import documented
 from ..types import Floats
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(Learning):
     """How each client learns and chooses: ridge regression and an upper confidence bound (Eq. 2).
-
-    ridge: lambda of the paper.
-    noise: sigma, the noise of rewards that the confidence bound assumes.
-    delta: the probability with which the confidence bound may fail.
-    exploration: a number to use as alpha instead of its formula.
-    reads: "fresh" chooses with the client's current model; "stale" with the model as it was after
-    the client's own last step, which gives the paper's published figures.
-    width: the formula of alpha, "paper" (Eq. 2) or "mixture", the radius of the method of mixtures,
-    which is never larger.
-    width_scale: multiplies the formula of alpha.
 
     >>> algorithm = incfed.Independent(ridge=1.0, exploration=0.5)
     >>> algorithm

@@ -13,6 +13,7 @@ from ..protocol.synchronous import Synchronous
 from ..protocol.triggers import Trigger
 from ..rules.members import COSTS, Members, costs_of, each_available
 from ..rules.rounds import RoundRules
+from ..rules.rule import documented
 from ..types import Floats
 from . import thresholds
 from .trust import TrustingAlgorithm
@@ -20,31 +21,12 @@ from .trust import TrustingAlgorithm
 PRICES = replace(COSTS, changing=VaryingCosts)
 
 
+@documented
 @dataclass(frozen=True)
 class IncFedUCB(Members, RoundRules, TrustingAlgorithm):
     """An incentive mechanism, a trigger and the clients' costs.
 
-    mechanism: who takes part in a round and what each is paid, such as PaymentEfficient(beta=0.7).
-    threshold: D_c of the paper's trigger; 0 triggers a round at every step with new data, infinity
-    triggers none. "high", "low" or "theory": the formula of this name in `incfed.thresholds`, for
-    the run at hand.
-    trigger: any other, such as Patient(). Exactly one of threshold and trigger is given.
-    costs: D^p, what sharing costs a client with data to share: a number, or one per client; or
-    DrawnCosts() or DriftingCosts(), which change from round to round.
-    clocks: whose count of steps a round restarts, "all" or "participants" (Alg. 1 as printed).
-    download: who gets the new model, "everyone" or "one-for-one": joining, and each share, entitles
-    a client to one download.
-    budget: money for all rounds together; rounds that it does not cover are decided for data alone.
-    availability: the probability that a client is there when a round opens, one per client, or the
-    mean lengths (on, off) of spells in steps. The client that acts is there.
-    reports: how clients with interests of their own act, such as Shading(factor=5, clients=[3]).
-    All others report their true costs, and share when they are asked.
-    money_digits: each payment is rounded up to so many decimal digits; None: it is not.
-    limits: Limits() of what may be paid. Then clients that the budget, or a limit, does not cover
-    are left out one by one, rather than nobody being paid.
-    share_from: a client shares only from so many steps on: it calls for a round, and adds to what
-    it uploads, when it has so many that no upload has had before.
-    privacy: noise on all that clients share, such as Privacy(epsilon=4); see docs/privacy.md.
+    Exactly one of threshold and trigger is given.
 
     >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
     >>> paid = incfed.IncFedUCB(incfed.PaymentEfficient(beta=0.7), threshold=1.0, costs=10.0)

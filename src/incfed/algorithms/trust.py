@@ -15,12 +15,7 @@ from .base import Algorithm
 
 @dataclass(frozen=True, kw_only=True)
 class TrustingAlgorithm(Trusting, Algorithm):
-    """An algorithm whose clients trust each other only so far (docs/trust.md).
-
-    trust: for how many observations, in any direction, the data of others counts at most. A number,
-    one per client, or "auto": each client finds it out. Infinity is the paper: all clients are
-    alike. With 0 each learns alone.
-    """
+    """An algorithm whose clients trust each other only so far (docs/trust.md)."""
 
     def check(self, count: int) -> None:
         super().check(count)

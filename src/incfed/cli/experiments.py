@@ -49,9 +49,9 @@ MIN_EVENTS = (
 DryRun = Annotated[
     bool, flag("--dry-run", "Check the config and say what would be run; write nothing.")
 ]
-EXPERIMENT = "incfed.toml", "incfed.experiments", "run"  # file, template, command
-PLAN = "world.toml", "incfed.planning", "plan"
-FEDERATION = "federation.toml", "serve --config"  # made from the settings themselves
+EXPERIMENT = "incfed.toml", "run"  # file, command
+PLAN = "world.toml", "plan"
+FEDERATION = "federation.toml", "serve --config"
 TOO_EARLY = "stopped before the first run; nothing new was kept"
 
 
@@ -301,19 +301,23 @@ def init(
     """Write a commented config: a small experiment, ready to run."""
     with report_errors() as terminal:
         from ..errors import InputError
-        from ..support.toml import write_new, write_template
+        from ..support.toml import write_new
 
         if plan and federation:
             raise InputError("--plan and --federation: got both, must be one of them")
         if federation:
-            from ..service.coordinator.template import federation_template
+            from ..service.coordinator.template import federation_template as text
 
             name, then = FEDERATION
-            text = federation_template()
-            written = write_new(path or Path(name), name, text, force=force)
+        elif plan:
+            from ..planning.template import case_template as text
+
+            name, then = PLAN
         else:
-            name, package, then = PLAN if plan else EXPERIMENT
-            written = write_template(path or Path(name), package, name, force=force)
+            from ..experiments.template import experiment_template as text
+
+            name, then = EXPERIMENT
+        written = write_new(path or Path(name), name, text(), force=force)
         terminal.say(f"Wrote {written}. Edit it, then: incfed {then} {shlex.quote(str(written))}")
 
 

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, Table, select
 
 from ..errors import InputError
 from ..mechanisms.registry import MissingCode
-from ..protocol.money import DIGITS
 from ..protocol.statements import FIELDS
+from ..rules.rounds import DIGITS
 from ..support.inputs import counted
 from . import tables
 from .acts import Acts, round_settings

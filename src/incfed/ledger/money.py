@@ -10,7 +10,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from ..protocol.money import DIGITS, from_units, to_units
+from ..protocol.money import from_units, to_units
+from ..rules.rounds import DIGITS
 from . import tables
 
 

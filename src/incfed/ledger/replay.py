@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..protocol.money import DIGITS, from_units
+from ..protocol.money import from_units
 from ..rules.limits import Limits, Past
+from ..rules.rounds import DIGITS
 from .chain import canonical
 from .clients import is_barred
 from .money import amounts

@@ -20,44 +20,37 @@ from ..mechanisms.registry import (
     recorded_mechanism,
 )
 from ..protocol.checks import MessageBounds
-from ..protocol.money import DIGITS, MOST_UNITS, from_units
+from ..protocol.money import MOST_UNITS, from_units
 from ..protocol.triggers import (
     TRIGGERS,
     Threshold,
     Trigger,
 )
+from ..rules.clients import ClientRules
 from ..rules.conduct import Conduct
-from ..rules.learning import AUTO, Auto, Trusting
 from ..rules.limits import NONE, Limits, build_limits, safe_limits
 from ..rules.privacy import Privacy, build_privacy
-from ..rules.rounds import MOST_DIGITS, RoundRules
+from ..rules.rounds import RoundRules
 from ..rules.rule import rule, served, setting
-from ..values import Number, String, Whole
+from ..values import String
 
 SAFE = safe_limits(None)  # stands for those of the budget in settings that name no limits
 BUDGET = replace(ranges.BUDGET, words=(NONE,), as_float=True)  # of a config
 
 
 @rule(kw_only=True)
-class Settings(Conduct, RoundRules, Trusting):
+class Settings(Conduct, ClientRules, RoundRules):
     """Times are in seconds, money in the units of the clients' costs."""
 
-    dim: Annotated[int, Whole(1, ranges.MOST_DIM)] = setting("d: the number of features of an arm")
     mechanism: Mechanism = setting("who takes part in a round, and what each is paid")
     trigger: Trigger | None = setting(
         "when a round opens, if not by the paper's trigger: threshold or trigger is given",
         default=None,
         example={"kind": "Patient", "news": 5.0},
     )
-    threshold: Annotated[float, Number(0.0, or_inf=True)] | None = setting(
-        "D_c; None: another trigger, or clients never ask for a round", default=None
-    )
     name: Annotated[str, String(80)] = setting(
         "shown to clients and in the ledger", default="federation"
     )
-    arm_norm: ranges.Bound = setting("L: no arm is longer", default=1.0)
-    reward_bound: ranges.Bound = setting("Y: no reward is larger, up or down", default=1.0)
-    cost_limit: ranges.Bound = setting("no cost is larger", default=1e6)
     budget: ranges.Budget | None = setting(  # type: ignore[assignment]  # in JSON
         'for all payments ever; None, in a config "none": no limit', default=None
     )
@@ -66,15 +59,7 @@ class Settings(Conduct, RoundRules, Trusting):
         default="",
         served=False,
     )
-    trust: Annotated[float | Auto, ranges.TRUST] | None = setting(  # type: ignore[assignment]
-        "how far clients trust others that say nothing of it; None: in full",
-        default=None,
-        example=AUTO,
-    )
     limits: Limits = setting("by default, safe ones for this budget", default=SAFE)
-    money_digits: Annotated[int, Whole(0, MOST_DIGITS)] = setting(
-        "decimal digits of money, which is in whole minor units", default=DIGITS
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,9 +79,6 @@ class Settings(Conduct, RoundRules, Trusting):
             if value is not None and value > most:
                 allowed = f"at most {most:,.0f} with {self.money_digits} money_digits"
                 raise refuse(name, value, allowed)
-        for name in ("threshold", "trust"):  # JSON has no infinity
-            if getattr(self, name) == math.inf:
-                object.__setattr__(self, name, None)
         if self.limits is SAFE:
             object.__setattr__(self, "limits", safe_limits(self.budget))
 

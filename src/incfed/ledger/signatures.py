@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..protocol.statements import DELIVERED, REQUIRED, UPLOADED, signed_kind, statement
+from ..protocol.statements import DELIVERED, UPLOADED, signed_kind, statement
 from ..protocol.triggers import ROWS
+from ..rules.clients import REQUIRED
 from ..support.signing import verify
 from .replay import Replay, Row
 from .settings import Settings

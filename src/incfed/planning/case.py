@@ -1,5 +1,5 @@
 """The user's case: a world to choose settings in, what sharing costs the clients in it, and another
-part of that world to judge settings by. `template.toml` shows what its file may say."""
+part of that world to judge settings by. `template` shows what its file may say."""
 
 from __future__ import annotations
 
@@ -25,21 +25,12 @@ from ..experiments.config import (
     load,
 )
 from ..mechanisms.registry import BUILT_IN, Pinned, load_mechanism
-from ..rules.learning import Trusting
-from ..rules.members import Members
-from ..rules.rounds import RoundRules
-from ..rules.rule import names
 from ..support.inputs import counted
 from ..values import Number, Whole
 from .costs import ALLOWED, HIGHEST, Costs, read_costs
 from .space import ALL, FREE, RIDGE, Setting, Space, read_space, usual_threshold
+from .template import FIXED
 
-# Rules of which [algorithm] says what is not searched; the others are the search's own, or limited.
-OWN = {
-    "mechanism", "threshold", "trigger", "ridge", "costs", "reports", "budget", "money_digits",
-    "limits", "share_from", "privacy",
-}  # fmt: skip
-FIXED = tuple(n for kind in (Trusting, RoundRules, Members) for n in names(kind) if n not in OWN)
 KEYS = ("run", "world", "costs", "value_per_reward", "leave", "algorithm", "search")
 SHARE = 0.5  # of a recorded world, on which settings are chosen
 SEARCH, JUDGE = "search", "judge"  # what a run is for

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..rules.rounds import DIGITS
 from ..types import Floats
-from .money import DIGITS
 from .packing import Packed
 
 VERSION = 1  # of these messages; other versions are refused

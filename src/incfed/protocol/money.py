@@ -10,12 +10,11 @@ import numpy as np
 
 from ..mechanisms.base import Round
 from ..rules.limits import BUDGET, Limits, Past
+from ..rules.rounds import MOST_DIGITS
 from ..types import Floats
 from ..values import Whole
 
 ROUNDING = 1e-9  # of what may be paid: far above differences in rounding between processors
-DIGITS = 2  # of the money of a federation whose config does not say otherwise
-MOST_DIGITS = 9
 MOST_UNITS = 10**15  # of an amount: a float tells more of them apart
 NOISE = 1e-9  # of an amount and of a minor unit: less is rounding, and adds no unit
 MOST_NOISE = 0.01  # of a minor unit, however large the amount

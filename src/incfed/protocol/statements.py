@@ -32,7 +32,6 @@ STREAMED = "streamed"
 SIGNED = FIELDS | {
     STREAMED: ("client", "since", "known", "learned", "steps", "cost", "form", "numbers"),
 }
-REGISTERED, REQUIRED = "registered", "required"  # who has to sign: who has a key, or everybody
 
 
 def statement(federation: str, kind: str, fields: Mapping[str, Any]) -> bytes:

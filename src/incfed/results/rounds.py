@@ -142,30 +142,6 @@ class Rounds(ArrayRecord):
             raise InputError("rounds.pending: fewer clients than shared")
 
     @classmethod
-    def of(cls, log: Sequence[LoggedRound]) -> Rounds:
-        """The rounds that a run has logged."""
-        if not log:
-            return cls.collect(())
-        step, trigger, closed, sent, _ = zip(*log, strict=True)
-        who, paid, idle, communication, ratio, gap, costs, asked = zip(*closed, strict=True)
-        said = _of_participants(who, asked)
-        honest = all(map(operator.is_, costs, asked))
-        return cls(
-            step=np.array(step),
-            trigger=np.array(trigger),
-            pending=np.array(list(map(len, sent))),
-            idle=np.array(idle),
-            communication=np.array(communication),
-            ratio=np.array(ratio),
-            offsets=np.cumsum([0, *map(len, who)]),
-            participants=np.concatenate(who),
-            payments=np.concatenate(paid),
-            costs=said if honest else _of_participants(who, costs),
-            asked=said,
-            gap=np.array(gap, np.float64),
-        )
-
-    @classmethod
     def collect(cls, records: Iterable[RoundRecord]) -> Rounds:
         """The columns of these records.
 
@@ -279,6 +255,30 @@ class Rounds(ArrayRecord):
     def __repr__(self) -> str:
         paid = int(np.count_nonzero(self.payments > 0))
         return f"<Rounds: {counted(len(self), 'round')}, {counted(paid, 'payment')}>"
+
+
+def logged(log: Sequence[LoggedRound]) -> Rounds:
+    """The rounds that a run has logged."""
+    if not log:
+        return Rounds.collect(())
+    step, trigger, closed, sent, _ = zip(*log, strict=True)
+    who, paid, idle, communication, ratio, gap, costs, asked = zip(*closed, strict=True)
+    said = _of_participants(who, asked)
+    honest = all(map(operator.is_, costs, asked))
+    return Rounds(
+        step=np.array(step),
+        trigger=np.array(trigger),
+        pending=np.array(list(map(len, sent))),
+        idle=np.array(idle),
+        communication=np.array(communication),
+        ratio=np.array(ratio),
+        offsets=np.cumsum([0, *map(len, who)]),
+        participants=np.concatenate(who),
+        payments=np.concatenate(paid),
+        costs=said if honest else _of_participants(who, costs),
+        asked=said,
+        gap=np.array(gap, np.float64),
+    )
 
 
 def _check_column(record: RoundRecord | Rounds, name: str, place: str) -> None:

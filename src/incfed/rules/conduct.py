@@ -9,7 +9,7 @@ import math
 from typing import Annotated
 
 from ..configured import Configured
-from ..values import Number, Rate, Whole, Word
+from ..values import Number, Rate, Whole
 from .rule import rule, setting
 
 BURST = 1.0  # seconds' worth of steps that are allowed at once
@@ -33,25 +33,23 @@ class Conduct(Configured):
         "seconds out after failing to deliver; 0: it is not barred", default=300.0
     )
     silent_rounds: Count = setting(
-        "silent ones after which a client is not awaited; 0: it always is", default=2
+        "rounds in which a client is silent, after which it is not awaited; 0: it always is",
+        default=2,
     )
     round_interval: Seconds = setting(
         "seconds between two rounds that the same client calls for", default=0.5
     )
     rounds_per_second: Annotated[float, Rate(1e-7, 1e6)] = setting(
-        "the most, whoever calls for them; 0: no limit", default=2.0
+        "the most rounds in a second, whoever calls for them; 0: no limit", default=2.0
     )
     false_calls: Count = setting(
-        "in a row, after which a client's calls are ignored; 0: never", default=3
+        "false calls in a row, after which a client's calls are ignored; 0: never", default=3
     )
     ignored_time: Seconds = setting("seconds that false calls are ignored", default=60.0)
     steps_per_second: Annotated[float, Number(0.0, 1e9)] = setting(
-        "the most that a client can learn; 0: no limit", default=1000.0
+        "the most steps that a client can learn in a second; 0: no limit", default=1000.0
     )
     lag: Count = setting("epochs that an upload may be behind", default=16)
-    signatures: Annotated[str, Word(("registered", "required"))] = setting(
-        "who signs: who has a key, or all", default="registered"
-    )
 
     @property
     def round_gap(self) -> float:

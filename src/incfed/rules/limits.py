@@ -29,28 +29,6 @@ Factor = Annotated[float, Number(1.0, 1e100)]
 class Limits(Configured):
     """Limits on what a federation pays, and on when what is shared counts. None: no limit.
 
-    per_round: money for all clients in a round.
-    per_payment: money for one client in a round.
-    per_client: money for one client, ever.
-    reserve: a client that declares a higher cost is not paid.
-    price_rise: a client is not paid in a round in which it declares more than this factor times
-    the most that it declared before.
-    price_floor: what was declared below this counts as this much, for `price_rise` and
-    `price_spread`.
-    price_spread: nor if it declares more than this factor times the median of what the others do
-    that want money; if there are two of them, or more. Others are those in the round, and members
-    whose data is part of the model.
-    steps_per_upload: an upload of more steps is refused.
-    largest_share: of all steps that are shared, and those uploaded now, at most this share is one
-    client's: else it waits for the others. Not in federations of one or two.
-    steps_spread: nor more than this factor times the mean of what the others have, that have any.
-    least_sharers: if fewer clients would share in a round, nothing is shared, and nobody is paid.
-    Not in federations of one or two, where that hides nothing.
-    least_steps: the same, if all but one of them would share fewer steps, whichever that is: each
-    knows its own, and can tell the rest.
-    refuse_resale: an upload that is a multiple of what clients have downloaded is refused. Only
-    real clients: simulated ones have seen what they share.
-
     >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
     >>> algorithm = incfed.IncFedUCB(
     ...     incfed.PayEveryone(), threshold=1.0, costs=10.0, limits=incfed.Limits(per_round=25.0)
@@ -78,9 +56,9 @@ class Limits(Configured):
         default=1.0,
     )
     price_spread: Factor | None = setting(
-        "nor if it declares more than this factor times the median of what the others do that "
-        "want money; if there are two of them, or more. Others are those in the round, and "
-        "members whose data is part of the model",
+        "a client is not paid in a round in which it declares more than this factor times the "
+        "median of the others that want money, if there are two of them or more. Others are those "
+        "in the round, and members whose data is part of the model",
         default=None,
     )
     steps_per_upload: Annotated[int, Whole(1, 10**9)] | None = setting(
@@ -92,7 +70,8 @@ class Limits(Configured):
         default=None,
     )
     steps_spread: Factor | None = setting(
-        "nor more than this factor times the mean of what the others have, that have any",
+        "a client waits too if it would have more of these steps than this factor times the mean "
+        "of the others that have any",
         default=None,
         example=10.0,
     )
@@ -102,8 +81,8 @@ class Limits(Configured):
         default=1,
     )
     least_steps: Annotated[int, Whole(1)] = setting(
-        "the same, if all but one of them would share fewer steps, whichever that is: each "
-        "knows its own, and can tell the rest",
+        "nor is anything shared if all but one of the clients would share fewer steps, whichever "
+        "that is: each knows its own, and can tell the rest",
         default=1,
     )
     refuse_resale: Annotated[bool, Flag()] = setting(

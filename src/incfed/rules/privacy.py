@@ -61,11 +61,6 @@ class Noise(NamedTuple):
 class Privacy(Configured):
     """(epsilon, delta)-differential privacy of each step in what a client shares.
 
-    epsilon: how much one step may change the odds of what is sent; less is more private.
-    delta: the probability with which that may fail.
-    arm_norm, reward_bound: no arm is longer, and no reward larger, up or down. (In a federation its
-    own bounds apply.)
-
     >>> noise = incfed.Privacy(epsilon=4)
     >>> round(noise.sigma, 2)
     2.29

@@ -19,7 +19,7 @@ from .rule import rule, setting
 EVERYONE, ONE_FOR_ONE = "everyone", "one-for-one"
 ALL, PARTICIPANTS = "all", "participants"
 FORMULAS = ("high", "low", "theory")  # of D_c, by name: see `algorithms.thresholds`
-MOST_DIGITS = 9  # of money
+DIGITS, MOST_DIGITS = 2, 9  # of money, in a served federation by default; and at most
 
 
 class ThresholdValue(Number):
@@ -39,10 +39,27 @@ D_C = ThresholdValue(0.0, or_inf=True, words=FORMULAS)
 
 
 @rule()
-class RoundRules(Configured):
-    """The rules of rounds."""
+class Payments(Configured):
+    """Who takes part in a round and for what: rules that only the server knows."""
 
     mechanism: Plugin = setting("who takes part in a round, and what each is paid")
+    _: KW_ONLY
+    budget: Annotated[float, Number(0.0, ranges.LARGEST, or_inf=True)] = setting(
+        "money for all rounds together; rounds that it does not cover are decided for data alone",
+        default=math.inf,
+    )
+    limits: Limits | None = setting(
+        "Limits() of what may be paid. Then clients that the budget, or a limit, does not cover "
+        "are left out one by one, rather than nobody being paid",
+        default=None,
+        example={"per_round": 100.0},
+    )
+
+
+@rule()
+class Terms(Configured):
+    """When a round opens, what is shared in it, and who gets the model: rules that clients know."""
+
     threshold: Annotated[float | str, D_C] | None = setting(
         "D_c of the paper's trigger; 0 triggers a round at every step with new data, infinity "
         'triggers none. "high", "low" or "theory": the formula of this name in '
@@ -55,27 +72,20 @@ class RoundRules(Configured):
         default=None,
         example={"kind": "Patient", "news": 5.0},
     )
-    clocks: Annotated[str, Word(("all", "participants"))] = setting(
+    clocks: Annotated[str, Word((ALL, PARTICIPANTS))] = setting(
         'whose count of steps a round restarts, "all" or "participants" (Alg. 1 as printed)',
         default=ALL,
         served=False,
     )
-    download: Annotated[str, Word(("everyone", "one-for-one"))] = setting(
+    download: Annotated[str, Word((EVERYONE, ONE_FOR_ONE))] = setting(
         'who gets the new model, "everyone" or "one-for-one": joining, and each share, entitles '
         "a client to one download",
         default=EVERYONE,
     )
-    budget: Annotated[float, Number(0.0, ranges.LARGEST, or_inf=True)] = setting(
-        "money for all rounds together; rounds that it does not cover are decided for data alone",
-        default=math.inf,
-    )
     money_digits: Annotated[int, Whole(0, MOST_DIGITS)] | None = setting(
-        "each payment is rounded up to so many decimal digits; None: it is not", default=None
-    )
-    limits: Limits | None = setting(
-        "Limits() of what may be paid. Then clients that the budget, or a limit, does not cover "
-        "are left out one by one, rather than nobody being paid",
+        "each payment is rounded up to so many decimal digits; None: it is not",
         default=None,
+        example=DIGITS,
     )
     share_from: ranges.Steps = setting(
         "a client shares only from so many steps on: it calls for a round, and adds to what it "
@@ -106,3 +116,8 @@ class RoundRules(Configured):
         if self.privacy is not None and trust not in (None, math.inf):
             allowed = "left out with privacy, whose noise hides what is a client's own"
             raise refuse("trust", trust, allowed)
+
+
+@rule()
+class RoundRules(Terms, Payments):
+    """All rules of rounds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import textwrap
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar, dataclass_transform
@@ -16,6 +17,7 @@ from pydantic_core import ErrorDetails
 from ..errors import InputError, missing, refuse, unknown
 
 T = TypeVar("T")
+_WIDTH = 96  # of a docstring
 _SCHEMA = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
 
@@ -34,7 +36,7 @@ def rule(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]:
     """Make a class a rule: its fields are checked, and what they exclude by `__post_init__`."""
 
     def make(cls: type[T]) -> type[T]:
-        made: Any = dataclass(frozen=True, kw_only=kw_only, config=_SCHEMA)(cls)
+        made: Any = documented(dataclass(frozen=True, kw_only=kw_only, config=_SCHEMA)(cls))
         init = made.__init__
 
         @wraps(init)
@@ -54,6 +56,20 @@ def rule(*, kw_only: bool = False) -> Callable[[type[T]], type[T]]:
     return make
 
 
+def documented(rules: type[T]) -> type[T]:
+    """Add to the docstring of a class what its settings mean, before its examples."""
+    said = meanings(rules)
+    lines = [
+        line
+        for name in inspect.signature(rules).parameters
+        if name in said
+        for line in textwrap.wrap(f"{name}: {said[name]}.", _WIDTH)
+    ]
+    about, mark, examples = inspect.cleandoc(rules.__doc__ or "").partition("\n\n>>> ")
+    rules.__doc__ = "\n".join([about, *([""] if lines else []), *lines]) + mark + examples
+    return rules
+
+
 def names(rules: type) -> list[str]:
     """The settings of a rule."""
     return [field.name for field in dataclasses.fields(rules)]
@@ -61,11 +77,13 @@ def names(rules: type) -> list[str]:
 
 def meanings(rules: type) -> dict[str, str]:
     """What each setting of a rule means."""
-    return {
+    found = {
         field.name: field.metadata["meaning"]
-        for field in dataclasses.fields(rules)
-        if field.metadata.get("meaning")
+        for one in reversed(inspect.getmro(rules))
+        for field in getattr(one, "__dataclass_fields__", {}).values()
+        if field.metadata.get("meaning")  # not of a field that is declared anew, with another type
     }
+    return {name: found[name] for name in names(rules) if name in found}
 
 
 def served(rules: type) -> list[str]:

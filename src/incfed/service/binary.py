@@ -40,8 +40,9 @@ from ..protocol import packing
 from ..protocol.checks import MOST_STEPS, Refusal
 from ..protocol.floats import from_bytes, to_bytes
 from ..protocol.messages import Delivery, Download, Signal, Upload
-from ..protocol.money import MOST_DIGITS, MOST_UNITS, from_units, to_units
+from ..protocol.money import MOST_UNITS, from_units, to_units
 from ..protocol.packing import Packed, coordinates
+from ..rules.rounds import MOST_DIGITS
 from ..support.inputs import counted
 from ..types import Floats
 from . import requests

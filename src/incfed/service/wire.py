@@ -13,16 +13,16 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from .. import ranges
 from ..protocol.checks import MOST_STEPS
-from ..protocol.money import MOST_DIGITS
-from ..protocol.statements import REGISTERED, REQUIRED
-from ..rules.rounds import EVERYONE, ONE_FOR_ONE
-from ..values import NotAllowed, Number, Value, Whole, Word
+from ..rules.clients import ClientRules
+from ..rules.rounds import MOST_DIGITS
+from ..rules.rule import names, served
+from ..values import NotAllowed, Number, Value, Whole
 
 LARGEST = 2**31 - 1  # of a plain integer column in the database
 Stage = Literal["open", "offered", "closed"]  # of a round, as a client sees it
 OPEN, OFFERED, CLOSED = get_args(Stage)
+SIMULATED = {*names(ClientRules)} - {*served(ClientRules)}  # rules that only simulations have
 BASE64 = re.compile(r"^[A-Za-z0-9+/]*={0,2}$")
 
 # --------------------------------------------------------------------------------- annotations
@@ -143,32 +143,17 @@ class PrivacyView(Message):
     delta: Annotated[float, Number(0.0, 1.0, above=True, below=True, as_float=True)]
 
 
-@dataclass(frozen=True)
-class FederationView(Message):
-    """The settings that a client needs."""
+@dataclass(frozen=True, kw_only=True)
+class FederationView(Message, ClientRules):
+    """The rules that a client needs, and what the coordinator knows of it."""
 
     federation: str  # its identity: the name and a random part
-    dim: Annotated[int, Whole(1, ranges.MOST_DIM)]
-    ridge: Positive
-    noise: Amount
-    delta: Annotated[float, Number(0.0, 1.0, above=True, below=True, as_float=True)]
-    exploration: Amount | None
-    threshold: Amount | None  # None: infinite
-    arm_norm: Positive
-    reward_bound: Positive
-    cost_limit: Amount
     client: ClientView
     epoch: Natural
-    money_digits: Digits
-    signatures: Annotated[str, Word((REGISTERED, REQUIRED))]  # who signs: who has a key, or all
     answer_within: Positive  # seconds that a client has at each stage of a round
-    # Not sent at their defaults.
-    trigger: dict[str, Any] | None = None  # its kind and numbers; None: the paper's
-    download: Annotated[str, Word((EVERYONE, ONE_FOR_ONE))] = "everyone"
-    width: Annotated[str, Word(("paper", "mixture"))] = "paper"
-    width_scale: Amount = 1.0
-    trust: Amount | Literal["auto"] | None = None  # of clients that say nothing; None: infinite
-    privacy: PrivacyView | None = None
+    # As data: its kind and numbers. None: the paper's.
+    trigger: dict[str, Any] | None = None  # type: ignore[assignment]
+    privacy: PrivacyView | None = None  # type: ignore[assignment]
     revision: Natural = 1  # grows when the operator changes the settings
     start: Natural = 0  # the number of the client's last start; 0: it has said none yet
     key: str | None = None  # the one that this client has registered

@@ -36,6 +36,7 @@ from ..results.document import Block, Document
 from ..results.notebook import Shown, columns_table
 from ..results.numbers import human
 from ..results.records import Clients, Result, RoundRecord, Rounds
+from ..results.rounds import logged
 from ..rules.learning import AUTO
 from ..rules.privacy import Normals, noise_stream
 from ..rules.rounds import ALL, EVERYONE
@@ -182,7 +183,7 @@ class Federation(Shown):
         >>> federation.rounds[0]
         <round at step 0: client 0 triggered, 1 of 1 with pending data shared, 0 paid 0, ratio 1>
         """
-        return Rounds.of(self._log)
+        return logged(self._log)
 
     def result(self) -> Result:
         """All so far, as `simulate` returns it: curves, rounds, figures by client. What the best

@@ -17,7 +17,7 @@ from ..kernels.step import Steps
 from ..protocol.protocols import Alone
 from ..protocol.run import Protocol, Run, Setup
 from ..results.records import Clients, Result
-from ..results.rounds import Rounds
+from ..results.rounds import logged
 from ..support import inputs
 from ..types import Floats, Ints
 from ..values import Whole
@@ -113,7 +113,7 @@ class Simulation:
         rounds>
         """
         self._whole()
-        rounds = Rounds.of(self._run.log)
+        rounds = logged(self._run.log)
         parts = zip(*self._outcomes, strict=True)
         clients, reward, regret, fetched = (np.concatenate(part) for part in parts)
         known = ~np.isnan(reward)

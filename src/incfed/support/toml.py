@@ -7,7 +7,6 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +27,6 @@ def read(path: Path, hint: str = "") -> dict[str, Any]:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except ValueError as error:  # not UTF-8, or not TOML; says line and column
         raise InputError(f"{path}: not a TOML file: {error}") from None
-
-
-def write_template(path: Path, package: str, name: str, *, force: bool = False) -> Path:
-    """Write the template.toml of a package, as `write_new` does."""
-    root, _, room = package.partition(".")  # the package itself is not imported: that takes long
-    text = resources.files(root).joinpath(room, "template.toml").read_text("utf-8")
-    return write_new(path, name, text, force=force)
 
 
 def write_new(path: Path, name: str, text: str, *, force: bool = False) -> Path:

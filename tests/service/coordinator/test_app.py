@@ -43,6 +43,8 @@ def test_a_round(site: Site) -> None:
         "exploration": None, "threshold": 1.0, "arm_norm": 1.0, "reward_bound": 1.0,
         "cost_limit": 1e6, "client": {"id": 1, "name": "client 1"}, "epoch": 0,
         "money_digits": 2, "signatures": "registered", "answer_within": 5.0,
+        "trigger": None, "download": "everyone", "width": "paper", "width_scale": 1.0,
+        "trust": None, "privacy": None, "revision": 1, "start": 0, "key": None,
     }  # fmt: skip
     for k in range(3):
         assert site(k, "GET", "/v1/state").json() == {"version": 1, "epoch": 0, "round": None}

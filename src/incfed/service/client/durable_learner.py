@@ -21,9 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from ... import errors
-from ...kernels.store import thin_limit
 from ...kernels.ucb import Rules
-from ...protocol.client import Learner, Observations
+from ...protocol.client import Learner, Observations, kernel_rules
 from ...protocol.messages import Delivery, Download, Signal, Upload
 from ...protocol.money import exact_sum
 from ...protocol.packing import add_rows, pack_matrix, pack_rows
@@ -408,18 +407,7 @@ def trigger_of(settings: FederationView) -> Trigger:
 
 def rules(settings: FederationView) -> Rules:
     """The settings as the kernels take them."""
-    trigger = trigger_of(settings)
-    return Rules(
-        ridge=settings.ridge,
-        noise=settings.noise,
-        surprise=2.0 * math.log(1.0 / settings.delta),
-        exploration=math.nan if settings.exploration is None else settings.exploration,
-        mixture=settings.width == "mixture",
-        threshold=trigger.threshold,
-        clocked=trigger.clocked,
-        limit=thin_limit(settings.dim),
-        scale=settings.width_scale,
-    )
+    return kernel_rules(settings, trigger_of(settings), settings.dim)
 
 
 def trust_of(settings: FederationView, own: float | str | None) -> float | str:

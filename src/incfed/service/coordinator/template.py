@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from ...ledger.settings import Settings
+from ...rules.commented import commented
 from ...rules.limits import NONE, Limits, safe_limits
-from ...rules.rule import meanings, served
-from ...support.toml import toml
+from ...rules.rule import served
 from .config import ServerConfig
 
 HEAD = """\
@@ -30,7 +28,6 @@ CHOSEN: Mapping[str, Any] = {
     "arm_norm": 1.0,
     "reward_bound": 1.0,
 }
-WIDTH, COLUMN = 100, 30
 
 
 def federation_template() -> str:
@@ -42,13 +39,13 @@ def federation_template() -> str:
         [
             HEAD,
             "[federation]",
-            *_lines(Settings, ordered),
+            *commented(Settings, ordered, CHOSEN),
             "",
             f'[federation.limits]  # "{NONE}": no limit. Money: shares of the budget above',
-            *_lines(Limits, limits),
+            *commented(Limits, limits),
             "",
             "[server]",
-            *_lines(ServerConfig, _defaults(ServerConfig)),
+            *commented(ServerConfig, _defaults(ServerConfig)),
             "",
         ]
     )
@@ -56,28 +53,3 @@ def federation_template() -> str:
 
 def _defaults(kind: type) -> dict[str, Any]:
     return {field.name: field.default for field in fields(kind) if field.name in served(kind)}
-
-
-def _lines(kind: type, values: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each setting with its meaning, commented out if it need not be chosen."""
-    said = meanings(kind)
-    examples = {field.name: field.metadata["example"] for field in fields(kind)}
-    for name, value in values.items():
-        meaning = _in_a_config(said[name], value)
-        mark = "" if kind is Settings and name in CHOSEN else "#"
-        line = f"{mark}{name} = {toml(examples[name] if value is None else value)}"
-        if len(whole := f"{line:<{COLUMN}}  # {meaning}") <= WIDTH:
-            yield whole
-        else:
-            yield from textwrap.wrap(meaning, WIDTH, initial_indent="# ", subsequent_indent="# ")
-            yield line
-
-
-def _in_a_config(meaning: str, value: Any) -> str:
-    """As said of a config, which has no None: it leaves a setting out, or has the word for it."""
-    if value is not None:  # what it means to leave it out is what the line shows
-        meaning = re.sub(r"; None: [^;]*", "", meaning)
-    if ". " not in meaning:
-        meaning = meaning.rstrip(".")
-    meaning = meaning.replace("None, in a config ", "").replace("None", "left out")
-    return f"{meaning} (not set; an example)" if value is None else meaning

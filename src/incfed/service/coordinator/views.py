@@ -19,7 +19,9 @@ from ...protocol.messages import Download
 from ...protocol.money import from_units
 from ...protocol.packing import DIGEST, FACTOR, Packed, coordinates, pack_matrix, pack_rows
 from ...protocol.triggers import ROWS
+from ...rules.clients import ClientRules
 from ...rules.rounds import EVERYONE
+from ...rules.rule import served
 from ...types import Floats
 from ..requests import Start
 from ..wire import ClientView, FederationView, OfferView, PrivacyView, RoundView, Stage, StateView
@@ -64,30 +66,17 @@ def view_federation(
     settings: Settings, client: EnrolledClient, state: StateView, start: int = 0
 ) -> FederationView:
     """The settings that a client needs; `start`: the number of its last start."""
-    privacy = settings.privacy
+    body = settings.body()
+    rules = {name: body[name] for name in served(ClientRules)}
+    if rules["privacy"] is not None:
+        rules["privacy"] = PrivacyView(**rules["privacy"])
     return FederationView(
+        **rules,
         federation=settings.identity,
-        dim=settings.dim,
-        ridge=settings.ridge,
-        noise=settings.noise,
-        delta=settings.delta,
-        exploration=settings.exploration,
-        threshold=settings.threshold,
-        arm_norm=settings.arm_norm,
-        reward_bound=settings.reward_bound,
-        cost_limit=settings.cost_limit,
         client=ClientView(client.id, client.name),
         epoch=state.epoch,
         revision=state.revision,
-        trigger=None if settings.trigger is None else settings.trigger.settings(),
-        download=settings.download,
-        width=settings.width,
-        width_scale=settings.width_scale,
-        trust=settings.trust,
-        privacy=None if privacy is None else PrivacyView(privacy.epsilon, privacy.delta),
-        money_digits=settings.money_digits,
         start=start,
-        signatures=settings.signatures,
         key=client.key,
         answer_within=min(settings.upload_time, settings.answer_time),
     )
