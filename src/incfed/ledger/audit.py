@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, select
 
 from ..errors import InputError
-from ..mechanisms.registry import MissingCode
 from ..protocol.statements import FIELDS
+from ..rules.plugins import MissingCode
 from ..rules.rounds import DIGITS
 from ..support.inputs import counted
 from . import tables
