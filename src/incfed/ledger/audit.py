@@ -89,6 +89,7 @@ def audit(
         if saved is not None and row.number == saved.number:
             seen = row.hash
         _follow(connection, report, replay, acts, row)
+        replay.last = str(row.hash)
         watch(report.entries, total)
     if not report.entries:
         report.findings.append("there are no entries: no federation was ever founded here")
