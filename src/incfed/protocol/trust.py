@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..kernels.factor import update
 from ..kernels.trust import GRID, SCORES, personalize, preferred, squared_error
 from ..rules.learning import AUTO
-from ..types import Floats
+from ..types import Floats, Ints
 
 
 class Models:
@@ -46,3 +48,13 @@ class Models:
         """U, t and log det to choose with, by the scores of all own data and those downloaded."""
         g = preferred(scores[:-1], known) if self.auto else 0
         return self._U[g], self._t[g], float(self._logdet[g])
+
+    def state(self) -> dict[str, Floats | Ints]:
+        """Their arrays, from which `restore` goes on."""
+        dim = self._t.shape[1]
+        return {"models.U": self._U.reshape(-1, dim), "models.t": self._t,
+                "models.logdet": self._logdet}  # fmt: skip
+
+    def restore(self, state: Mapping[str, Floats | Ints]) -> None:
+        self._U[:] = state["models.U"].reshape(self._U.shape)
+        self._t[:], self._logdet[:] = state["models.t"], state["models.logdet"]
