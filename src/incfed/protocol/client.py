@@ -19,7 +19,6 @@ what it has downloaded and of all its own data. What it shares does not depend o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -31,11 +30,11 @@ from ..kernels.trust import SCORES
 from ..kernels.ucb import Rules, choose_dense, confidence
 from ..rules.learning import AUTO, Learning
 from ..rules.privacy import Noise, Normals, Privacy, secret_normals
-from ..types import Floats, Ints
+from ..types import Arrays, Floats, Ints
 from .messages import Download, Upload
 from .packing import TRIANGLE, Packed, pack_matrix, pack_rows
 from .triggers import Trigger
-from .trust import Models
+from .trust import Models, state_of
 
 REFRESH = 256  # own updates after which the factor is made afresh from V
 LOST = 1e-6  # relative to V: more than rounding can be
@@ -95,10 +94,10 @@ class Observations(NamedTuple):
             return pack_rows(np.array(self.rows).reshape(-1, len(self.b)))
         return pack_matrix(self.V)
 
-    def state(self, name: str) -> dict[str, Floats | Ints]:
+    def state(self, name: str) -> Arrays:
         """Its arrays, named so; without those that are all zero."""
         d, some = len(self.b), self.steps > 0
-        arrays: dict[str, Floats | Ints] = {
+        arrays: Arrays = {
             "steps": np.array([self.steps]),
             "V": self.V if some else np.empty((0, d)),
             "b": self.b if some else np.empty(0),
@@ -108,7 +107,7 @@ class Observations(NamedTuple):
         return {f"{name}.{part}": array for part, array in arrays.items()}
 
     @classmethod
-    def of(cls, state: Mapping[str, Floats | Ints], name: str, dim: int) -> Observations:
+    def of(cls, state: Arrays, name: str, dim: int) -> Observations:
         """Those whose `state` it is."""
         steps, V, b, rows, scores = (
             state[f"{name}.{part}"] for part in ("steps", "V", "b", "rows", "scores")
@@ -390,7 +389,7 @@ class Learner:
         self.uploaded_steps, self.noise = uploaded_steps, noise
         self._refactor()
 
-    def state(self) -> dict[str, Floats | Ints]:
+    def state(self) -> Arrays:
         """All that it knows, while no round is open: with it, `restore` makes another learner of
         the same settings go on as this one would, to the last bit."""
         assert self.frozen is None, "in a round"
@@ -403,10 +402,10 @@ class Learner:
             "known": self.known, "noise.V": noise.V, "noise.b": noise.b,
             **self.fresh.state("fresh"), **self.own.state("own"),
             **self.kept.state("kept"), **self.given.state("given"),
-            **({} if self._models is None else self._models.state()),
+            **state_of(self._models, self.dim),
         }  # fmt: skip
 
-    def restore(self, state: Mapping[str, Floats | Ints]) -> None:
+    def restore(self, state: Arrays) -> None:
         """Go on where the learner stopped that had this `state`."""
         epoch, clock, uploaded_steps, age = state["counts"].tolist()
         fresh, own, kept, given = (

@@ -37,10 +37,10 @@ from ..rules.learning import AUTO
 from ..rules.limits import Past
 from ..rules.rounds import ALL, EVERYONE
 from ..support import inputs
-from ..types import Floats
-from ..values import String, Whole
+from ..types import Arrays, Floats
+from ..values import Whole
 from . import saved_federation
-from .members import Member, UnknownMember
+from .members import Member, Members, list_of_names
 from .streams import stream_of
 
 LONGEST_NAME = 100  # characters
@@ -76,11 +76,11 @@ class Federation(Shown):
         trust = getattr(algorithm, "trust", math.inf)
         each = trust if isinstance(trust, tuple) else (trust,) * number
         prices = round_up(algorithm.prices(number), self._rules.money_digits)
-        called = [f"client {i}" for i in range(number)] if names is None else _names(names, number)
-        for name, cost, own in zip(called, prices.tolist(), each, strict=True):
-            self._add(Member(self, name, len(self._names), cost, own))
+        each_name = enumerate(list_of_names(names, number))
+        for (n, name), cost, own in zip(each_name, prices.tolist(), each, strict=True):
+            self._add(name, cost, own, f"names[{n}]")
         if self._stream is not None:
-            self._stream.begin(self._members.values())
+            self._stream.begin(self._members)
 
     def _begin(self, dim: int, algorithm: Algorithm, seed: int) -> None:
         """Without members yet."""
@@ -91,9 +91,7 @@ class Federation(Shown):
         self._stream = stream_of(trigger, self.dim, self._ridge)
         self._rows = trigger.streams == ROWS
         self._scores = SCORES if getattr(algorithm, "trust", math.inf) == AUTO else 0
-        self._members: dict[int, Member] = {}  # by number
-        self._numbers: dict[str, int] = {}  # of the members, by name
-        self._names: list[str] = []  # of all that ever joined, by number
+        self._members = Members()
         self._epoch = 0
         # by epoch that somebody has
         self._shared = {0: GlobalStatistics.empty(self.dim, self._ridge)}
@@ -107,25 +105,17 @@ class Federation(Shown):
     # ------------------------------------------------------------------------------ members
 
     def __getitem__(self, client: int | str) -> Member:
-        """The member of this number or name. As in a list, -1 is the last one."""
+        """The member of this number or name; -1 is the last one."""
         if isinstance(client, str):
-            return self._members[self._number("", client)]
-        if client < 0 and -client <= len(self):
-            return list(self._members.values())[client]
-        if client not in self._members:
-            raise self._unknown("", client)
-        return self._members[client]
+            return self._members.find("client", client)
+        return self._members.at(client)
 
     def __contains__(self, client: object) -> bool:
-        """Whether there is a member of this name or number, or it is one."""
-        if isinstance(client, str):
-            return client in self._numbers
-        if isinstance(client, Member):
-            return self._members.get(client.number) is client
+        """Whether there is a member of this name or number."""
         return client in self._members
 
     def __iter__(self) -> Iterator[Member]:
-        return iter(list(self._members.values()))
+        return iter(list(self._members))
 
     def __len__(self) -> int:
         return len(self._members)
@@ -137,7 +127,7 @@ class Federation(Shown):
         >>> federation.names
         ('client 0', 'client 1', 'client 2')
         """
-        return tuple(self._names)
+        return tuple(self._members.names)
 
     def join(
         self, name: str, *, cost: float | None = None, trust: float | str | None = None
@@ -153,9 +143,7 @@ class Federation(Shown):
         >>> round(team["shop-3"].predict([1.0, 0.0]).reward, 1)
         0.3
         """
-        name, number = self._new_name("name", name), len(self._names)
-        made = Member(self, name, number, self._cost(number, cost), self._trust(trust))
-        self._add(made)
+        made = self._add(name, self._cost(cost), self._trust(trust))
         if self._epoch and self._rules.download == EVERYONE:
             self._download(made)
             made._behind = True
@@ -171,30 +159,24 @@ class Federation(Shown):
         >>> len(team), "shop-1" in team, team.names
         (2, False, ('shop-1', 'shop-2', 'shop-3'))
         """
-        number = self._number("name", name)
-        gone = self._members.pop(number)
-        del self._numbers[gone.name]
-        past = dict(self._server.past)
-        if number in past:
-            past[number] = past[number]._replace(gone=True)
+        gone, past = self._members.find("name", name), dict(self._server.past)
+        self._members.remove(gone)
+        if gone.number in past:
+            past[gone.number] = past[gone.number]._replace(gone=True)
         self._server = self._server._replace(members=len(self), past=past)
         if self._stream is not None:
-            self._stream.left(gone, self._members.values(), self._server.shared)
+            self._stream.left(gone, self._members, self._server.shared)
 
-    def _add(self, member: Member) -> None:
-        self._members[member.number] = member
-        self._numbers[member.name] = member.number
-        self._names.append(member.name)
+    def _add(self, name: object, cost: float, trust: float | str, place: str = "name") -> Member:
+        name = self._members.new_name(place, name)
+        made = Member(self, name, len(self._members.names), cost, trust)
+        self._members.add(made)
         self._server = self._server._replace(members=len(self))
+        return made
 
-    def _new_name(self, place: str, name: object) -> str:
-        given = String(LONGEST_NAME).of(place, name)
-        if given in self._numbers:
-            raise errors.refuse(place, given, "another: a member has this name")
-        return given
-
-    def _cost(self, number: int, cost: float | None) -> float:
+    def _cost(self, cost: float | None) -> float:
         """Of a client that joins."""
+        number = len(self._members.names)
         if cost is not None:
             return float(ranges.COST.of("cost", cost))
         try:
@@ -209,7 +191,7 @@ class Federation(Shown):
         if trust is None:
             if isinstance(common, tuple):
                 raise errors.missing("trust", "given: the algorithm has one for each client")
-            return common  # type: ignore[no-any-return]
+            return common
         own: float | str = ranges.TRUST.of("trust", trust)
         if own == AUTO and common != AUTO:
             raise errors.refuse("trust", own, 'a number: that of the algorithm is not "auto"')
@@ -217,27 +199,6 @@ class Federation(Shown):
             allowed = "left out with privacy, whose noise hides what is a client's own"
             raise errors.refuse("trust", own, allowed)
         return own
-
-    def _number(self, place: str, client: object) -> int:
-        """Of the member that a name or a number means."""
-        if isinstance(client, str):
-            if client not in self._numbers:
-                raise self._unknown(place, client)
-            return self._numbers[client]
-        number = Whole(0, len(self._names) - 1).of(place, client)
-        if number not in self._members:
-            raise self._unknown(place, number)
-        return number
-
-    def _unknown(self, place: str, client: object) -> UnknownMember:
-        if client in range(len(self._names)):
-            name = self._names[client]  # type: ignore[index]
-            return UnknownMember(f"got {client}, must be a member: {name!r} has left", place)
-        close = errors.hint(client, self._numbers) if isinstance(client, str) else ""
-        some = ", ".join(f"{one.number} or {one.name!r}" for one in list(self)[:1])
-        such = f", such as {some}" if some else ", and there is none"
-        allowed = f"the number or the name of a member{such}"
-        return UnknownMember(f"got {client!r:.60}{close}, must be {allowed}", place)
 
     @property
     def steps(self) -> int:
@@ -291,7 +252,7 @@ class Federation(Shown):
             payment=np.cumsum(payment),
             rounds=rounds,
             settings=self._settings(),
-            clients=Clients.collect(len(self._names), who, reward, regret, every, rounds),
+            clients=Clients.collect(len(self._members.names), who, reward, regret, every, rounds),
         )
 
     def document(self) -> Document:
@@ -319,10 +280,11 @@ class Federation(Shown):
         >>> federation.communicate()
         <round at step 30: client 2 triggered, 3 of 3 with pending data shared, 0 paid 0, ratio 1>
         """
-        last = next((step[0] for step in reversed(self._steps) if step[0] in self._members), None)
-        if not self._steps or (last is None and client is None):
+        last = next((who for who, _, _ in reversed(self._steps) if who in self), client)
+        if not self._steps or last is None:
             raise errors.InputError("communicate: nobody has learned anything yet")
-        self._round(self._number("client", last if client is None else client))
+        caller = self._members.find("client", last if client is None else client)
+        self._round(caller.number)
         return self.rounds[-1]
 
     # -------------------------------------------------------------------------------- files
@@ -341,7 +303,7 @@ class Federation(Shown):
         who, reward, fetched = zip(*self._steps, strict=True) if self._steps else ((), (), ())
         about = {
             "algorithm": saved_federation.recorded(self.algorithm),
-            "dim": self.dim, "seed": self.seed, "names": self._names,
+            "dim": self.dim, "seed": self.seed, "names": self._members.names,
             "members": [about for about, _ in each],
             "epoch": self._epoch, "epochs": list(self._shared), "total": self._total,
             "spent": self._server.spent, "late": self._late,
@@ -377,11 +339,10 @@ class Federation(Shown):
         made._restore(about, arrays)
         return made
 
-    def _restore(self, about: dict[str, Any], arrays: saved_federation.Arrays) -> None:
-        saved = saved_federation.records("members", arrays)
-        for one, state in zip(about["members"], saved, strict=True):
-            self._add(Member._restored(self, one, state))
-        self._names = about["names"]
+    def _restore(self, about: dict[str, Any], arrays: Arrays) -> None:
+        saved = zip(about["members"], saved_federation.records("members", arrays), strict=True)
+        members = [Member._restored(self, one, state) for one, state in saved]
+        self._members.restore(members, about["names"])
         shared = saved_federation.records("shared", arrays)
         self._shared = {
             epoch: GlobalStatistics(
@@ -394,16 +355,19 @@ class Federation(Shown):
             map(saved_federation.logged_round, saved_federation.records("rounds", arrays))
         )
         self._server = self._server._replace(
-            shared=self._shared[self._epoch], rounds=len(self._log), spent=about["spent"],
+            members=len(self),
+            shared=self._shared[self._epoch],
+            rounds=len(self._log),
+            spent=about["spent"],
             past={client: Past(*past) for client, *past in about["past"]},
-        )  # fmt: skip
+        )
         self._steps = list(
             zip(*(arrays[name].tolist() for name in ("who", "reward", "fetched")), strict=True)
         )
         self._pooled = arrays["pooled"]
         if self._stream is not None:
             [state] = saved_federation.records("stream", arrays)
-            self._stream.restore(state, self._members.values())
+            self._stream.restore(state, self._members)
 
     # ------------------------------------------------------------------- steps and rounds
 
@@ -429,7 +393,7 @@ class Federation(Shown):
         self._steps.append((member.number, reward, fetched))
         if self._stream is not None:
             self._stream.hear(member, x, growth)
-            triggered = self._stream.promising(self._members.values(), self._server.shared)
+            triggered = self._stream.promising(self._members, self._server.shared)
             triggered = triggered and (not self._rows or self._worthwhile())
         if triggered:
             self._round(member.number)
@@ -452,8 +416,11 @@ class Federation(Shown):
         """One communication round (Alg. 1 lines 9-19)."""
         number, members = len(self._log) + 1, self._members
         costs = np.array([member.cost for member in self])
-        prices = dict(zip(members, round_up(costs, self._rules.money_digits).tolist(), strict=True))
-        uploads = {i: member._upload(number, prices[i]) for i, member in members.items()}
+        prices = round_up(costs, self._rules.money_digits).tolist()
+        uploads = {
+            member.number: member._upload(number, price)
+            for member, price in zip(members, prices, strict=True)
+        }
         opened = deciding.allowed(self._open(uploads, trigger))
         offers = deciding.decide_first(opened)
         delivered = {i: members[i]._deliver(number) for i in offers.payments}
@@ -473,7 +440,7 @@ class Federation(Shown):
         for member in self:
             self._close(member, number, offers.payments)
         if self._stream is not None:
-            self._stream.closed(members.values(), self._server.shared)
+            self._stream.closed(members, self._server.shared)
         held = {member._epoch for member in self} | {self._epoch}
         self._shared = {epoch: shared for epoch, shared in self._shared.items() if epoch in held}
 
@@ -498,7 +465,7 @@ class Federation(Shown):
         return {
             "algorithm": self.algorithm.settings(),
             "steps": self.steps,
-            "clients": len(self._names),  # that ever joined
+            "clients": len(self._members.names),  # that ever joined
             "dim": self.dim,
             "incfed": __version__,
         }
@@ -533,17 +500,3 @@ def _protocol(algorithm: Algorithm) -> Synchronous:
     if isinstance(members.costs, VaryingCosts):
         raise errors.refuse("costs", members.costs, simulated)
     return protocol
-
-
-def _names(names: Sequence[str], count: int) -> list[str]:
-    """The names of so many members."""
-    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != count:
-        allowed = f"a list of {inputs.counted(count, 'name')}, one for each member"
-        raise errors.refuse("names", names, allowed)
-    found: list[str] = []
-    for place, name in enumerate(names):
-        given = String(LONGEST_NAME).of(f"names[{place}]", name)
-        if given in found:
-            raise errors.refuse(f"names[{place}]", given, "another: a member has this name")
-        found.append(given)
-    return found

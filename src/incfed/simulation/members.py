@@ -1,7 +1,8 @@
-"""A member of a `Federation`: a learner that shares, with a name and a number."""
+"""The members of a `Federation`: learners that share, each with a name and a number."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -9,20 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import ranges
+from .. import errors, ranges
 from ..algorithms.lin_ucb import LinUCB
-from ..errors import InputError
 from ..protocol.messages import Download, Upload
 from ..protocol.packing import Packed
 from ..rules.privacy import noise_stream
 from ..support import inputs
-from ..types import Floats, Ints
+from ..types import Arrays, Floats
+from ..values import String, Whole
 
 if TYPE_CHECKING:
     from .federation import Federation
 
+LONGEST_NAME = 100  # characters
 
-class UnknownMember(InputError, KeyError, IndexError):
+
+class UnknownMember(errors.InputError, KeyError, IndexError):
     """No member has this name, or this number. It is the error of a dict and of a list too."""
 
     __str__ = Exception.__str__  # KeyError would show the repr
@@ -141,7 +144,7 @@ class Member(LinUCB):
 
     # --------------------------------------------------------------------------- when saved
 
-    def _saved(self) -> tuple[dict[str, Any], dict[str, Floats | Ints]]:
+    def _saved(self) -> tuple[dict[str, Any], Arrays]:
         """What JSON has of it, and its arrays."""
         about = {
             "name": self.name, "number": self.number, "cost": self.cost, "paid": self.paid,
@@ -151,9 +154,7 @@ class Member(LinUCB):
         return about, self._learner.state()
 
     @classmethod
-    def _restored(
-        cls, federation: Federation, about: dict[str, Any], arrays: dict[str, Floats | Ints]
-    ) -> Member:
+    def _restored(cls, federation: Federation, about: dict[str, Any], arrays: Arrays) -> Member:
         trust = about["trust"] if about["trust"] == "auto" else float(about["trust"])
         made = cls(federation, about["name"], about["number"], about["cost"], trust)
         made.paid, made._entitled, made._behind, made._seen = (
@@ -176,3 +177,85 @@ class Member(LinUCB):
             f"<Member {self.number}: {self.name}, {inputs.counted(self.steps, 'step')} learned, "
             f"{self.pending_steps:,} not shared, paid {self.paid:g}>"
         )
+
+
+class Members:
+    """Those that are there, in order of their numbers; and the names of all that ever were."""
+
+    def __init__(self) -> None:
+        self._by_number: dict[int, Member] = {}
+        self._numbers: dict[str, int] = {}  # of those that are there, by name
+        self.names: list[str] = []  # by number: a number is never used again
+
+    def __len__(self) -> int:
+        return len(self._by_number)
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self._by_number.values())
+
+    def __contains__(self, client: object) -> bool:
+        """A name, a number or a member."""
+        if isinstance(client, Member):
+            return self._by_number.get(client.number) is client
+        return client in (self._numbers if isinstance(client, str) else self._by_number)
+
+    def __getitem__(self, number: int) -> Member:
+        return self._by_number[number]
+
+    def add(self, member: Member) -> None:
+        self._by_number[member.number] = member
+        self._numbers[member.name] = member.number
+        self.names.append(member.name)
+
+    def remove(self, member: Member) -> None:
+        del self._by_number[member.number], self._numbers[member.name]
+
+    def restore(self, members: Sequence[Member], names: Sequence[str]) -> None:
+        """These members, after all of these names were given."""
+        for member in members:
+            self.add(member)
+        self.names = list(names)
+
+    def new_name(self, place: str, name: object) -> str:
+        """A name that no member has."""
+        given = String(LONGEST_NAME).of(place, name)
+        if given in self._numbers:
+            raise errors.refuse(place, given, "another: a member has this name")
+        return given
+
+    def find(self, place: str, client: object) -> Member:
+        """The member of this name or number."""
+        if isinstance(client, str):
+            number = self._numbers.get(client, -1)
+        else:
+            number = Whole(0, len(self.names) - 1).of(place, client)
+        if number not in self._by_number:
+            raise self._unknown(place, client)
+        return self._by_number[number]
+
+    def at(self, index: int) -> Member:
+        """The member of this number; below 0, as in a list, counted from the end."""
+        if index < 0 and -index <= len(self):
+            return list(self)[index]
+        if index not in self._by_number:
+            raise self._unknown("client", index)
+        return self._by_number[index]
+
+    def _unknown(self, place: str, client: object) -> UnknownMember:
+        if isinstance(client, int) and 0 <= client < len(self.names):
+            said = f"got {client}, must be a member: {self.names[client]!r} has left"
+            return UnknownMember(said, place)
+        close = errors.hint(client, self._numbers) if isinstance(client, str) else ""
+        some = next((f", such as {one.number} or {one.name!r}" for one in self), "; there is none")
+        allowed = f"the number or the name of a member{some}"
+        return UnknownMember(f"got {client!r:.60}{close}, must be {allowed}", place)
+
+
+def list_of_names(names: object, count: int) -> list[str]:
+    """The names of so many members that begin."""
+    if names is None:
+        return [f"client {number}" for number in range(count)]
+    if isinstance(names, str) or not isinstance(names, Sequence) or len(names) != count:
+        allowed = f"a list of {inputs.counted(count, 'name')}, one for each member"
+        raise errors.refuse("names", names, allowed)
+    return list(names)

@@ -1,6 +1,6 @@
 """The folder of a saved `Federation`: federation.json, and a file of arrays. No pickle.
 
-federation.json names the file of arrays, and has the hash of it and of itself. Every save writes its
+federation.json names the file of arrays, and has its hash, and one of itself. Every save writes its
 arrays to a file of a new name, and renames its federation.json into place last: whatever happens
 before that, the folder holds the earlier federation whole.
 """
@@ -30,12 +30,11 @@ from ..results.settings import plain, unplain
 from ..support import inputs
 from ..support.files import digest, fingerprint, replacing
 from ..support.formats import check_format
+from ..types import Arrays
 
 FORMAT, VERSION = "incfed.federation", 1
 INDEX = "federation.json"
 ARRAYS = re.compile(r"federation-[0-9a-f]{16}\.npz")
-
-Arrays = dict[str, NDArray[Any]]
 
 
 # ---------------------------------------------------------------------------------- the folder
@@ -148,7 +147,7 @@ def algorithm_of(saved: Mapping[str, Any], given: Algorithm | None) -> Algorithm
     return given
 
 
-def columns(name: str, records: Iterable[Mapping[str, NDArray[Any]]]) -> Arrays:
+def columns(name: str, records: Iterable[Arrays]) -> Arrays:
     """Records of arrays as one array for each key, and the length that it has in each record."""
     rows = list(records)
     found: Arrays = {}
@@ -182,7 +181,7 @@ def round_record(one: LoggedRound) -> Arrays:
     }  # fmt: skip
 
 
-def logged_round(record: Mapping[str, NDArray[Any]]) -> LoggedRound:
+def logged_round(record: Arrays) -> LoggedRound:
     """The round of which that is the record."""
     step, trigger, idle = record["counts"].tolist()
     communication, ratio, gap = record["figures"].tolist()

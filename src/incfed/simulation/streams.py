@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,7 @@ from ..protocol.global_statistics import GlobalStatistics
 from ..protocol.packing import gather
 from ..protocol.triggers import GROWTH, ROWS, Trigger
 from ..types import Floats
-from .members import Member
-
-Members = Collection[Member]  # of a federation, in order of their numbers
+from .members import Member, Members
 
 
 class Stream(ABC):
@@ -111,7 +109,7 @@ class GrowthStream(Stream):
 
     def __init__(self, trigger: Trigger, dim: int, ridge: float) -> None:
         self._trigger, self._dim, self._ridge = trigger, dim, ridge
-        self.begin(())
+        self.begin(Members())
 
     def _set(
         self, costs: Floats, exact: Floats | None = None, grown: Floats | None = None,
