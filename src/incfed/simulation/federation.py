@@ -421,8 +421,13 @@ class Federation(Shown):
             member.number: member._upload(number, price)
             for member, price in zip(members, prices, strict=True)
         }
-        opened = deciding.allowed(self._open(uploads, trigger))
-        offers = deciding.decide_first(opened)
+        try:
+            opened = deciding.allowed(self._open(uploads, trigger))
+            offers = deciding.decide_first(opened)
+        except BaseException:  # of somebody's mechanism: there was no round
+            for member in members:
+                member._thaw()
+            raise
         delivered = {i: members[i]._deliver(number) for i in offers.payments}
         self._server, closed = deciding.close(opened, offers, [db for db, _ in delivered.values()])
         self._server = self._server._replace(past=deciding.remembered(opened, closed))

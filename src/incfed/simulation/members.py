@@ -139,6 +139,10 @@ class Member(LinUCB):
         """db, and the scores that go with it."""
         return self._learner.deliver(round), self._learner.scores(round)
 
+    def _thaw(self) -> None:
+        """What it uploaded is pending again."""
+        self._learner.thaw()
+
     def _take_in(self, news: Download) -> None:
         self._learner.take_in(news)
 
@@ -242,9 +246,8 @@ class Members:
         return self._by_number[index]
 
     def _unknown(self, place: str, client: object) -> UnknownMember:
-        if isinstance(client, int) and 0 <= client < len(self.names):
-            said = f"got {client}, must be a member: {self.names[client]!r} has left"
-            return UnknownMember(said, place)
+        if client in self.names or client in range(len(self.names)):
+            return UnknownMember(f"got {client!r}, must be a member: it has left", place)
         close = errors.hint(client, self._numbers) if isinstance(client, str) else ""
         some = next((f", such as {one.number} or {one.name!r}" for one in self), "; there is none")
         allowed = f"the number or the name of a member{some}"
