@@ -66,6 +66,16 @@ def test_200_steps_after_loading_equal_those_without(
     assert again.join("late", cost=1.0, trust=np.inf).number == CLIENTS + 1
 
 
+@pytest.mark.parametrize("trust", [np.inf, 3.0, "auto"])
+def test_a_member_that_learns_long_without_a_round(trust: Any, tmp_path: Path) -> None:
+    """What is computed anew after so many steps is so after as many."""
+    federation = federation_of({"threshold": np.inf, "trust": trust})
+    drive(federation, 1000, seed=1)
+    again = saved(federation, tmp_path)
+    assert drive(again, 500, seed=2) == drive(federation, 500, seed=2)
+    same(federation, again)
+
+
 @settings(max_examples=25)
 @given(st.sampled_from(sorted(SETTINGS)), st.integers(0, 60), st.data())
 def test_saved_at_any_moment(

@@ -40,7 +40,7 @@ from ..support import inputs
 from ..types import Arrays, Floats
 from ..values import Whole
 from . import saved_federation
-from .members import Member, Members, list_of_names
+from .members import Member, MemberList, list_of_names
 from .streams import stream_of
 
 LONGEST_NAME = 100  # characters
@@ -91,7 +91,7 @@ class Federation(Shown):
         self._stream = stream_of(trigger, self.dim, self._ridge)
         self._rows = trigger.streams == ROWS
         self._scores = SCORES if getattr(algorithm, "trust", math.inf) == AUTO else 0
-        self._members = Members()
+        self._members = MemberList()
         self._epoch = 0
         # by epoch that somebody has
         self._shared = {0: GlobalStatistics.empty(self.dim, self._ridge)}

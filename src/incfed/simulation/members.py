@@ -183,7 +183,7 @@ class Member(LinUCB):
         )
 
 
-class Members:
+class MemberList:
     """Those that are there, in order of their numbers; and the names of all that ever were."""
 
     def __init__(self) -> None:

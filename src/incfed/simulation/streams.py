@@ -19,14 +19,14 @@ from ..protocol.global_statistics import GlobalStatistics
 from ..protocol.packing import gather
 from ..protocol.triggers import GROWTH, ROWS, Trigger
 from ..types import Floats
-from .members import Member, Members
+from .members import Member, MemberList
 
 
-class Stream(ABC):
+class SignalStream(ABC):
     """The sums over all that is streamed."""
 
     @abstractmethod
-    def begin(self, members: Members) -> None:
+    def begin(self, members: MemberList) -> None:
         """Before the first step."""
 
     @abstractmethod
@@ -34,11 +34,11 @@ class Stream(ABC):
         """A step: its arm, and by how much it made the member's own log det grow."""
 
     @abstractmethod
-    def promising(self, members: Members, shared: GlobalStatistics) -> bool:
+    def promising(self, members: MemberList, shared: GlobalStatistics) -> bool:
         """May a round be worth it now?"""
 
     @abstractmethod
-    def closed(self, members: Members, shared: GlobalStatistics) -> None:
+    def closed(self, members: MemberList, shared: GlobalStatistics) -> None:
         """After a round, in which all members uploaded."""
 
     @abstractmethod
@@ -46,7 +46,7 @@ class Stream(ABC):
         """It is the last of the members from now on, and has streamed nothing."""
 
     @abstractmethod
-    def left(self, member: Member, members: Members, shared: GlobalStatistics) -> None:
+    def left(self, member: Member, members: MemberList, shared: GlobalStatistics) -> None:
         """What it has not shared is gone. `members`: the others."""
 
     @abstractmethod
@@ -54,16 +54,16 @@ class Stream(ABC):
         """Its arrays, from which `restore` goes on."""
 
     @abstractmethod
-    def restore(self, state: Mapping[str, Any], members: Members) -> None: ...
+    def restore(self, state: Mapping[str, Any], members: MemberList) -> None: ...
 
 
-def stream_of(trigger: Trigger, dim: int, ridge: float) -> Stream | None:
+def stream_of(trigger: Trigger, dim: int, ridge: float) -> SignalStream | None:
     """None: clients call for rounds themselves."""
     kinds = {ROWS: RowStream, GROWTH: GrowthStream}
     return None if trigger.streams is None else kinds[trigger.streams](trigger, dim, ridge)
 
 
-class RowStream(Stream):
+class RowStream(SignalStream):
     """The rows x of all steps: the server knows V_g + all pending data."""
 
     def __init__(self, trigger: Trigger, dim: int, ridge: float) -> None:
@@ -73,13 +73,13 @@ class RowStream(Stream):
         self._prior = ridge * np.eye(dim)
         self._V = np.zeros((dim, dim))
 
-    def begin(self, members: Members) -> None:
+    def begin(self, members: MemberList) -> None:
         """Nothing is streamed yet."""
 
     def hear(self, member: Member, x: Floats, growth: float) -> None:
         add_outer(self._V, x)
 
-    def promising(self, members: Members, shared: GlobalStatistics) -> bool:
+    def promising(self, members: MemberList, shared: GlobalStatistics) -> bool:
         """A quick check: is there enough news, and somebody who needs no more?"""
         most = float(np.linalg.slogdet(self._V + self._prior)[1]) + LOOSE  # no set brings more
         if most - shared.logdet < self._least:
@@ -88,28 +88,28 @@ class RowStream(Stream):
         needed = (member._logdet + math.log1p(member.cost) for member in waiting)
         return not self._patient or any(logdet <= most for logdet in needed)
 
-    def closed(self, members: Members, shared: GlobalStatistics) -> None:
+    def closed(self, members: MemberList, shared: GlobalStatistics) -> None:
         """Data moves from pending to V_g: the sum stays."""
 
     def joined(self, member: Member, shared: GlobalStatistics) -> None:
         """It adds nothing yet."""
 
-    def left(self, member: Member, members: Members, shared: GlobalStatistics) -> None:
+    def left(self, member: Member, members: MemberList, shared: GlobalStatistics) -> None:
         self._V = sum((one._pending().matrix() for one in members), shared.V.copy())
 
     def state(self) -> dict[str, Any]:
         return {"V": self._V}
 
-    def restore(self, state: Mapping[str, Any], members: Members) -> None:
+    def restore(self, state: Mapping[str, Any], members: MemberList) -> None:
         self._V = state["V"]
 
 
-class GrowthStream(Stream):
+class GrowthStream(SignalStream):
     """The growth of each client's log det: the server knows an upper bound of what there is."""
 
     def __init__(self, trigger: Trigger, dim: int, ridge: float) -> None:
         self._trigger, self._dim, self._ridge = trigger, dim, ridge
-        self.begin(Members())
+        self.begin(MemberList())
 
     def _set(
         self, costs: Floats, exact: Floats | None = None, grown: Floats | None = None,
@@ -126,7 +126,7 @@ class GrowthStream(Stream):
             figure=made.figure if figure is None else np.array([figure]),
         )
 
-    def begin(self, members: Members) -> None:
+    def begin(self, members: MemberList) -> None:
         self._set(np.array([member.cost for member in members]))
         self._places = {one.number: n for n, one in enumerate(members)}
 
@@ -134,12 +134,12 @@ class GrowthStream(Stream):
         self._signals.grown[self._places[member.number]] += growth
         self._signals.figure[0] += growth
 
-    def promising(self, members: Members, shared: GlobalStatistics) -> bool:
+    def promising(self, members: MemberList, shared: GlobalStatistics) -> bool:
         logdets = np.array([member._logdet for member in members])
         pending = np.array([member.pending_steps for member in members])
         return worthwhile_of(self._signals, logdets, pending, shared.logdet)
 
-    def closed(self, members: Members, shared: GlobalStatistics) -> None:
+    def closed(self, members: MemberList, shared: GlobalStatistics) -> None:
         """All uploaded: the figures are exact."""
         self._set(np.array([member.cost for member in members]))
         waiting = [place for place, member in enumerate(members) if member.pending_steps]
@@ -161,7 +161,7 @@ class GrowthStream(Stream):
             np.append(known.grown, 0.0), float(known.figure[0]),
         )  # fmt: skip
 
-    def left(self, member: Member, members: Members, shared: GlobalStatistics) -> None:
+    def left(self, member: Member, members: MemberList, shared: GlobalStatistics) -> None:
         """What the server knew with the data that is gone is still an upper bound."""
         known, place = self._signals, self._places[member.number]
         exact = np.delete(known.exact, np.flatnonzero(known.order == place))
@@ -176,7 +176,7 @@ class GrowthStream(Stream):
             "costs": self._costs, "exact": known.exact, "grown": known.grown, "figure": known.figure
         }  # fmt: skip
 
-    def restore(self, state: Mapping[str, Any], members: Members) -> None:
+    def restore(self, state: Mapping[str, Any], members: MemberList) -> None:
         figure = float(state["figure"][0])
         self._set(state["costs"], state["exact"], state["grown"], figure)
         self._places = {one.number: n for n, one in enumerate(members)}
