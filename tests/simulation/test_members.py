@@ -247,7 +247,7 @@ def test_limits_forget_nobodys_steps_but_the_prices_of_who_left() -> None:
     drive(federation, 200, seed=1)
     before = federation._server.past
     assert before[0].steps > 0
-    federation.leave("shop-0")
+    federation.leave(0)
     after = federation._server.past
     assert after[0] == before[0]._replace(gone=True)
     assert {n: after[n] for n in after if n} == {n: before[n] for n in before if n}

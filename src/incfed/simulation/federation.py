@@ -43,8 +43,6 @@ from . import saved_federation
 from .members import Member, MemberList, list_of_names
 from .streams import stream_of
 
-LONGEST_NAME = 100  # characters
-
 
 class Federation(Shown):
     """`clients` members that learn arms of `dim` features together, by the rules of `algorithm`.
@@ -86,7 +84,7 @@ class Federation(Shown):
         """Without members yet."""
         self.dim = Whole(1, ranges.MOST_DIM).of("dim", dim)
         self.algorithm, self._rules = algorithm, _protocol(algorithm).rules
-        self.seed = Whole(0).of("seed", seed)
+        self._seed = Whole(0).of("seed", seed)
         trigger, self._ridge = trigger_of(self._rules), float(algorithm.ridge)
         self._stream = stream_of(trigger, self.dim, self._ridge)
         self._rows = trigger.streams == ROWS
@@ -151,9 +149,9 @@ class Federation(Shown):
             self._stream.joined(made, self._server.shared)
         return made
 
-    def leave(self, name: str) -> None:
-        """Remove a member, at any time. What it has shared stays; what it has not is gone. Its
-        number is not used again; who joins under its name is a new member.
+    def leave(self, name: str | int) -> None:
+        """Remove the member of this name or number, at any time. What it has shared stays; what it has not
+        is gone. Its number is not used again; who joins under its name is a new member.
 
         >>> team.leave("shop-1")
         >>> len(team), "shop-1" in team, team.names
@@ -176,9 +174,9 @@ class Federation(Shown):
 
     def _cost(self, cost: float | None) -> float:
         """Of a client that joins."""
-        number = len(self._members.names)
         if cost is not None:
             return float(ranges.COST.of("cost", cost))
+        number = len(self._members.names)
         try:
             prices = self.algorithm.prices(number + 1)
         except errors.InputError:  # a list, of the first ones
@@ -303,7 +301,7 @@ class Federation(Shown):
         who, reward, fetched = zip(*self._steps, strict=True) if self._steps else ((), (), ())
         about = {
             "algorithm": saved_federation.recorded(self.algorithm),
-            "dim": self.dim, "seed": self.seed, "names": self._members.names,
+            "dim": self.dim, "seed": self._seed, "names": self._members.names,
             "members": [about for about, _ in each],
             "epoch": self._epoch, "epochs": list(self._shared), "total": self._total,
             "spent": self._server.spent, "late": self._late,
@@ -372,7 +370,7 @@ class Federation(Shown):
     # ------------------------------------------------------------------- steps and rounds
 
     def _before_step(self, member: Member) -> None:
-        """One for one: a member that is entitled to a download gets it when it acts."""
+        """Refused if it has left. One for one: if entitled to a download, it gets it as it acts."""
         if member not in self:
             allowed = "a member: it has left, and can only predict, and be saved"
             raise errors.refuse("member", member.name, allowed)

@@ -69,7 +69,7 @@ class Member(LinUCB):
         self._entitled = True  # to a download, if they are one for one
         self._behind = False  # it has downloaded as it joined, and that is not counted yet
         self._seen = 0  # observations that it has had, of all that were shared
-        self._noise = BatchNoise(federation.seed, number)
+        self._noise = BatchNoise(federation._seed, number)
         learner = self._learner
         learner.rules, learner.trust = algorithm.rules(federation.dim), trust
         learner.share_from, learner.privacy = rules.share_from, rules.privacy
