@@ -150,8 +150,8 @@ class Federation(Shown):
         return made
 
     def leave(self, name: str | int) -> None:
-        """Remove the member of this name or number, at any time. What it has shared stays; what it has not
-        is gone. Its number is not used again; who joins under its name is a new member.
+        """Remove the member of this name or number, at any time. What it has shared stays; what it
+        has not is gone. Its number is not used again; who joins under its name is a new member.
 
         >>> team.leave("shop-1")
         >>> len(team), "shop-1" in team, team.names
@@ -370,7 +370,8 @@ class Federation(Shown):
     # ------------------------------------------------------------------- steps and rounds
 
     def _before_step(self, member: Member) -> None:
-        """Refused if it has left. One for one: if entitled to a download, it gets it as it acts."""
+        """Refuse a member that has left. One for one: if it is entitled to a download, it gets it
+        when it acts."""
         if member not in self:
             allowed = "a member: it has left, and can only predict, and be saved"
             raise errors.refuse("member", member.name, allowed)
