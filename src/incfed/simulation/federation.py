@@ -49,7 +49,8 @@ class Federation(Shown):
 
     `federation[i]` is a `LinUCB`: its `choose` and `learn` are yours to call. After a `learn`, a
     round takes place if the algorithm's trigger wants it; `communicate()` holds one at any time.
-    `algorithm` has rounds: IncFedUCB or DisLinUCB. `seed`: of the noise, if it has privacy.
+    `algorithm` has rounds: IncFedUCB or DisLinUCB. `seed`: of the noise, if it has privacy, and of
+    the lots that a mechanism draws.
     `names`: of the members, by which you find them too: `federation["shop-7"]`. Without, they are
     "client 0" and so on.
 
@@ -93,7 +94,9 @@ class Federation(Shown):
         self._epoch = 0
         # by epoch that somebody has
         self._shared = {0: GlobalStatistics.empty(self.dim, self._ridge)}
-        self._server = Server(self._rules, self._ridge, 0, self._shared[0], scores=self._scores)
+        self._server = Server(
+            self._rules, self._ridge, 0, self._shared[0], scores=self._scores, seed=self._seed
+        )
         self._pooled = np.zeros(SCORES)  # trust "auto": of all that was shared
         self._total = 0  # observations shared
         self._log: list[LoggedRound] = []

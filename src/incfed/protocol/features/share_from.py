@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PendingSums(NamedTuple):
-    """PendingSums over some of a client's pending steps."""
+    """Sums over some of a client's pending steps."""
 
     steps: int
     V: Floats
